@@ -9,9 +9,9 @@ from msgspec import Struct
 
 
 class Requeue(Struct, frozen=True, gc=False):
-    """Call again after so many seconds, or sooner if something changes.
+    """Call again after this many seconds, or sooner if something changes.
 
-    With `priority`, with another priority in the queue than before.
+    `priority` changes its priority in the queue.
     """
 
     after: float
@@ -28,7 +28,7 @@ _AWAIT_CHANGE: Final = AwaitChange()
 
 
 def requeue(*, after: float, priority: int | None = None) -> Action:
-    """Call again after so many seconds; ValueError if the number is negative or not finite."""
+    """Call again after this many seconds; ValueError if the number is negative or not finite."""
     if not (isfinite(after) and after >= 0.0):
         raise ValueError(f"requeue after {after!r}: the seconds must be finite and not negative")
     return Requeue(float(after), priority)

@@ -1,4 +1,4 @@
-"""How an object differs between two moments of a Store, as bytes that are decoded when read."""
+"""How an object differs between two states of a Store, as bytes that are decoded when read."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
 
     @property
     def object(self) -> K:
-        """The object as it is now, or as it last was; a new one each time, or `InvalidObject`."""
+        """The object as it is now, or as it was last; a new one each time, or `InvalidObject`."""
         return self.read(_last(self))
 
     @property
@@ -82,7 +82,7 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
 
     @property
     def went_back(self) -> bool:
-        """Whether the version is older than the one before: a server was set back, or lags behind."""
+        """Whether the version is older than the previous one: a server was restored, or lags behind."""
         if self.old is None or self.new is None:
             return False
         try:
@@ -93,7 +93,7 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
 
 def _last(change: Change[K]) -> CachedObject:
     entry = change.new if change.new is not None else change.old
-    assert entry is not None  # at least one of the two is there
+    assert entry is not None  # a change has at least one of the two
     return entry
 
 

@@ -52,7 +52,8 @@ def set_condition(conditions: list[C], condition: C, *, now: datetime) -> bool:
     """Put a condition into the list, in place of one of its type; return whether anything changed.
 
     The time of transition is that of the old one while the status stays the same. When it changes, it is the
-    new one's own time, or `now` without that. Everything else is the new one's, like the observed generation.
+    time of the new one, or `now` if that has none. Everything else is the new one's, like the observed
+    generation.
     """
     old = find_condition(conditions, condition.type)
     if old is not None and old.status == condition.status:
@@ -77,7 +78,7 @@ def remove_condition(conditions: list[C], of_type: str) -> bool:
 def status_differs(before: Any, after: Any) -> bool:
     """Return whether two statuses (or specs, or anything else with a JSON form) differ for a server.
 
-    What is None is not sent, so it equals what is missing.
+    None is not sent, so it equals a missing value.
     """
     return not json_equal(_sent(before), _sent(after))
 
@@ -87,8 +88,9 @@ def owner_reference(
 ) -> OwnerReference:
     """Return a reference to the owner, for the metadata of what it owns.
 
-    `of` is the object that is to carry it: InvalidRequest, a ValueError, if a server would refuse it, or its
-    garbage collector delete the object at once, as it does if the owner is in another namespace.
+    `of` is the object that is to carry it. `InvalidRequest`, a ValueError, is raised if a server would refuse
+    the reference, or its garbage collector would delete the object at once, as it does if the owner is in
+    another namespace.
     """
     meta = owner.metadata
     if not (owner.api_version and owner.kind and meta.name and meta.uid):

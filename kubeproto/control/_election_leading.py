@@ -46,10 +46,10 @@ def step_leading(state: Renewing | Checking, event: Event, now: float) -> Step:
             # A conflict, most likely: another program has changed the lease. Its version is needed now.
             return Checking(context, until), (SendGet(now, now),)
         case Renewing(context, until), Failed(outcome):
-            # The second write in a row that failed: without a pause the two would spin.
+            # The second write in a row that failed: without a pause, reading and writing would spin.
             return Checking(context, until), (check_later(context, outcome, now),)
         case Renewing(context, _, sent), LeaseExpired():
-            # The write under way may still arrive, and renews the lease then.
+            # The write under way may still arrive, which would renew the lease.
             return Taking(context, sent), _LATE
 
         case Checking(context, until), Found(lease) if is_mine(context, lease) and not is_promised(

@@ -30,7 +30,7 @@ from ._election_values import (
 if TYPE_CHECKING:
     from ..kinds.coordination_v1 import Lease
 
-# A server that asks for a longer wait is not obeyed: nobody would lead meanwhile.
+# A longer wait that a server asks for is ignored: nobody would lead meanwhile.
 LONGEST_WAIT: Final = 60.0
 
 Actions: TypeAlias = tuple[Action, ...]
@@ -60,7 +60,7 @@ def is_promised(context: ObservedLease, lease: Lease) -> bool:
 
 
 def note(context: ObservedLease, lease: Lease, now: float) -> tuple[ObservedLease, Actions]:
-    """Note the lease. Only a changed record shows that the holder is alive; labels and the version do not."""
+    """Note the lease. Only a changed record shows that the holder is alive, not labels or the version."""
     lease = settle(lease)
     leader = holder(lease)
     since = context.since if lease.spec == context.lease.spec else now
@@ -127,7 +127,7 @@ def release_or_end(context: ObservedLease, now: float) -> tuple[Leaving | Ended,
     return Leaving(context, now + own.renew_deadline), (Abandon(), SendGet(now, now))
 
 
-# What is written
+# What is written to the lease
 
 
 def take(context: ObservedLease, now: float) -> SendUpdate:
@@ -151,7 +151,7 @@ def renew(context: ObservedLease, at: float) -> SendUpdate:
 
 
 def clear(lease: Lease, now: float) -> SendUpdate:
-    """Return a lease of nobody, for a second: this is what Go's client writes, in all its versions."""
+    """Return a lease without a holder, for one second: this is what every version of Go's client writes."""
     spec = replace(
         lease.spec, holder_identity="", lease_duration_seconds=1, acquire_time=None, renew_time=None
     )

@@ -13,7 +13,7 @@ def step_leaving(state: Leaving | Clearing, event: Event, now: float) -> Step:
         case Leaving(context, deadline), Found(lease) if is_mine(context, lease):
             return Clearing(context, deadline), (clear(lease, now),)
         case Leaving(context), Found(lease):
-            # Another holds it: clearing it would end that one's leadership.
+            # Another candidate holds it: clearing it would end that leadership.
             return Ended(context.candidate), note(context, lease, now)[1]
         case Leaving(context), Failed(Refused(code=404)):
             return Ended(context.candidate), ()
@@ -35,5 +35,5 @@ def step_leaving(state: Leaving | Clearing, event: Event, now: float) -> Step:
 
 
 def _next_look(state: Leaving | Clearing, outcome: Outcome, now: float) -> float:
-    """Send at once after a conflict: another client wrote, so only the known version is outdated."""
+    """Read at once after a conflict: another client wrote, so only the known version is outdated."""
     return now if isinstance(outcome, Conflicted) else now + state.context.candidate.retry_period

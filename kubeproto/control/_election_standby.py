@@ -1,4 +1,4 @@
-"""The standby phase of the election: another process leads, or none does, or the lease is being acquired."""
+"""The standby phase of the election: another candidate or nobody leads, or the lease is being acquired."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def step_standby(state: Looking | Taking, event: Event, now: float) -> Step:
         case Looking(context), Failed(outcome):
             return Looking(context), (look_later(context, outcome, now),)
         case Looking(context), Stopped() if context.leader == context.candidate.identity:
-            # It still holds the lease after its time was up: others need not wait until that expires.
+            # It still holds the lease after its time is up: others need not wait until the lease expires.
             return release_or_end(context, now)
         case Looking(context), Stopped():
             return Ended(context.candidate), (Abandon(),)
@@ -33,7 +33,7 @@ def step_standby(state: Looking | Taking, event: Event, now: float) -> Step:
         case Taking(context, sent), Wrote(lease):
             return lead_or_renew(context, lease, sent, now)
         case Taking(context), Failed(outcome):
-            # Most likely another was faster; reading the lease shows it.
+            # Most likely another candidate was faster; reading the lease shows it.
             return Looking(context), (look_later(context, outcome, now),)
         case Taking(context), Stopped():
             # The write may have arrived.

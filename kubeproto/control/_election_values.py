@@ -28,8 +28,9 @@ class Candidate(Struct, frozen=True, kw_only=True):
     """A candidate for leadership, and its lease. The defaults are those of Go's clients.
 
     `lease` names the Lease and is what a new one is made from, labels included; all candidates for it need
-    different identities. Clocks of candidates may differ in speed by `lease_duration / renew_deadline`.
-    `coordinated` leaves it to the server who leads: https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/
+    different identities. Clocks of candidates may differ in speed by `lease_duration / renew_deadline`. With
+    `coordinated` the server chooses the leader:
+    https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/
     """
 
     lease: Lease
@@ -42,7 +43,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     coordinated: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work; InvalidRequest is a ValueError."""
+        """Refuse values that cannot work; InvalidRequest is a ValueError."""
         meta = self.lease.metadata
         length: Any = self.lease_duration
         if not self.identity:
@@ -68,7 +69,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
 
 
 class ObservedLease(Struct, frozen=True, gc=False):
-    """What is known of the lease: its last record, and since when (by the own clock) it has been that."""
+    """What is known of the lease: its last record, and since when, by this candidate's clock."""
 
     candidate: Candidate
     lease: Lease
@@ -76,7 +77,7 @@ class ObservedLease(Struct, frozen=True, gc=False):
     leader: str = ""
 
 
-# States. A leader may act before `until` and not a moment longer. `sent` is a time before which the write
+# States. A leader may act until `until` and no longer. `sent` is a time before which the write
 # under way was not sent.
 
 
@@ -87,7 +88,7 @@ class Idle(Struct, frozen=True, gc=False):
 
 
 class Looking(Struct, frozen=True, gc=False):
-    """Another leads, or nobody is known to: the lease is read."""
+    """Another candidate leads, or nobody is known to: the lease is read."""
 
     context: ObservedLease
 
@@ -100,7 +101,7 @@ class Taking(Struct, frozen=True, gc=False):
 
 
 class Renewing(Struct, frozen=True, gc=False):
-    """Leads; the lease is renewed. `checked`: it was read just before."""
+    """Leads; the lease is renewed. `checked` if it was read just before."""
 
     context: ObservedLease
     until: float
@@ -142,7 +143,7 @@ State: TypeAlias = Idle | Looking | Taking | Renewing | Checking | Leaving | Cle
 
 
 class Started(Struct, frozen=True, gc=False):
-    """The driver wants to take part."""
+    """The driver takes part from now on."""
 
 
 class Found(Struct, frozen=True, gc=False):
@@ -168,7 +169,7 @@ class LeaseExpired(Struct, frozen=True, gc=False):
 
 
 class Stopped(Struct, frozen=True, gc=False):
-    """The driver stops taking part. Step with it once its work has ended: right after it another may lead."""
+    """The driver stops taking part. Step with it once the work has ended: another may lead right after it."""
 
 
 Event: TypeAlias = Started | Found | Wrote | Failed | LeaseExpired | Stopped
@@ -209,11 +210,11 @@ class SendUpdate(Struct, frozen=True, gc=False):
 
 
 class Abandon(Struct, frozen=True, gc=False):
-    """Cancel the request that is under way or planned; its outcome is not to be reported."""
+    """Cancel the request that is under way or planned; its outcome must not be reported."""
 
 
 class StartLeading(Struct, frozen=True, gc=False):
-    """Lead, or continue to lead, until this time: cancel the work then, unless a later time has come."""
+    """Lead, or continue to lead, until this time: cancel the work then, unless a later time was set."""
 
     until: float
 
@@ -225,7 +226,7 @@ class StopLeading(Struct, frozen=True, gc=False):
 
 
 class NewLeader(Struct, frozen=True, gc=False):
-    """The holder of the lease has changed; it may be this candidate, and "" is nobody."""
+    """The holder of the lease has changed; it may be this candidate, and "" means nobody."""
 
     leader: str
 
@@ -234,7 +235,7 @@ Action: TypeAlias = SendGet | SendCreate | SendUpdate | Abandon | StartLeading |
 
 
 class LeadershipStatus(Struct, frozen=True, gc=False):
-    """For health checks and metrics: whether this one leads, who does, and whether the machine is alive."""
+    """For health checks and metrics: whether this candidate leads, who does, and whether it is healthy."""
 
     leads: bool
     leader: str

@@ -1,4 +1,4 @@
-"""The fields of an Event of events.k8s.io/v1: references, names and texts that a server accepts."""
+"""The fields of an Event of events.k8s.io/v1: references, names and strings that a server accepts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def reference(about: KubeObject | ObjectReference) -> dict[str, str]:
 
 
 def identity(said: dict[str, str] | None) -> EventKey:
-    """Return the parts of a reference that stay the same while the object exists, and when recreated."""
+    """Return the parts of a reference that stay the same while the object exists, and if it is recreated."""
     return () if said is None else tuple(said.get(part, "") for part in _PARTS)
 
 
@@ -62,7 +62,8 @@ def namespace(said: dict[str, str]) -> str:
 def event_name(about: str, at: MicroTime, number: int) -> str:
     """Return the object's name and a time that looks like nanoseconds, as other clients write it.
 
-    The number, which replaces what is finer than a microsecond, distinguishes names of the same moment.
+    The number, which takes the place of the digits below a microsecond, distinguishes names of the same
+    moment.
     """
     suffix = f".{(at - _EPOCH) // _MICROSECOND * 1000 + number % 1000:x}"
     return _stem(about[: _LONGEST_NAME - len(suffix)].rstrip("-.")) + suffix

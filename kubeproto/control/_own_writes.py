@@ -5,16 +5,17 @@
     run ends ── hold ──► waiting ──┬── progress: each cache shows what it has to ──► released
                                    └── expire: the limit has passed ──────────────► released
 
-A run that follows at once reads its cache, and without this it may see the object from before the status
-that the last run wrote: it does the work twice, or gets a conflict with its own write. What it read from the
-server counts as well, since it may have done nothing because of it.
+A run that follows at once reads the cache, and without this it may see the object as it was before the status
+that the last run wrote: it would do the work twice, or get a conflict with its own write. What it read from
+the server counts as well, since it may have done nothing because of it.
 
-- A relist at an older version, because a server was set back, shows all: the version may never come.
-- No key waits for longer than the limit: a lagging cache costs a second, and not the controller.
-- A cache that comes past a write and shows an older object has lost the write: the server was set back to a
-  backup. So it has if it was listed anew, and lacks what was written or still shows what was deleted. What it
-  shows may be what it showed before, so no event says so, and the key is to be reconciled again
-  (`take_lost`). A list from before a deletion looks the same, and costs a run.
+- A relist at an older version, because a server was restored from a backup, releases all: the version may
+  never come.
+- No key waits longer than the limit: a lagging cache costs a second, and does not stop the controller.
+- A cache that passes the version of a write and shows an older object has lost the write: the server was
+  restored from a backup. The same holds for a cache that was relisted, and lacks what was written or still
+  shows what was deleted. It may show what it showed before, so no event reports the loss, and the key has to
+  be reconciled again (`take_lost`). A list from before a deletion looks the same, and costs one run.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ LONGEST: Final = 1.0
 class _Held(Struct, Generic[Key]):
     """A key that waits: for how many writes, since when and until when. `left` is 0 once it is released.
 
-    `unsettled` counts the writes of which it is not known yet whether a cache shows or has lost them, also
-    after a release; `late` says that the limit released it.
+    `unsettled` counts the writes for which it is not yet known whether a cache shows them or has lost them,
+    also after a release; `late` is true if the limit released the key.
     """
 
     key: Key
@@ -61,7 +62,7 @@ class OwnWrites(Generic[Key]):
         self.waits = self.timeouts = 0
         self.seconds = 0.0
         self._held: dict[Key, _Held[Key]] = {}
-        self._order: deque[_Held[Key]] = deque()  # the limit is one for all, so they expire in this order
+        self._order: deque[_Held[Key]] = deque()  # all have the same limit, so they expire in this order
         self._versions: dict[Hashable, list[tuple[tuple[int, str], int, _Held[Key], str]]] = {}
         self._others: dict[Hashable, dict[tuple[Key, str], tuple[OwnWrite, _Held[Key]]]] = {}
         self._reached: dict[Hashable, str] = {}
@@ -92,14 +93,14 @@ class OwnWrites(Generic[Key]):
             if earlier[0].deleted:
                 self._settle(earlier[1], lost=False)
             if earlier[1] is held:
-                held.left -= 1  # one run has written it twice
+                held.left -= 1  # the run has written the object twice
         if write.deleted:
             held.unsettled += 1
         others[mark] = write, held
 
     @property
     def outstanding(self) -> bool:
-        """Whether a cache has yet to show a write or to lose it, be it that its key still waits or not."""
+        """Whether a cache has yet to show or lose a write, whether or not its key still waits."""
         return bool(self._held) or self._late > 0
 
     @property
@@ -113,9 +114,7 @@ class OwnWrites(Generic[Key]):
     def progress(
         self, cache: Hashable, version: str, find: Find, now: float, *, relisted: bool = False
     ) -> list[Key]:
-        """A cache has reached this version, by a list or by a watch: return the keys that wait for nothing
-        more.
-        """
+        """Note that a cache has reached this version, and return the keys that no longer wait."""
         before, self._reached[cache] = self._reached.get(cache, ""), version
         all_shown = _went_back(version, before)
         released: list[Key] = []
@@ -134,11 +133,11 @@ class OwnWrites(Generic[Key]):
                         self._settle(held, lost=not shown)
                     self._shown(held, now, released)
                 elif not held.left and not write.deleted:
-                    del others[mark]  # which version came instead is unknown
+                    del others[mark]  # versions have no order: nobody can tell whether it was lost
         return released
 
     def expire(self, now: float) -> list[Key]:
-        """Return the keys that have waited for the whole limit."""
+        """Release and return the keys that have waited for the whole limit."""
         late: list[Key] = []
         while self._order and (not self._order[0].left or self._order[0].until <= now):
             held = self._order.popleft()

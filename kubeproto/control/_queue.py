@@ -9,23 +9,23 @@
 A key is in one of these places, once, however often it is added.
 
 - One worker for each key. A key that is added while it runs is held, and placed when the run is done.
-- The earliest time that was asked for wins, and so does the highest priority; neither is taken back. The
-  reason that is handed out is that of the request which set the time. A key whose priority is raised goes
-  behind those that are due at that priority already. A key that is asked for again in another way than `add`
-  keeps the priority that it was handed out with.
-- Higher priorities come first, but no key waits forever: where several priorities are due, one of ten keys
-  is the one that has been due longest, whatever its priority. So a key with k older ones before it is handed
-  out after at most 10 (k + 1) others. Go's controllers let low priorities starve.
+- The earliest requested time wins, and so does the highest priority; neither is reset. The reason that is
+  handed out is that of the request which set the time. A key whose priority is raised is placed after those
+  that are due at that priority already. A key that is requested again by other means than `add` keeps the
+  priority with which it was handed out.
+- Higher priorities come first, but no key waits forever: where several priorities are due, every tenth key is
+  the one that has been due longest, whatever its priority. So a key with k older ones is handed out after at
+  most 10 (k + 1) others. Go's controllers let low priorities starve.
 - A run that has ended may keep its key (`done(hold=True)`) until `release`, without counting as a run.
-- A failure costs a delay that doubles, and counts for that key alone until `forget`. The number of the
+- A failure costs a delay that doubles, and counts only for that key, until `forget`. The number of the
   attempt is handed out with the key.
-- With a debounce an added key waits until nothing was added for so long, but no longer than `longest_wait`
-  from the first time on: a key that is added all the time is worked on nevertheless. What is asked for at a
-  time of its own (`after`, `retry`, `requeue`) is not delayed by that.
+- With a debounce an added key waits until it has not been added for that time, but no longer than
+  `longest_wait` after the first: a key that is added all the time is handed out nevertheless. A request for a
+  certain time (`after`, `retry`, `requeue`) is not delayed by that.
 - A rate bounds what is handed out, retries included.
 - `drain` accepts nothing more, drops what is delayed, and hands out what is due or held: a program that
-  starts again lists everything anyway. `stop` drops everything. Runs have to be `done` in any case.
-- `now` is seconds on a monotonic clock. If it goes back, delays get longer, and nothing else happens.
+  restarts lists everything anyway. `stop` drops everything. Runs have to be `done` in any case.
+- `now` is seconds on a monotonic clock. If it goes back, delays get longer, with no other effect.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ from ._queue_backoff import Exponential, QueueBackoff
 from ._queue_metrics import Durations, QueueMetrics
 from ._queue_states import DELAYED, DUE, HELD, NOWHERE, DelayHeap, Key, QueuedKey, ReadyQueue
 
-# For what the first list brings, or brings again unchanged. Go's controllers use the same number.
+# For objects of the first list, and for those that a relist shows unchanged. Go's controllers use the same
+# number.
 LOW: Final = -100
 
 # One key in ten is a share that live changes hardly notice, and that works off a long first list.
 OVERTAKERS: Final = 9
 
-# Half a year: a later time is a mistake of arithmetic, and infinity would not be a time.
+# Half a year: a later time is an arithmetic mistake, and infinity is not a time.
 LATEST: Final = 180 * 86400.0
 
 _BACKOFF: Final = Exponential()
@@ -89,7 +90,7 @@ class WorkQueue(Generic[Key]):
         self._longest_wait = 10.0 * debounce if longest_wait is None else longest_wait
         self._queued: dict[Key, QueuedKey[Key]] = {}
         self._running: dict[Key, _Run] = {}
-        self._kept = 0  # those of them that have ended and wait for `release`; they began at infinity
+        self._kept = 0  # those of them that wait for `release` after their run; they began at infinity
         self._failures: dict[Key, int] = {}
         self._delays: DelayHeap[Key] = DelayHeap()
         self._ready_queues: dict[int, ReadyQueue[Key]] = {}
@@ -103,10 +104,10 @@ class WorkQueue(Generic[Key]):
         self._adds = self._retries = 0
         self._waited, self._worked = Durations(), Durations()
 
-    # Asking for a key
+    # Requesting a key
 
     def add(self, key: Key, now: float, *, after: float = 0.0, priority: int = 0, reason: str = "") -> None:
-        """Ask for a key at once, or after some seconds; ignored if the queue is draining or has stopped.
+        """Request a key at once, or after some seconds; ignored if the queue is draining or has stopped.
 
         `reason` is for the worker: what has changed, in a word.
         """
@@ -118,7 +119,7 @@ class WorkQueue(Generic[Key]):
             self._want(key, now, inf, now, priority, reason)
         elif key in self._queued or key in self._running:
             self._want(key, now, now, inf, priority, reason)
-        else:  # the most frequent case, without the detours
+        else:  # the most frequent case, on a short path
             if self._delays.soonest <= now:
                 self._ripen(now)
             self._turn += 1
@@ -136,7 +137,7 @@ class WorkQueue(Generic[Key]):
         priority: int | None = None,
         reason: str = "retry",
     ) -> float:
-        """Ask for a key that failed, after its backoff or `after` so many seconds; return how many.
+        """Request a key that failed, after its backoff or `after` seconds; return how many seconds.
 
         Call it before `done`.
         """
@@ -152,7 +153,7 @@ class WorkQueue(Generic[Key]):
     def requeue(
         self, key: Key, now: float, *, after: float, priority: int | None = None, reason: str = "requeue"
     ) -> None:
-        """Ask for a key that succeeded, and forget its failures. Call it before `done`."""
+        """Request a key that succeeded, and forget its failures. Call it before `done`."""
         self.forget(key)
         if not self._draining:
             at = now + min(max(0.0, after), LATEST)
@@ -163,7 +164,7 @@ class WorkQueue(Generic[Key]):
         self._failures.pop(key, None)
 
     def discard(self, key: Key) -> None:
-        """Drop a key whose object was deleted: its failures, and what was asked for. Its run continues."""
+        """Drop a key whose object was deleted: its failures and requests. Its run continues."""
         self._failures.pop(key, None)
         queued = self._queued.pop(key, None)
         if queued is None:
@@ -178,7 +179,7 @@ class WorkQueue(Generic[Key]):
     # Working on keys
 
     def get(self, now: float) -> Work[Key] | None:
-        """Return the next key that is due and not running, or None: then `next_at` says when to ask again."""
+        """Return the next key that is due and not running, or None: then `next_at` is when to call again."""
         if self._delays.soonest <= now:
             self._ripen(now)
         if not self._due:
@@ -196,7 +197,7 @@ class WorkQueue(Generic[Key]):
         return Work(key, self._failures.get(key, 0) + 1, queued.priority, queued.reason, queued.at)
 
     def done(self, key: Key, now: float, *, hold: bool = False) -> None:
-        """End the run of a key, well or not. If it was asked for meanwhile, it is placed now.
+        """End the run of a key, successful or not. If the key was requested meanwhile, it is placed now.
 
         With `hold` the key is not handed out until `release`, as if it were running.
         """
@@ -220,7 +221,7 @@ class WorkQueue(Generic[Key]):
         self._come_back(key, now)
 
     def _come_back(self, key: Key, now: float) -> None:
-        """Place a key that was asked for while it could not be handed out."""
+        """Place a key that was requested while it could not be handed out."""
         if self._delays.soonest <= now:
             self._ripen(now)
         queued = self._queued.get(key)
@@ -239,7 +240,7 @@ class WorkQueue(Generic[Key]):
             return now if self._rate is None else max(now, self._allowed_at(self._rate, now))
         return self._delays.next_at()
 
-    # The end
+    # Stopping
 
     def drain(self, now: float) -> None:
         """Accept nothing more, and hand out what is due or held until nothing is left."""
@@ -284,18 +285,18 @@ class WorkQueue(Generic[Key]):
         return self._failures.get(key, 0)
 
     def due_at(self, key: Key) -> float | None:
-        """Return when a key is due, or was; None if it is not asked for, or waits for its run to end."""
+        """Return when a key is or was due; None if it is not requested, or waits for its run to end."""
         queued = self._queued.get(key)
         return None if queued is None or queued.place is HELD else queued.at
 
     def delayed(self, now: float) -> int:
-        """Return how many keys are asked for and not due yet."""
+        """Return how many keys are requested and not due yet."""
         if self._delays.soonest <= now:
             self._ripen(now)
         return sum(queued.place is DELAYED for queued in self._queued.values())
 
     def oldest(self, now: float) -> float:
-        """Return for how long the key has been due that has been so for longest; 0 if none is."""
+        """Return for how long the oldest due key has been due; 0 if none is due."""
         if self._delays.soonest <= now:
             self._ripen(now)
         firsts = (line.first() for line in self._ready_queues.values() if line)
@@ -329,7 +330,7 @@ class WorkQueue(Generic[Key]):
         return 0 if run is None else run.priority
 
     def _want(self, key: Key, now: float, exact: float, since: float, priority: int, reason: str) -> None:
-        """Ask for a key at a time of its own (`exact`), or when its burst is over (`since`)."""
+        """Request a key for a certain time (`exact`), or for when its burst is over (`since`)."""
         if self._delays.soonest <= now:
             self._ripen(now)
         queued = self._queued.get(key)
@@ -385,7 +386,7 @@ class WorkQueue(Generic[Key]):
         self._adds += 1
 
     def _ripen(self, now: float) -> None:
-        """Make ready those whose time has come, before anything that is asked for later."""
+        """Make those ready whose time has come, before anything that is requested later."""
         for queued in self._delays.pop(now):
             self._make_due(queued)
 
@@ -397,7 +398,7 @@ class WorkQueue(Generic[Key]):
         return line
 
     def _take(self) -> QueuedKey[Key]:
-        """Return the first of the highest priority, or the one that has been due longest. There is one."""
+        """Return the first of the highest priority, or the one that has been due longest. One must be due."""
         ranks, lines = self._ranks, self._ready_queues
         if len(ranks) == 1:
             return lines[-ranks[0]].pop()

@@ -1,7 +1,7 @@
 """How long a key waits after its n-th failure in a row: functions of that number, and how they combine.
 
 A backoff is any function from a number of failures, the first being 1, to seconds. None keeps state: the
-queue counts, so that a key's delay depends on no other key.
+queue counts, so that the delay of a key does not depend on other keys.
 """
 
 from __future__ import annotations
@@ -23,19 +23,19 @@ class Exponential(Struct, frozen=True):
     cap: float = 1000.0
 
     def __call__(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after this many failures in a row."""
         return exponential_backoff(failures, first=self.first, longest=self.cap)
 
 
 class FastThenSlow(Struct, frozen=True):
-    """`fast` seconds for the first failures, `slow` ones after these."""
+    """`fast` seconds for the first failures, `slow` seconds after these."""
 
     fast: float
     slow: float
     failures: int
 
     def __call__(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after this many failures in a row."""
         return self.fast if failures <= self.failures else self.slow
 
 
@@ -45,7 +45,7 @@ class Longest(Struct, frozen=True):
     of: tuple[QueueBackoff, ...]
 
     def __call__(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after this many failures in a row."""
         return max(backoff(failures) for backoff in self.of)
 
 
@@ -56,5 +56,5 @@ class AtMost(Struct, frozen=True):
     seconds: float
 
     def __call__(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after this many failures in a row."""
         return min(self.backoff(failures), self.seconds)

@@ -13,9 +13,9 @@ BOUNDS: Final = tuple(10.0**power for power in range(-8, 4))
 
 
 class Histogram(Struct, frozen=True):
-    """How many durations were at or below each bound; the last count is of those above all bounds.
+    """How many durations were at or below each bound; the last count is that of those above all bounds.
 
-    The counts are of each bucket alone, not cumulative.
+    Each count is that of one bucket, not cumulative.
     """
 
     bounds: tuple[float, ...]
@@ -24,7 +24,7 @@ class Histogram(Struct, frozen=True):
 
     @property
     def count(self) -> int:
-        """How many durations there were."""
+        """The number of durations."""
         return sum(self.counts)
 
 
@@ -38,7 +38,7 @@ class Durations:
         self.sum = 0.0
 
     def observe(self, seconds: float) -> None:
-        """Count one duration; a negative one, of a clock that was set back, counts as none."""
+        """Count one duration; a negative one, from a clock that was set back, counts as 0."""
         if seconds > 0.0:
             self.counts[bisect_left(BOUNDS, seconds)] += 1
             self.sum += seconds
@@ -53,7 +53,7 @@ class Durations:
 class QueueMetrics(Struct, frozen=True):
     """A queue at one moment. Prefix the names with ``workqueue_`` for those of Go's client.
 
-    `depth` counts the keys that are due, by priority; `adds_total` each time that a key became due.
+    `depth` counts the keys that are due, by priority; `adds_total` counts each time that a key became due.
     """
 
     depth: dict[int, int]

@@ -1,9 +1,9 @@
 """Where keys wait until they are handed out: a FIFO for those that are ready, a heap for the delayed ones.
 
-Their elements are `QueuedKey`s, each of which says where it is. One that leaves out of turn stays behind as a
-stale entry, is skipped when it comes to the front, and is swept out once stale entries are more than half: so
-each step costs O(1) in the FIFO and O(log n) in the heap, amortized, and what is dropped is not held for
-long.
+Their elements are `QueuedKey`s, each of which knows where it is. One that leaves out of turn remains as a
+stale entry, is skipped when it comes to the front, and is swept out once more than half of the entries are
+stale: so each step costs O(1) in the FIFO and O(log n) in the heap, amortized, and dropped keys are not held
+for long.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ class QueuedKey(Struct, Generic[Key], order=True, gc=False):
     """A request to hand out a key at a time.
 
     It is ordered by that time, then by arrival: `turn` is different in every entry that meets another in the
-    heap. `exact` is the earliest time that was asked for, `since` the first event of a burst that is being
-    waited out; infinity where there is none.
+    heap. `exact` is the earliest requested time, `since` the first event of a burst that is being waited out;
+    infinity if there is none.
     """
 
     at: float
@@ -93,7 +93,7 @@ class ReadyQueue(Generic[Key]):
         return entry
 
     def leave(self) -> None:
-        """Note that an entry has left out of turn: it says itself that it is elsewhere."""
+        """Note that an entry has left out of turn; its own state shows where it is now."""
         self._stale += 1
         if self._stale > FEW and self._stale * 2 > len(self._entries):
             self._entries = deque(entry for entry in self._entries if self._is_current(entry))
@@ -120,7 +120,7 @@ class DelayHeap(Generic[Key]):
         self.soonest = self._heap[0].at
 
     def leave(self) -> None:
-        """Note that an entry has left: it says itself that it is elsewhere."""
+        """Note that an entry has left; its own state shows where it is now."""
         self._stale += 1
         if self._stale > FEW and self._stale * 2 > len(self._heap):
             self._heap = [entry for entry in self._heap if entry.place is DELAYED]
@@ -128,7 +128,7 @@ class DelayHeap(Generic[Key]):
             self._stale = 0
 
     def next_at(self) -> float | None:
-        """Return when the first of them is due."""
+        """Return when the first entry is due."""
         heap = self._heap
         while heap and heap[0].place is not DELAYED:
             heappop(heap)

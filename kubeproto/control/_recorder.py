@@ -13,14 +13,14 @@
 - The newest note is shown. A server does not allow the note of an Event to change, so another note is another
   Event, which continues the count of the other one.
 - One request at a time for a series. What happens meanwhile is counted, and sent in the next one.
-- An object gets 25 requests at once and then one in 300 s, as in Go's clients, so that a hot loop does no
-  harm. What exceeds that is counted if there is a series, and else lost: Events are not a log.
-- A request that may have arrived is repeated as it was, so "already exists" then means that it had.
+- An object gets 25 requests at once and then one every 300 s, as in Go's clients, so that a hot loop does no
+  harm. What exceeds that is counted if there is a series, and lost otherwise: Events are not a log.
+- A request that may have arrived is repeated unchanged, so "already exists" then means that it had arrived.
 - What the server refuses for good is dropped: nothing waits for an Event.
-- At most 4,096 series and as many objects are kept, as in Go's clients. Beyond that the series that was not
-  used for longest is dropped, sent or not: an outage must not cost memory without bound.
-- `now` is a monotonic clock, for the rules; `at` is a wall clock, which is written down and makes the names
-  unique.
+- At most 4,096 series and as many objects are kept, as in Go's clients. Beyond that the least recently used
+  series is dropped, sent or not: an outage must not use memory without bound.
+- `now` is a monotonic clock, for the rules; `at` is a wall clock, which is written into the Events and makes
+  their names unique.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ EventRequest: TypeAlias = CreateEvent | PatchEvent
 class _Series(Struct, eq=False):
     """Something that happens repeatedly, and how much of it the server knows.
 
-    `name` is that of the Event on the server, "" while there is none; `unsure` the one that may exist.
+    `name` is that of the Event on the server, "" while there is none; `unsure` that of the one that may
+    exist.
     """
 
     key: _Key
@@ -118,7 +119,7 @@ class Recorder:
     events.k8s.io/v1.
 
     After `record`, perform what `next` returns, and pass the outcome of each to `learn`. `sent`, `suppressed`
-    and `failed` count what was sent, what exceeded the limit, and what was given up.
+    and `failed` count the Events that were sent, exceeded the limit, and were given up.
     """
 
     def __init__(self, kind: type[Event], *, controller: str, instance: str) -> None:
@@ -174,7 +175,7 @@ class Recorder:
         return allowed
 
     def next(self, now: float) -> EventRequest | None:
-        """Return the next request, or None: then `next_at` says when to ask again."""
+        """Return the next request, or None: then `next_at` returns when to call again."""
         if not self._pending or now < self._quiet_until:
             return None
         key, _ = self._pending.popitem(last=False)
@@ -241,7 +242,7 @@ class Recorder:
             self._report(series)
 
     def _wait(self, series: _Series, failure: Outcome, now: float) -> None:
-        # What prevents one request mostly prevents all.
+        # What prevents one request usually prevents all.
         self._quiet_until = now + max(WAIT(series.failures + 1), failure.retry_after or 0.0)
         self._retry_later(series)
 
@@ -279,7 +280,7 @@ class Recorder:
         return True
 
     def _make_room(self) -> None:
-        """Drop the series that were not used for longest; requests under way stay."""
+        """Drop the least recently used series; requests under way stay."""
         while len(self._series) > MOST:
             oldest = next((one for one in self._series.values() if not one.sending), None)
             if oldest is None:
@@ -314,5 +315,5 @@ def _counted(series: _Series) -> dict[str, Any]:
 
 
 def _is_another(before: dict[str, str], about: dict[str, str]) -> bool:
-    """Return whether this is another object of the same name; a reference without a uid may be to any."""
+    """Return whether this is another object of the same name; a reference without a uid may mean any."""
     return "uid" in before and "uid" in about and before["uid"] != about["uid"]

@@ -6,25 +6,24 @@
                          └── discard
 
 Readers see the snapshot and never the staged one: a list in pages or a streaming list replaces the snapshot
-in one step. What a new snapshot lacks comes out as a deletion with its last known state, and what it has
-unchanged does not come out at all.
+in one step. Objects that a new snapshot lacks are reported as deletions with their last known state, and
+unchanged ones are not reported.
 
-- The bytes are what counts: the text that the server sent for each object, whatever its class knows of it, or
-  what `transform` made of that text. Nothing that was received as text is encoded again. Each reader gets an
-  object of its own, so none can corrupt what another one sees.
+- The bytes are the data: the text that the server sent for each object, even where its class lacks fields, or
+  what `transform` made of that text. Text that was received is never encoded again. Each reader gets a new
+  object, so none can corrupt what another one sees.
 - An object costs its bytes, its key and a `CachedObject`, none of which the garbage collector walks, nor the
-  dictionary that holds them. A new snapshot takes over the entries that did not change.
+  dictionary that holds them. A new snapshot shares the entries that did not change.
 - The differences of a new snapshot are found while it arrives, a part at a time, so that `replace` has little
-  left to do: with 100,000 objects that did not change it takes 10 ms, and would else block an event loop for
-  60.
-- `transform` makes other bytes of those that were received, and is applied before they are kept; versions
-  stay.
-- An object that does not fit its type is kept with the bytes it has: it exists, and a cache without it would
-  be wrong. Reading it raises `InvalidObject`.
-- Items of built-in lists do not carry their kind. `resource` gives it where the class does not.
-- Events are taken in the order in which they come, even at an older version than before; the change tells
-  (`Change.went_back`).
-- Indexes and subscribers live on the changes that come out, and so have no place here.
+  left to do: with 100,000 unchanged objects it takes 10 ms, and would otherwise block an event loop for 60
+  ms.
+- `transform` is applied to the received bytes before they are kept; it does not change versions.
+- An object that does not fit its type is kept as bytes: it exists, and a cache without it would be wrong.
+  Reading it raises `InvalidObject`.
+- Items of built-in lists do not carry their kind. `resource` provides it if the class does not.
+- Events are taken in the order of their arrival, even at an older version than before; the change reports
+  that (`Change.went_back`).
+- Indexes and subscribers are kept elsewhere: they need only the changes.
 """
 
 from __future__ import annotations
@@ -65,8 +64,8 @@ def key_of(name: str, namespace: str = "") -> str:
 class Store(Generic[K]):
     """Caches the objects of one kind. `version` is that of its snapshot; "" until it has synced.
 
-    More objects than `max_objects`, or more bytes of them than `most_bytes`, are a `StoreFull`: an exact
-    cache cannot leave some out.
+    More than `max_objects` objects, or more than `most_bytes` bytes, raise `StoreFull`: an exact cache
+    cannot leave some out.
     """
 
     def __init__(
@@ -91,11 +90,11 @@ class Store(Generic[K]):
         self._pending: dict[str, Change[K]] | None = None
 
     def update(self, news: Iterable[WatchEvent[K]]) -> list[Change[K]]:
-        """Take the events of a watch; return the changes that they make."""
+        """Update the snapshot by the events of a watch; return the changes."""
         changes: list[Change[K]] = []
         self._pending = None
         for event in news:
-            # A busy watch spends its time here; a `match` of classes takes longer than all the rest of it.
+            # A busy watch spends its time here; a `match` on classes takes longer than everything else in it.
             type_ = type(event)
             if type_ is Added or type_ is Modified:
                 obj: K = event.object  # type: ignore[union-attr]
@@ -145,7 +144,7 @@ class Store(Generic[K]):
                 self._stage(key, old, self._entry(version, obj))  # pyright: ignore[reportUnknownArgumentType]
             elif key in staged:
                 self._stage(key, old, old)
-            else:  # mostly a new snapshot equals the old one
+            else:  # usually a new snapshot equals the old one
                 staged[key] = old
                 self._staged_size += len(old.raw)
         self._check(len(staged), self._staged_size)
@@ -164,7 +163,7 @@ class Store(Generic[K]):
             news = self._difference(before, snapshot, initial=initial, replay=replay)
         else:
             news = list(pending.values())
-        # How many of the old ones are still there is known: mostly there is no need to look for missing ones.
+        # How many old objects are still there is known: usually there is no need to look for missing ones.
         gone: list[Change[K]] = []
         if len(snapshot) - sum(change.old is None for change in news) < len(before):
             gone = [
@@ -186,7 +185,7 @@ class Store(Generic[K]):
         return self._size
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return a new object, or None; `InvalidObject` if what the server has does not fit the type."""
+        """Return a new object, or None; `InvalidObject` if the server's object does not fit the type."""
         entry = self._snapshot.get(key_of(name, namespace))
         return None if entry is None else self.read(entry)
 
@@ -195,11 +194,11 @@ class Store(Generic[K]):
         return decode(entry.raw, self.kind, strict=strict, resource=self.resource)
 
     def entry(self, name: str, namespace: str = "") -> CachedObject | None:
-        """Return the bytes and version of an object, or None."""
+        """Return the entry of an object, its bytes and version, or None."""
         return self._snapshot.get(key_of(name, namespace))
 
     def find(self, key: str) -> CachedObject | None:
-        """Return the same by key."""
+        """Return the entry under a key, or None."""
         return self._snapshot.get(key)
 
     def entries(self) -> dict[str, CachedObject]:
@@ -207,7 +206,7 @@ class Store(Generic[K]):
         return self._snapshot.copy()
 
     def unreadable(self) -> dict[str, InvalidObject]:
-        """Return the objects that do not fit the type, by key, with what is wrong. Reads all in full."""
+        """Return the objects that do not fit the type, by key, with what is wrong. It reads all in full."""
         return {key: error for key, entry in self.entries().items() if (error := self._error(entry))}
 
     def __len__(self) -> int:
@@ -235,13 +234,13 @@ class Store(Generic[K]):
             return error
         return None
 
-    # What is written
+    # Writing
 
     def _entry(self, version: str, obj: K) -> CachedObject:
-        """Return what is kept of an object: the text that it was received in, never one made of the object.
+        """Return the entry for an object, with the text that was received, never with one that was encoded.
 
-        A long line may be broken after its front, which was not read. The object exists nevertheless, so it
-        is kept without a text, and reading it raises `InvalidObject`.
+        A long line may be malformed after its front, where it was not read. The object exists nevertheless,
+        so it is kept without a text, and reading it raises `InvalidObject`.
         """
         try:
             raw = kept_text(obj)
@@ -261,7 +260,7 @@ class Store(Generic[K]):
         changes.append(Change(self.kind, "DELETED", key, old, last, resource=self.resource))
 
     def _stage(self, key: str, old: CachedObject | None, new: CachedObject) -> None:
-        """Note one object of the staged snapshot; `old` is what the present one has."""
+        """Note one object of the staged snapshot; `old` is its entry in the present one."""
         staged, pending = self._staged, self._pending
         assert staged is not None
         if key in staged:
@@ -357,7 +356,7 @@ class Store(Generic[K]):
             said = _identity(raw)
         except InvalidObject:
             return False
-        # Without a resource any kind belongs here; the items of a list need not name theirs.
+        # Without a resource every kind belongs here; the items of a list need not name theirs.
         return own is not None and bool(said.kind) and said != _Identity(own.kind, own.api_version)
 
 

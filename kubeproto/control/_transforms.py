@@ -3,13 +3,13 @@
 They are cut out of the text, which costs a tenth of reading and writing it. Where to cut is guessed by
 markers, and then verified:
 
-- What precedes `metadata` must be whole members of an object, and what is between there and the marker whole
-  members of the metadata. So the marker is that of the metadata's own fields.
-- The list must contain no other one (field sets have no arrays), so what closes first closes it; and after
-  the end must come a quote and a letter, or nothing. Were the end inside a string, that quote would close it,
-  and no letter can follow.
+- The text before `metadata` must be whole members of an object, and the text from there to the marker whole
+  members of the metadata. So the marker is that of the metadata's own field.
+- The list must contain no other one (field sets have no arrays), so the first closing bracket ends it; and
+  the end must be followed by a quote and a letter, or by nothing. If the end were inside a string, that quote
+  would close the string, and no letter could follow.
 
-Any other text is read and written.
+Any other text is decoded and encoded.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from ..objects import Reader, check_json, joined, members
 _METADATA: Final = b'"metadata":{'
 _FIELDS: Final = b',"managedFields":['
 
-# The kind and the version precede the metadata, alike in all objects of a kind. What is longer has data of
-# its own there, which must not stay in a cache of heads.
+# The kind and the version precede the metadata, and are alike in all objects of a kind. A longer head
+# contains data of the object, which must not stay in a cache of heads.
 _LONGEST_HEAD: Final = 200
 
 _check: Final = Reader[Raw](Raw).read
@@ -34,13 +34,14 @@ _check: Final = Reader[Raw](Raw).read
 
 def drop_managed_fields(raw: bytes) -> bytes:
     """Return the JSON of an object without ``metadata.managedFields``; other JSON stays as it is."""
-    # A cache calls this for each event. One `partition` takes as long as one `find`, and half of a cut.
+    # A cache calls this for each event. One `partition` takes as long as one `find`, and half as long as a
+    # cut.
     front, found, rest = raw.partition(_FIELDS)
     if found:
         fields, _, behind = rest.partition(b"]")
         if b"[" not in fields and _ends_the_list(fields, behind) and _is_in_metadata(front):
             return front + behind
-    elif b"managedFields" not in raw and b"\\" not in raw:  # a key can be written with escapes, if oddly
+    elif b"managedFields" not in raw and b"\\" not in raw:  # a key could be written with escapes
         return raw
     try:
         return _rewritten(raw)
@@ -49,7 +50,7 @@ def drop_managed_fields(raw: bytes) -> bytes:
 
 
 def _ends_the_list(fields: bytes, behind: bytes) -> bool:
-    """Return whether it is sure, at a glance, that the list ends between these two."""
+    """Return whether it is certain, without decoding, that the list ends between these two."""
     if not fields.endswith(b"}"):
         return False
     if behind[:2] == b',"':
@@ -58,7 +59,7 @@ def _ends_the_list(fields: bytes, behind: bytes) -> bool:
 
 
 def _is_in_metadata(front: bytes) -> bool:
-    """Return whether a text breaks off between two members of the metadata of its object."""
+    """Return whether a text ends between two members of the metadata of its object."""
     head, found, own = front.partition(_METADATA)
     if not found or not (_is_known_head(head) if len(head) <= _LONGEST_HEAD else _is_head(head)):
         return False

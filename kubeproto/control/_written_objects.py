@@ -1,15 +1,15 @@
 """Values that a run has written or read, and whether a cache will show, shows or has lost them.
 
-- A cache is waited for only if it will show the write: it follows the kind, the namespace and the labels, or
-  holds the object, which will leave it then. Of the fields in a field selector, only name and namespace
-  are known here: with others, an object that the cache does not hold is not waited for.
-- An object that was read is waited for as one that was written is: a run that found nothing to do, because
-  the server showed what a cache did not, relies on it.
+- A key waits for a cache only if the cache will show the write: it follows the kind, the namespace and the
+  labels, or holds the object, which will leave it then. In a field selector, only name and namespace are
+  evaluated here: with others, a key does not wait for an object that the cache does not hold.
+- Objects that were read count like those that were written: a run that found nothing to do, because the
+  server showed what a cache did not, relies on them.
 - A write that changed nothing returns a version that the cache has, or will have at once.
 - A deletion is shown once the object of that uid is gone or has a deletion timestamp; a removal once it is
-  gone. A write that takes the last finalizer away is a removal, and its response has the version from before
-  it; so is a 404 for an object that a cache shows.
-- Where versions have no order, the object itself has to have the version that was written.
+  gone. A write that removes the last finalizer is a removal, and its response has the version from before it;
+  a 404 for an object that a cache shows is a removal too.
+- Where versions have no order, the cached object must have exactly the version that was written.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ._store import key_of
 class OwnWrite(Struct, frozen=True, kw_only=True):
     """An object that a run has written, deleted or read, according to the response.
 
-    `gone` says that a deleted object does not exist any more. `uid` is "" where the response does not say it.
+    `gone` means that a deleted object no longer exists. `uid` is "" if the response does not contain it.
     """
 
     group: str
@@ -87,8 +87,8 @@ def own_write(method: str, target: str, value: object) -> OwnWrite | None:
 def own_absence(target: str, refusal: Status) -> OwnWrite | None:
     """Return the object that does not exist, by a 404; None if something else may be missing.
 
-    That is so where the refusal does not name the object, as for a kind that is not served, and for a
-    subresource, which the kind may lack.
+    Something else may be missing if the refusal does not name the object, as for a kind that is not served,
+    or if the request was for a subresource, which the kind may lack.
     """
     place = _place(target.partition("?")[0])
     if place is None:
@@ -103,7 +103,7 @@ def own_absence(target: str, refusal: Status) -> OwnWrite | None:
 def _was_removed(meta: ObjectMeta) -> bool:
     """Return whether a write has taken away the last thing that the deletion of an object waited for.
 
-    A namespace has finalizers in its spec as well, so for one this does not tell.
+    This is not known for a namespace, which has finalizers in its spec as well.
     """
     ends = meta.deletion_timestamp is not None
     return ends and not meta.finalizers and not meta.deletion_grace_period_seconds
@@ -136,7 +136,7 @@ def will_show(followed: CacheScope, write: OwnWrite, known: CachedObject | None)
     if followed.namespace and followed.namespace != write.key.rpartition("/")[0]:
         return False
     if known is not None:
-        return True  # it sees what it holds change, or leave its selection
+        return True  # it will see the object change, or leave its selection
     return not write.deleted and _fields_match(followed, write) and followed.labels.matches(write.labels)
 
 
@@ -159,7 +159,7 @@ def is_shown(write: OwnWrite, version: str, known: CachedObject | None) -> bool:
 
 
 def is_lost(write: OwnWrite, version: str, known: CachedObject | None) -> bool:
-    """Return whether a cache that was listed anew since a run began has lost what the run wrote."""
+    """Return whether a cache that was relisted since a run began has lost what the run wrote."""
     if write.deleted:
         return not is_shown(write, version, known)
     if not is_shown(write, version, known):
@@ -183,7 +183,7 @@ def is_older(known: CachedObject, rank: tuple[int, str] | None) -> bool:
 
 
 def rank_of(version: str) -> tuple[int, str] | None:
-    """Return something that is ordered as versions are; None for a version that has no order."""
+    """Return a sort key for a version; None for a version that has no order."""
     try:
         compare_versions(version, version)
     except ValueError:

@@ -17,14 +17,14 @@
                             ▼
                          [B], leaf by B
 
-A leaf, the certificate that servers show, is reissued by the newest authority when less than a third of
-its life is left or its names have changed. Three rules keep every handshake good: no leaf is shown whose
-authority a client does not know yet; no authority is forgotten whose leaf a server may still show; and an
-authority gets a successor only while its leaf has two thirds of its life left, because no other one can be
-issued until the successor is known. To publish an authority may take that long. Each step is one write, and
-what has been written shows the state: another leader continues from there.
+A leaf, the certificate that servers show, is reissued by the newest authority when less than a third of its
+life is left or its names have changed. Three rules keep every handshake valid: no leaf is shown whose
+authority a client does not know yet; no authority is removed whose leaf a server may still show; and an
+authority gets a successor only while its leaf has two thirds of its life left, because no other leaf can be
+issued until the successor is known, and publishing it may take that long. Each step is one write, and the
+written objects hold the state: another leader continues from there.
 
-Times are Unix times. Nothing here makes a key or a certificate: who performs an action does.
+Times are Unix times. Nothing here makes a key or a certificate: the driver that performs the actions does.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DAY: Final = 86400.0
 
 
 class Lifetimes(Struct, frozen=True, kw_only=True):
-    """For how long certificates are good, in seconds.
+    """For how long certificates are valid, in seconds.
 
     `overlap` is how long before its end an authority gets a successor; `settle` how long a change takes to
     reach every client and server: kubelets need a minute or two for a Secret.
@@ -73,7 +73,7 @@ class Lifetimes(Struct, frozen=True, kw_only=True):
 
 
 class TrustedAuthority(Struct, frozen=True):
-    """One certificate of the bundle; `id` tells it from others."""
+    """One certificate of the bundle; `id` distinguishes it from others."""
 
     id: str
     made: float
@@ -90,14 +90,14 @@ class Leaf(Struct, frozen=True):
 
 
 class Chain(Struct, frozen=True):
-    """What there is: the authorities of the bundle, the newest last, and the leaf."""
+    """The present certificates: the authorities of the bundle, the newest last, and the leaf."""
 
     authorities: tuple[TrustedAuthority, ...]
     leaf: Leaf
 
 
 class Begin(Struct, frozen=True):
-    """Make an authority, and a leaf by it: nothing can be used."""
+    """Make an authority, and a leaf issued by it: nothing that exists can be used."""
 
 
 class AddAuthority(Struct, frozen=True):
@@ -105,11 +105,11 @@ class AddAuthority(Struct, frozen=True):
 
 
 class Issue(Struct, frozen=True):
-    """Make a leaf by the newest authority, which ends with that authority at the latest."""
+    """Make a leaf issued by the newest authority, which ends with that authority at the latest."""
 
 
 class Retire(Struct, frozen=True):
-    """Take every authority but the newest out of the bundle."""
+    """Remove every authority except the newest from the bundle."""
 
 
 class Rest(Struct, frozen=True):
@@ -132,14 +132,14 @@ def decide(
 ) -> Renewal:
     """Return what to do next.
 
-    `hosts` are the names that the leaf has to be good for; `published` says of authorities since when they
-    are known to every client.
+    `hosts` are the names that the leaf must be valid for; `published` maps authorities to the time since when
+    every client knows them.
     """
     if chain is None or not chain.authorities or now >= chain.authorities[-1].ends:
         return Begin()
     newest, leaf = chain.authorities[-1], chain.leaf
     if now >= leaf.ends or leaf.issuer not in {one.id for one in chain.authorities}:
-        return Issue()  # as it is nobody accepts it, so waiting would save nothing
+        return Issue()  # no client accepts the present leaf, so waiting would not help
     if leaf.issuer != newest.id:
         known = published.get(newest.id, now) + lifetimes.settle
         return Issue() if now >= known else Rest(known)
@@ -148,7 +148,7 @@ def decide(
     if not hosts <= leaf.hosts or now >= renewal:
         return Issue()
     if now >= overlap:
-        # One that lasts as long as its authority cannot be bettered by it.
+        # A leaf that lasts as long as its authority would not last longer if it were issued again.
         fresh = now <= leaf.made + third or leaf.ends >= newest.ends
         return AddAuthority() if fresh else Issue()
     if len(chain.authorities) == 1:

@@ -1,4 +1,4 @@
-"""Leader election on a Lease: a candidate judges by its own monotonic clock alone whether it leads.
+"""Leader election on a Lease: a candidate decides by its own monotonic clock alone whether it leads.
 
 Normally a candidate goes Idle, Looking, Taking, Renewing; then, when it stops, Leaving, Clearing, Ended.
 All arrows::
@@ -47,21 +47,22 @@ Rules
   pauses, delays and lost responses do not change that. Go's client counts from the response, and adds a retry
   period.
 - A driver cancels the work at `until` by itself, then steps with `LeaseExpired`. Any other event after that
-  moment means the same: it is handled as in the state after `LeaseExpired`.
-- A leader that finds another name in the lease, or none, or no lease, has lost it at once: another may act.
-  Go's client would continue until its deadline.
+  moment is handled as if `LeaseExpired` had come first.
+- A leader that finds another name in the lease, or no name, or no lease, has lost it at once: another may
+  act. Go's client would continue until its deadline.
 - A leader writes without reading: the version that it knows shows whether anybody else has written. If that
   fails, it reads at once, and writes once more. If that fails too, it reads again after a retry period.
-- A lease that has the candidate's own name in it is its own, also after a restart: it is renewed, and this
-  does not count as a transition.
+- A lease that names the candidate is its own, also after a restart: it is renewed, which does not count as a
+  transition.
 - A lease that names a holder and no duration is treated as having the candidate's own duration.
 - In a coordinated election the server writes a name into the lease. A candidate then renews one with its own
   name, as long as that has not expired and no other is preferred, and takes or creates none. Go's client
   would lead until it expires when another is preferred; here that ends it.
-- Releasing the lease reads it first: it may be another's by now. It takes no longer than the renew deadline.
+- The lease is read before it is released: another candidate may hold it by now. Both together take no longer
+  than the renew deadline.
 - One request is under way at a time, and the driver reports the outcome of each, except after `Abandon`.
 - The clock should also run while the machine sleeps (CLOCK_BOOTTIME, where there is a choice): a leader that
-  was suspended has to know.
+  was suspended must notice that.
 """
 
 from __future__ import annotations
@@ -136,8 +137,8 @@ __all__ = [
     "step",
 ]
 
-# For so long after its lease has expired, a leader that was not told so is not yet called unhealthy. Go's
-# servers wait as long.
+# A leader is reported as unhealthy only when its driver has not noticed for this long that the lease has
+# expired. Go's servers wait as long.
 TOLERANCE: Final = 20.0
 
 
@@ -147,10 +148,9 @@ def begin(candidate: Candidate) -> Idle:
 
 
 def leadership_status(state: State, now: float, *, tolerance: float = TOLERANCE) -> LeadershipStatus:
-    """Return whether the candidate leads at this moment, who does as far as it knows, and whether it is
-    healthy.
+    """Return whether the candidate leads now, who does as far as it knows, and whether it is healthy.
 
-    It is not if it still believes that it leads although its lease has expired: its driver hangs.
+    It is unhealthy if it still leads although its lease has expired: its driver hangs.
     """
     match state:
         case Renewing(context, until) | Checking(context, until):
@@ -167,12 +167,12 @@ def step(state: State, event: Event, now: float) -> Step:
     """Return the next state and the actions for an event."""
     match state, event:
         case ((Renewing(until=until) | Checking(until=until)), Found() | Wrote() | Failed()) if now >= until:
-            # The driver's timer has not fired yet, but the time is up: first what `LeaseExpired` does.
+            # The driver's timer has not fired yet, but the time is up: `LeaseExpired` is handled first.
             lapsed, lost = step_leading(state, LeaseExpired(), now)
             after, actions = step(lapsed, event, now)
             return after, (*lost, *actions)
         case Looking() | Taking() | Leaving() | Clearing(), LeaseExpired():
-            return state, ()  # an event that came before has already ended the leadership
+            return state, ()  # an earlier event has already ended the leadership
         case Looking() | Taking(), _:
             return step_standby(state, event, now)
         case Renewing() | Checking(), _:

@@ -1,4 +1,4 @@
-"""What a finalizer asks of its controller in each state of an object, and the patches for it.
+"""What a finalizer requires of its controller in each state of an object, and the patches for that.
 
 ::
 
@@ -8,15 +8,15 @@
        yes         yes     CleanUp     clean up, and when that has gone well, its patch
        no          yes     Nothing     others hold the object, or it is deleted
 
-- Nothing is made for an object before it has the finalizer: what was made could be left behind otherwise.
+- Nothing is created for an object before it has the finalizer: it could be left behind otherwise.
 - A patch tests what its decision was made from: the uid, and the place in the list. So two finalizers never
   undo each other, and a new object of the same name never loses its own.
 - A test that fails is a 422, a race in the storage a 409: read the object again and `decide_again`. A server
-  uses 422 for much else, so if the object as it is now asks for the same patch, no test was to blame and it
-  has `Failed`.
+  uses 422 for other faults too: if the present object needs the same patch, no test had failed, and the
+  result is `Failed`.
 - 404 is success: an object that was deleted needs no finalizer.
-- Whether a patch whose response was lost took effect shows in the object as well: it counts as `Failed`, and
-  the next call finds out.
+- A patch whose response was lost counts as `Failed`: the object shows at the next call whether it took
+  effect.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class AddFirst(Struct, frozen=True):
     def patch(self) -> JsonPatch:
         """Return the operations, which fail if another finalizer was added or removed."""
         if not self.present:
-            # Where there is no list, a server lets a test for null pass.
+            # If there is no list, a server lets a test for null pass.
             return [
                 *_same(self.uid),
                 {"op": "test", "path": "/metadata/finalizers", "value": None},
@@ -69,7 +69,7 @@ class AddFirst(Struct, frozen=True):
 
 
 class Reconcile(Struct, frozen=True):
-    """The finalizer is in place: do what the object asks for."""
+    """The finalizer is in place: reconcile the object."""
 
 
 class CleanUp(Struct, frozen=True):
@@ -115,7 +115,7 @@ PatchResult: TypeAlias = Patched | ReadAgain | Failed
 
 
 def decide(obj: KubeObject, finalizer: str) -> Decision:
-    """Return what this finalizer asks for now; ValueError for what cannot be the name of one."""
+    """Return what this finalizer requires now; ValueError for a name that no finalizer can have."""
     check_finalizer(finalizer)
     present, uid = obj.metadata.finalizers, obj.metadata.uid
     match finalizer in present, obj.metadata.deletion_timestamp is not None:
@@ -143,7 +143,7 @@ def judge(failure: Outcome | None) -> PatchResult:
 def decide_again(before: AddFirst | CleanUp, failure: Outcome, fresh: KubeObject | None) -> Decision | Failed:
     """Decide after `ReadAgain`; `fresh` is the object as the server has it, None if it is deleted.
 
-    After a `CleanUp` another one asks for its patch alone: the cleaning up has been done.
+    Another `CleanUp` after a `CleanUp` needs only its patch: the work has been done.
     """
     if fresh is None or fresh.metadata.uid != before.uid:
         return Nothing()  # another object of the same name

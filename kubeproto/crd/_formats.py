@@ -11,7 +11,7 @@ from ..objects import Duration
 from ._urls import check_url
 
 _TIME: Final = re.compile(r"([01]\d|2[0-3]):[0-5]\d:[0-5]\d(.\d+)?(z|[+-]\d\d:\d\d)", re.ASCII)
-# Beside Go's own form a server accepts any text in which a count precedes a unit, so `P1D` is a day.
+# Besides Go's own form a server accepts any string in which a count precedes a unit, so `P1D` is a day.
 _COUNTED: Final = re.compile(r"([0-9]+)[ \t\n\f\r]*([A-Za-zµ]+)")
 _UNITS: Final = ("ns", "us", "µs", "ms", "s", "sec", "m", "min", "h", "hr", "d", "w", "wk")
 _UNIT_BEGINNINGS: Final = ("nano", "micro", "milli", "sec", "min", "hour", "day", "week")
@@ -20,13 +20,13 @@ _UUID: Final = r"[0-9a-f]{8}-?[0-9a-f]{4}-?%s[0-9a-f]{3}-?%s[0-9a-f]{3}-?[0-9a-f
 _ATOMS: Final = r"[\w!#$%&'*+/=?^`{|}~-]+(?:\.[\w!#$%&'*+/=?^`{|}~-]+)*"
 _ADDRESS: Final = rf"{_ATOMS}@{_ATOMS}"
 _OF_256: Final = r"(?:0|[1-9]\d?|1\d\d?|2[0-4]\d|25[0-5])"
-# In a name of several labels the last has two letters at least: a server accepts `a.bc` and refuses `a.b`.
+# In a name of several labels the last has at least two letters: a server accepts `a.bc` and refuses `a.b`.
 _HOSTNAME: Final = re.compile(
     r"[a-z0-9$]-?[a-z0-9$]{0,62}|(?:[a-z0-9$](?:[a-z0-9$-]{0,61}[a-z0-9$])?\.)+[a-z]{2,63}", re.I
 )
 _PATTERNS: Final = {
     "bsonobjectid": r"[0-9a-f]{24}",
-    # At least one byte: to a server the empty text is not base64.
+    # At least one byte: to a server the empty string is not base64.
     "byte": r"(?=.)(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
     "email": rf"{_ADDRESS}|[^<>@]*<{_ADDRESS}>",
     "hexcolor": r"#?(?:[0-9a-f]{3}|[0-9a-f]{6})",
@@ -38,7 +38,7 @@ _PATTERNS: Final = {
     "uuid4": _UUID % ("4", "[89ab]"),
     "uuid5": _UUID % ("5", "[89ab]"),
 }
-# A server knows these as well. Every text fits the last; the others are not checked here.
+# A server knows these as well. Every string fits the last; the others are not checked here.
 _UNCHECKED: Final = ("isbn", "isbn10", "isbn13", "creditcard", "password")
 _RANGES: Final = {"int32": (-(2**31), 2**31 - 1), "int64": (-(2**63), 2**63 - 1)}
 
@@ -59,7 +59,7 @@ def checked_format(schema: dict[str, Any]) -> str:
 
 
 def fits_format(value: Any, name: str) -> bool:
-    """Return whether a text or number has this format; unknown formats fit everything."""
+    """Return whether a string or number has this format; everything fits an unknown format."""
     if not isinstance(value, str):
         low, high = _RANGES.get(name, (value, value))
         return bool(low <= value <= high)
@@ -93,7 +93,7 @@ def _is_duration(text: str) -> bool:
 
 
 def _is_hostname(text: str) -> bool:
-    """Letters and symbols of any script count as those of ASCII."""
+    """Return whether this is a host name; letters and symbols of any script count like those of ASCII."""
     import unicodedata
 
     kinds = (
@@ -121,7 +121,7 @@ def _is_ipv6(text: str) -> bool:
 
 
 def _is_address(text: str) -> bool:
-    """Return the address without leading zeros in its IPv4 parts, which Go ignored for long."""
+    """Return whether this is an address; leading zeros in IPv4 parts are ignored, as Go long did."""
     import ipaddress
 
     plain = re.sub(r"(?<![0-9a-fA-F:])0+(?=[0-9])", "", text) if ":" not in text else text

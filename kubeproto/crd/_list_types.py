@@ -60,7 +60,7 @@ def _key_fields(keys: list[str], element: dict[str, Any]) -> dict[str, Any]:
 
 
 def _repeated(elements: list[Any], path: str) -> Iterator[Violation]:
-    """Yield the second appearance of each; a third adds nothing."""
+    """Yield the second occurrence of each; further ones are not reported."""
     seen: dict[bytes, int] = {}
     for index, element in enumerate(elements):
         frozen = _frozen(element)

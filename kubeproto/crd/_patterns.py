@@ -27,7 +27,7 @@ def check_pattern(pattern: str) -> None:
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Return whether the pattern is found anywhere in the text; `$` is its very end, as in Go."""
+    """Return whether the pattern is found anywhere in the text; `$` matches only its end, as in Go."""
     return _compiled(pattern).search(text) is not None
 
 

@@ -34,6 +34,6 @@ def _schema(cls: type[KubeObject]) -> dict[str, Any]:
 
 
 def _wire(obj: KubeObject) -> dict[str, Any]:
-    # What a lazy object has not read yet is checked as well, byte for byte as it came.
+    # What a lazy object has not read yet is checked as well, as the bytes that were received.
     written: dict[str, Any] = msgspec.json.decode(encode(obj))
     return written

@@ -21,7 +21,7 @@ _MOST_PARAMETERS: Final = 10_000  # Go reads no more
 
 
 class GoUrl(Struct, frozen=True):
-    """Return the parts of a URL as Go splits it; `path` is escaped."""
+    """The parts of a URL as Go splits it; `path` is escaped."""
 
     scheme: str
     host: str
@@ -64,7 +64,7 @@ class GoUrl(Struct, frozen=True):
 
 def check_url(text: str) -> None:
     """Raise ValueError for what is not an absolute URL or path to a server."""
-    # This reading has no fragments: what follows a # belongs to what precedes it.
+    # Go reads no fragment here: what follows a # belongs to the part before it.
     _split(text, fragment_in_path=True)
 
 
@@ -92,7 +92,7 @@ def _split(text: str, *, fragment_in_path: bool) -> GoUrl:
             return GoUrl(scheme, "", "", query)
         raise ValueError("invalid URI for request" if text else "empty url")
     host = ""
-    # Without a scheme Go reads "//a" as a path when it looks whether a text is a URL, then as a host.
+    # Without a scheme Go reads "//a" as a path when it checks whether a string is a URL, then as a host.
     if rest.startswith("//") and (scheme or not (fragment_in_path or rest.startswith("///"))):
         authority, slash, rest = rest[2:].partition("/")
         host, rest = _host(scheme, authority), slash + rest
@@ -108,7 +108,7 @@ def _host(scheme: str, authority: str) -> str:
     if "[" in host:
         return _literal_address(host)
     _, colon, port = host.partition(":")
-    # Lists of hosts with ports are known to databases; `http` knows one host.
+    # Database schemes allow lists of hosts with ports; `http` allows one host.
     if ":" in port and scheme not in ("http", "https"):
         _, colon, port = host.rpartition(":")
     if not _PORT.fullmatch(colon + port):

@@ -11,7 +11,7 @@ from msgspec import Struct
 from ..objects import Resource, Status, StatusCause, StatusDetails
 
 NO_VALUE: Final = msgspec.UNSET
-# The path of what concerns no field in particular, as a Go server prints it.
+# The path of a violation that concerns no single field, as a Go server prints it.
 NO_FIELD: Final = "<nil>"
 
 _TITLES: Final = {
@@ -39,7 +39,7 @@ class Violation(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """The text of the cause in a Status: the kind of fault, the value, the rule."""
+        """The message of the cause in a Status: the kind of fault, the value, the rule."""
         title = _TITLES[self.reason]
         if self.value is not NO_VALUE and self.reason not in _WITHOUT_VALUE:
             title += f": {show_value(self.value)}"

@@ -56,8 +56,8 @@ if TYPE_CHECKING:
     from ._quantity import Quantity
     from ._table import Table, TableColumn, TableRow
 else:
-    # Patches, manifests and tables take a third of the time in which all else here is imported, and a program
-    # that reads and watches objects needs none of them.
+    # Patches, manifests and tables take a third as long to import as everything else here, and a program that
+    # reads and watches objects needs none of them.
     __getattr__, __dir__ = _deferred.attributes(
         __name__,
         {

@@ -1,4 +1,4 @@
-"""What quantities and durations share: a whole number of the smallest unit, so that every sum is exact."""
+"""What quantities and durations share: an integer number of the smallest unit, so that every sum is exact."""
 
 from typing import Self
 
@@ -6,7 +6,7 @@ from typing import Self
 class Amount:
     """An immutable number of units that adds and compares only with its own kind."""
 
-    # A class of its own and no Struct: msgspec would write a Struct as a JSON object, and these are text.
+    # An ordinary class, because msgspec would write a Struct as a JSON object, and these are strings.
     __slots__ = ("_count",)
 
     _count: int
@@ -17,7 +17,7 @@ class Amount:
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
             return NotImplemented
-        # Zero has no form worth keeping: a sum that starts from it looks like what was added.
+        # The form of zero is not kept: a sum that starts from it has the form of what was added.
         return (self if self._count else other)._like(self._count + other._count)
 
     def __radd__(self, other: int) -> Self:
@@ -38,7 +38,7 @@ class Amount:
     __rmul__ = __mul__
 
     def __truediv__(self, other: Self) -> float:
-        """How many times `other` fits in, as a float: the only operation here that rounds."""
+        """Return how many times `other` fits in, as a float: the only operation here that rounds."""
         return self._count / other._count if type(other) is type(self) else NotImplemented
 
     def __neg__(self) -> Self:

@@ -11,9 +11,10 @@ _OTHER: Final = 3
 
 
 def api_version_priority(version: str) -> ApiVersionPriority:
-    """Return a sort key that puts the preferred version first, and other names last, by alphabet.
+    """Return a sort key that puts the preferred version first, and other names last, in alphabetical order.
 
-    See https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
+    See
+    https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
     """
     found = re.fullmatch(_KUBERNETES_VERSION, version)
     if not found:

@@ -1,8 +1,8 @@
 """The bases of everything that goes over the wire as JSON: `Fields`, `KubeObject` and `Object[Spec, Status]`.
 
-One rule of sending holds for all of them: None is never sent, anything else is, be it 0, false, "" or [].
-msgspec leaves out what *is* the default, so the metaclass turns each default but None into a factory: then
-only None is left out, and the default of a user's own field still reaches the server.
+One rule of sending holds for all of them: None is never sent, and everything else is, also 0, false, "" and
+[]. msgspec leaves out what *is* the default, so the metaclass turns each default but None into a factory:
+then only None is left out, and the default of a user's own field still reaches the server.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ._resource import Resource, guess_plural
 SpecT = TypeVar("SpecT")
 StatusT = TypeVar("StatusT")
 
-# The class keywords of a kind, those that msgspec has besides, and what others were tried for.
+# The class keywords of a kind, those that msgspec adds, and mistaken keywords with what was meant.
 _KEYWORDS: Final = (
     "group", "version", "kind", "plural", "singular", "namespaced", "short_names", "categories",
     "subresources", "verbs", "definition",
@@ -59,7 +59,7 @@ _MEANT: Final = {
     "kwonly": "nothing: fields of a kind are keyword-only",
 }
 
-# The wire name of a field that this side neither reads nor writes: no key of Kubernetes begins with a dash.
+# The wire name of a field that is neither read nor written: no key of Kubernetes begins with a dash.
 _OFF_THE_WIRE: Final = "-"
 
 _Field: Final[Any] = getattr(msgspec.field(), "__class__")  # noqa: B009 # no public name leads to it
@@ -75,7 +75,7 @@ class Constant:
         self.value = value
 
     def __call__(self) -> Any:
-        """Return the value itself; what is mutable is copied."""
+        """Return the value itself; a mutable one is copied."""
         value = self.value
         return value.copy() if type(value) in _EMPTY else value
 
@@ -117,7 +117,7 @@ def _is_class_var(annotation: str) -> bool:
 
 
 def _always_sent(default: Any) -> Any:
-    """Return the same default in a form that msgspec never leaves out; None, which it does, stays None."""
+    """Return the same default in a form that msgspec never leaves out; None stays None and is left out."""
     name = None
     if type(default) is _Field:
         field, name = default, default.name
@@ -129,16 +129,17 @@ def _always_sent(default: Any) -> Any:
             default = field.default
     shared = isinstance(default, Struct) and not default.__struct_config__.frozen
     if default is None or default is msgspec.UNSET or shared or (type(default) in _EMPTY and default):
-        # A value that all objects would share as their default is a mistake that msgspec explains better.
+        # msgspec has the better message for a mutable default that all objects would share.
         return msgspec.field(default=default, name=name)
     return msgspec.field(default_factory=Constant(default), name=name)
 
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class Fields(Struct, metaclass=FieldsMeta, rename="camel", omit_defaults=True):
-    """The base of a spec, a status and what is nested in them: camelCase on the wire.
+    """The base of a spec, a status and the values nested in them: camelCase on the wire.
 
-    Where Kubernetes spells otherwise, say so: ``cluster_ip: str = msgspec.field(name="clusterIP")``.
+    Where Kubernetes spells a name differently, give it: ``cluster_ip: str =
+    msgspec.field(name="clusterIP")``.
     """
 
 
@@ -192,7 +193,7 @@ class KubeMeta(FieldsMeta):
     @property
     def abstract(cls) -> bool:
         """True for a class without an identity of its own."""
-        # Not `dir`, which sorts every name there is: and each request asks.
+        # Not `dir`, which sorts every name: each request needs this.
         return not any("resource" in base.__dict__ for base in cls.__mro__)
 
 
@@ -213,7 +214,7 @@ def _check_identity(name: str, resource: Resource) -> None:
 
 
 def _pin_identity(namespace: dict[str, Any], resource: Resource) -> None:
-    """Give the class its own `kind` and `api_version`: their only values, always sent, checked when read."""
+    """Give the class its `kind` and `api_version`: one permitted value each, always sent and checked."""
     pinned = {"kind": resource.kind, "api_version": resource.api_version}
     types: dict[str, Any] = {field: _literal(value) for field, value in pinned.items()}
     _declare(
@@ -228,7 +229,7 @@ def _literal(value: str) -> Any:
 
 
 def _status_is_none(namespace: dict[str, Any]) -> bool:
-    """True for a subclass of ``Object[Spec, None]``: there is no type to read a status by."""
+    """True for a subclass of ``Object[Spec, None]``, which has no type for its status."""
     bases = namespace.get("__orig_bases__", ())
     return any(isinstance(get_origin(base), KubeMeta) and get_args(base)[1:] == (NoneType,) for base in bases)
 
@@ -277,19 +278,17 @@ class Object(KubeObject, Generic[SpecT, StatusT]):
         class Book(kp.Object[BookSpec, None], group="example.com", version="v1", short_names=("bk",)):
             ...
 
-    Class keywords say how the API knows it; an unknown one is refused.
+    Class keywords identify the kind to the API; an unknown one is refused.
 
     ``group``, ``version``: its apiVersion; without a group it belongs to the core, as pods do. A class
-    without a version is abstract: a base for others.
-    ``kind``, ``plural``, ``singular``: its names, by default the class's own, its English plural, and the
-    kind in lower case.
-    ``namespaced``: False for a cluster-scoped kind.
-    ``short_names``, ``categories``: other names for people, as in ``kubectl get bk`` and ``kubectl get all``.
-    ``subresources``, ``verbs``: what the server has; where they are given, a request for another is refused
-    before it is sent.
-    ``definition``: what only its CustomResourceDefinition says, such as columns and rules; see `Definition`.
+    without a version is abstract: a base for others. ``kind``, ``plural``, ``singular``: its names, by
+    default the class's own, its English plural, and the kind in lower case. ``namespaced``: False for a
+    cluster-scoped kind. ``short_names``, ``categories``: other names for people, as in ``kubectl get bk`` and
+    ``kubectl get all``. ``subresources``, ``verbs``: what the server supports; if they are given, a request
+    for any other is refused before it is sent. ``definition``: the parts that only its
+    CustomResourceDefinition has, such as columns and rules; see `Definition`.
 
-    Those of msgspec, such as ``rename`` and ``forbid_unknown_fields``, are taken as well.
+    Those of msgspec, such as ``rename`` and ``forbid_unknown_fields``, are accepted as well.
     """
 
     spec: SpecT

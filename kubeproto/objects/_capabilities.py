@@ -1,13 +1,13 @@
 """What some kinds can do and others cannot, as base classes, so that a type checker refuses the rest.
 
 `Api(Pod).log("web-0")` passes mypy and pyright because Pod derives from `RunsContainers`; ConfigMap does not.
-The built-in kinds have the bases that fit their subresources; a class of a user's own says them::
+The built-in kinds have the bases that fit their subresources; a user's own class names them::
 
     class SlimPod(kubeproto.objects.RunsContainers, version="v1", kind="Pod", plural="pods"):
         spec: SlimPodSpec
 
 `Object[Spec, Status]` needs none for its status and scale: a custom resource has those that its definition
-names, which no type tells. A `Dynamic` may be anything. What the types let pass and the kind is known to
+names, which types cannot show. A `Dynamic` may be anything. What the types allow and the kind is known to
 lack is refused when the request is built.
 """
 
@@ -25,7 +25,7 @@ class HasFinalize(KubeObject):
 
 
 class HasScale(KubeObject):
-    """A kind that can be scaled without knowing what it is."""
+    """A kind with a scale subresource, by which it can be scaled without knowing the kind."""
 
 
 class HasStatus(KubeObject):
@@ -37,4 +37,4 @@ class HasToken(KubeObject):
 
 
 class RunsContainers(KubeObject):
-    """A kind that has logs, and that can be entered, resized, evicted and put on a node: Pod."""
+    """A kind that runs containers, with logs, exec, resizing, eviction and binding to a node: Pod."""

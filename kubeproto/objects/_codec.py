@@ -1,7 +1,7 @@
 """JSON in and out, at every depth of typing.
 
 A long object is read from its front: its text is cut where the identity is complete, closed by hand, and only
-that is decoded. This is sound for what `FRONT_MARKS` says; whatever fails is decoded whole.
+that is decoded. The comment on `FRONT_MARKS` says why this is sound; whatever fails is decoded as a whole.
 """
 
 from __future__ import annotations
@@ -39,17 +39,17 @@ T = TypeVar("T")
 #  - at another depth the braces that close the text do not balance, and decoding fails;
 #  - what was read must have a name, a uid, a version and, where the kind is namespaced, a namespace; where
 #    the class does not say which kind it is, a kind as well;
-#  - all else that an object has is left unread, and is looked for in the whole text when it is touched.
-# Only a key that occurs twice in one object could be read two ways, and JSON gives that no meaning.
+#  - everything else in an object is left unread, and is looked up in the whole text when it is used.
+# Only a key that occurs twice in one object could be read in two ways, and JSON does not define that.
 FRONT_MARKS: Final = (b',"labels":{', b',"managedFields":[', b'},"spec":')
 # No identity is shorter than this: `{"metadata":{"name":"","uid":"…","resourceVersion":""}}`.
 FRONT_SKIP: Final = 90
-# From here on the cut costs less than scanning the text.
+# For texts longer than this, the cut costs less than scanning.
 LONG: Final = 2048
 
 _encode: Final = msgspec.json.Encoder(enc_hook=enc_hook).encode
-# What a naive time looks like once it is written. Only then is it worth looking at each value, for a text may
-# look like that as well.
+# What a naive time looks like once it is encoded. Only then is each value checked, because a string may look
+# the same.
 _ZONELESS: Final = Pattern(rb'T\d\d:\d\d:\d\d(?:\.\d+)?"')
 
 
@@ -61,12 +61,12 @@ def decode(
     checked: bool = False,
     resource: Resource | None = None,
 ) -> T:
-    """Read one JSON value as this type; what does not fit is an `InvalidObject`.
+    """Read one JSON value as this type; `InvalidObject` if it does not fit.
 
-    An object is read lazily: a part that does not fit says so when it is touched. With `strict`, spec, status
-    and whatever else is its own is typed at once; labels, annotations, owners and managed fields stay lazy.
-    With `checked` nothing more is typed, but every byte is looked at, so that the text is JSON for sure.
-    `resource` says what the object is if its text does not: items of built-in lists carry no kind.
+    An object is read lazily: a part that does not fit raises the error when it is used. With `strict`, spec,
+    status and all other fields of the kind are typed at once; labels, annotations, owners and managed fields
+    stay lazy. With `checked` nothing more is typed, but every byte is checked, so that the text is certainly
+    JSON. `resource` names the kind of the object if its text does not: items of built-in lists carry no kind.
     """
     views: Any = VIEWS.get(type_)  # a cache asks for the same kind over and over
     if not isinstance(views, KindViews):
@@ -90,7 +90,7 @@ def decode(
 
 
 def _name_in(data: bytes, views: KindViews, resource: Resource | None) -> str:
-    """Return how an error names an object that cannot be read as a whole; that of its class at worst."""
+    """Return how an error names an object that cannot be read as a whole; at worst by its class."""
     try:
         obj: KubeObject = identified(views.read_lazily(data), resource, views)
         if obj.metadata.name:
@@ -114,7 +114,7 @@ def _is_kind(type_: Any) -> bool:
 
 
 def identified(obj: T, resource: Resource | None, views: KindViews) -> T:
-    """Return the object with its kind filled in where its text has none. It still counts as untouched."""
+    """Return the object with its kind filled in if its text has none. It still counts as untouched."""
     if resource is not None and not views.pinned:
         for name, value in (("kind", resource.kind), ("api_version", resource.api_version)):
             slot = views.slots[name]
@@ -153,7 +153,7 @@ def _read_front(data: bytes, views: KindViews) -> KubeObject | None:
 
 
 def is_identified(obj: KubeObject, views: KindViews) -> bool:
-    """Return whether what was read of a front says which object it is, and at which version."""
+    """Return whether the front that was read identifies the object and its version."""
     meta = obj.metadata
     named = meta.name and meta.uid and meta.resource_version
     return bool(
@@ -164,7 +164,7 @@ def is_identified(obj: KubeObject, views: KindViews) -> bool:
 
 
 def shows_all(text: bytes, cut: int, end: int) -> bool:
-    """Return whether no namespace can follow the cut. An object without one may still have one behind it."""
+    """Return whether no namespace can follow the cut: an object without one so far may have one after it."""
     if text.find(b'"namespace"', cut, end) >= 0:
         return False
     return text.find(b"\\u00", cut, end) < 0 or _ESCAPED_LETTER.search(text, cut, end) is None
@@ -177,8 +177,8 @@ _ESCAPED_LETTER: Final = Pattern(rb"\\u00(?:6[135dDeE]|7[03])")
 def encode(value: Any) -> bytes:
     """Return the JSON that is sent for a value.
 
-    An object that was read from JSON is written back as it was: parts that were not changed are copied byte
-    for byte, keys that the class does not know included. Its kind is added if the text had none.
+    An object that was read from JSON is written back: parts that were not changed are copied byte for byte,
+    including keys that the class does not know. Its kind is added if the text had none.
     """
     kind: type[Any] = value.__class__
     views = VIEWS.get(kind)
@@ -225,7 +225,7 @@ def _written(obj: KubeObject, views: KindViews, *, named: bool) -> bytes:
 
 
 def _says_its_kind(text: bytes, obj: KubeObject) -> bool:
-    """Return whether a text begins with the kind and the version that the object has."""
+    """Return whether a text begins with the kind and the apiVersion of the object."""
     return text.startswith(_beginnings(obj.kind, obj.api_version))
 
 
@@ -242,19 +242,19 @@ def _edit_metadata(meta: Any, source: Source, found: dict[str, bytes | Raw]) -> 
             return False
         found["metadata"] = joined(own)
     else:
-        found["metadata"] = _sent(settle(meta))  # it was read from elsewhere, or made by hand
+        found["metadata"] = _sent(settle(meta))  # it was read from another text, or made by hand
     return True
 
 
 def _edit(obj: Any, views: Views, source: Source, found: dict[str, bytes | Raw]) -> bool:
-    """Put the fields that have changed since they were read in place of what their text has."""
+    """Replace the text of the fields that have changed since they were read."""
     changes: dict[str, bytes | None] = {}
     for name, value in held(obj).items():
         key = views.fields[name].encode_name
         if name == "content":
             changes |= _changed_content(value, source)
-        # The metadata is edited by itself, a status of no type is off the wire, and a kind that was filled in
-        # is not a change.
+        # The metadata is edited separately, a status without a type is not on the wire, and a kind that was
+        # filled in is not a change.
         elif name != "metadata" and key[0] != "-" and (key in found or name not in ("kind", "api_version")):
             left_out = value is None or (views is META and value in ("", {}, []))
             if _differs(value, views, source, name, obj):
@@ -271,7 +271,7 @@ def _differs(value: Any, views: Views, source: Source, name: str, obj: Any) -> b
     try:
         before = views.read(source, name, obj)
     except InvalidObject:
-        return True  # it could not be read, so this is another one
+        return True  # it could not be read, so this is a new one
     return _sent(before) != _sent(value)
 
 
@@ -296,14 +296,14 @@ def _sent(value: Any, name: str = "") -> bytes:
         data = _encode(value)
         if _ZONELESS.search(data):
             refuse_naive_times(value, name or type(value).__name__)
-        # msgspec leaves None out only where it is the default.
+        # msgspec leaves out None only where it is the default.
         return _encode(_without_nones(value)) if b":null" in data else data
     except RecursionError:
         raise InvalidObject(f"a {type(value).__name__} is nested too deeply to be written as JSON") from None
 
 
 def _without_nones(value: Any) -> Any:
-    """The value without the None in a field that has another default. A null in a dict was meant so."""
+    """Return the value without None in fields that have another default. A null in a dict is intended."""
     if isinstance(value, Struct):
         fields, defaults = value.__struct_fields__, value.__struct_defaults__
         optional = fields[len(fields) - len(defaults) :]

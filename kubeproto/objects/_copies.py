@@ -1,7 +1,7 @@
-"""Deep copies and pickles of objects, whose values may be nested more deeply than Python's own can follow.
+"""Deep copies and pickles of objects, whose values may be nested too deeply for Python's own functions.
 
-`copy` and `pickle` are imported when they are used: most programs need neither, and everybody pays for what
-`import kubeproto` brings.
+`copy` and `pickle` are imported when they are used: most programs need neither, and every program pays for
+what `import kubeproto` imports.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ T = TypeVar("T", bound=Struct)
 
 
 class Unread:
-    """Stands in a view for what has not been read. No encoder takes it for a value."""
+    """The placeholder in a view for a part that has not been read. No encoder accepts it as a value."""
 
     __slots__ = ()
 
@@ -27,7 +27,7 @@ ABSENT: Final = Unread()
 
 
 def deep_copy(obj: T, memo: dict[int, Any]) -> T:
-    """Return a copy that shares no values with the object; what has not been read stays so."""
+    """Return a copy that shares no values with the object; unread parts stay unread."""
     import copy
 
     other = copy.copy(obj)
@@ -40,7 +40,7 @@ def deep_copy(obj: T, memo: dict[int, Any]) -> T:
 
 
 def pickled(obj: Struct, state: dict[str, Any], protocol: int) -> bytes:
-    """Return the pickle of what an object holds; made at once, or others would meet a `RecursionError`."""
+    """Return the pickle of what an object holds; made here, or the caller would get a `RecursionError`."""
     import pickle
 
     try:
@@ -68,7 +68,7 @@ def restored(plain: type[T], state: bytes) -> T:
 
 
 def held(obj: Struct) -> dict[str, Any]:
-    """Return the fields of an object as they are in memory, but for those that have not been read."""
+    """Return the fields of an object as they are in memory, except those that have not been read."""
     plain = getattr(type(obj), "plain_", type(obj))
     slots = {name: getattr(plain, name) for name in plain.__struct_fields__}
     found = {name: slot.__get__(obj) for name, slot in slots.items()}

@@ -1,4 +1,4 @@
-"""What a class says of its kind and fields beyond their types: `Definition`, and markers for `Annotated[…]`.
+"""What a class declares about its kind and fields besides types: `Definition`, markers for `Annotated[…]`.
 
 ::
 
@@ -59,8 +59,8 @@ class ConversionWebhook(Struct, frozen=True, kw_only=True):
 class Rule(Struct, frozen=True):
     """A CEL rule on a field, a class (``__rules__``) or a whole object (`Definition.rules`).
 
-    `message_expression` computes the message, `field_path` moves the blame to a field below. A rule that
-    reads `oldSelf` is checked on updates; with `optional_old_self` also when there is no old value.
+    `message_expression` computes the message, `field_path` names a field below as the one at fault. A rule
+    that reads `oldSelf` is checked on updates; with `optional_old_self` also when there is no old value.
     """
 
     rule: str
@@ -83,7 +83,7 @@ class ListMap:
 
 
 class ListSet:
-    """A marker for lists without duplicates: server-side apply owns each element by itself."""
+    """A marker for lists without duplicates: server-side apply tracks the owner of each element."""
 
     __slots__ = ()
 
@@ -95,7 +95,7 @@ class Atomic:
 
 
 class PreserveUnknown:
-    """A marker for dicts and Structs that keep what their schema does not name."""
+    """A marker for dicts and Structs that keep fields which their schema does not name."""
 
     __slots__ = ()
 
@@ -110,8 +110,9 @@ class Definition(Struct, frozen=True, kw_only=True):
     """What a CustomResourceDefinition holds besides names, scope and schema.
 
     Names, categories, labels, annotations and conversion belong to the kind, the rest to the version.
-    `versions` are the classes of other versions; of several one says `storage=True`. `status` and `scale` are
-    subresources; `status` is on for a class that types its status. `deprecated` may be the warning itself.
+    `versions` are the classes of other versions; if there are several, one has `storage=True`. `status` and
+    `scale` are subresources; `status` is on for a class that types its status. `deprecated` may be the text
+    of the warning.
     """
 
     short_names: tuple[str, ...] = ()

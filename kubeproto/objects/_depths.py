@@ -1,4 +1,4 @@
-"""The two other depths of a kind: `Metadata[Book]` has the metadata alone, `Dynamic` reads any kind."""
+"""The two other depths of a kind: `Metadata[Book]` has only the metadata, `Dynamic` reads any kind."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 from ._base import KubeObject
 
-# Covariant, so that Metadata[Pod] can be asked for all that Metadata[RunsContainers] can.
+# Covariant, so that Metadata[Pod] is accepted where Metadata[RunsContainers] is.
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from typing_extensions import TypeVar  # whose defaults the checkers know, and typing's since 3.13
+    from typing_extensions import TypeVar  # the checkers know its `default`; typing's has one since 3.13
 
     K_co = TypeVar("K_co", bound=KubeObject, covariant=True, default=KubeObject)
 else:
@@ -22,14 +22,14 @@ else:
 
 
 class Metadata(KubeObject, Generic[K_co]):
-    """Any object by its metadata alone. The server leaves the rest out, so a watch costs little."""
+    """Any object, reduced to its metadata. The server leaves out the rest, so a watch costs little."""
 
 
 class Dynamic(KubeObject):
-    """An object of a kind that no class describes: all but its metadata stays as JSON gave it.
+    """An object of a kind that no class describes: everything except its metadata stays as JSON gave it.
 
-    ``deployment["spec"]["replicas"]`` reads and writes what a typed object has as attributes; what this
-    side does not know survives a read-modify-write.
+    ``deployment["spec"]["replicas"]`` reads and writes what a typed object has as attributes; unknown fields
+    survive a read-modify-write.
     """
 
     content: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])

@@ -23,7 +23,7 @@ _LONGEST_TEXT: Final = 256
 
 
 class Duration(Amount):
-    """A span of time in whole nanoseconds, as large as an int64 allows; prints and parses as Go does."""
+    """A duration in whole nanoseconds, as large as an int64 allows; it prints and parses as Go's does."""
 
     __slots__ = ()
 
@@ -45,7 +45,7 @@ class Duration(Amount):
 
     @classmethod
     def of(cls, value: float | datetime.timedelta) -> Self:
-        """From seconds, rounded to the nanosecond, or from a timedelta."""
+        """Return the duration of a number of seconds, rounded to the nanosecond, or of a timedelta."""
         if isinstance(value, datetime.timedelta):
             return cls(value // datetime.timedelta(microseconds=1) * 1000)
         try:
@@ -63,16 +63,16 @@ class Duration(Amount):
 
     @property
     def seconds(self) -> float:
-        """The length in seconds, as clocks and timeouts want it."""
+        """The length in seconds, as clocks and timeouts take it."""
         return self._count / _SECOND
 
     def to_timedelta(self) -> datetime.timedelta:
-        """The same length without what is finer than a microsecond."""
+        """Return the same length, cut to microseconds."""
         micros = abs(self._count) // 1000
         return datetime.timedelta(microseconds=micros if self._count > 0 else -micros)
 
     def __str__(self) -> str:
-        """Go's form: "1h15m30.5s", "1.5ms", "0s"."""
+        """Return Go's form: "1h15m30.5s", "1.5ms", "0s"."""
         sign, count = ("-" if self._count < 0 else ""), abs(self._count)
         for unit, size in (("ns", 1), ("µs", 10**3), ("ms", 10**6)):
             if 0 < count < size * 1000:
@@ -87,7 +87,7 @@ class Duration(Amount):
 
 
 def _count(text: str, terms: str) -> int:
-    """The nanoseconds of every number with its unit, added up."""
+    """Return the sum of the nanoseconds of every number with its unit."""
     total = 0
     for number, fraction, unit in re.findall(_TERM, terms)[:-1]:  # the last match is the empty end
         if not (number or fraction):
@@ -103,7 +103,7 @@ def _count(text: str, terms: str) -> int:
 
 
 def _fraction(digits: str, unit: int) -> int:
-    """The nanoseconds after the point, by Go's floating-point steps, so that both sides read the same."""
+    """Return the nanoseconds after the point, by Go's floating-point steps, so that both read the same."""
     value, scale = 0, 1.0
     for digit in digits:
         if value > _LARGEST // 10 or value * 10 + int(digit) > _LARGEST + 1:
@@ -120,7 +120,7 @@ def _decimal(count: int, unit: int) -> str:
 
 
 def human_duration(seconds: float) -> str:
-    """Return a span of time as kubectl shows an age: ``45s``, ``9m30s``, ``7h5m``, ``3d``."""
+    """Return a duration as kubectl shows an age: ``45s``, ``9m30s``, ``7h5m``, ``3d``."""
     whole = int(seconds)
     if whole < 0:
         return "0s"

@@ -1,4 +1,4 @@
-"""Field selectors: kubectl's text form with its escapes, and whether a set of fields matches."""
+"""Field selectors: kubectl's string form with its escapes, and whether a set of fields matches."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 import msgspec
 
-# A backslash with what it escapes stays together, so that only free commas part the terms.
+# A backslash stays with what it escapes, so that only commas without one separate terms.
 _TERM: Final = r"(?:[^,\\]|\\.?)+"
 _ESCAPE: Final = r"\\(.?)|="
 _SPECIAL: Final = r"([\\,=])"
@@ -22,13 +22,14 @@ class FieldRequirement(msgspec.Struct, frozen=True, order=True):
     def __post_init__(self) -> None:
         if self.operator not in ("=", "!="):
             raise ValueError(f"{self.operator!r} is not an operator of a field selector: = or !=")
-        # Go takes any text before the operator for a path; whether there is such a field, the server knows.
+        # Go accepts any string before the operator as a path; only the server knows whether there is such a
+        # field.
         ends = self.operator == "=" and self.path.endswith("!")
         if "=" in self.path or ends or not re.fullmatch(f"(?:{_TERM})?", self.path, re.DOTALL):
             raise ValueError(f"{self.path!r} is not the path of a field: one looks like metadata.name")
 
     def matches(self, fields: Mapping[str, str]) -> bool:
-        """Return whether these fields, by path, fit; a missing field counts as empty, as on a server."""
+        """Return whether these fields, by path, match; a missing field counts as empty, as on a server."""
         return (fields.get(self.path, "") == self.value) is (self.operator == "=")
 
     def __str__(self) -> str:
@@ -40,8 +41,8 @@ class FieldSelector(msgspec.Struct, frozen=True):
     """Selects objects by the values of fields: all requirements must match, none means every object.
 
     A server indexes few fields: `metadata.name`, `metadata.namespace`, and some of each kind's own, such as a
-    pod's `spec.nodeName` or a CRD's `selectableFields`. It knows equality only; sets and any key that users
-    choose are for labels, and their `Selector`.
+    pod's `spec.nodeName` or a CRD's `selectableFields`. It supports only equality; for sets, and keys that
+    users choose, use labels and their `Selector`.
     """
 
     requirements: tuple[FieldRequirement, ...] = ()
@@ -51,7 +52,7 @@ class FieldSelector(msgspec.Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> "FieldSelector":
-        r"""Read `metadata.name=a,spec.nodeName!=b`; in values `\`, `,` and `=` follow a backslash."""
+        r"""Read `metadata.name=a,spec.nodeName!=b`; in values `\`, `,` and `=` are escaped by a backslash."""
         return cls(tuple(_requirements(text)))
 
     @classmethod
@@ -67,7 +68,7 @@ class FieldSelector(msgspec.Struct, frozen=True):
         return FieldSelector(self.requirements + other.requirements)
 
     def __bool__(self) -> bool:
-        """Return whether anything is left out at all."""
+        """Return whether the selector excludes anything."""
         return bool(self.requirements)
 
     def __str__(self) -> str:
@@ -83,7 +84,7 @@ def _requirements(text: str) -> Iterator[FieldRequirement]:
         operator: Literal["=", "!="] = "!=" if negated else "="
         # "==" means the same as "="
         path, value = path[:-1] if negated else path, value if negated else value.removeprefix("=")
-        if path or value:  # Go passes over a term that is nothing but its operator
+        if path or value:  # Go ignores a term that is only an operator
             yield FieldRequirement(path, operator, _unescaped(text, value))
 
 

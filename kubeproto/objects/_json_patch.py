@@ -30,7 +30,7 @@ def apply_json_patch(document: Any, patch: Iterable[Mapping[str, Any]], *, like_
     """Return the document after all operations; neither argument is changed, and after PatchError nothing is.
 
     With `like_server`, operations mean what they mean to a Kubernetes API server. It departs from RFC 6902:
-    it knows negative indexes, takes a missing member for null, and has no root to add to.
+    it accepts negative indexes, treats a missing member as null, and cannot add at the root.
     """
     result = copy_json(document)
     for index, operation in enumerate(patch):
@@ -44,7 +44,7 @@ def apply_json_patch(document: Any, patch: Iterable[Mapping[str, Any]], *, like_
 
 
 def json_equal(a: Any, b: Any) -> bool:
-    """Equality as RFC 6902 §4.6 has it: numbers by value, and true is not a number, unlike in Python."""
+    """Return whether values are equal by RFC 6902 §4.6: numbers by value; true is not 1 as in Python."""
     if is_object(a) and is_object(b):
         return a.keys() == b.keys() and all(json_equal(a[key], b[key]) for key in a)
     if is_list(a) and is_list(b):
@@ -86,7 +86,7 @@ def _member_differences(before: dict[str, Any], after: dict[str, Any], path: _Pa
 
 
 def _element_differences(before: list[Any], after: list[Any], path: _Path) -> Iterator[_Difference]:
-    """Between the ends that are equal, elements are changed in place; what is left is added or removed."""
+    """Between equal ends, elements are changed in place; the remaining ones are added or removed."""
     start = _common(zip(before, after, strict=False))
     ends = zip(reversed(before[start:]), reversed(after[start:]), strict=False)
     end = _common(ends)
@@ -94,7 +94,7 @@ def _element_differences(before: list[Any], after: list[Any], path: _Path) -> It
     for index, (was, becomes) in enumerate(zip(old, new, strict=False), start):
         yield from _differences(was, becomes, (*path, index))
     both = start + min(len(old), len(new))
-    for index in range(start + len(old) - 1, both - 1, -1):  # backwards, or the next index would be another's
+    for index in range(start + len(old) - 1, both - 1, -1):  # backwards, because the indexes after it change
         yield "remove", (*path, index), None
     for index in range(both, start + len(new)):
         yield "add", (*path, index), after[index]

@@ -1,7 +1,7 @@
 """`JsonPath`: the paths of kubectl, of printer columns and of waits, such as ``.status.containers[0].image``.
 
-What Kubernetes reads: members, ``['quoted.members']``, indexes and slices, ``*``, unions, ``..`` and filters
-by one comparison. A member that is missing is not an error: nothing is found there.
+It reads what Kubernetes reads: members, ``['quoted.members']``, indexes and slices, ``*``, unions, ``..`` and
+filters by one comparison. A missing member is not an error: nothing is found there.
 """
 
 from __future__ import annotations
@@ -73,14 +73,14 @@ JsonStep: TypeAlias = MemberStep | IndexStep | SliceStep | WildcardStep | Descen
 
 
 class JsonPath(Struct, frozen=True):
-    """A path into JSON. ``JsonPath.parse("{.status.phase}").find(value)`` returns all that is there."""
+    """A path into JSON. ``JsonPath.parse("{.status.phase}").find(value)`` returns all values at the path."""
 
     text: str
     steps: tuple[JsonStep, ...]
 
     @classmethod
     def parse(cls, text: str) -> JsonPath:
-        """Read a path, in braces or not, with its first dot or without; a ValueError names the mistake."""
+        """Read a path, with or without braces and the first dot; a ValueError names the mistake."""
         inner = text.strip()
         if len(inner) > _LONGEST:
             raise ValueError(f"a path of {len(inner)} characters is longer than any that is meant")
@@ -185,5 +185,5 @@ def _holds(step: FilterStep, value: Any) -> bool:
         return bool(found)
     try:
         return _OPERATORS[step.operator](found[0], step.right)
-    except TypeError:  # a text is not less than a number
+    except TypeError:  # a string cannot be compared with a number
         return False

@@ -1,4 +1,4 @@
-"""Label selectors: kubectl's text form, the API's object form, and whether a set of labels matches."""
+"""Label selectors: kubectl's string form, the API's object form, and whether a set of labels matches."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ _END: Final = ""
 class Requirement(msgspec.Struct, frozen=True, order=True):
     """What one label must be: `key=a` is In with one value, `key!=a` NotIn with one.
 
-    NotIn and DoesNotExist match objects without the key; Gt and Lt compare whole numbers.
+    NotIn and DoesNotExist match objects without the key; Gt and Lt compare integers.
     """
 
     key: str
@@ -71,20 +71,20 @@ class Requirement(msgspec.Struct, frozen=True, order=True):
 class Selector(msgspec.Struct, frozen=True):
     """Selects objects by their labels: all requirements must match, and none means every object.
 
-    Labels are what users put on objects, so any key can be asked for, and sets too (`tier in (web, db)`);
-    a `FieldSelector` asks for the few fields that a server indexes, by equality only. The API's object form
+    Users choose the labels of objects, so any key can be selected by, and sets too (`tier in (web, db)`); a
+    `FieldSelector` selects by the few fields that a server indexes, by equality only. The API's object form
     (`matchLabels`, `matchExpressions`) is read by `from_object` and written by `to_object`.
     """
 
     requirements: tuple[Requirement, ...] = ()
 
     def __post_init__(self) -> None:
-        # Sorted by key, as a server prints them, and without doubles: equal selectors compare equal.
+        # Sorted by key, as a server prints them, and without duplicates: equal selectors compare equal.
         msgspec.structs.force_setattr(self, "requirements", tuple(sorted(set(self.requirements))))
 
     @classmethod
     def parse(cls, text: str) -> "Selector":
-        """Read kubectl's form, such as `app=web,tier in (a,b),!canary,size>3`; the empty text selects all."""
+        """Read kubectl's form: `app=web,tier in (a,b),!canary,size>3`; an empty string selects all."""
         return cls(_Parser(text).requirements())
 
     @classmethod
@@ -123,7 +123,7 @@ class Selector(msgspec.Struct, frozen=True):
         return Selector(self.requirements + other.requirements)
 
     def __bool__(self) -> bool:
-        """Return whether anything is left out at all."""
+        """Return whether the selector excludes anything."""
         return bool(self.requirements)
 
     def __str__(self) -> str:
@@ -168,7 +168,7 @@ class _Parser:
                 raise self._unexpected("one of in, notin, =, ==, !=, > and <")
 
     def _values(self) -> tuple[str, ...]:
-        """The values between parentheses; nothing between two commas is the empty value."""
+        """Return the values between parentheses; nothing between two commas is the empty value."""
         if self._next() != "(":
             raise self._unexpected("'('")
         values: list[str] = []
@@ -233,7 +233,7 @@ def _check_arity(requirement: Requirement) -> None:
 
 
 def _number(text: str) -> int | None:
-    """A 64-bit whole number, as a label can hold it: without a sign, in 63 characters at most."""
+    """Return a 64-bit integer, as a label can hold it: without a sign, in at most 63 characters."""
     if not (text.isdigit() and text.isascii() and len(text) <= 63 and int(text) <= _LARGEST):
         return None
     return int(text)

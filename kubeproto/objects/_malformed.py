@@ -10,7 +10,7 @@ from ._meta import ObjectMeta
 class Malformed(Struct, frozen=True, gc=False):
     """An item of a list, or a line of a watch, that is not an object of this kind. The stream continues.
 
-    `metadata` is what could be read of it, `type` the event's type if that could be read.
+    `metadata` is what could be read of the object's, `type` the event's type if that could be read.
     """
 
     metadata: ObjectMeta | None

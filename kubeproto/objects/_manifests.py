@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=KubeObject)
 
-# The order in which people read an object; a server's own files and ours put the rest behind.
+# The order in which people read an object; other keys follow.
 _FIRST: Final = ("apiVersion", "kind", "metadata")
 
 
@@ -35,7 +35,7 @@ class InvalidManifest(LocalProtocolError, ValueError):
 
 
 class _Document:
-    """One document of a JSON text. Only the line of its beginning is known."""
+    """One document of a JSON text. Only its first line is known."""
 
     def __init__(self, value: Any, line: int) -> None:
         self.value = value
@@ -60,12 +60,12 @@ def parse_manifest(
 ) -> list[Any]:
     """Return the objects of a text: each of the class that it belongs to, or of the classes, else `Dynamic`.
 
-    Lists are taken apart, empty documents left out. YAML needs PyYAML; a text that begins as JSON does, does
-    not. A mistake is an `InvalidManifest` that names the document and the line.
+    Lists are taken apart, empty documents left out. YAML needs PyYAML; JSON does not. A mistake is an
+    `InvalidManifest` that names the document and the line.
 
-    What an object's class does not know (`lables:`) is kept and sent, so that a server can warn of it or,
-    asked with `field_validation="Strict"`, refuse it. With `strict` it is a mistake here already; of a
-    `Dynamic` only the metadata is known.
+    Fields that an object's class does not know (`lables:`) are kept and sent, so that a server can warn about
+    them or, with `field_validation="Strict"`, refuse them. With `strict` they are a mistake here already;
+    only the metadata of a `Dynamic` is checked.
     """
     given = (kinds,) if isinstance(kinds, type) else kinds
     classes = {kind.resource.gvk: kind for kind in given}
@@ -77,7 +77,7 @@ def parse_manifest(
 
 
 def dump_yaml(objects: KubeObject | Iterable[KubeObject]) -> str:
-    """Return objects as YAML, one document each, in a stable order: what is sent, and nothing more."""
+    """Return objects as YAML, one document each, in a stable order, with exactly what would be sent."""
     several = [objects] if isinstance(objects, KubeObject) else objects
     from .._yaml import write_documents
 
@@ -108,7 +108,7 @@ def _documents(text: str | bytes) -> Iterator[Any]:
 
 
 def _json_documents(text: str) -> Iterator[_Document]:
-    """Yield the values of a JSON text, one after another, as kubectl accepts them too."""
+    """Yield the values of a JSON text, one after another, as kubectl does."""
     import json
 
     from .._yaml import YamlError
@@ -189,7 +189,7 @@ def _item_kind(list_kind: str, classes: dict[GroupVersionKind, type[KubeObject]]
 
 
 def _is_list(value: Any, classes: dict[GroupVersionKind, type[KubeObject]]) -> bool:
-    """Return whether a value is a list, as kubectl sees it: anything with items, whatever its kind."""
+    """Return whether a value is a list, as kubectl defines it: anything with items, of any kind."""
     if not is_object(value) or not isinstance(value.get("items"), list):
         return False
     kind: Any = value.get("kind")
@@ -215,7 +215,7 @@ def _identity(document: Any, number: int, path: tuple[str | int, ...], value: An
 
 
 def _path_in(message: str) -> Iterator[str | int]:
-    """Return the path of a mistake that msgspec names (``$.spec.items[0]``), as far as it exists."""
+    """Return the path of a mistake that msgspec names (``$.spec.items[0]``), up to where it exists."""
     _, found, path = message.rpartition("`$.")
     if not found:
         return

@@ -1,4 +1,4 @@
-"""Merge patches (RFC 7386): the members of an object that change, with null for those that go.
+"""Merge patches (RFC 7386): the members of an object that change, with null for those that are removed.
 
 A Kubernetes API server departs from the RFC in one point: it drops null members of objects inside lists too.
 """
@@ -12,7 +12,7 @@ from ._pointers import format_pointer, is_object
 def make_merge_patch(before: Any, after: Any) -> Any:
     """Return what turns `before` into `after`: {} if they are equal objects.
 
-    A list is replaced as a whole. To a merge patch null means removal, so a null in `after` that `before`
+    A list is replaced as a whole. In a merge patch null means removal, so a null in `after` that `before`
     does not have at the same place is a ValueError; inside a list it is an ordinary value.
     """
     return _make(before, after, ())
@@ -34,7 +34,7 @@ def apply_merge_patch(document: Any, patch: Any) -> Any:
 def _make(before: Any, after: Any, path: tuple[str, ...]) -> Any:
     if not is_object(after):
         return copy_json(after)
-    # Whatever is not an object counts as an empty one, on both sides.
+    # A value that is not an object counts as an empty one, on both sides.
     old = before if is_object(before) else {}
     patch: dict[str, Any] = {key: None for key in old if key not in after}
     for key, value in after.items():

@@ -1,7 +1,7 @@
 """The metadata that every object carries, and the metadata of lists.
 
-These are Kubernetes' own structures, so they follow its rule of sending: what is empty is left out, and a
-reader may rely on strings and containers being there.
+These are Kubernetes' own structures, so they follow its rule of sending: empty values are left out, and a
+reader can rely on strings and containers being present.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class ManagedFieldsEntry(Struct, kw_only=True, rename="camel", omit_defaults=Tru
     subresource: str = ""
 
 
-# Nothing in it can lead back to it, so the garbage collector need not know it.
+# It cannot be part of a cycle, so the garbage collector need not track it.
 class ObjectMeta(Struct, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """The metadata of an object. Empty strings and containers mean absent, as they do to the server."""
 

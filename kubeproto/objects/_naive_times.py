@@ -1,6 +1,6 @@
 """A time without a zone is found before it is sent: it names no instant, and a server refuses it.
 
-It is not taken for UTC: `datetime.now()` and `datetime.utcnow()` are both naive and mean different instants.
+It is not treated as UTC: `datetime.now()` and `datetime.utcnow()` are both naive and mean different instants.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class NaiveTime(LocalProtocolError, ValueError):
 
 
 def refuse_naive_times(value: Any, name: str) -> None:
-    """Refuse a value in which a time has no zone, by what it is called and the name of the field."""
+    """Refuse a value in which a time has no zone; the error names the value and the field."""
     path = _find(value)
     if path is not None:
         raise NaiveTime(
@@ -35,7 +35,7 @@ def _find(value: Any) -> str | None:
         return "" if value.utcoffset() is None else None
     parts: list[tuple[str, Any]] = []
     if isinstance(value, Struct):
-        # Names that a class has at hand: `structs.fields` reads its annotations again each time, for 0.1 ms.
+        # The names that a class keeps: `structs.fields` reads the annotations again each time, in 0.1 ms.
         names = zip(value.__struct_encode_fields__, value.__struct_fields__, strict=True)
         parts = [(f".{wire}", getattr(value, name)) for wire, name in names]
     elif is_object(value):

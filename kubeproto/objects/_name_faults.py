@@ -1,4 +1,4 @@
-"""Names, label keys and label values: what a server says of those that break the rules."""
+"""Names, label keys and label values: a server's messages about those that break the rules."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def value_faults(value: str) -> tuple[str, ...]:
 
 
 def label_faults(name: str) -> tuple[str, ...]:
-    """Return what is wrong with a name that must be a label of DNS, as those of namespaces."""
+    """Return what is wrong with a name that must be a DNS label, as those of namespaces."""
     found = _too_long(name, _LONGEST_LABEL)
     if not LABEL.fullmatch(name):
         found += ("must not contain dots",) if SUBDOMAIN.fullmatch(name) else (LABEL_TEXT,)
@@ -102,7 +102,7 @@ def subdomain_faults(name: str) -> tuple[str, ...]:
 
 
 def service_label_faults(name: str) -> tuple[str, ...]:
-    """Return what is wrong with a name that must be a label by RFC 1035, as those of Services were."""
+    """Return what is wrong with a name that must be an RFC 1035 label, as those of Services were."""
     found = _too_long(name, _LONGEST_LABEL)
     return found if _SERVICE_LABEL.fullmatch(name) else (*found, _SERVICE_LABEL_TEXT)
 

@@ -48,7 +48,7 @@ def check_dns_subdomain(text: str) -> None:
 
 
 def check_path_segment(text: str) -> None:
-    """Refuse a name that would change the path of a URL; every name of an object must pass this."""
+    """Refuse a name that would change the path of a URL; the name of every object must pass this."""
     if text in ("", ".", "..") or "/" in text or "%" in text:
         raise _wrong(text, "name for a URL path", "not empty, not '.' or '..', and without '/' and '%'")
 
@@ -73,7 +73,7 @@ def check_label_key(text: str) -> None:
 
 
 def check_label_value(text: str) -> None:
-    """Refuse what cannot be the value of a label; the empty text can."""
+    """Refuse what cannot be the value of a label; the empty string can."""
     if not _is_label_value(text):
         raise _wrong(
             text,
@@ -84,7 +84,7 @@ def check_label_value(text: str) -> None:
 
 
 def check_annotation_key(text: str) -> None:
-    """Refuse what cannot be the key of an annotation: as a label key, but the domain may have capitals."""
+    """Refuse what cannot be the key of an annotation: as a label key, but with capitals in the domain."""
     domain, slash, name = text.rpartition("/")
     check_label_key(domain.lower() + slash + name if domain.isascii() else text)
 

@@ -9,7 +9,7 @@ _INDEX: Final = r"0|[1-9][0-9]{0,17}"
 
 
 def parse_pointer(text: str) -> tuple[str, ...]:
-    """Return the keys and indexes on the way, unescaped; the empty text is the whole document."""
+    """Return the keys and indexes on the path, unescaped; the empty string means the whole document."""
     if not text:
         return ()
     if text[0] != "/" or re.search(_ESCAPED, text):
@@ -21,7 +21,7 @@ def parse_pointer(text: str) -> tuple[str, ...]:
 
 
 def format_pointer(parts: Iterable[str | int]) -> str:
-    """Return the text form of a path; a number is an index of a list."""
+    """Return a path as a string; a number is an index of a list."""
     return "".join("/" + str(part).replace("~", "~0").replace("/", "~1") for part in parts)
 
 
@@ -55,14 +55,14 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 
 
 def member(members: dict[str, Any], key: str) -> Any:
-    """Return the value under `key`; LookupError with a sentence if there is none."""
+    """Return the value under `key`; LookupError with a full message if there is none."""
     if key not in members:
         raise LookupError(f"the object has no {key!r}")
     return members[key]
 
 
 def list_index(elements: list[Any], part: str, *, end: bool = False) -> int:
-    """Return the index that `part` names; with `end`, the place behind the last element ("-" too) counts."""
+    """Return the index that `part` names; with `end`, the place after the last element ("-" too) counts."""
     if end and part == "-":
         return len(elements)
     if not re.fullmatch(_INDEX, part):

@@ -1,7 +1,7 @@
-"""Amounts of CPU, memory and the like, exact, in the text form that Kubernetes gives them.
+"""Exact amounts of CPU, memory and the like, in the string form of Kubernetes.
 
-A quantity is a whole number of 10**-9, the finest step that Kubernetes knows, and remembers in which of three
-families it was written: decimal ("500m", "2G"), binary ("1Gi") or decimal exponent ("1e3").
+A quantity is an integer number of 10**-9, the finest step that Kubernetes knows, and remembers in which of
+three families it was written: decimal ("500m", "2G"), binary ("1Gi") or decimal exponent ("1e3").
 """
 
 from typing import Final, Literal, Self, final
@@ -39,12 +39,12 @@ class Quantity(Amount):
         elif type(value) is int:
             self._count, self._format = value * _ONE, "DecimalSI"
         else:
-            # A float would bring its rounding along, and True is not an amount.
+            # A float would bring its rounding error along, and True is not an amount.
             raise TypeError(f"a quantity is made from a string or an int, not from {value!r}")
 
     @staticmethod
     def parse(text: str) -> "Quantity":
-        """Read any text form that Kubernetes accepts; what is finer than 10**-9 is rounded away from zero."""
+        """Read any string form that Kubernetes accepts; digits below 10**-9 are rounded away from zero."""
         found = _read_before.get(text)
         if found is None:
             if len(_read_before) >= _MOST_READ_BEFORE:
@@ -59,7 +59,7 @@ class Quantity(Amount):
 
     @property
     def format(self) -> QuantityFormat:
-        """The family of suffixes that the text form uses, where it can."""
+        """The family of suffixes that the string form uses, where it can."""
         return self._format
 
     def to_integer(self) -> int:
@@ -71,7 +71,7 @@ class Quantity(Amount):
         return _divide_away_from_zero(self._count, _ONE // 1000)
 
     def __int__(self) -> int:
-        """Return the exact whole number; ValueError if there is a fraction."""
+        """Return the exact integer; ValueError if there is a fraction."""
         whole, fraction = divmod(self._count, _ONE)
         if fraction:
             raise ValueError(f"{self!r} is not a whole number; to_integer() rounds")
@@ -85,7 +85,7 @@ class Quantity(Amount):
         count = self._count
         if not count:
             return "0"
-        # Below 1024, and for fractions, a binary suffix would have to round: Kubernetes shows decimals then.
+        # Below 1024, and for fractions, a binary suffix would need rounding: Kubernetes shows decimals then.
         if self._format == "BinarySI" and abs(count) >= 1024 * _ONE and count % _ONE == 0:
             number, power = _without_factors(count // _ONE, 1024, len(_BINARY) - 1)
             return f"{number}{_BINARY[power]}"
@@ -96,7 +96,7 @@ class Quantity(Amount):
         return f"{number}{_DECIMAL[power]}"
 
 
-# A cluster's pods ask for a few dozen amounts over and over, and a typed pod holds half a dozen of them.
+# The pods of a cluster request the same few dozen amounts, and a typed pod holds half a dozen of them.
 # Quantities are immutable, so one object serves all.
 _MOST_READ_BEFORE: Final = 4096
 _read_before: Final[dict[str, Quantity]] = {}
@@ -122,7 +122,7 @@ def _read(text: str) -> tuple[int, QuantityFormat]:
 def _read_number(
     text: str, number: str, unit: int, family: QuantityFormat
 ) -> tuple[str, int, int, QuantityFormat]:
-    """Return a number with a sign, a fraction or an exponent, as whole digits (signed), unit and divisor."""
+    """Return a number with a sign, a fraction or an exponent, as signed digits, unit and divisor."""
     mantissa, mark, exponent = number.replace("E", "e").partition("e")
     divisor = 1
     if mark:
@@ -146,7 +146,7 @@ def _are_digits(text: str) -> bool:
 
 
 def _without_factors(number: int, factor: int, most: int | None = None) -> tuple[int, int]:
-    """`number` divided by `factor` as often as it goes without a rest, `most` times at most."""
+    """Return `number` divided by `factor` as often as possible without a remainder, at most `most` times."""
     power = 0
     while number % factor == 0 and power != most:
         number //= factor

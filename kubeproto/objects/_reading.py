@@ -1,9 +1,10 @@
 """`Reader`: the one place where bytes that another side sent become values.
 
-msgspec has three ways to refuse bytes: an error of its own, `UnicodeDecodeError` for what is not UTF-8, and
+msgspec has three ways to refuse bytes: its own error, `UnicodeDecodeError` for what is not UTF-8, and
 `RecursionError` for values that are nested more deeply than the interpreter's stack allows. A caller that
-catches one of them lets the others through, and a server, or a tenant of it, chooses which one comes. So all
-three become an `InvalidObject` here, and a test sees to it that nothing else calls msgspec on such bytes.
+catches one of them lets the others through, and a server, or one of its tenants, determines which one is
+raised. So all three become an `InvalidObject` here, and a test ensures that nothing else calls msgspec on
+such bytes.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class TooDeep(InvalidObject):
 
 
 class Reader(Generic[T]):
-    """Reads JSON as one type; what does not fit is an `InvalidObject` that says why, and `TooDeep` is one."""
+    """Reads JSON as one type; `InvalidObject`, or its subclass `TooDeep`, if a value does not fit."""
 
     def __init__(self, type_: Any, owner: str = "") -> None:
         """`owner` is the class to name where an annotation cannot be resolved."""
@@ -39,7 +40,7 @@ class Reader(Generic[T]):
 
     @cached_property
     def _decoder(self) -> Any:
-        # Made when it is first used: most modules that read JSON have readers which a program never needs.
+        # Made when it is first used: most modules that read JSON have readers that a program never needs.
         return decoder_of(self._type, self._owner)
 
     @cached_property
@@ -47,14 +48,14 @@ class Reader(Generic[T]):
         return cast("Callable[[Any], Any]", self._decoder.decode)
 
     def prepared(self) -> Reader[T]:
-        """Return this reader, after its annotations have been resolved: `TypeError` if one cannot be."""
+        """Resolve the annotations, and return this reader; `TypeError` if one cannot be resolved."""
         _ = self._decode
         return self
 
     def read(self, data: bytes | memoryview | Raw) -> T:
         """Return the one value that the bytes hold."""
         try:
-            # Not by `cast`: a call of it costs a tenth of reading a small value.
+            # No `cast`: calling it costs a tenth of reading a small value.
             value: T = self._decode(data)
             return value
         except _NOT_JSON as error:
@@ -62,7 +63,7 @@ class Reader(Generic[T]):
         raise refusal
 
     def read_each(self, data: Iterable[bytes]) -> list[T]:
-        """Return the values that these bytes hold, one each."""
+        """Return the value of each of these byte strings."""
         try:
             return list(map(self._decode, data))
         except _NOT_JSON as error:
@@ -70,7 +71,7 @@ class Reader(Generic[T]):
         raise refusal
 
     def read_lines(self, data: bytes | memoryview) -> list[T]:
-        """Return the values that follow each other, whatever whitespace is between them."""
+        """Return the values that follow each other, with any whitespace between them."""
         try:
             return cast("list[T]", self._decoder.decode_lines(data))
         except _NOT_JSON as error:
@@ -79,8 +80,8 @@ class Reader(Generic[T]):
 
 
 def _refusal(error: Exception) -> InvalidObject:
-    # Raised outside of the handler: a traceback of many levels, or a UnicodeDecodeError, which holds the
-    # whole text, must not hang on to what may be logged.
+    # Raised outside the handler: a traceback of many levels, or a UnicodeDecodeError, which holds the whole
+    # text, must not be attached to an error that may be logged.
     match error:
         case RecursionError():
             return TooDeep("it is nested too deeply (maximum recursion depth exceeded)")

@@ -1,4 +1,4 @@
-"""`ObjectRef`: which object, in a form that is a key of stores and queues and reads well in a log."""
+"""`ObjectRef`: the identity of an object, as a key of stores and queues that is readable in a log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class ObjectRef(Struct, Generic[T], frozen=True, order=True):
-    """One object by kind, namespace and name. Neither the version of the API nor the uid is part of it."""
+    """An object by kind, namespace and name. Neither the API version nor the uid is part of it."""
 
     group: str
     kind: str
@@ -32,7 +32,7 @@ class ObjectRef(Struct, Generic[T], frozen=True, order=True):
         return ObjectRef(group, obj.kind, obj.metadata.namespace, obj.metadata.name)
 
     def cast(self, kind: type[K]) -> ObjectRef[K]:
-        """Return a reference of the same name and another kind: a Deployment's Service that has its name."""
+        """Return a reference with the same name and another kind: the Service named like a Deployment."""
         return ObjectRef.to(kind, self.name, self.namespace)
 
     def __str__(self) -> str:

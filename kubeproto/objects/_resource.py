@@ -16,7 +16,7 @@ class GroupVersionKind(Struct, frozen=True, order=True):
 
     @classmethod
     def of(cls, api_version: str, kind: str) -> GroupVersionKind:
-        """From `apiVersion` and `kind` as objects carry them."""
+        """Return the kind of an object's `apiVersion` and `kind`."""
         group, slash, version = api_version.rpartition("/")
         if not version or (slash and not group) or "/" in group or not kind:
             raise ValueError(f"not a kind of the API: apiVersion {api_version!r}, kind {kind!r}")
@@ -32,7 +32,7 @@ class GroupVersionKind(Struct, frozen=True, order=True):
 
 
 class Resource(Struct, frozen=True):
-    """A kind and how it is addressed. `subresources` and `verbs` are empty when nothing is known of them."""
+    """A kind and how it is addressed. `subresources` and `verbs` are empty if they are unknown."""
 
     group: str
     version: str
@@ -60,7 +60,7 @@ class Resource(Struct, frozen=True):
 
 
 def guess_plural(kind: str) -> str:
-    """The plural that most kinds have: lower case with English endings. Say `plural=` where it differs."""
+    """Return the plural that most kinds have: lower case with English endings. Others set `plural=`."""
     word = kind.lower()
     if word.endswith(_ES_ENDINGS):
         return word + "es"

@@ -2,8 +2,8 @@
 
 msgspec reads nested values by recursion, and refuses them where the interpreter's stack would end: at 1,000
 levels on Python 3.11. An API server stores 1,500 levels in a field that preserves unknown fields, so a tenant
-could hide all objects of a kind behind one. What must not fail on such an object, finding where it ends and
-which one it is, is done here with a stack of our own where msgspec refuses.
+could make all objects of a kind unreadable by storing one. What must work for such an object, finding its end
+and its identity, is done here with an explicit stack if msgspec refuses.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _TOKEN: Final = Pattern(
     rb"|([\[\]{},:]))"
 )
 _BLANKS: Final = Pattern(rb"[ \t\r\n]*+")
-_STRING, _MARK = 1, 3  # groups of _TOKEN; the one between them are numbers and words
+_STRING, _MARK = 1, 3  # groups of _TOKEN; the one between them is for numbers and words
 _BRACE: Final = ord("{")
 _CLOSES: Final = {ord("}"): ord("{"), ord("]"): ord("[")}
 
-# What may come next.
+# What may follow.
 _VALUE, _FIRST_VALUE, _KEY, _FIRST_KEY, _COLON, _REST = range(6)
 
 
@@ -77,7 +77,7 @@ def is_json(text: bytes | memoryview | Raw) -> bool:
 def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
     """Yield key, start and end of each part of the outermost value; in an array the key is empty.
 
-    The whole text is checked on the way; what is wrong is raised where it is met.
+    The whole text is checked; the first fault is raised when it is reached.
     """
     stack = bytearray()
     expected, at, start, key = _VALUE, 0, 0, b""

@@ -1,8 +1,8 @@
 """JSON patches as a Kubernetes API server applies them: by evanphx/json-patch v4, not by RFC 6902.
 
-Where they differ: an index may have leading zeros and a sign, and a negative one counts from the end;
-the first part of a pointer is passed over whatever it is; a member that is missing counts as null, and
-nothing stands below a null; the root can be replaced and tested, and nothing else; a `test` tells 1 from 1.0.
+Where they differ: an index may have leading zeros and a sign, and a negative one counts from the end; the
+first part of a pointer is skipped whatever it is; a missing member counts as null, and there is nothing below
+a null; the root can only be replaced and tested; a `test` distinguishes 1 from 1.0.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _Holder = dict[str, Any] | list[Any]
 
 
 def apply_like_server(document: Any, operation: Mapping[str, Any]) -> Any:
-    """The document after one operation, changed in place; LookupError or ValueError if it cannot be done."""
+    """Return the document after one operation, changed in place; LookupError or ValueError if it fails."""
     path = _pointer(operation, "path")
-    value = operation.get("value")  # what is left out counts as null
+    value = operation.get("value")  # a missing value counts as null
     match operation.get("op"):
         case "add":
             _add(*_find(document, path), _copy(value))
@@ -64,7 +64,7 @@ def _pointer(operation: Mapping[str, Any], name: str) -> str:
 
 
 def _find(document: Any, path: str) -> tuple[_Holder, str]:
-    """The object or list in which the last part of a path stands, and that part."""
+    """Return the object or list that contains the last part of a path, and that part."""
     parts = path.split("/")
     if len(parts) < 2:
         raise LookupError(f"{path!r} names no place in the document")
@@ -122,5 +122,5 @@ def _same(a: Any, b: Any) -> bool:
         return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
     if is_list(a) and is_list(b):
         return len(a) == len(b) and all(map(_same, a, b))
-    # The text of two numbers is compared.
+    # Two numbers are compared as strings.
     return type(a) is type(b) and bool(a == b)

@@ -1,4 +1,4 @@
-"""`Source`: the text that an object was read from, and its members, once something of it has been touched."""
+"""`Source`: the text that an object was read from, and its members, once a part of it has been used."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NULL: Final = Raw(b"null")
 
 
 class Source:
-    """A text with its members, and those of its metadata. No encoder takes it for a value."""
+    """A text with its members, and those of its metadata. No encoder accepts it as a value."""
 
     __slots__ = ("members", "metadata", "text")
 
@@ -47,7 +47,7 @@ _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
 
 
 def shallow(text: bytes) -> bytes:
-    """Return the identity alone of an object that is nested too deeply to be looked at at once."""
+    """Return only the identity of an object that is nested too deeply to be decoded at once."""
     found = {key: raw for key, raw in members(text).items() if key in _HEAD}
     if "metadata" in found:
         own = {key: raw for key, raw in members(found["metadata"]).items() if key in _IDENTITY}

@@ -1,8 +1,8 @@
-"""Spans: where the text of an object is that has not been read yet.
+"""Spans: where the text of an unread object is.
 
-Most are found without a look at the bytes around them: a line of a watch is noted as it came, and what is the
-object's own in it is found when somebody wants it. Segments are immutable and never copied, so a span stays
-valid forever and keeps its segment alive.
+Most are found without looking at the bytes around them: a line of a watch is noted as it was received, and
+the object's own part of it is found when it is needed. Segments are immutable and never copied, so a span
+stays valid forever and keeps its segment alive.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class ListTexts:
-    """The texts of the items of a page, which are cut out of it once one of them is wanted."""
+    """The texts of the items of a page, which are cut out of it once one of them is needed."""
 
     __slots__ = ("_body", "_texts")
 
@@ -34,7 +34,7 @@ class ListTexts:
 
 
 class ListedText(Struct, frozen=True, gc=False):
-    """An item of a page by its place in it."""
+    """An item of a page, by its index."""
 
     texts: ListTexts
     index: int
@@ -46,8 +46,8 @@ class ListedText(Struct, frozen=True, gc=False):
 Span: TypeAlias = bytes | tuple[bytes, int, int] | ListedText
 SPANS: Final[frozenset[type]] = frozenset((bytes, tuple, ListedText))
 
-# How API servers begin a line of a watch, by the letter that tells the event's type; any other spelling is
-# read the slow way.
+# How API servers begin a line of a watch, by the letter that distinguishes the event types; any other
+# spelling is read the slow way.
 _TELLING: Final = len(b'{"type":"')
 _PREFIXES: Final = {
     prefix[_TELLING]: prefix
@@ -60,7 +60,7 @@ _PREFIXES: Final = {
 
 
 class SpannedLine(Struct, Generic[T]):
-    """A line of a watch, for its object alone."""
+    """A line of a watch, read for its object only."""
 
     object: T
 
@@ -79,7 +79,7 @@ def whole(data: bytes) -> Span:
 
 
 def line_of(span: Span) -> bytes:
-    """Return the line of a watch that a span is, without its end, or the object's own bytes."""
+    """Return the line of a watch that a span is, without its line end, or the object's own bytes."""
     if isinstance(span, bytes):
         return span
     if isinstance(span, ListedText):
@@ -89,9 +89,9 @@ def line_of(span: Span) -> bytes:
 
 
 def plainly_copied(span: Span) -> bytes:
-    """Return the object's own JSON where only the usual envelope is around it; b"" if that is not so."""
+    """Return the object's own JSON if only the usual envelope surrounds it; b"" otherwise."""
     if isinstance(span, bytes):
-        # Nothing else is in it, so what is between its prefix and its last brace is the object.
+        # Nothing else is in the line, so the object is what is between its prefix and its last brace.
         prefix = _PREFIXES.get(span[_TELLING])
         if prefix and span.startswith(prefix):
             if span.endswith(b"}}\n"):
@@ -104,8 +104,8 @@ def plainly_copied(span: Span) -> bytes:
     segment, start, end = span
     if start < 0:
         return segment
-    # All of it is read. A line ends alike if another member with an object follows the one that is
-    # meant, and bytes that were never read may be no JSON at all.
+    # All of it is read: a line looks the same at its end if another member with an object follows, and bytes
+    # that were never read may not be JSON.
     prefix = _PREFIXES.get(segment[start + _TELLING])
     if prefix and segment.startswith(prefix, start) and segment.endswith(b"}}", start, end):
         text = segment[start + len(prefix) : end - 1]

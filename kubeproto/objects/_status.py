@@ -17,7 +17,7 @@ class StatusCause(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class StatusDetails(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a Status is about. `kind` is mostly the plural resource name, for Invalid the kind."""
+    """What a Status is about. `kind` is usually the plural resource name, for Invalid the kind."""
 
     name: str = ""
     group: str = ""

@@ -12,13 +12,13 @@ from ._codec import decode
 from ._depths import Dynamic
 from ._meta import ListMeta, ObjectMeta
 
-# As kubectl has them: no column is narrower, and two are this many blanks apart.
+# As in kubectl: the minimum width of a column, and the blanks between two columns.
 _LEAST: Final = 6
 _GAP: Final = 3
 
 
 class TableColumn(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A column of a table. `priority` 0 is always shown, more only in a wide view."""
+    """A column of a table. Priority 0 is always shown, a higher one only in a wide view."""
 
     name: str
     type: str = ""
@@ -70,7 +70,8 @@ class Table(Struct, kw_only=True, rename="camel", omit_defaults=True):
     def text(self, *, wide: bool = False, namespaces: bool = False, headers: bool = True) -> str:
         """Return the table as kubectl prints it.
 
-        `wide` shows all columns, `namespaces` whose each row is; without `headers`, there are rows alone.
+        `wide` shows all columns, `namespaces` the namespace of each row; without `headers`, there are only
+        rows.
         """
         shown = [at for at, column in enumerate(self.column_definitions or ()) if wide or not column.priority]
         lines = [[self.columns[at].upper() for at in shown]]
@@ -91,7 +92,7 @@ def _line(cells: list[str], widths: list[int]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """Return a cell on one line, with nothing in it that a terminal would obey."""
+    """Return a cell on one line, without control characters for a terminal."""
     match value:
         case None:
             return "<none>"

@@ -13,7 +13,7 @@ _Time = TypeVar("_Time", bound=datetime.datetime)
 
 
 class MicroTime(datetime.datetime):
-    """An aware datetime whose text form always has six fraction digits and a Z, as Lease and Event want it.
+    """An aware datetime whose string form always has six fraction digits and a Z, as Lease and Event need it.
 
     A server refuses these fields with fewer digits, even for a whole second.
     """
@@ -38,12 +38,12 @@ class MicroTime(datetime.datetime):
 
 
 def parse_time(text: str) -> datetime.datetime:
-    """Read an RFC 3339 time into an aware datetime in UTC, cutting what is finer than a microsecond."""
+    """Read an RFC 3339 time into an aware datetime in UTC, cut to the microsecond."""
     return _read(datetime.datetime, text)
 
 
 def format_time(time: datetime.datetime) -> str:
-    """Return the text form of a plain Time: UTC, whole seconds; the fraction is cut, as a server does."""
+    """Return the string form of a Time: UTC, whole seconds; the fraction is cut, as on a server."""
     return _to_utc(time).isoformat(timespec="seconds")[:-6] + "Z"
 
 

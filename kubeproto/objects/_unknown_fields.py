@@ -18,12 +18,12 @@ Path = tuple[str | int, ...]
 
 _LISTS: Final = (list, tuple, set, frozenset, Sequence)
 _MAPS: Final = (dict, Mapping)
-# What they hold beside the metadata is not described by the class.
+# Their class describes only the metadata.
 _OPEN: Final = (Dynamic, Metadata)
 
 
 def unknown_fields(type_: Any, value: Any) -> Iterator[Path]:
-    """Return the paths of all members that the type has no field for, in their order."""
+    """Return the paths of all members for which the type has no field, in their order."""
     origin, arguments = _taken_apart(type_)
     if is_object(value):
         yield from _in_object(type_, origin, arguments, value)
@@ -53,13 +53,14 @@ def _below(type_: Any, step: str | int, value: Any) -> Iterator[Path]:
 
 
 def _taken_apart(type_: Any) -> tuple[Any, tuple[Any, ...]]:
-    """Return the class and the arguments of a type; of a union with None, those of the other member."""
+    """Return the class and the arguments of a type; for a union with None, those of the other member."""
     while get_origin(type_) is Annotated:
         type_ = get_args(type_)[0]
     origin, arguments = get_origin(type_), get_args(type_)
     if origin in (Union, types.UnionType):
         present = [one for one in arguments if one is not types.NoneType]
-        # Which member of another union is meant, the value says and not the type: nothing is unknown then.
+        # For another union the value decides which member is meant, not the type: nothing counts as unknown
+        # then.
         return _taken_apart(present[0]) if len(present) == 1 else (None, ())
     return origin or type_, arguments
 

@@ -1,4 +1,4 @@
-"""The values that msgspec does not know by itself go in and out of JSON as text: quantities, exact times.
+"""The values that msgspec does not know go in and out of JSON as strings: quantities, exact times.
 
 They are recognized by their `parse`, so that reading objects without them need not import them.
 """
@@ -21,23 +21,23 @@ def decoder_of(type_: Any, owner: str) -> msgspec.json.Decoder[Any]:
 
 
 def unresolved(owner: str, error: Exception) -> LocalProtocolError:
-    """The error for an annotation whose names only the function knows in which its class was made."""
+    """Return the error for an annotation with names that are local to the function that made its class."""
     return LocalProtocolError(
         f"class {owner}: an annotation cannot be resolved ({error}); define what it names at module level"
     )
 
 
 def dec_hook(type_: Any, value: Any) -> Any:
-    """Return a value of ours from its JSON."""
+    """Return one of these values from its JSON."""
     parse = getattr(type_, "parse", None)
     if parse is None:
         raise TypeError(f"{getattr(type_, '__name__', type_)} is not a type that JSON is read as")
-    # A custom resource may hold a plain number where Kubernetes' own kinds hold a quantity's text.
+    # A custom resource may hold a number where Kubernetes' own kinds hold a quantity as a string.
     return parse(value if isinstance(value, str) else repr(value))
 
 
 def enc_hook(value: Any) -> Any:
-    """Return the JSON of a value of ours."""
+    """Return the JSON of one of these values."""
     if getattr(value, "parse", None) is not None:
         return str(value)
     raise TypeError(f"a {type(value).__name__} cannot be sent")

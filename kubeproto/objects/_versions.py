@@ -1,7 +1,8 @@
 """Which of two resource versions is newer, as far as KEP-5504 lets a client compare them.
 
 Versions of one resource in one cluster are decimal numbers of any length. Anything else ("" and "0", which
-ask for "latest" and "any", or what an aggregated server makes up) is opaque: equal or different, no more.
+ask for "latest" and "any", or the versions of an aggregated server) is opaque: equal or different, and
+nothing else.
 """
 
 

@@ -1,4 +1,4 @@
-"""What a view is as a value: equal to the plain object that it reads as, printed like it, made into it."""
+"""A view as a value: it compares equal to its plain object, prints like it, and can be converted into it."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class HiddenClasses(Protocol):
         ...
 
 
-# The views of a class, by the plain class and by the hidden ones.
+# The hidden classes of a class, by the plain class and by each hidden one.
 VIEWS: Final[dict[type[Any], HiddenClasses]] = {}
 
 
 def settle(obj: T) -> T:
-    """Return the object as one of the plain class, with everything read; a plain one is returned itself."""
+    """Return the object as one of the plain class, with everything read; a plain object is returned as is."""
     views = VIEWS.get(type(obj))
     if views is None or type(obj) is views.plain:
         meta = getattr(obj, "metadata", None)
@@ -54,7 +54,7 @@ def settle(obj: T) -> T:
 
 
 def kind_of(obj: T) -> type[T]:
-    """Return the class of an object as a program wrote it, whether the object was read lazily or not."""
+    """Return the class of an object as the program defined it, whether the object was read lazily or not."""
     views = VIEWS.get(type(obj))
     return type(obj) if views is None else cast("type[T]", views.plain)
 
@@ -86,7 +86,7 @@ def label(obj: Any) -> str:
 
 
 def _write(obj: Any, name: str, value: Any) -> None:
-    # An object that was written to is no longer what its text says.
+    # An object that was changed no longer matches its text.
     VIEWS[type(obj)].open(obj)
     Struct.__setattr__(obj, name, value)
 
@@ -113,7 +113,7 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], A
     return compared
 
 
-# What each hidden class has in place of the methods of a Struct, which read slots in C.
+# Each hidden class has these instead of the methods of a Struct, which read slots in C.
 METHODS: Final[dict[str, Any]] = {
     "__setattr__": _write,
     "__repr__": _repr,

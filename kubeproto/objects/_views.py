@@ -1,4 +1,4 @@
-"""Views: objects that are read from their text when their parts are used.
+"""Views: objects whose parts are read from their text when they are used.
 
 A view of a `Book` is a `Book` to `isinstance`, `match` and the type checkers. It is an instance of a hidden
 subclass that keeps, beside the fields of a Book, where its text is::
@@ -8,14 +8,14 @@ subclass that keeps, beside the fields of a Book, where its text is::
        ▼
     opened         the text's members are found (`Source`); a part becomes a value when it is first read
 
-Nothing but the identity is looked at before that, so what does not fit is an `InvalidObject` that names the
-object when the part is touched. The text stays: `encode` writes back what nobody changed as it came, keys
-that the class does not know included, and a Store keeps it.
+Only the identity is read before that, so a part that does not fit is an `InvalidObject` that names the object
+when the part is used. The text is kept: `encode` writes back unchanged parts as they were received, including
+keys that the class does not know, and a Store keeps the text.
 
-The span is held by the metadata alone, which is a view of its own: a busy watch notes it for each object, and
-one assignment costs less than two. An object finds it there, and takes it over before its metadata can be
-replaced. A hidden class stays what it is: going back to the plain class by ``__class__`` would leave no place
-for the text.
+Only the metadata, which is a view too, holds the span: a busy watch notes it for each object, and one
+assignment costs less than two. An object finds it there, and copies it before its metadata can be replaced.
+An object keeps its hidden class: changing it to the plain class by ``__class__`` would leave no place for the
+text.
 """
 
 from __future__ import annotations
@@ -50,18 +50,19 @@ HEAD: Final = ("kind", "api_version", "metadata")
 # The slot for the text: nothing, a span, or the `Source` once its members have been found.
 SOURCE: Final = "source_"
 
-# Its name on the wire. A part that is left unread has one dash before its own, and Events have a `source`.
+# Its name on the wire, with two dashes: an unread part has one dash before its name, and Events have a
+# `source`.
 _SOURCE_KEY: Final = "--source"
 
 _write: Final = msgspec.json.encode
 
 # Before it gets its text, the metadata of a view has a number, which counts all that have been made. If
-# reading one event has made two, then a key occurs twice in it, and its text cannot be told from its ends.
+# reading one event has made two, a key occurs twice in it, and its text cannot be found from its ends.
 NEXT_NUMBER: Final = count().__next__
 
 
 class Views:
-    """The hidden subclasses of a class: `view` reads parts when touched, `typed` all but metadata at once.
+    """The hidden subclasses of a class: `view` reads parts on use, `typed` all but the metadata at once.
 
     `parts` are the fields that a view leaves unread.
     """
@@ -104,7 +105,7 @@ class Views:
             raise InvalidObject(f"{label(obj)}: {said.replace('`$', path, 1)}") from None
 
     def default(self, name: str, obj: Any) -> Any:
-        """Return what a field is where the text has no such key."""
+        """Return the value of a field if the text has no such key."""
         field = self.fields[name]
         if field.default is not msgspec.NODEFAULT:
             return field.default
@@ -113,7 +114,7 @@ class Views:
         raise InvalidObject(f"{label(obj)}: {field.encode_name} is missing")
 
     def values(self, obj: Any) -> dict[str, Any]:
-        """Return all fields, read where that had not been done."""
+        """Return all fields; those that have not been read are read now."""
         return {name: getattr(obj, name) for name in self.fields}
 
     def _members(self, source: Source) -> dict[str, Raw]:
@@ -122,7 +123,7 @@ class Views:
     _path = ""
 
     def _hide(self, base: type[Any], unread: Iterable[str]) -> type[Any]:
-        """Make a subclass with a place for the text, which decodes all but what it leaves unread."""
+        """Make a subclass with a place for the text, which decodes everything but its unread parts."""
         plain = self.plain
         body: dict[str, Any] = {
             "__annotations__": {"plain_": ClassVar[type[Any]]}
@@ -132,20 +133,20 @@ class Views:
             "__module__": plain.__module__,
             "__qualname__": plain.__qualname__,
             "__doc__": plain.__doc__,
-            "__hash__": plain.__hash__,  # which a class with an __eq__ of its own does not inherit
+            "__hash__": plain.__hash__,  # which a class that defines __eq__ does not inherit
             "__deepcopy__": deep_copy,
             "__reduce_ex__": _reduced,
             "plain_": plain,
             **METHODS,
-            # msgspec must not even see the key of what is left unread.
+            # msgspec must not see the key of a part that is left unread.
             **{name: msgspec.field(default=ABSENT, name=f"-{name}") for name in unread},
             **{name: msgspec.field(default_factory=type_) for name, type_ in self._nested().items()},
             SOURCE: self._no_text(),
         }
-        # Past our own metaclass, which would turn the defaults into values that are sent.
+        # Not by our own metaclass, which would turn the defaults into values that are sent.
         make = cast("Any", StructMeta.__new__)
-        # No default is left out: an encoder that knows nothing of views must meet what they have not read.
-        # What a server sends is a tree; walking it cost the garbage collector a third of a busy watch's time.
+        # No default is left out: an encoder that does not know views must fail on an unread part. What a
+        # server sends is a tree; the garbage collector's walk over it took a third of a busy watch's time.
         hidden: type[Any] = make(
             type(plain), plain.__name__, (base,), body, kw_only=True, omit_defaults=False, gc=False
         )
@@ -201,7 +202,7 @@ class KindViews(Views):
         # A class without an identity takes its kind from the text.
         self.pinned = resource is not None
         self.cluster_scoped = resource is not None and not resource.namespaced
-        # Code of the kind's own would see parts that have not been read, so such a kind is read at once.
+        # The methods of such a kind would see parts that have not been read, so it is read at once.
         self.lazy = lazy
         self._pins = () if resource is None else (
             ("kind", "kind", Raw(_write(resource.kind))),
@@ -211,23 +212,23 @@ class KindViews(Views):
 
     @cached_property
     def read_lazily(self) -> Callable[[bytes], Any]:
-        """Read a text as a view that knows no text yet."""
+        """Read a text as a view that has no text yet."""
         return Reader[Any](self.payload(strict=False)).read
 
     @cached_property
     def read_strictly(self) -> Callable[[bytes], Any]:
-        """Read a text as an object whose own parts are typed, which knows no text yet."""
+        """Read a text as an object whose own parts are typed, which has no text yet."""
         return Reader[Any](self.payload(strict=True)).read
 
     def payload(self, *, strict: bool) -> type[Any]:
-        """Return the class that text is decoded as; an object of it must be told its text by `attach`."""
+        """Return the class as which text is decoded; pass the text of such an object to `attach`."""
         if not self.lazy:
             return self.plain
-        # The content of a Dynamic is not a key of its own, so it is read from the text at any depth.
+        # The content of a Dynamic is not one key, so it is read from the text at any depth.
         return self.typed if strict and not isinstance(self, _DynamicViews) else self.view
 
     def attach(self, obj: KubeObject, span: Span) -> None:
-        """Note where the text of an object is that has just been decoded."""
+        """Note where the text of a newly decoded object is."""
         if not self.lazy:
             # It was decoded as the plain class; its metadata is the only place for the text.
             meta = obj.metadata
@@ -242,15 +243,15 @@ class KindViews(Views):
             held = META.source.__get__(meta)
             found = held if type(held) is Source else _source(obj, meta, held)
             META.source.__set__(meta, found)
-            for name, key, said in self._pins:  # a front need not have shown them
-                # As a server writes them they need not be decoded: that was a fifth of the first touch.
+            for name, key, said in self._pins:  # a front need not contain them
+                # In a server's spelling they need not be decoded, which took a fifth of the first access.
                 if found.members.get(key) != said:
                     self.read(found, name, obj)
             self.source.__set__(obj, found)
         return found
 
     def untouched(self, obj: Any) -> Span | None:
-        """Return the span of a view that nobody has touched, nor its metadata."""
+        """Return the span of a view if neither it nor its metadata has been used."""
         meta = obj.metadata
         if type(obj) is self.view and type(meta) is META.view and obj.source_ is None:
             found = meta.source_
@@ -263,7 +264,7 @@ class KindViews(Views):
 
 
 class _DynamicViews(KindViews):
-    """Any kind: all but the metadata is one part, a dict."""
+    """Any kind: everything except the metadata is one part, a dict."""
 
     def read(self, source: Source, name: str, obj: Any) -> Any:
         if name != "content":
@@ -297,7 +298,8 @@ def text_in(obj: Any, meta: Any, span: Span) -> bytes:
         text = object_in(line_of(span))
         said = _identity_in(text)
         if any(getattr(said, name) != getattr(meta, name) for name in IDENTITY):
-            # An event with the key "object" twice: the front showed the first, JSON means the last.
+            # An event has the key "object" twice: the front showed the first, by JSON's rules the last
+            # counts.
             raise InvalidObject("its event holds two objects")
     except InvalidObject as error:
         refusal = InvalidObject(f"{label(obj)}: {error}")
@@ -316,8 +318,8 @@ def _identity_in(text: bytes) -> Any:
 def text_of(obj: KubeObject) -> bytes | None:
     """Return the JSON that an object was read from, as the server sent it; None for one made by hand.
 
-    What was changed in the object since is not in it: `encode` writes the object as it is. `InvalidObject` if
-    what was not read yet turns out to be no JSON.
+    It does not contain later changes of the object: `encode` writes the object as it is. `InvalidObject` if a
+    part that was not read yet is not JSON.
     """
     views = VIEWS.get(type(obj))
     if isinstance(views, KindViews) and (type(obj) is not views.plain or not views.lazy):

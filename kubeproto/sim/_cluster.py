@@ -323,8 +323,7 @@ class Cluster:
         ensure_namespace(self._state, name)
 
     def put(self, obj: KubeObject | dict[str, Any] | bytes, *, manager: str = "test") -> dict[str, Any]:
-        """Create an object, or replace it whatever its version; its namespace is created if it does not
-        exist.
+        """Create an object, or replace it whatever its version; create its namespace if necessary.
 
         What a server would refuse raises the `Rejection` that it would respond with.
         """

@@ -1,4 +1,4 @@
-"""CEL functions on IP addresses, networks and URLs; each of these is a map with its text."""
+"""CEL functions on IP addresses, networks and URLs; each of these is a map that holds it as a string."""
 
 from __future__ import annotations
 

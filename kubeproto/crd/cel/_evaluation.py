@@ -2,7 +2,7 @@
 
 It checks names and types before it evaluates, bounds the work of an evaluation, has no dependencies, and
 comes as wheels for Linux, macOS and Windows. cel-python needs five other packages; common-expression-language
-has no type checker, so a misspelt name may pass.
+has no type checker, so a misspelled name may pass.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from ._operators import RefusedRule, Undecided
 from ._rewriting import rewrite
 from ._values import holds_dates, holds_float_for_integer, literal, visible
 
-# What a value may do to a correct rule. Anything else is a mistake of the rule, or for a newer library.
-# Patterns are compiled when a rule first fails: most programs import this module and never come so far.
+# The errors that a value may cause in a correct rule. Any other is a mistake in the rule, or needs a newer
+# library. Patterns are compiled when a rule first fails: most programs import this module and never need
+# them.
 _VALUE_ERRORS: Final = (
     (r'(?s)Key not found in map : "?(.*?)"?\Z', r"no such key: \1"),
     ("divide by zero", "division by zero"),
@@ -48,11 +49,11 @@ _OF_NUMBERS: Final = r"'_[<>]=?_' applied to '\((?:int, double|double, int)\)'"
 
 
 class CannotEvaluate(Exception):  # a reason, not a fault: it becomes the outcome NotEvaluated
-    """An expression cannot be evaluated here; the text says why."""
+    """An expression cannot be evaluated here; the message says why."""
 
 
 class CelFailure(Struct, frozen=True):
-    """An expression that a value made fail, as a division by zero does: a server refuses the value then."""
+    """An evaluation failed because of the value, as in a division by zero: a server refuses the value."""
 
     why: str
 
@@ -69,7 +70,7 @@ def evaluate(
 ) -> Any:
     """Return the result of an expression over `self` and `oldSelf`.
 
-    `CannotEvaluate` says why there is none.
+    If there is none, `CannotEvaluate` says why.
     """
     guarded = holds_float_for_integer(schema, value) or holds_float_for_integer(schema, old)
     try:
@@ -107,7 +108,7 @@ def evaluate(
 def evaluate_with(source: str, variables: dict[str, Any]) -> Any:
     """Return the result of an expression over variables of any type.
 
-    `CannotEvaluate` says why there is none.
+    If there is none, `CannotEvaluate` says why.
     """
     try:
         checked = _open_environment(tuple(sorted(variables))).compile(source)

@@ -16,7 +16,7 @@ _TEXTS: Final = {"byte": "bytes", "date": "timestamp", "date-time": "timestamp",
 _NUMERIC: Final = ("integer", "number", "unsigned")
 _SCALARS: Final = (*_NUMERIC, "string", "boolean", "bytes", "timestamp", "duration")
 _STRING: Final[dict[str, Any]] = {"type": "string"}
-# Of an object with metadata a rule sees the name alone.
+# Of the metadata of an object, a rule sees only the names.
 _IDENTITY: Final[dict[str, Any]] = {
     "apiVersion": _STRING,
     "kind": _STRING,
@@ -28,8 +28,8 @@ class Form(Struct, frozen=True):
     """The value of an expression as far as the schema determines it: `kind` is its type, or empty if open.
 
     `schema` is that of the value, or of the content of an optional value, and `path` where it is below
-    `self`: to a server two objects with the same fields at two places are of two types. `mixed` says that the
-    value may hold lists of the types set and map, and it is not known where.
+    `self`: to a server two objects with the same fields at two places are of two types. `mixed` means that
+    the value may hold lists of the types set and map at unknown places.
     """
 
     kind: str = ""
@@ -45,7 +45,7 @@ class Form(Struct, frozen=True):
 
     @property
     def fielded(self) -> bool:
-        """Whether the value is an object with named fields, which is a type of its own."""
+        """Whether the value is an object with named fields, which is a distinct type."""
         return self.kind == "object" and self.schema is not None and "properties" in self.schema
 
     @property
@@ -95,7 +95,7 @@ def optional(form: Form) -> Form:
 
 
 def either(one: Form, other: Form) -> Form:
-    """Return the form of a value that has one of two."""
+    """Return the form of a value that has one of two forms."""
     if one == other:
         return one
     mixed = one.mixed or other.mixed or one.merges or other.merges
@@ -103,7 +103,7 @@ def either(one: Form, other: Form) -> Form:
 
 
 def member(form: Form, name: str) -> Form | None:
-    """Return the form of a field; None if the schema types none of this name, so that no rule can name it."""
+    """Return the form of a field; None if the schema declares no such field, so that no rule can name it."""
     schema = form.schema
     if schema is None or form.kind != "object":
         return None if form.kind not in ("", "object") else UNKNOWN if form.mixed else OPEN

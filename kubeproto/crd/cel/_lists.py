@@ -1,4 +1,4 @@
-"""CEL functions on lists and texts that Kubernetes adds, and those that rewritten rules call."""
+"""CEL functions on lists and strings that Kubernetes adds, and those that rewritten rules call."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def _schema(text: str) -> Any:
 
 
 def _in_order(schema: Any, value: Any) -> bytes:
-    """Return a value as a text in which sets and map lists are in one order, whatever order they came in."""
+    """Return a value as a string in which sets and map lists are sorted, as their order does not matter."""
     return msgspec.json.encode(_ordered(schema, value), order="deterministic")
 
 

@@ -16,7 +16,7 @@ Scope = dict[str, Form]
 
 
 class Rewriter(Protocol):
-    """What rewrites the parts of a macro."""
+    """The interface by which the parts of a macro are rewritten."""
 
     def visit(self, node: Node, scope: Scope) -> Rewritten:
         """Return the node as the library takes it, and the form of its value."""
@@ -31,7 +31,7 @@ def rewrite_macro(rewriter: Rewriter, node: Call, scope: Scope) -> Rewritten | N
 
 
 def _quantifier(rewriter: Rewriter, node: Call, scope: Scope, variables: tuple[str, ...]) -> Rewritten:
-    """`all`, `exists` and their like with one variable: its values are elements, or the keys of a map."""
+    """Rewrite `all`, `exists` and the like with one variable: an element of a list, or a key of a map."""
     of, form = _receiver(rewriter, node, scope)
     bound = {**scope, variables[0]: _first(form)}
     tested = tuple(rewriter.visit(one, bound) for one in node.arguments[1:])
@@ -63,7 +63,7 @@ def _optional_macro(rewriter: Rewriter, node: Call, scope: Scope, variables: tup
 
 
 def _of_two(rewriter: Rewriter, node: Call, scope: Scope, variables: tuple[str, ...]) -> Rewritten:
-    """A macro over keys and values, or over indexes and elements, as nested ones over one each."""
+    """Rewrite a macro over keys and values, or indexes and elements, as nested macros over one each."""
     of, form = _receiver(rewriter, node, scope)
     key = INTEGER if form.kind == "array" else TEXT if form.kind == "object" else OPEN
     bound = {**scope, variables[0]: key, variables[1]: form.items}
@@ -94,7 +94,7 @@ def _variables(node: Call) -> tuple[str, ...]:
 
 
 def _first(form: Form) -> Form:
-    """What a macro with one variable binds: the keys of a map, the elements of anything else."""
+    """Return the form of the one variable of a macro: a key of a map, an element of anything else."""
     return TEXT if form.kind == "object" else form.items
 
 

@@ -1,4 +1,4 @@
-"""Trees for what the library does not know: macros over two variables, and optional results."""
+"""Trees for what the library does not support: macros over two variables, and optional results."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Final
 
 from ._syntax import Binary, Call, Index, ListOf, Literal, MapOf, Name, Node, Ternary
 
-OWN: Final = "kp_"  # begins the names of this module's functions and variables; no rule may use them
+OWN: Final = "kp_"  # prefix of this module's functions and variables; no rule may use such names
 WHOLE: Final = Name(f"{OWN}whole")
 _KEY: Final = Name(f"{OWN}key")
 
 
 def in_twos(name: str, variables: tuple[str, ...], arguments: tuple[Node, ...]) -> Node:
-    """Return a macro over keys and values as nested ones over one each; the map or list is `WHOLE`."""
+    """Return a macro over keys and values as nested macros over one each; the map or list is `WHOLE`."""
     keys = Call(f"{OWN}keys", None, (WHOLE,))
     value = Index(WHOLE, _KEY)
 
@@ -39,10 +39,7 @@ def in_twos(name: str, variables: tuple[str, ...], arguments: tuple[Node, ...]) 
 
 
 def optional_of(values: Node, *, first: bool = False) -> Node:
-    """Return a list as an optional value, absent if the list is empty.
-
-    Of its `first` element if requested.
-    """
+    """Return a list, or its `first` element, as an optional value; absent if the list is empty."""
     one = Name(f"{OWN}one")
     held: Node = Index(one, Literal("0", "integer")) if first else one
     empty = Binary("==", Call("size", None, (one,)), Literal("0", "integer"))

@@ -1,4 +1,4 @@
-"""The named formats of CEL, such as ``format.dns1123Label()``, and what they find wrong with a text."""
+"""The named formats of CEL, such as ``format.dns1123Label()``, and what they find wrong with a string."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Check = Callable[[str], "tuple[str, ...]"]
 
 
 def _begins(check: Check) -> Check:
-    """The check of the beginning of a name, behind which a server puts more: it may end with a dash."""
+    """The check of a prefix of a name, to which a server appends a suffix: it may end with a dash."""
 
     def faults(text: str) -> tuple[str, ...]:
         masked = f"{text[:-2]}a" if len(text) > 1 and text.endswith("-") else text

@@ -16,11 +16,11 @@ Rewritten = tuple[Node, Form]
 
 
 class RefusedRule(ValueError):
-    """A rule that a server refuses with the definition; the text says why."""
+    """A rule that a server refuses with the definition; the message says why."""
 
 
 class Undecided(ValueError):
-    """A rule that a server may evaluate, and this side cannot."""
+    """A rule that a server may evaluate, and this package cannot."""
 
 
 def check_condition(form: Form, node: Node) -> None:
@@ -49,7 +49,7 @@ def equality(node: Binary, one: Form, other: Form, *, guarded: bool) -> Node:
         raise Undecided("== of objects or lists that hold a whole number as a float is not known here")
     if not one.merges:
         return node
-    # The left side decides what is equal. Elements of map lists are matched among stored ones alone.
+    # The left side decides what is equal. Elements of map lists are matched by key only in stored lists.
     if holds_map_lists(one.schema) and other.schema != one.schema:
         raise Undecided("== of a list of type map and one that is not stored is not known here")
     same = Call(f"{OWN}same", None, (_json(one.schema), node.left, node.right))
@@ -85,11 +85,11 @@ def merged_sum(node: Binary, one: Form, other: Form) -> Rewritten:
 
 
 def check_elements(form: Form) -> None:
-    """Refuse to compare elements that are equal in another way than they look."""
+    """Refuse to compare elements whose equality differs from that of their JSON."""
     if form.mixed or form.items.mixed or form.items.merges:
         raise Undecided("elements that hold lists of the types set and map are not compared here")
 
 
 def _json(value: Any) -> Literal:
-    """Return a value as a text of the expression."""
+    """Return an expression that gives the JSON of a value."""
     return Literal(msgspec.json.encode(msgspec.json.encode(value).decode()).decode(), "string")

@@ -1,7 +1,7 @@
 """CEL functions on quantities and semantic versions, which have functions of the same names.
 
-The library has no types for them, so each is a map with its canonical form. Of quantities nine digits after
-the point are exact.
+The library has no types for them, so each is a map with its canonical form. Quantities are exact to nine
+digits after the point.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NANO: Final = 10**9
 
 
 def succeeds(read: Callable[[str], object], text: str) -> bool:
-    """Return whether a text can be read."""
+    """Return whether a string can be read."""
     try:
         read(text)
     except ValueError:
@@ -26,7 +26,7 @@ def succeeds(read: Callable[[str], object], text: str) -> bool:
 
 
 def _quantity(text: str) -> dict[str, Any]:
-    # Nine digits after the point are exact, and equal quantities have equal text whatever their suffix.
+    # Exact to nine digits after the point; equal quantities are equal strings whatever their suffix.
     try:
         return {"quantity": str(_count(Quantity.parse(text)))}
     except ValueError:

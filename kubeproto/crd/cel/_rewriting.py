@@ -1,10 +1,9 @@
 """CEL as Kubernetes means it, written in the CEL of the library.
 
 Four things depend on the schema, or are missing in the library, and are written as calls of functions of
-`_functions`: `==`, `!=` and `+` on lists of the types set and map; macros with two variables; functions
-that the library has for texts only; integers that were sent as ``5.0``, which a server accepts as they are
-and refuses to read in a rule. On the way the types are compared with the schema, as a server's type checker
-does.
+`_functions`: `==`, `!=` and `+` on lists of the types set and map; macros with two variables; functions that
+the library has for strings only; integers that were sent as ``5.0``, which a server accepts as they are and
+refuses to read in a rule. The types are compared with the schema meanwhile, as a server's type checker does.
 """
 
 from __future__ import annotations
@@ -86,7 +85,7 @@ def rewrite(
 
 
 class _Rewriter:
-    """Visits a tree from the outside, with the forms of the variables that are bound at each place."""
+    """Visits a tree from its root, with the forms of the variables that are bound at each place."""
 
     def __init__(self, *, guarded: bool, merges: bool) -> None:
         self._guarded = guarded
@@ -172,7 +171,7 @@ class _Rewriter:
 
     def _binary(self, node: Binary, scope: Scope) -> Rewritten:
         if node.operator in ("==", "!=") and isinstance(node.left, Ternary) and self._merges:
-            # What decides about equality is the left side, hence the one that the test chooses.
+            # The left side decides how values are compared, so here it is the one that the test chooses.
             test, yes, no = node.left.test, node.left.yes, node.left.no
             sides = [Binary(node.operator, side, node.right) for side in (yes, no)]
             return self.visit(Ternary(test, sides[0], sides[1]), scope)
@@ -226,7 +225,8 @@ class _Rewriter:
         guarded, _ = self._guard(found, form)
         if guarded is found:
             return has
-        # To a server a number that it cannot read is an error even where it asks whether there is one.
+        # A server reports a number that it cannot read as an error even when a rule only tests for its
+        # presence.
         size = Call("size", None, (ListOf(((guarded, False),)),))
         return Binary("&&", has, Binary("==", size, Literal("1", "integer")))
 
@@ -238,7 +238,7 @@ class _Rewriter:
         if node.name == "matches" and (fault := literal_fault(node.name, node.arguments)):
             raise RefusedRule(fault)
         of, form = self.visit(node.of, scope)
-        # What is formatted alone may be a list of several types.
+        # Only the arguments of a format may be a list of several types.
         alike = node.name != "format"
         visited = [
             self._list(one.elements, scope, alike=alike)
@@ -290,7 +290,7 @@ class _Rewriter:
             case "value", []:
                 return self._guard(made, held)
             case "orValue", [(default, other)]:
-                # A default that the rule wrote is compared in order, what is stored as its schema says.
+                # A default written in the rule is compared in order, a stored value as its schema says.
                 plain = not held.merges or other.schema == held.schema or default == ListOf(())
                 return self._guard(made, held if plain else UNKNOWN)
             case "or", [(_, other)]:

@@ -22,7 +22,7 @@ def check_rule_forms(
 ) -> Iterator[Violation]:
     """Yield what is wrong with CEL rules without a library.
 
-    `uncorrelated` is what has no old values below it.
+    `uncorrelated` is the list or map below which there are no old values.
     """
     for index, rule in enumerate(schema.get("x-kubernetes-validations", ())):
         where = key(child(path, "x-kubernetes-validations"), index)

@@ -1,7 +1,7 @@
 """CEL rules: each rule of a schema, over the values of an object, has passed, failed or was not evaluated.
 
-`NotEvaluated` is never a pass. Its causes are a missing library, a function that is not known here, a rule
-whose types or fields do not fit the schema, too much work, or a transition rule without an old value.
+`NotEvaluated` is never a pass. Its causes are a missing library, a function that is not supported here, a
+rule whose types or fields do not fit the schema, too much work, or a transition rule without an old value.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Passed(Struct, frozen=True):
 
 
 class RuleViolated(Struct, frozen=True):
-    """The rule does not hold; `violation` is what a server would say."""
+    """The rule does not hold; `violation` is what a server would report."""
 
     rule: str
     field: str
@@ -124,7 +124,7 @@ def _verdict(
 
 
 def _message(schema: dict[str, Any], rule: dict[str, Any], value: Any, old: Any, root: bool) -> str:
-    """Return the computed message; the fixed one if that fails, or is not one good line of text."""
+    """Return the computed message; the fixed one if that fails, or is empty, too long or several lines."""
     if rule.get("messageExpression"):
         try:
             computed = evaluate(

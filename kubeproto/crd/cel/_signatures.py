@@ -1,4 +1,4 @@
-"""What is known of functions by their names: the types of results, and literals that a server refuses."""
+"""What the names of functions imply: the types of results, and literals that a server refuses."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _OF_KIND: Final = {
 RESULTS: Final = {name: form for form, names in _OF_KIND.items() for name in names}
 # Calls that compare elements with each other, or return them.
 COMPARING: Final = ("indexOf", "lastIndexOf", "distinct", "sort", "contains", "equivalent", "intersects")
-# What a name may mean beside a variable; `google` begins the names of the types of times.
+# What a name may mean besides a variable; `google` begins the names of the types of times.
 TYPES: Final = (
     "bool", "bytes", "double", "dyn", "google", "int", "list", "map", "null_type", "string", "type", "uint",
 )  # fmt: skip

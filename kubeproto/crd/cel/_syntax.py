@@ -1,6 +1,6 @@
 """The syntax of CEL: an expression as a tree, and a tree as an expression.
 
-The library evaluates text alone, and what Kubernetes adds to CEL depends on the schema of the values, which
+The library evaluates only source, and what Kubernetes adds to CEL depends on the schema of the values, which
 only a tree can be compared with. Grammar:
 https://github.com/google/cel-spec/blob/master/doc/langdef.md#syntax
 """
@@ -105,7 +105,7 @@ _TOKEN: Final = re.compile(
     |(?P<sign>&&|\|\||==|!=|<=|>=|[-+*/%<>!?:.,()\[\]{}])""",
     re.VERBOSE | re.DOTALL,
 )
-# In these a backslash is literal, so that a quote behind one ends the text.
+# In these a backslash is literal, so that a quote after one ends the string.
 _RAW: Final = re.compile(
     r"""(?:[rR][bB]?|[bB][rR])(?:\"{3}.*?\"{3}|'{3}.*?'{3}|"[^"\r\n]*"|'[^'\r\n]*')""", re.DOTALL
 )
@@ -116,8 +116,8 @@ RESERVED: Final = frozenset((
 _CONSTANTS: Final = {"true": "boolean", "false": "boolean", "null": "null"}
 _LEVELS: Final = (("||",), ("&&",), ("<", "<=", ">=", ">", "==", "!=", "in"), ("+", "-"), ("*", "/", "%"))
 _BINDING: Final = {operator: level for level, operators in enumerate(_LEVELS) for operator in operators}
-_MEMBER: Final = len(_LEVELS)  # of what precedes a dot, a bracket, or follows a sign of its own
-# A server's parser gives up at 250; this one takes eight calls a level, of Python's thousand.
+_MEMBER: Final = len(_LEVELS)  # of the operand of a dot or bracket, or of a unary sign
+# A server's parser refuses more than 250; this one takes eight calls a level, of Python's thousand.
 _DEEPEST: Final = 60
 
 
@@ -136,7 +136,7 @@ def parse(source: str) -> Node:
 def write(node: Node, lowest: int = -1) -> str:
     """Return an expression with this tree, in parentheses if its sign binds less strongly than the `lowest`.
 
-    It has only the necessary parentheses: the library gives up at 32 levels.
+    It has only the necessary parentheses: the library refuses more than 32 levels.
     """
     match node:
         case Literal(text=text):
@@ -168,7 +168,7 @@ def write(node: Node, lowest: int = -1) -> str:
 
 
 def plain_text(literal: str) -> str | None:
-    """Return what a literal of a text contains; None if it has escapes, which are left to the library."""
+    """Return the content of a string literal; None if it has escapes, which are left to the library."""
     quoted = literal.lstrip("rR")
     raw = quoted != literal
     held = quoted[3:-3] if quoted[:3] in ('"""', "'''") else quoted[1:-1]
@@ -199,12 +199,12 @@ class _Parser:
         self._depth = 0
 
     def end(self) -> None:
-        """Nothing may follow."""
+        """Refuse whatever follows."""
         if self._at < len(self._tokens):
             raise SyntaxFault(f"Syntax error: extraneous input {self._next!r} expecting <EOF>")
 
     def expression(self) -> Node:
-        """Read a whole expression: an operation, or one of two by a test."""
+        """Read a whole expression: an operation, or a conditional."""
         self._depth += 1
         if self._depth > _DEEPEST:
             raise RecursionError("the expression is nested too deeply")

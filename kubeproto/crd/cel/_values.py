@@ -1,4 +1,4 @@
-"""What a CEL rule sees of a value: the fields that its schema types, with dates, spans and bytes as such.
+"""What a CEL rule sees of a value: the fields that its schema types, with dates, durations and bytes as such.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#validation-rules
 """
@@ -23,7 +23,7 @@ _DATES: Final = {"date", "date-time", "datetime", "duration"}
 
 
 class Dated(msgspec.Struct, frozen=True):
-    """A text that CEL is to read as a timestamp or a duration."""
+    """A string that CEL is to read as a timestamp or a duration."""
 
     function: str
     text: str
@@ -112,7 +112,7 @@ def literal(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    # Everything but plain letters as \u: no quote or line end of whatever kind can end the literal.
+    # Everything but plain letters as \u: no quote or line end of any kind can end the literal.
     return (
         '"' + "".join(one if one.isalnum() and one.isascii() else f"\\U{ord(one):08x}" for one in text) + '"'
     )

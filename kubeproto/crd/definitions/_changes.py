@@ -25,7 +25,7 @@ class SchemaChange(Struct, frozen=True):
         return f"{where}: {self.what}" if where else self.what
 
 
-# What narrows when it grows (or appears), and what narrows when it shrinks (or appears).
+# Keywords that narrow when they grow (or appear), and those that narrow when they shrink (or appear).
 _LOWER: Final = ("minimum", "minLength", "minItems", "minProperties")
 _UPPER: Final = ("maximum", "maxLength", "maxItems", "maxProperties")
 _FLAGS: Final = ("exclusiveMinimum", "exclusiveMaximum")
@@ -175,7 +175,7 @@ def _compare_limits(old: dict[str, Any], new: dict[str, Any], path: str) -> Iter
 
 
 def _looser(was: Any, becomes: Any) -> bool:
-    """Return whether of several conditions that must all hold some were merely removed."""
+    """Return whether some of several conditions that must all hold were removed, and none was added."""
     if not is_list(was) or not is_list(becomes) or not becomes:
         return False
     rules = is_object(becomes[0]) and "rule" in becomes[0]
@@ -198,7 +198,7 @@ def _compare_enums(old: dict[str, Any], new: dict[str, Any], path: str) -> Itera
 
 
 def _enum_of(schema: dict[str, Any]) -> Any:
-    """Return the values that are allowed. Where null is one too, they are in an allOf by themselves."""
+    """Return the values that are allowed. Where null is one of them, they are in an allOf of their own."""
     match schema:
         case {"enum": values} | {"allOf": [{"enum": values}]}:
             return values

@@ -18,7 +18,7 @@ _SELECTABLE_TYPES: Final = ("boolean", "integer", "string")
 _MOST_SELECTABLE_FIELDS: Final = 8
 _LONGEST_WARNING: Final = 256
 _SCOPES: Final = ("Cluster", "Namespaced")
-# With the status subresource the schema of a status is cut out, so nothing at the root may speak of both.
+# With the status subresource the schema of the status is cut out, so nothing at the root may concern both.
 _NOT_AT_ROOT: Final = (
     "allOf", "anyOf", "oneOf", "not", "enum", "default",
     "additionalProperties", "maxProperties", "minProperties",
@@ -27,7 +27,7 @@ _NOT_AT_ROOT: Final = (
 
 
 def check_definition(definition: dict[str, Any]) -> list[Violation]:
-    """Return what a server would refuse in a definition given as JSON; empty if it is good."""
+    """Return what a server would refuse in a definition given as JSON; empty if it is valid."""
     return list(_check(definition))
 
 

@@ -48,14 +48,14 @@ class CustomResourceDefinition(
         """Return YAML, the same from run to run; it needs the extra `yaml`."""
         from ..._yaml import write_documents
 
-        # By way of JSON: what has been read from a server may still be lazy, and contains raw JSON.
+        # Through JSON: an object that was read from a server may still be lazy, and contain raw JSON.
         return write_documents([msgspec.json.decode(encode(self))])
 
 
 def definition_of(*classes: type[KubeObject], storage: str = "") -> CustomResourceDefinition:
     """Return the definition of a kind from the classes of its versions; `storage` names the stored one.
 
-    What a server would refuse is a `DefinitionError` with every path and reason.
+    If a server would refuse it, `DefinitionError` names every path and reason.
     """
     classes = tuple(dict.fromkeys(one for cls in classes for one in _with_versions(cls)))
     if not classes:

@@ -36,7 +36,7 @@ class KindConversion(Struct, frozen=True):
 class DefinedKind(Struct, frozen=True):
     """A kind that a definition describes, its versions in the order that a server prefers.
 
-    Without a `conversion` its versions differ in nothing but their `apiVersion`.
+    Without a `conversion` its versions differ only in their `apiVersion`.
     """
 
     name: str
@@ -141,7 +141,7 @@ _read_definition: Final = Reader[_WireDefinition](_WireDefinition).read
 
 
 def read_definition(data: bytes | str | dict[str, Any]) -> DefinedKind:
-    """Read a CustomResourceDefinition from JSON, or from what JSON or YAML became; or `InvalidObject`."""
+    """Read a CustomResourceDefinition from JSON, or from a decoded value; or raise `InvalidObject`."""
     try:
         if isinstance(data, dict):
             spec = msgspec.convert(data, _WireDefinition).spec

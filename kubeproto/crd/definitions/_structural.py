@@ -50,7 +50,7 @@ _MISSING_TYPE: Final = {
 
 
 def check_schema(schema: Any, path: str = "") -> list[Violation]:
-    """Return what a server would refuse in the schema of a version; empty if the schema is good."""
+    """Return what a server would refuse in the schema of a version; empty if the schema is valid."""
     if not is_object(schema):
         return [invalid(path, schema, "must be a schema object")]
     found = list(_check(schema, path, "root"))
@@ -151,7 +151,7 @@ def _check_embedded(schema: dict[str, Any], path: str) -> _Violations:
 
 
 def _check_metadata(schema: dict[str, Any], path: str, level: str) -> _Violations:
-    """The identity of an object is the server's own; a schema may only narrow the names at the root."""
+    """Check metadata: the server defines an object's identity; a schema may only narrow names at the root."""
     if level != "root" and not schema.get("x-kubernetes-embedded-resource"):
         return
     for name, one in schema.get("properties", {}).items():
@@ -176,7 +176,7 @@ def _check_metadata(schema: dict[str, Any], path: str, level: str) -> _Violation
 def _check_combinations(
     schema: dict[str, Any], outer: dict[str, Any], path: str, outer_path: str
 ) -> _Violations:
-    """anyOf, oneOf, allOf and not may restrict only what the schema around them already describes."""
+    """Check anyOf, oneOf, allOf and not, which may restrict only what the schema around them describes."""
     for junctor in ("anyOf", "allOf", "oneOf"):
         for index, one in enumerate(schema.get(junctor, ())):
             where = key(child(path, junctor), index)
@@ -209,7 +209,7 @@ def _check_nested(nested: dict[str, Any], outer: Any, path: str, outer_path: str
 
 
 def _check_defaults(schema: dict[str, Any], path: str) -> _Violations:
-    """A default must itself be a value that the schema allows, and hold nothing that would be pruned."""
+    """Check defaults: each must be a value that the schema allows, without anything that would be pruned."""
     value, where = schema.get("default"), child(path, "default")
     if value is not None:
         pruned = copy_json({"value": value})

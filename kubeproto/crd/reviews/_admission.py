@@ -81,7 +81,7 @@ _read_review: Final = Reader[_Review](_Review).read
 def read_admission(body: bytes) -> AdmissionRequest:
     """Return the request in an AdmissionReview.
 
-    `RemoteProtocolError` says what is wrong with any other body.
+    Any other body is a `RemoteProtocolError` that says what is wrong with it.
     """
     try:
         review = _read_review(body)
@@ -109,7 +109,7 @@ def deny(
     warnings: Sequence[str] = (),
     audit_annotations: Mapping[str, str] | None = None,
 ) -> AdmissionVerdict:
-    """Refuse the request with this message and HTTP status code; `causes` say which fields are to blame."""
+    """Refuse the request with this message and HTTP status code; `causes` name the fields at fault."""
     if not 400 <= code <= 599:
         raise ValueError(f"a denial has an HTTP status code from 400 to 599, not {code}")
     return AdmissionVerdict(

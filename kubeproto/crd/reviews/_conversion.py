@@ -16,11 +16,11 @@ from ...objects import Reader
 from ._statuses import failure
 
 _API: Final = "apiextensions.k8s.io/v1"
-# What a conversion must return as it was. Of the metadata only labels and annotations may change.
+# What a conversion must return unchanged. Of the metadata only labels and annotations may change.
 _MUTABLE: Final = ("labels", "annotations")
 
 Object = dict[str, Any]
-# From an object and the apiVersion that is wanted to the converted object.
+# From an object and the requested apiVersion to the converted object.
 Converter = Callable[[Object, str], Object]
 
 
@@ -44,7 +44,7 @@ _read_review: Final = Reader[_Review](_Review).read
 def read_conversion(body: bytes) -> ConversionRequest:
     """Return the request in a ConversionReview.
 
-    `RemoteProtocolError` says what is wrong with any other body.
+    Any other body is a `RemoteProtocolError` that says what is wrong with it.
     """
     try:
         review = _read_review(body)
@@ -56,11 +56,10 @@ def read_conversion(body: bytes) -> ConversionRequest:
 
 
 def answer_conversion(request: ConversionRequest, convert: Converter) -> bytes:
-    """Return the ConversionReview that responds to this request: all objects converted, or none and the
-    reason.
+    """Return the ConversionReview that responds to a request: all objects converted, or none and why.
 
-    A converter reports that it cannot by raising ValueError or LookupError; other exceptions are bugs, and
-    pass.
+    A converter that cannot convert an object raises ValueError or LookupError; other exceptions are bugs, and
+    propagate.
     """
     converted: list[Object] = []
     for obj in request.objects:

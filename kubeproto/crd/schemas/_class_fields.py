@@ -11,7 +11,7 @@ from msgspec import UNSET, Struct
 from ...objects import Constant
 from ...objects._shared import enc_hook
 
-# Wrappings of TypedDict's fields; `__required_keys__` says what they mean. ReadOnly is younger than 3.11.
+# Qualifiers of TypedDict's fields, whose meaning is in `__required_keys__`. ReadOnly is newer than 3.11.
 _REQUIREDNESS: Final = tuple(
     getattr(typing, name) for name in ("Required", "NotRequired", "ReadOnly") if hasattr(typing, name)
 )
@@ -30,7 +30,7 @@ class ClassField:
 
 
 def unwrap(type_: Any) -> tuple[Any, list[Any]]:
-    """Return a type without its wrappings (Annotated, NewType, aliases), and the notes that were on them."""
+    """Return a type without its wrappers (Annotated, NewType, aliases), and the annotations on them."""
     notes: list[Any] = []
     while True:
         if get_origin(type_) is Annotated:
@@ -67,7 +67,7 @@ def fields_of(type_: Any) -> list[ClassField] | None:
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
-    # Where annotations are texts (`from __future__ import annotations`), the class has not seen these.
+    # Where annotations are strings (`from __future__ import annotations`), the class has not seen these.
     while get_origin(hint) in (Annotated, *_REQUIREDNESS):
         if get_origin(hint) in (typing.Required, typing.NotRequired):
             return get_origin(hint) is typing.Required
@@ -85,7 +85,7 @@ def _struct_field(field: msgspec.structs.FieldInfo) -> ClassField:
     if field.default is not msgspec.NODEFAULT:
         default = field.default
     elif isinstance(factory := field.default_factory, (Constant, type)):
-        # Any other factory may give another value each time, which is not a default that a server could know.
+        # Any other factory may return a different value each time, which cannot be a default for a server.
         default = factory()  # pyright: ignore[reportUnknownVariableType] # the class of a field is any class
     return ClassField(field.encode_name, field.type, field.required, _on_the_wire(default))
 
@@ -100,5 +100,5 @@ def _dataclass_field(cls: Any, name: str, hint: Any) -> ClassField:
 def _on_the_wire(default: Any) -> Any:
     if default is UNSET:
         return default
-    # By way of JSON, in which a tuple is a list.
+    # Through JSON, in which a tuple is a list.
     return msgspec.json.decode(msgspec.json.encode(default, enc_hook=enc_hook))

@@ -11,7 +11,7 @@ from ._refusals import refused
 
 
 def mark(schema: dict[str, Any], note: Any, path: str) -> None:
-    """Apply a marker of `Annotated[…]`; other notes belong to other libraries."""
+    """Apply a marker of `Annotated[…]`; other annotations belong to other libraries."""
     kind = schema.get("type")
     match note:
         case Rule():

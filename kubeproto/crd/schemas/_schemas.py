@@ -2,7 +2,7 @@
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
 
-Every level has its `type`; one without keeps unknown fields. A field with a default is optional and
+Every level has a `type`; one without it keeps unknown fields. A field with a default is optional and
 carries the default, unless that is None: None is never sent, so such a field is simply absent.
 """
 
@@ -66,9 +66,9 @@ _REFUSED: Final = {
 _LISTS: Final = (list, Sequence)
 _SETS: Final = (set, frozenset, AbstractSet)
 _MAPS: Final = (dict, Mapping)
-# What the format byte allows, and the empty text, which a server does not take for base64.
+# What the format byte allows, and the empty string, which a server does not accept as base64.
 _BASE64: Final = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"
-# Metadata inside of an object, as controller-gen writes it: what users set there. The rest would be pruned.
+# Metadata inside an object, as controller-gen writes it: what users set there. The rest would be pruned.
 _METADATA: Final = {
     "type": "object",
     "properties": {
@@ -89,7 +89,7 @@ def schema_of(type_: Any) -> Schema:
 
 
 class _Walk:
-    """A walk down a type. It knows which classes it is inside of, so that it notices recursion."""
+    """A walk down a type. It keeps the classes that it is inside, so that it detects recursion."""
 
     def __init__(self) -> None:
         self.inside: dict[Any, str] = {}
@@ -176,7 +176,7 @@ class _Walk:
     def property(self, field: ClassField, path: str) -> Schema:
         schema = self.schema(field.type, path)
         if field.default is None and not field.required:
-            if schema.pop("nullable", False):  # absent says the same, and None is never sent
+            if schema.pop("nullable", False):  # absent means the same, and None is never sent
                 _forbid_null(schema)
         elif field.default is not UNSET:
             schema["default"] = field.default
@@ -238,7 +238,7 @@ class _Walk:
                 variants[-1]["required"] = schema["required"]
         for name, one in merged["properties"].items():
             if not all(name in names for names in known):
-                one.pop("default", None)  # or it would be filled into the others as well
+                one.pop("default", None)  # otherwise it would be filled into the others as well
         merged["properties"] = {merged["required"][0]: _enum(tags, path), **merged["properties"]}
         merged["oneOf"] = variants
         return merged
@@ -284,13 +284,13 @@ def _enum(values: Sequence[Any], path: str) -> Schema:
 
 
 def _allow_null(schema: Schema) -> None:
-    """Move an enum into allOf: a server refuses null by any enum, nullable or not, but by no allOf."""
+    """Move an enum into allOf: a server refuses null by any enum, even if nullable, but not by allOf."""
     if "enum" in schema:
         schema["allOf"] = [{"enum": schema.pop("enum")}]
 
 
 def _forbid_null(schema: Schema) -> None:
-    """Do the opposite, for what turned out never to be null."""
+    """Do the opposite, for a value that is never null."""
     match schema.get("allOf"):
         case [{"enum": values}]:
             del schema["allOf"]

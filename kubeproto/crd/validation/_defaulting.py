@@ -1,4 +1,4 @@
-"""Defaulting: missing fields are filled in; a null where none is allowed counts as missing.
+"""Defaulting: missing fields are filled in; a null that is not allowed counts as missing.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#defaulting-and-nullable
 """

@@ -19,7 +19,7 @@ _LABEL: Final = (
 
 
 def embedded(schema: Any, value: Any, path: str = "") -> Iterator[Violation]:
-    """Return what embedded objects anywhere below lack of an object's identity."""
+    """Return what is missing in the identity of embedded objects anywhere below."""
     if not is_object(schema):
         return
     if is_object(value):
@@ -65,7 +65,7 @@ def _identity(value: dict[str, Any], path: str) -> Iterator[Violation]:
 
 
 def _metadata(metadata: dict[str, Any], path: str) -> Iterator[Violation]:
-    """Return what is wrong with metadata that has its types. A name may be any that a path can contain."""
+    """Return what is wrong with metadata of the right types. Any name that a path can hold is allowed."""
     if base := metadata.get("generateName"):
         for fault in _segment_faults(base):
             yield invalid(child(path, "generateName"), base, fault)

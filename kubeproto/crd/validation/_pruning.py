@@ -1,4 +1,4 @@
-"""Pruning: what a schema does not name is dropped, unless it says that unknown fields stay.
+"""Pruning: fields that a schema does not name are dropped, unless it preserves unknown fields.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
 """
@@ -61,14 +61,14 @@ def _prune_members(
 
 
 def _prune_metadata(value: dict[str, Any], path: str, dropped: list[str]) -> None:
-    """Metadata inside an object is read by its type and written again, which leaves out what is empty."""
+    """Prune metadata inside an object: it is read by its type and written again, without what is empty."""
     metadata = value["metadata"]
     if not is_object(metadata):
         return
     try:
         msgspec.convert(metadata, ObjectMeta)
     except msgspec.ValidationError:
-        return  # it is refused as a whole
+        return  # it is refused altogether
     for name in list(metadata):
         if name not in _KNOWN:
             dropped.append(child(path, name))

@@ -12,7 +12,7 @@ from ..cel._rules import NotEvaluated, RuleViolated, check_rules, has_rules
 from ._embedded import embedded
 from ._values import check_value
 
-# After these, rules would meet values of another type than they were written for.
+# After these, rules would get values of other types than they were written for.
 _BLOCKING: Final = (
     "FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany",
     "FieldValueTypeInvalid",
@@ -33,7 +33,7 @@ def validate(
     rules: bool = True,
     unknown: list[NotEvaluated] | None = None,
 ) -> list[Violation]:
-    """Return what a server would refuse in an object, or in its update from `old`; empty if it is good.
+    """Return what a server would refuse in an object, or in its update from `old`; empty if it is valid.
 
     CEL rules need the extra `cel`. A rule that a server would evaluate and that cannot be evaluated here is
     not a violation: it is added to the list `unknown`, if there is one. `check_rules` returns every outcome.

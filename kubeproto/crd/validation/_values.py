@@ -1,8 +1,9 @@
 """Whether a value fits its schema: types, bounds, formats, enums, required fields and their combinations.
 
-A value that an update leaves alone is not checked again, so that a schema can be tightened under stored
-objects: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/
-(validation ratcheting).
+A value that an update does not change is not checked again, so that a schema can be tightened although
+objects are stored:
+https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/ (validation
+ratcheting).
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     found = _type_of(value)
     format_ = checked_format(schema)
     if format_ and found == "array" and wanted not in ("integer", "number"):
-        return  # a server accepts a list for a text of any format, and then does not check the format
+        return  # a server accepts a list for a string of any format, and then does not check the format
     if not wanted or found in wanted.split(","):
         return
     if found == "null" and schema.get("nullable"):
@@ -76,7 +77,7 @@ def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     if "integer" in wanted and found == "number" and float(value).is_integer():
         return
     if format_ and found not in ("null", "string", "array"):
-        # Then the format is in the message for the type.
+        # The message about the type names the format then.
         wanted, found = format_, _FORMATS_OF_VALUES.get(found, "")
     yield Violation(
         "FieldValueTypeInvalid", path, found, f"{path} in body must be of type {wanted}: {show_value(found)}"
@@ -86,7 +87,7 @@ def _check_type(schema: dict[str, Any], value: Any, path: str) -> _Violations:
 def _check_combinations(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     """Check anyOf, oneOf, allOf and not.
 
-    A server names no field for them, and adds what the nearest miss lacks.
+    A server names no field for them, and adds the faults of the alternative that fits best.
     """
     if "anyOf" in schema:
         failures = [list(check_value(one, value, path)) for one in schema["anyOf"]]
@@ -194,7 +195,7 @@ def _too_many(path: str, count: int, limit: int) -> Violation:
 
 def _check_enum(schema: dict[str, Any], value: Any, path: str) -> _Violations:
     allowed = schema.get("enum")
-    # Null is never among them, even where it is listed: a server compares it with nothing.
+    # Null is never among them, even if it is listed: a server does not compare it.
     if allowed and (value is None or not any(_is_among(value, one) for one in allowed)):
         yield unsupported(path, value, allowed)
 

@@ -1,5 +1,4 @@
-"""`Facts`: what a server knows about the values at one place of an object of any kind, built in, custom or
-unknown.
+"""`Facts`: what a server knows about the values at one place of an object of any kind, even an unknown one.
 
 Merging, applying and tracking of fields walk an object and its facts side by side::
 

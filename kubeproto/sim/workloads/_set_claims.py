@@ -1,5 +1,4 @@
-"""The claims of a StatefulSet's pods: created with the pod, and owned by the object that they are deleted
-with.
+"""The claims of a StatefulSet's pods: created with the pod, owned by what they are deleted with.
 
 `persistentVolumeClaimRetentionPolicy` determines that object: with `whenDeleted: Delete` the set owns them,
 with `whenScaled: Delete` a pod beyond the number of replicas does; the garbage collector does the rest.
