@@ -1,6 +1,7 @@
 """The command line: which rows, how much data, and a table or JSON lines; two runs compared; a report."""
 
 import argparse
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -151,5 +152,19 @@ def _listing(rows: Sequence[Row]) -> str:
     return "\n".join(f"{row.name:{width}}  {row.says}" for row in rows)
 
 
+def _run() -> int:
+    """Return the exit status: as of other programs where a reader has gone or somebody pressed Ctrl-C."""
+    try:
+        status = main(sys.argv[1:], every_row(), sys.stdout, sys.stderr)
+        sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        # Python flushes once more at its end, and would complain about the same pipe.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return status
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:], every_row(), sys.stdout, sys.stderr))
+    sys.exit(_run())

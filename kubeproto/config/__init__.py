@@ -4,6 +4,7 @@ from . import credentials
 from ._connection import Connection
 from ._errors import ConfigError, CredentialsError
 from ._files import UnreadableFile
+from ._hiding import ConcealedVariables
 from ._identity import Identity
 from ._impersonation import Impersonation
 from ._inference import Config, Needs, Overrides, infer
@@ -34,6 +35,7 @@ __all__ = [
     "Ask",
     "AuthProvider",
     "Choice",
+    "ConcealedVariables",
     "Config",
     "ConfigError",
     "Connection",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Final
 
 from msgspec import Struct
@@ -12,7 +13,7 @@ HIDDEN: Final = "…"
 _SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
 
 # Fields with URLs, in which a user may have a password.
-_URLS: Final = frozenset(("proxy", "proxy_url", "server"))
+_URLS: Final = frozenset(("issuer", "proxy", "proxy_url", "server"))
 
 
 class Hiding(Struct, frozen=True):
@@ -42,6 +43,37 @@ class Hiding(Struct, frozen=True):
         if name in _URLS:
             return hide_userinfo(value)
         return f"{len(value)} bytes" if isinstance(value, bytes) else value
+
+
+class ConcealedUrl(str):
+    """A URL in a variable, where tracebacks may print it: its repr shows no user and no password.
+
+    Not for a field, which msgspec could not encode: there `Hiding` does the same.
+    """
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return repr(hide_userinfo(self))
+
+
+class ConcealedVariables(Mapping[str, str]):
+    """The variables of an environment, none of which its repr shows: any of them may hold a secret."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+
+    def __getitem__(self, name: str) -> str:
+        return self._variables[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._variables)
+
+    def __len__(self) -> int:
+        return len(self._variables)
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} variables>"
 
 
 def hide_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

@@ -23,7 +23,7 @@ from ..wire import Concealed, Headers
 from ._connection import Connection
 from ._errors import ConfigError
 from ._files import UnreadableFile
-from ._hiding import Hiding
+from ._hiding import ConcealedUrl, ConcealedVariables, Hiding
 from ._identity import Identity, check_user, identity_of, wants_plugin, wants_provider
 from ._impersonation import Impersonation
 from ._in_cluster import CA, NAMESPACE, TOKEN, namespace_of_pod, server_of_pod
@@ -97,6 +97,7 @@ def infer(
 ) -> Needs | Config:
     """Return what a client needs, or the files to read for it. A mistake in them is a `ConfigError`."""
     overrides = overrides or Overrides()
+    environ = ConcealedVariables(environ)
     files = {path: _concealed(content) for path, content in files.items()}
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=separator)
     if needs := _needs(paths, files):
@@ -163,9 +164,9 @@ def _from_choice(
     ca_file = "" if cluster.certificate_authority_data else cluster.certificate_authority
     if needs := _needs((ca_file,), files):
         return needs
-    server = complete_server(cluster.server)
+    server = ConcealedUrl(complete_server(cluster.server))
     connection = Connection(
-        server=server,
+        server=str(server),
         ca=cluster.certificate_authority_data or _content(ca_file, files),
         ca_file=ca_file,
         tls_server_name=cluster.tls_server_name,

@@ -14,7 +14,7 @@ from ..objects import is_list, is_object
 from ..wire import Concealed
 from ._documents import LocatedDocument, mistake, read_text, shape
 from ._errors import ConfigError
-from ._hiding import Hiding
+from ._hiding import ConcealedUrl, Hiding
 from ._kubeconfig_types import (
     Contents,
     KubeconfigCluster,
@@ -70,6 +70,7 @@ class Kubeconfig(Hiding, frozen=True, kw_only=True):
         chosen and no cluster or server is given: then there is no configuration in here. What is named and
         not there is a `ConfigError`.
         """
+        server = ConcealedUrl(server)
         name = context or self.current_context
         if not (name or cluster or server):
             return None
@@ -87,7 +88,7 @@ class Kubeconfig(Hiding, frozen=True, kw_only=True):
             else KubeconfigCluster()
         )
         # A name for the certificate of the cluster's own server says nothing of another one.
-        found = replace(found, server=server, tls_server_name="") if server else found
+        found = replace(found, server=str(server), tls_server_name="") if server else found
         return Choice(
             context=name,
             cluster_name=cluster_name,

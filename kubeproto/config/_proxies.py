@@ -18,7 +18,7 @@ from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_netw
 from typing import TypeAlias
 
 from ._errors import ConfigError
-from ._hiding import hide_userinfo
+from ._hiding import ConcealedUrl, ConcealedVariables
 from ._urls import PROXY_SCHEMES, read_proxy, read_server
 
 Address: TypeAlias = IPv4Address | IPv6Address
@@ -26,6 +26,7 @@ Address: TypeAlias = IPv4Address | IPv6Address
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     """The URL of the proxy for this server, or "" for the direct way."""
+    server, environ = ConcealedUrl(server), ConcealedVariables(environ)
     url = read_server(server)
     name, proxy = _first(environ, f"{url.scheme.upper()}_PROXY", f"{url.scheme}_proxy")
     if not proxy:
@@ -36,14 +37,14 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     if bypasses_proxy(_first(environ, "NO_PROXY", "no_proxy")[1], url.name, url.port):
         return ""
     if proxy.partition("://")[0].lower() not in PROXY_SCHEMES:
-        proxy = f"http://{proxy}"
+        proxy = ConcealedUrl(f"http://{proxy}")
     try:
         read_proxy(proxy)
     except ConfigError as error:
         # Go ignores such a proxy, and connects directly without a warning.
-        problem = f"{name} is {hide_userinfo(proxy)!r}: {error}"
+        problem = f"{name} is {proxy!r}: {error}"
     else:
-        return proxy
+        return str(proxy)
     raise ConfigError(problem)
 
 
@@ -56,8 +57,9 @@ def bypasses_proxy(no_proxy: str, host: str, port: int) -> bool:
     return any(_matches(entry.strip().lower(), host, port, address) for entry in no_proxy.split(","))
 
 
-def _first(environ: Mapping[str, str], *names: str) -> tuple[str, str]:
-    return next(((name, environ[name]) for name in names if environ.get(name)), ("", ""))
+def _first(environ: Mapping[str, str], *names: str) -> tuple[str, ConcealedUrl]:
+    name = next((name for name in names if environ.get(name)), "")
+    return name, ConcealedUrl(environ[name] if name else "")
 
 
 def _matches(entry: str, host: str, port: int, address: Address | None) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from ._errors import ConfigError
-from ._hiding import Hiding, hide_userinfo
+from ._hiding import ConcealedUrl, Hiding
 
 PORTS: Final = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 SERVER_SCHEMES: Final = ("https", "http")
@@ -53,9 +53,10 @@ class Url(Hiding, frozen=True, kw_only=True):
 
 def read_server(url: str) -> Url:
     """Return the parts of a server's URL; it may have a path, and nothing after it."""
-    parts = _read(url, f"the server {hide_userinfo(url)!r}", SERVER_SCHEMES)
+    url = ConcealedUrl(url)
+    parts = _read(url, f"the server {url!r}", SERVER_SCHEMES)
     if "@" in urlsplit(url).netloc:
-        raise ConfigError(f"the server {hide_userinfo(url)!r} has credentials in its URL; they go elsewhere")
+        raise ConfigError(f"the server {url!r} has credentials in its URL; they go elsewhere")
     return parts
 
 
@@ -63,14 +64,16 @@ def complete_server(server: str) -> str:
     """Return the URL of a server that may be ``host:port`` alone, which kubectl reads as http in any case."""
     if not server or "://" in server:
         return server
+    server = ConcealedUrl(server)
     if "/" in server.rstrip("/"):
-        raise ConfigError(f"the server {hide_userinfo(server)!r} has a path but no scheme; write https://…")
+        raise ConfigError(f"the server {server!r} has a path but no scheme; write https://…")
     return f"http://{server}"
 
 
 def read_proxy(url: str) -> Url:
     """Return the parts of a proxy's URL, which may contain a user and a password."""
-    parts = _read(url, f"the proxy {hide_userinfo(url)!r}", PROXY_SCHEMES)
+    url = ConcealedUrl(url)
+    parts = _read(url, f"the proxy {url!r}", PROXY_SCHEMES)
     if parts.path:
         # Most often a password with a slash in it, of which this would be the better half.
         raise ConfigError("the proxy has a path in its URL; a slash in a password is written as %2F")
@@ -84,31 +87,39 @@ def is_name(host: str) -> bool:
     return len(host) <= 253 and all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))
 
 
-def _read(url: str, what: str, schemes: tuple[str, ...]) -> Url:
-    # urlsplit drops line ends and takes blanks, so that a URL could mean two things.
-    if not url.isascii() or not url.isprintable() or " " in url:
-        raise ConfigError(f"{what} holds a blank, a control character or one beyond ASCII; escape it")
-    scheme, separator, _ = url.partition("://")
-    if not separator:
-        raise ConfigError(f"{what} has no scheme; write {' or '.join(f'{name}://' for name in schemes[:2])}")
-    if scheme.lower() not in schemes:
-        raise ConfigError(f"{what} must have one of the schemes {', '.join(schemes)}")
-    try:
-        split = urlsplit(url)
-        host, port = split.hostname or "", split.port
-    except ValueError:  # says no more than this, and may quote a password
-        host, port, split = "", 0, urlsplit("")
-    if not _AUTHORITY.fullmatch(split.netloc) or port == 0:
-        raise ConfigError(f"{what} has no valid host and port")
-    if not is_name(host.partition("%")[0]):
-        raise ConfigError(f"{what} has a host of which a part is empty or longer than 63 characters")
-    if "?" in url or "#" in url:
-        raise ConfigError(f"{what} has a query or a fragment, which would be ignored")
+def _read(url: ConcealedUrl, what: str, schemes: tuple[str, ...]) -> Url:
+    if problem := _problem(url, schemes):
+        raise ConfigError(f"{what} {problem}")
+    split = urlsplit(url)
     return Url(
         scheme=split.scheme,
-        host=host.replace("%25", "%", 1),
-        port=port or PORTS[split.scheme],
+        host=(split.hostname or "").replace("%25", "%", 1),
+        port=split.port or PORTS[split.scheme],
         path=split.path.rstrip("/"),
         user=unquote(split.username or ""),
         password=unquote(split.password or ""),
     )
+
+
+def _problem(url: str, schemes: tuple[str, ...]) -> str:
+    """Return what is wrong with a URL, or "": an error that left this function would show its variables."""
+    # urlsplit drops line ends and takes blanks, so that a URL could mean two things.
+    if not url.isascii() or not url.isprintable() or " " in url:
+        return "holds a blank, a control character or one beyond ASCII; escape it"
+    scheme, separator, _ = url.partition("://")
+    if not separator:
+        return f"has no scheme; write {' or '.join(f'{name}://' for name in schemes[:2])}"
+    if scheme.lower() not in schemes:
+        return f"must have one of the schemes {', '.join(schemes)}"
+    try:
+        split = urlsplit(url)
+        host, port = split.hostname or "", split.port
+    except ValueError:  # says no more than this, and may quote a password
+        return "has no valid host and port"
+    if not _AUTHORITY.fullmatch(split.netloc) or port == 0:
+        return "has no valid host and port"
+    if not is_name(host.partition("%")[0]):
+        return "has a host of which a part is empty or longer than 63 characters"
+    if "?" in url or "#" in url:
+        return "has a query or a fragment, which would be ignored"
+    return ""

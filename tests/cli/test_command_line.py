@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import socket
@@ -176,6 +177,20 @@ def test_a_shell_completes_commands_and_options() -> None:
     assert completed("kubeproto", "se") == ["serve"]
     assert completed("kubeproto", "serve", "--tls-") == ["--tls-cert", "--tls-key"]
     assert completed("kubeproto", "serve", "--authorization", "R") == ["RBAC"]
+
+
+@pytest.mark.parametrize("shell", ["fish", "zsh"])
+def test_the_other_shells_get_the_same_names_with_what_they_are_for(shell: str) -> None:
+    """They are called as the scripts of `completion` do it, for a machine that has neither shell."""
+    fish = shell == "fish"
+    words = "kubeproto serv" if fish else "kubeproto\nserv"  # fish hands over the line and its last word
+    done = called(
+        COMP_WORDS=words, COMP_CWORD="serv" if fish else "1", _KUBEPROTO_COMPLETE=f"{shell}_complete"
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    kind, name, purpose = re.split(r"[,\t\n]", done.stdout.strip())
+    assert (kind, name) == ("plain", "serve")
+    assert purpose.startswith(COMMANDS["serve"].summary.rstrip("."))
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish", "zsh"])

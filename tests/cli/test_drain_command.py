@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from command_processes import CommandLine
 
+from kubeproto import sim
+
 pytestmark = pytest.mark.one_python
 
 
@@ -43,6 +45,70 @@ def test_a_node_is_cordoned_and_drained(node: CommandLine) -> None:
     found = node.server.call(node.cluster.get, "v1/Node", "node-1", "")
     assert found is not None
     assert found["spec"]["unschedulable"] is True
+
+
+@pytest.mark.needs("kubectl")
+def test_the_steps_are_printed_as_kubectl_prints_them(cli: CommandLine) -> None:
+    """On standard output; what kubectl says of pods that it leaves, and of budgets, is worded otherwise."""
+
+    def begin() -> None:
+        cli.cluster.nodes(1, ready_after=0, ends_after=0)
+        for kind in ("DaemonSet", "StatefulSet"):
+            cli.cluster.put(workload(kind))
+        cli.cluster.put(owned_pod(cli.cluster, "agent", "DaemonSet"))
+
+    def fill() -> None:
+        for name in ("web", "db"):
+            cli.cluster.put(owned_pod(cli.cluster, name, "StatefulSet"))
+        cli.cluster.settle()
+
+    def there() -> tuple[list[str], bool]:
+        pods = [one["metadata"]["name"] for one in cli.cluster.objects("v1/Pod")]
+        [node] = cli.cluster.objects("v1/Node")
+        return pods, node["spec"].get("unschedulable", False)
+
+    def steps(printed: str) -> list[str]:
+        lines = printed.splitlines()
+        return [lines[0], *sorted(lines[1:-1]), lines[-1]]  # kubectl evicts several at once
+
+    cli.server.call(begin)
+    for words in ([], ["--grace-period", "0"]):
+        printed: dict[str, list[str]] = {}
+        for program in (cli.kubectl, cli.call):
+            cli.kubectl("uncordon", "node-1")
+            cli.server.call(fill)
+            for again in ("", " again"):  # then there is nothing left to do
+                done = program("drain", "node-1", "--ignore-daemonsets", *words)
+                assert (done.returncode, cli.server.call(there)) == (0, (["agent"], True)), done.stderr
+                printed[f"{program.__name__}{again}"] = steps(done.stdout)
+        assert printed["call"] == printed["kubectl"]
+        assert printed["call again"] == printed["kubectl again"]
+        assert printed["call"][0] == "node/node-1 cordoned"
+        assert printed["call again"] == ["node/node-1 already cordoned", "node/node-1 drained"]
+
+
+def workload(kind: str) -> dict[str, Any]:
+    """Return one that has no pods of its own: no controller runs here."""
+    labels = {"app": kind.lower()}
+    containers = [{"name": "main", "image": "one:1"}]
+    template = {"metadata": {"labels": labels}, "spec": {"containers": containers}}
+    spec: dict[str, Any] = {"selector": {"matchLabels": labels}, "template": template}
+    if kind == "StatefulSet":
+        spec["serviceName"] = "o"
+    return {
+        "apiVersion": "apps/v1", "kind": kind, "metadata": {"name": "o", "namespace": "default"},
+        "spec": spec,
+    }  # fmt: skip
+
+
+def owned_pod(cluster: sim.Cluster, name: str, kind: str) -> dict[str, Any]:
+    """Return a pod whose owner exists: the garbage collector deletes one that nobody owns any more."""
+    owner = cluster.get(f"apps/v1/{kind}", "o")
+    assert owner is not None
+    made = pod(name, kind)
+    made["metadata"]["ownerReferences"][0]["uid"] = owner["metadata"]["uid"]
+    del made["status"]
+    return made
 
 
 def test_a_pod_that_would_be_lost_is_named_with_the_option_that_loses_it(node: CommandLine) -> None:

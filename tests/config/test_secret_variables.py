@@ -11,7 +11,16 @@ from typing import Any, Final
 import pytest
 
 from kubeproto import KubeprotoError
-from kubeproto.config import ConfigError, Connection, Needs, infer, read_kubeconfig
+from kubeproto.config import (
+    ConfigError,
+    Connection,
+    Needs,
+    Overrides,
+    infer,
+    merge_kubeconfigs,
+    proxy_for,
+    read_kubeconfig,
+)
 
 MARK: Final = "hunter" + "2"
 B64: Final = b64encode(MARK.encode()).decode()
@@ -27,10 +36,10 @@ def kubeconfig(user: dict[str, Any], **more: Any) -> bytes:
     return json.dumps(document).encode()
 
 
-def inferred(content: bytes, **files: bytes) -> None:
+def inferred(content: bytes, overrides: Overrides | None = None, **environ: str) -> None:
     found: Any = None
-    contents: dict[str, Any] = {"/k": content} | {f"/{name}": data for name, data in files.items()}
-    found = infer({"KUBECONFIG": "/k"}, contents)
+    contents: dict[str, Any] = {"/k": content}
+    found = infer({"KUBECONFIG": "/k", **environ}, contents, overrides)
     assert not isinstance(found, Needs)
 
 
@@ -53,6 +62,57 @@ BROKEN: Final[dict[str, Callable[[], object]]] = {
         kubeconfig({"auth-provider": {"name": "oidc", "config": OIDC}})
     ),
 }
+
+
+# Each is refused for a reason of its own, and has a password where a URL may have one or where a typing
+# error puts one.
+URLS: Final = (
+    f"https://u:{MARK}@h",
+    f"https://u:{MARK}@h:0",
+    f"https://u:{MARK}@h:x",
+    f"https://u:{MARK}@[h",
+    f"https://u:{MARK}@h /",
+    f"https://u:{MARK}@a..b",
+    f"https://u:{MARK}@h?x",
+    f"https://h?token={MARK}",
+    f"https://u:{MARK}@",
+    f"ftp://u:{MARK}@h",
+    f"u:{MARK}@h/p",
+)
+URL_PLACES: Final[dict[str, Callable[[str], object]]] = {
+    "a connection": lambda url: Connection(server=url),
+    "a connection's proxy": lambda url: Connection(server="https://h", proxy=f"{url}/path"),
+    "a kubeconfig": lambda url: inferred(
+        kubeconfig({}, clusters=[{"name": "c", "cluster": {"server": url}}])
+    ),
+    "a kubeconfig's proxy": lambda url: inferred(
+        kubeconfig({}, clusters=[{"name": "c", "cluster": {"server": "https://h", "proxy-url": f"{url}/x"}}])
+    ),
+    "a kubeconfig with another mistake": lambda url: inferred(
+        kubeconfig({"exec": 1}, clusters=[{"name": "c", "cluster": {"server": url}}])
+    ),
+    "an override": lambda url: inferred(kubeconfig({}), Overrides(server=url)),
+    "an override beside a user that is not there": lambda url: merge_kubeconfigs([]).choose(
+        server=url, user="nobody"
+    ),
+    "a proxy of the environment": lambda url: inferred(kubeconfig({}), HTTPS_PROXY=f"{url}/x"),
+    "an environment with a proxy that is not asked for": lambda url: inferred(
+        kubeconfig({"exec": 1}), HTTP_PROXY=url
+    ),
+    "a proxy for a server": lambda url: proxy_for("https://h", {"https_proxy": f"{url}/x"}),
+    "a server with a proxy": lambda url: proxy_for(url, {}),
+    "an issuer": lambda url: inferred(
+        kubeconfig({"auth-provider": {"name": "oidc", "config": OIDC | {"idp-issuer-url": url}}})
+    ),
+}
+
+
+@pytest.mark.parametrize("place", URL_PLACES)
+@pytest.mark.parametrize("url", URLS)
+def test_no_variable_of_a_traceback_holds_the_password_of_a_url(place: str, url: str) -> None:
+    with pytest.raises(ConfigError) as raised:
+        URL_PLACES[place](url)
+    assert list(shown(raised.value)) == []
 
 
 @pytest.mark.parametrize("what", BROKEN)

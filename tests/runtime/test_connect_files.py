@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import stat
+import traceback
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from pathlib import Path
@@ -122,6 +123,25 @@ def test_without_a_home_and_outside_of_a_pod_there_is_no_configuration(
         find(Overrides(), {"KUBECONFIG": "/no/such/file"})
 
 
+def test_another_server_does_without_the_cluster_of_the_context_and_keeps_the_login(home: Home) -> None:
+    text = YAML.replace("client-certificate", "x-c").replace("client-key", "x-k")
+    home.config.write_text(text.replace("cluster: k, ", ""))
+    found = find(Overrides(server="https://other"))
+    assert found.config.connection.server == "https://other"
+    assert found.login == Login(str(home.config), "ann", "refresh-1")
+
+
+@pytest.mark.parametrize("files", ["", "/no/such/file"])
+def test_no_variable_of_a_traceback_holds_what_is_in_the_environment(
+    home: Home, monkeypatch: pytest.MonkeyPatch, files: str
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", files)
+    monkeypatch.setenv("HTTPS_PROXY", "http://user:refresh-1@proxy")
+    with pytest.raises(ConfigError, match="there is no kubeconfig") as raised:
+        find(Overrides())
+    assert variables_with("refresh-1", raised.value) == []
+
+
 @pytest.mark.parametrize("as_json", [False, True])
 def test_renewed_tokens_are_kept_and_everything_else_stays(home: Home, as_json: bool) -> None:
     home.config.write_text(YAML)
@@ -161,8 +181,9 @@ def test_a_file_that_somebody_else_writes_is_left_alone(home: Home) -> None:
 
 def test_a_newer_login_is_not_overwritten(home: Home) -> None:
     home.config.write_text(YAML.replace("refresh-1", "refresh-9"))
-    with pytest.raises(ConfigError, match="has another login by now"):
+    with pytest.raises(ConfigError, match="has another login by now") as raised:
         keep(login(home), RENEWED)
+    assert variables_with("refresh-", raised.value) == []
     home.config.write_text("apiVersion: v1\nkind: Config\n")
     with pytest.raises(ConfigError, match="has another login by now"):
         keep(login(home), RENEWED)
@@ -171,6 +192,17 @@ def test_a_newer_login_is_not_overwritten(home: Home) -> None:
 def test_a_folder_that_cannot_be_written_to_is_said(home: Home) -> None:
     with pytest.raises(ConfigError, match="config cannot be written: No such file or directory"):
         keep(login(home), RENEWED)
+
+
+def variables_with(text: str, error: BaseException) -> list[str]:
+    """The variables that show a text, in the frames of this project that an error has passed."""
+    return [
+        f"{frame.f_code.co_name}: {name}"
+        for frame, _ in traceback.walk_tb(error.__traceback__)
+        if frame.f_globals["__name__"].startswith("kubeproto")
+        for name, value in frame.f_locals.items()
+        if text in repr(value)
+    ]
 
 
 # A whole renewal, with the provider played by the net

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from kubeproto.config import (
+    ConcealedVariables,
     Config,
     ConfigError,
     Needs,
@@ -32,6 +33,7 @@ from kubeproto.wire import Concealed
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
+    from kubeproto.config import Oidc
     from kubeproto.config import credentials as c
 
 # A kubeconfig of a thousand clusters has some megabytes; what is longer is a device, or a mistake.
@@ -58,8 +60,9 @@ class FoundConfig(Struct, frozen=True):
     login: Login | None = None
 
 
-def find(overrides: Overrides, environ: Mapping[str, str] = os.environ) -> FoundConfig:
+def find(overrides: Overrides, environ: Mapping[str, str] | None = None) -> FoundConfig:
     """Return what kubectl would connect by: the kubeconfig, or this pod. Otherwise raise a `ConfigError`."""
+    environ = ConcealedVariables(os.environ if environ is None else environ)
     home = os.path.expanduser("~")
     home = "" if home == "~" else home  # without a home there is the pod, or a named file
     files: Files = {}
@@ -71,7 +74,7 @@ def find(overrides: Overrides, environ: Mapping[str, str] = os.environ) -> Found
         found = replace(found, warnings=(*found.warnings, *map(_open_warning, read_by_others)))
     if found.identity.oidc is None or not found.identity.oidc.refresh_token:
         return FoundConfig(found)
-    return FoundConfig(found, _login(paths, files, overrides, found.identity.oidc.refresh_token))
+    return FoundConfig(found, _login(paths, files, overrides, found.identity.oidc))
 
 
 def read(path: str) -> bytes | UnreadableFile:
@@ -103,7 +106,7 @@ def read_all(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
     return tuple(read(path) for path in paths)
 
 
-def _login(paths: Iterable[str], files: Files, overrides: Overrides, refresh_token: str) -> Login | None:
+def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc) -> Login | None:
     """Return which of the files has the chosen user: the first that names it, as when they are merged."""
     configs = [read_kubeconfig(content, path) for path in paths if isinstance(content := files[path], bytes)]
     choice = merge_kubeconfigs(configs).choose(
@@ -111,10 +114,11 @@ def _login(paths: Iterable[str], files: Files, overrides: Overrides, refresh_tok
         cluster=overrides.cluster,
         user=overrides.user,
         namespace=overrides.namespace,
+        server=overrides.server,
     )
     for config in configs:
         if choice and any(user.name == choice.user_name for user in config.users):
-            return Login(config.path, choice.user_name, refresh_token)
+            return Login(config.path, choice.user_name, oidc.refresh_token)
     return None
 
 
@@ -126,8 +130,8 @@ def keep(login: Login, tokens: c.Keep) -> Login:
     path = Path(os.path.realpath(login.path))  # else a link would be replaced by a file
     try:
         with _locked(path):
-            content = path.read_bytes()
-            renewed = _with_tokens(content, login, tokens)
+            content = Concealed(path.read_bytes())
+            renewed = Concealed(_with_tokens(content, login, tokens))
             _replace(path, renewed)
     except FileExistsError:
         problem = f"another program is writing {path}, or left {path}.lock behind"
@@ -141,10 +145,13 @@ def keep(login: Login, tokens: c.Keep) -> Login:
 def _with_tokens(content: bytes, login: Login, tokens: c.Keep) -> bytes:
     """Return the kubeconfig with these tokens, and everything else unchanged; only comments are lost."""
     config = read_kubeconfig(content)  # without its path, so that paths in it stay as they are
+    if (
+        _provider(msgspec.json.decode(config.document), login.user).get("refresh-token")
+        != login.refresh_token
+    ):
+        raise ConfigError(f"the user {login.user!r} in {login.path} has another login by now")
     document: dict[str, Any] = msgspec.json.decode(config.document)
     provider = _provider(document, login.user)
-    if provider.get("refresh-token") != login.refresh_token:
-        raise ConfigError(f"the user {login.user!r} in {login.path} has another login by now")
     provider["id-token"], provider["refresh-token"] = tokens.id_token, tokens.refresh_token
     changed = msgspec.structs.replace(config, document=msgspec.json.encode(document))
     return dump_kubeconfig(changed, json=content.lstrip().startswith(b"{"))

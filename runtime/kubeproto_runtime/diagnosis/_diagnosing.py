@@ -8,7 +8,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kubeproto import ApiError, RemoteProtocolError, TransportError
-from kubeproto.config import ConfigError, CredentialsError
+from kubeproto.config import ConcealedVariables, ConfigError, CredentialsError
 from kubeproto.wire import NO_RETRIES, printable
 
 from ..client import Client
@@ -76,7 +76,7 @@ def _ignore(check: Check) -> None:
 
 async def _checks(options: Diagnosing, overrides: Overrides) -> AsyncGenerator[Check]:
     wall = options.get("wall", time.time)
-    steps = examine_configuration(overrides, os.environ)
+    steps = examine_configuration(overrides, ConcealedVariables(os.environ))
     found: FoundConfig | None = None
     try:
         while True:
