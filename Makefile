@@ -6,6 +6,9 @@ VENV := $(if $(PYTHON),.venv-$(patsubst python%,%,$(notdir $(PYTHON))),.venv)
 READY := $(VENV)/.ready
 BIN := $(VENV)/bin
 
+# Images of containers set it, and each of hundreds of processes would compile everything that it imports.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help
 help:
 	@echo 'make demo    an operator that survives a cut and a 410, against the built-in API server'

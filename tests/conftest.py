@@ -6,10 +6,12 @@ not on the machine. Under `CI` any other skip fails: what can run, runs.
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
 import signal
+import sys
 from collections.abc import Generator
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,11 @@ from asked_release import is_asked
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
+
+# Images of containers turn this off, and hundreds of processes would each compile what they import; so would
+# pytest each module of tests, which takes it longer than to collect and run most of them.
+sys.dont_write_bytecode = False
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A deadline would make the machine's mood part of the verdict; so would a complaint that data came slowly.
 hypothesis.settings.register_profile(
@@ -77,6 +84,17 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers", "one_python: says nothing new on a second Python, and runs on one alone"
     )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    # What is made here stays to the end: the collector of garbage need not search it, neither now nor later.
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

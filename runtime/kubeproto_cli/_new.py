@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from contextlib import contextmanager
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -18,7 +19,7 @@ from ._errors import CommandFailed
 from ._output import note
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
 # A name of a namespace, an account and a Deployment, and of a module once its dashes are underscores.
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
@@ -114,9 +115,19 @@ def write_project(project: Project, folder: Path) -> None:
         (folder / name).write_text(text)
     from ._manifests import print_manifests
 
-    (folder / "manifests.yaml").write_text(
-        print_manifests(folder / f"{project.module}.py", project.name, folder / "access.json")
-    )
+    with _no_bytecode():
+        manifests = print_manifests(folder / f"{project.module}.py", project.name, folder / "access.json")
+    (folder / "manifests.yaml").write_text(manifests)
+
+
+@contextmanager
+def _no_bytecode() -> Generator[None]:
+    """Import the operator without a `__pycache__` beside it: a new project has the files that are named."""
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    try:
+        yield
+    finally:
+        sys.dont_write_bytecode = before
 
 
 def _texts(project: Project) -> Mapping[str, str]:
