@@ -1,7 +1,7 @@
-"""Prints what becomes of books, without an event loop: `python examples/books/blocking.py`.
+"""Prints the changes of books, without an event loop: `python examples/books/blocking.py`.
 
-Nothing happens behind the back of this program: an event is popped when it is asked for, and asking polls the
-server. What breaks on the way is logged and made up for.
+Nothing runs in the background: taking the next event polls the server. Failures are logged, and missed events
+are made up for.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from kubeproto_runtime import BlockingClient, connect_blocking
 
 
 def tell(client: BlockingClient, say: Callable[[str], object] = print) -> None:
-    """Follow the books of all namespaces, and say a line about each event."""
+    """Follow the books of all namespaces, and print a line about each event."""
     with client.api(Book, namespace=kp.ALL).follow(strict=True) as events:
         while event := next(events, None):
             say(describe(event))

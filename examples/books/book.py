@@ -1,4 +1,4 @@
-"""What the three forms share: the class of a Book, and a line for what becomes of one.
+"""What the three forms share: the class of a Book, and the line about an event.
 
 `python examples/books/book.py | kubectl apply -f -` installs the definition of Books.
 """
@@ -24,7 +24,7 @@ Told: TypeAlias = kp.Added[Book] | kp.Modified[Book] | kp.Deleted[Book] | kp.Boo
 
 
 def describe(event: Told) -> str:
-    """One line about one event; an object that does not fit its type is a line too, and no end."""
+    """Return a line about an event, also about an object that does not fit its type."""
     match event:
         case kp.Added(book):
             return f"added: {book.spec.title}"

@@ -1,6 +1,6 @@
-"""Prints what becomes of books, on asyncio: `python examples/books/on_asyncio.py`.
+"""Prints the changes of books, on asyncio: `python examples/books/on_asyncio.py`.
 
-What breaks on the way is logged and made up for: what was missed meanwhile comes as soon as it can be had.
+Failures are logged, and missed changes are reported once the server can be reached again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kubeproto_runtime.operator import FollowedKind, ProgramDescription
 
 
 async def tell(client: Client, say: Callable[[str], object] = print) -> None:
-    """Follow the books of all namespaces, and say a line about each event."""
+    """Follow the books of all namespaces, and print a line about each event."""
     async with client.api(Book, namespace=kp.ALL).follow(strict=True) as events:
         async for event in events:
             say(describe(event))

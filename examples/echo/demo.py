@@ -1,7 +1,7 @@
 """The Echo operator at work, and what a network and a server can do to it: `python examples/echo/demo.py`.
 
-Operator, API server and whoever writes are in this process, and time is virtual: the minutes that pass cost
-nothing. The server is simulated; the operator is that of `echo.py`, as it would run against a real one.
+Operator, API server and users are in this process, and time is virtual: the minutes that pass cost nothing.
+The server is simulated; the operator is that of `echo.py`, as it would run against a real one.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ COLOURS: Final = {"user": "1", "trouble": "31", "operator": "36", "Echo": "33", 
 
 
 class Told(logging.Handler):
-    """Shows what the runtime logs: what went wrong, and when it retries."""
+    """Shows the log of the runtime: what went wrong, and when it retries."""
 
     def __init__(self, demo: Demo) -> None:
         super().__init__(logging.INFO)
         self.demo = demo
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show one line of it."""
+        """Show one line of the log."""
         self.demo.say("operator", record.getMessage())
 
 
 class Demo:
-    """A cluster, a page to tell of it, and what happens one after the other."""
+    """A cluster, the output, and the steps of the demonstration."""
 
     def __init__(self, *, colour: bool) -> None:
         self.cluster = sim.Cluster(crds=[Echo])
@@ -45,13 +45,13 @@ class Demo:
         self.began = self.cluster.now
 
     def say(self, who: str, what: str) -> None:
-        """One line of the story."""
+        """Print one line."""
         name = f"{who:>10}"
         mark = f"\033[{COLOURS.get(who, '0')}m{name}\033[0m" if self.colour else name
         print(f"{self.cluster.now - self.began:8.1f} s {mark}  {what}", flush=True)
 
     async def main(self) -> None:
-        """Tell the story."""
+        """Run the demonstration."""
         logging.getLogger("kubeproto").addHandler(Told(self))
         async with (
             simulated(self.cluster, faults=self.faults) as client,
@@ -63,7 +63,7 @@ class Demo:
             await self.play()
 
     async def play(self) -> None:
-        """What a user does, and what goes wrong. The user's own line to the server is always good."""
+        """What a user does, and what goes wrong. The user's own connection to the server never fails."""
         async with simulated(self.cluster) as user:
             echoes = user.api(Echo)
             self.say("user", "creates an Echo with two replicas")
@@ -100,12 +100,12 @@ class Demo:
             sys.exit(1)
 
     def replicas(self) -> int | None:
-        """How many replicas the server has been asked for."""
+        """The number of replicas in the Deployment."""
         found = self.cluster.get(Deployment, "canyon")
         return None if found is None else int(found["spec"]["replicas"])
 
     def show(self, changes: list[Change[Echo]] | list[Change[Deployment]]) -> None:
-        """What readers of a cache see."""
+        """Show what readers of a cache see."""
         for change in changes:
             obj = change.object
             asked = f", {obj.spec.replicas} replicas"

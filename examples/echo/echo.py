@@ -1,10 +1,10 @@
-"""An operator for echo servers: each Echo becomes a Deployment with as many replicas as it asks for.
+"""An operator for echo servers: each Echo becomes a Deployment with as many replicas as its spec says.
 
     python examples/echo/echo.py --definition | kubectl apply -f -
     python examples/echo/echo.py
 
-An Echo gets a finalizer before it gets a Deployment. It is looked at when it or its Deployment changes, every
-ten seconds besides, and five seconds after an error. Deleting it removes the Deployment first.
+An Echo gets a finalizer before it gets a Deployment. It is reconciled when it or its Deployment changes,
+every ten seconds, and five seconds after an error. Deleting it removes the Deployment first.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class EchoSpec(kp.Fields):
 
 
 class Echo(kp.Object[EchoSpec, None], group="example.com", version="v1", plural="echoes"):
-    """An echo server, as many times as somebody needs it."""
+    """A number of echo servers."""
 
 
 def deployment_of(echo: Echo) -> Deployment:
-    """What an Echo asks for."""
+    """Return the Deployment of an Echo."""
     name, labels = echo.metadata.name, {"app": echo.metadata.name}
     container = Container(name=name, image=IMAGE, ports=[ContainerPort(container_port=8080)])
     return Deployment(
@@ -64,31 +64,31 @@ def deployment_of(echo: Echo) -> Deployment:
 
 
 async def deploy(echo: Echo, ctx: Context[None]) -> Action:
-    """Say what the Deployment should be; the server changes what differs, if anything does."""
+    """Apply the Deployment; the server changes what differs, if anything does."""
     await ctx.api(Deployment).apply(deployment_of(echo), field_manager=MANAGER, force=True)
     return requeue(after=10)
 
 
 async def clean_up(echo: Echo, ctx: Context[None]) -> None:
-    """Remove the Deployment, and with it its pods."""
+    """Delete the Deployment, and with it its pods."""
     deployments = ctx.api(Deployment)
     if await deployments.get_or_none(echo.metadata.name) is not None:
         await deployments.delete(echo.metadata.name, propagation="Background")
 
 
 def retry_later(error: Exception, ctx: Context[None]) -> Action:
-    """After an error the Echo is looked at again in five seconds, however often it has failed."""
+    """Retry after an error in five seconds, however often the Echo has failed."""
     return requeue(after=5)
 
 
 def controller(client: Client) -> Run:
-    """What becomes of Echoes, ready to run."""
+    """Return the controller of Echoes, ready to run."""
     reconcile = finalizer("echoes.example.com/finalizer", apply=deploy, cleanup=clean_up)
     return Controller(client, Echo, timeout=30).owns(Deployment).run(reconcile, on_error=retry_later)
 
 
 def operator(client: Client, *, port: int | None = None) -> Operator:
-    """The controller as it is deployed: one of several replicas, with health pages, stopped by SIGTERM."""
+    """Return the controller as it is deployed: in several replicas, with health pages, until SIGTERM."""
     identity = os.environ.get("POD_NAME") or socket.gethostname()
     election = LeaderElector(client, name=MANAGER, identity=identity)
     made = Operator(election=election, signals=True, grace=20, port=port)

@@ -1,10 +1,10 @@
-"""Foos on a web page that updates itself: a cache that follows the cluster, behind Starlette.
+"""Foos on a web page that updates itself: a cache that follows the cluster, and Starlette.
 
     python examples/foos/foos.py --definition | kubectl apply -f -
     NAMESPACE=default python examples/foos/foos.py
 
-The README beside it tells how it is run in a cluster. Each message to a page is all that there is to show, so
-a page that has missed some is right after the next.
+The README tells how it is run in a cluster. Each message to a page contains the complete state, so a page
+that has missed some is correct after the next.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ class FooSpec(kp.Fields):
 
 
 class Foo(kp.Object[FooSpec, None], group="clux.dev", version="v1", plural="foos"):
-    """What is shown."""
+    """The fields that are shown."""
 
 
 class Foos:
-    """What pages are shown: the Foos of one namespace, and whether the server is still heard."""
+    """The state of the page: the Foos of one namespace, and whether the server still responds."""
 
     def __init__(self, cache: Cache[Foo]) -> None:
         self.cache = cache
@@ -55,18 +55,18 @@ class Foos:
         self._stop = cache.notify(self.wake)
 
     def wake(self) -> None:
-        """Let every page look again."""
+        """Wake the streams of all pages."""
         self._changed.set()
         self._changed = anyio.Event()
 
     def close(self) -> None:
-        """Let every stream end."""
+        """End all streams."""
         self._stop()
         self.closing = True
         self.wake()
 
     def rows(self) -> list[dict[str, str]]:
-        """Every Foo by its name; of one that does not fit its class, what is wrong with it."""
+        """Return every Foo by its name; for one that does not fit its class, what is wrong with it."""
         return sorted((_row(foo) for foo in self.cache), key=lambda row: row["object"])
 
     def state(self) -> dict[str, Any]:
@@ -74,14 +74,14 @@ class Foos:
         return {"foos": self.rows() if status.synced else [], "live": status.live, "why": status.why}
 
     async def states(self) -> AsyncIterator[str]:
-        """The state, and then each other one, as server-sent events."""
+        """Yield the state, and each later one, as server-sent events."""
         sent = ""
         while not self.closing:
             changed = self._changed
             if (text := json.dumps(self.state())) != sent:
                 yield f"data: {text}\n\n"
                 sent = text
-            # What changed while the page was slow has set the event that was taken before.
+            # A change while the page was slow has set the event that was taken before.
             await changed.wait()
 
 
@@ -115,7 +115,7 @@ async def healthy(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """Whether there is something to show. An old state is shown on while the server is away."""
+    """Report whether there is something to show, even an old state while the server is unreachable."""
     status = request.app.state.foos.cache.sync_status
     return PlainTextResponse(f"{status.why or 'in step'}\n", 200 if status.synced else 503)
 
@@ -139,7 +139,7 @@ def application(connected: AbstractAsyncContextManager[Client], namespace: str =
 
 
 class Server(uvicorn.Server):
-    """Ends the streams when it is told to end: it would wait for its pages to go away otherwise."""
+    """Ends the streams when it has to stop: otherwise it would wait for its pages to be closed."""
 
     def __init__(self, app: Starlette, *, host: str, port: int) -> None:
         super().__init__(uvicorn.Config(app, host=host, port=port))

@@ -3,7 +3,7 @@
     python examples/hello/hello.py --definition | kubectl apply -f -
     python examples/hello/hello.py
 
-The README beside it tells what else it does, and how it is run in a cluster.
+The README tells what else it does, and how it is run in a cluster.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ FINALIZER: Final = "fraim.co.jp/hello-operator"
 WEBHOOKS: Final = (
     "hello-operator-webhooks"  # the Service in front of them, and the Secret of their certificate
 )
-LOOK_AGAIN: Final = 60.0  # seconds, where what has to change is nothing that this operator follows
+LOOK_AGAIN: Final = 60.0  # seconds, when it waits for a change of something that it does not follow
 
 
 def deployment_of(hello: Hello) -> Deployment:
-    """What a Hello asks for; only fields that this operator decides about are in it."""
+    """Return the Deployment of a Hello, with only the fields that this operator decides."""
     name = hello.metadata.name
     labels = {"app.kubernetes.io/name": "hello", "app.kubernetes.io/instance": name}
     text = hello.spec.text or f"Hello from {name}!"
@@ -69,7 +69,7 @@ def deployment_of(hello: Hello) -> Deployment:
 
 
 async def deploy(hello: Hello, ctx: Context[Events]) -> Action:
-    """Bring the Deployment to what the Hello asks for, and report how far it is."""
+    """Apply the Deployment of a Hello, and report its progress."""
     existing = ctx.cache(Deployment).get(ctx.name)
     if existing is not None and not controlled_by(existing, hello):
         message = f"Deployment {ctx.name} exists, and is not this Hello's: delete or rename one of them"
@@ -81,7 +81,7 @@ async def deploy(hello: Hello, ctx: Context[Events]) -> Action:
 
 
 def controlled_by(deployment: Deployment, hello: kp.KubeObject) -> bool:
-    """Whether this very Hello controls it, and not an earlier one of the same name."""
+    """Return whether this Hello controls it, and not an earlier one of the same name."""
     owners = deployment.metadata.owner_references
     return any(owner.controller and owner.uid == hello.metadata.uid for owner in owners)
 
@@ -91,7 +91,7 @@ def available(deployment: Deployment) -> int:
 
 
 def readiness(hello: Hello, deployment: Deployment) -> Condition:
-    """The condition Ready: whether as many servers as are wanted, and of this version, say hello."""
+    """Return the condition Ready: whether as many servers as are wanted, of this version, are available."""
     wanted, there = hello.spec.replicas, available(deployment)
     status = deployment.status
     current = status is not None and status.observed_generation == deployment.metadata.generation
@@ -105,7 +105,7 @@ def readiness(hello: Hello, deployment: Deployment) -> Condition:
 
 
 async def report(hello: Hello, ctx: Context[Events], ready: Condition, *, replicas: int = 0) -> None:
-    """Write the status, if it differs from what it is. Conditions of other programs stay."""
+    """Write the status, if it differs. Conditions of other programs stay."""
     generation = hello.metadata.generation or 0
     ready.observed_generation = generation
     conditions = list(hello.status.conditions) if hello.status else []
@@ -115,7 +115,7 @@ async def report(hello: Hello, ctx: Context[Events], ready: Condition, *, replic
 
 
 async def clean_up(hello: kp.KubeObject, ctx: Context[Events]) -> None:
-    """Delete the Deployment before the Hello goes; its pods follow it."""
+    """Delete the Deployment, and with it its pods, before the Hello is deleted."""
     deployments = ctx.api(Deployment)
     existing = await deployments.get_or_none(ctx.name)
     if existing is not None and controlled_by(existing, hello):
@@ -127,7 +127,7 @@ reconcile = finalizer(FINALIZER, apply=deploy, cleanup=clean_up)
 
 
 async def on_invalid(error: kp.InvalidObject, ctx: Context[Events]) -> None:
-    """A Hello that an older definition let through is reported, and can be deleted all the same."""
+    """Report a Hello that only an older definition allows; it can be deleted nevertheless."""
     if (stored := ctx.partial_object) is None:
         return
     ctx.state.record(stored, "InvalidSpec", str(error), action="Reconcile", warning=True)
@@ -143,9 +143,9 @@ release = finalizer(FINALIZER, apply=nothing, cleanup=clean_up)
 
 
 def on_error(error: Exception, ctx: Context[Events]) -> Action | None:
-    """What the server refuses is reported, and retried each minute: a person has to change something.
+    """Report what the server refuses, and retry each minute: somebody has to change something.
 
-    All else is retried after the backoff of the controller, from 5 ms to a quarter of an hour.
+    Everything else is retried after the backoff of the controller, from 5 ms to a quarter of an hour.
     """
     if isinstance(error, kp.Forbidden | kp.Invalid):
         ctx.state.record(
@@ -164,7 +164,7 @@ def controller(client: Client, events: Events) -> Run:
 
 
 def operator(client: Client, *, port: int | None = None, server: WebhookServer | None = None) -> Operator:
-    """The controller as it is deployed: of several replicas one reconciles, and all answer webhooks."""
+    """Return the controller as it is deployed: one of several replicas reconciles, and all serve webhooks."""
     identity = os.environ.get("POD_NAME") or socket.gethostname()
     events = Events(client, controller=MANAGER, instance=identity)
     election = LeaderElector(client, name=MANAGER, identity=identity)
@@ -174,7 +174,7 @@ def operator(client: Client, *, port: int | None = None, server: WebhookServer |
 
 
 def webhook_server(client: Client, where: Where, *, port: int = 9443) -> WebhookServer:
-    """The webhooks, with a certificate that the leader makes, renews, and has the API server trust."""
+    """Return the webhooks, with a certificate that the leader makes, renews, and has the API server trust."""
     named = webhooks.manifests(f"{MANAGER}-{Hello.resource.plural}", where)
     return WebhookServer(
         webhooks, ManagedCertificates(client, where, secret=WEBHOOKS, configurations=named), port=port
@@ -202,7 +202,7 @@ async def operate(options: argparse.Namespace) -> None:
 
 
 def manifests(where: Where | None) -> str:
-    """What a server has to know of Hellos; of both versions only where the webhooks can be called."""
+    """Return what a server needs to serve Hellos; both versions only if the webhooks can be called."""
     if where is None:
         return definition_of(Hello).to_yaml()
     parts = [webhooks.definition(where), *webhooks.configurations(MANAGER, where)]

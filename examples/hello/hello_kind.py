@@ -1,6 +1,6 @@
-"""What a Hello is: servers that greet whoever asks them. The version that is stored, and an older one.
+"""The kind Hello, servers that say hello: the version that is stored, and an older one.
 
-An old Hello says `size` where the new one says `replicas`; nothing is lost either way.
+An old Hello has `size` where the new one has `replicas`; no conversion loses anything.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class OldHello(
     kind="Hello",
     definition=kp.Definition(deprecated="fraim.co.jp/v1alpha1 Hello is deprecated: use fraim.co.jp/v1"),
 ):
-    """Servers that say hello, as they were described first."""
+    """Servers that say hello, in the first version."""
 
 
 def upgraded(old: OldHello) -> Hello:

@@ -1,8 +1,8 @@
-"""Spans on standard error, where OpenTelemetry's SDK is installed and they are asked for.
+"""Spans on standard error, if OpenTelemetry's SDK is installed and they are requested.
 
-The runtime makes a span of each reconcile as soon as a tracer provider is set. Under
-`opentelemetry-instrument python hello.py` that is so before this program begins, and it sends them to a
-collector. `OTEL_TRACES_EXPORTER=console python hello.py` is for looking at them.
+The runtime makes a span of each reconcile as soon as a tracer provider is set. `opentelemetry-instrument
+python hello.py` sets one before this program begins, and sends the spans to a collector.
+`OTEL_TRACES_EXPORTER=console python hello.py` prints them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 
 
 def show_spans() -> None:
-    """Print spans if `OTEL_TRACES_EXPORTER` says so and nobody else has seen to them."""
+    """Print spans if `OTEL_TRACES_EXPORTER` says so and no tracer provider has been set."""
     if os.environ.get("OTEL_TRACES_EXPORTER") != "console":
         return
     # Imported here: the operator works without OpenTelemetry as well.
@@ -23,4 +23,4 @@ def show_spans() -> None:
     if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider):
         provider = TracerProvider()
         provider.add_span_processor(BatchSpanProcessor(ConsoleSpanExporter(out=sys.stderr)))
-        trace.set_tracer_provider(provider)  # what is left is printed when the process ends
+        trace.set_tracer_provider(provider)  # the remaining spans are printed when the process ends

@@ -1,6 +1,6 @@
-"""What a server asks before it stores a Hello: whether it may, what was left out, and its other version.
+"""The webhooks that a server calls before it stores a Hello: validation, defaults and conversion.
 
-The definition checks what a schema can say; what is checked here is about the Deployment of a Hello.
+The definition checks what a schema can express; the checks here concern the Deployment of a Hello.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ LONGEST_NAME: Final = 63
 
 
 def fill(admission: Admission[Hello]) -> None:
-    """A Hello that has nothing to say says its name, which no default of a schema knows."""
+    """Fill in the name as the text of a Hello without one, which no default of a schema can do."""
     hello = admission.object
     name = hello.metadata.name or hello.metadata.generate_name.rstrip("-")
     hello.spec.text = hello.spec.text or f"Hello from {name}!"
 
 
 def check(admission: Admission[Hello]) -> list[Violation]:
-    """A Hello can become a Deployment, and says something that can be seen."""
+    """Check that a Hello can become a Deployment, and that its text is visible."""
     hello, found = admission.object, list[Violation]()
     if hello.metadata.deletion_timestamp is not None:
-        return found  # its finalizers have to come off, whatever it says
+        return found  # its finalizers must be removable, whatever it contains
     if len(hello.metadata.name) > LONGEST_NAME:
         detail = f"a Hello's name is a label too, and has {LONGEST_NAME} characters at most"
         found.append(Violation("FieldValueInvalid", "metadata.name", hello.metadata.name, detail))

@@ -1,7 +1,8 @@
-"""Prints what becomes of the nodes that do the work: `python examples/nodes/nodes.py`.
+"""Prints the changes of worker nodes: `python examples/nodes/nodes.py`.
 
 Nodes with the label `role=worker`: new ones; those that became unschedulable or not ready, with what is wrong
-and the Events about them; and those that are gone. What breaks on the way is logged and made up for.
+and the Events about them; and those that were deleted. Failures are logged, and missed changes are made up
+for.
 """
 
 from __future__ import annotations
@@ -24,8 +25,8 @@ Say = Callable[[str], object]
 
 
 async def inform(client: Client, say: Say = print) -> None:
-    """Follow the nodes, and say a line about each change that matters."""
-    known: dict[str, list[str]] = {}  # what is wrong with each node, as it was said last
+    """Follow the nodes, and print a line about each change that matters."""
+    known: dict[str, list[str]] = {}  # the problems of each node, as printed last
     async with client.api(Node).follow(label_selector=SELECTOR) as events:
         async for event in events:
             match event:
@@ -46,7 +47,7 @@ async def inform(client: Client, say: Say = print) -> None:
 
 
 async def report(client: Client, node: Node, known: dict[str, list[str]], say: Say) -> None:
-    """Say what has changed: nodes write their status every few minutes, and mostly it is the same."""
+    """Print what has changed: nodes write their status every few minutes, usually without a change."""
     name, wrong = node.metadata.name, problems(node)
     if name not in known:
         say(f"{name}: new")
@@ -60,11 +61,11 @@ async def report(client: Client, node: Node, known: dict[str, list[str]], say: S
 
 
 def problems(node: Node) -> list[str]:
-    """What keeps pods from being placed on it, or from running there."""
+    """Return what keeps pods from being bound to a node, or from running there."""
     found = ["unschedulable"] if node.spec.unschedulable else []
     conditions = (node.status and node.status.conditions) or []
     for condition in conditions:
-        # Ready has to be True; all others, such as DiskPressure, say what is wrong.
+        # Ready must be True; all others, such as DiskPressure, must be False.
         if condition.status != ("True" if condition.type == "Ready" else "False"):
             why = ": ".join(text for text in (condition.reason, condition.message) if text)
             found.append(f"{condition.type} is {condition.status}{f' ({why})' if why else ''}")
@@ -74,7 +75,7 @@ def problems(node: Node) -> list[str]:
 
 
 async def events_about(client: Client, name: str) -> list[str]:
-    """The last Events about a node; the Events of nodes may be in any namespace."""
+    """Return the last Events about a node; the Events of nodes may be in any namespace."""
     selector = f"involvedObject.kind=Node,involvedObject.name={name}"
     try:
         page = await client.api(Event, namespace=kp.ALL).list(field_selector=selector)

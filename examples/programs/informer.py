@@ -1,4 +1,4 @@
-"""Handlers for what becomes of books, and an index of them: `python examples/programs/informer.py`."""
+"""Handlers for the changes of books, and an index of them: `python examples/programs/informer.py`."""
 
 import asyncio
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""An operator that archives a book before it may go: `python examples/programs/operator_archive.py`."""
+"""An operator that archives a book before it is deleted: `python examples/programs/operator_archive.py`."""
 
 import logging
 

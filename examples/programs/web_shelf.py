@@ -1,4 +1,4 @@
-"""A web application that answers from a cache: `python examples/programs/web_shelf.py`."""
+"""A web application that serves from a cache: `python examples/programs/web_shelf.py`."""
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager

@@ -14,7 +14,7 @@ from kubeproto.wire import Body, open_body
 
 
 class Answer:
-    """The head of an answer, and its body as it arrives."""
+    """The head of a response, and its body as it arrives."""
 
     def __init__(self, method: str, head: bytes, reader: asyncio.StreamReader, idle: float | None) -> None:
         first, *lines = head.decode("latin-1").rstrip().split("\r\n")
@@ -44,7 +44,7 @@ class Streams:
     async def send(
         self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
-        """Connect, write, read the head; the body is read by who iterates."""
+        """Connect, write, read the head; iterating over the response reads the body."""
         own = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
         lines = "".join(f"{name}: {value}\r\n" for name, value in (*own, *head.headers))
         writer = None

@@ -14,11 +14,11 @@ from twisted.web import client, http_headers
 
 import kubeproto as kp
 
-http: Any = client  # which is typed by halves
+http: Any = client  # whose types are incomplete
 
 
 class Answer(protocol.Protocol):
-    """The head of an answer, and its body as it arrives."""
+    """The head of a response, and its body as it arrives."""
 
     def __init__(self, response: Any, reactor: Any, idle: float | None) -> None:
         self.status = int(response.code)
@@ -33,11 +33,11 @@ class Answer(protocol.Protocol):
         self._arrived.put(data)
 
     def connectionLost(self, reason: Any = protocol.connectionDone) -> None:  # noqa: N802
-        """Take the end, be it good or bad."""
+        """Take the end, clean or not."""
         self._arrived.put(reason.value)
 
     def leave(self) -> None:
-        """Close the connection if there is still one."""
+        """Close the connection if it is still open."""
         if (transport := cast("Any", self).transport) is not None:
             transport.loseConnection()
 
@@ -62,7 +62,7 @@ class OnTwisted:
     async def send(
         self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the head of its response."""
         headers = http_headers.Headers()
         for name, value in head.headers:
             headers.addRawHeader(name, value)

@@ -15,7 +15,7 @@ import kubeproto as kp
 
 
 class Answer:
-    """The head of an answer, and its body as it arrives."""
+    """The head of a response, and its body as it arrives."""
 
     def __init__(self, response: aiohttp.ClientResponse) -> None:
         self.status = response.status
@@ -28,7 +28,7 @@ class Answer:
 
 
 class OverAiohttp:
-    """A `kubeproto.Transport` over a session, which must not inflate: the core reads gzip by itself."""
+    """A `kubeproto.Transport` over a session, which must not decompress: the core reads gzip itself."""
 
     def __init__(self, session: aiohttp.ClientSession, server: str) -> None:
         self._session, self._server = session, server
@@ -37,7 +37,7 @@ class OverAiohttp:
     async def send(
         self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
-        """Send a request and wait for the head of its answer."""
+        """Send a request and wait for the head of its response."""
         try:
             async with self._session.request(
                 head.method,

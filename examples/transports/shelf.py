@@ -1,4 +1,4 @@
-"""What each program here does over a transport of its own: list the books of a namespace, then watch them."""
+"""What each program here does over its own transport: list the books of a namespace, then watch them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOOKS = kp.Api(Book, namespace="default")
 
 
 async def list_then_watch(transport: kp.Transport) -> None:
-    """Until the server ends the watch."""
+    """Print the books, and each event until the server ends the watch."""
     page = BOOKS.list()
     async with transport.send(page, timeout=30.0) as answer:
         body = b"".join([piece async for piece in answer])
@@ -32,7 +32,7 @@ async def list_then_watch(transport: kp.Transport) -> None:
 
 
 def list_then_watch_blocking(transport: kp.BlockingTransport) -> None:
-    """The same, in a thread of its own."""
+    """Do the same, in a thread."""
     page = BOOKS.list()
     with transport.send(page, timeout=30.0) as answer:
         body = b"".join(answer)
@@ -45,14 +45,14 @@ def list_then_watch_blocking(transport: kp.BlockingTransport) -> None:
 
 
 def listed(shelf: kp.ObjectList[Book]) -> str:
-    """Say what is there; from which version on to watch."""
+    """Print the objects; return the version from which to watch."""
     for book in shelf:
         print("there is", book.spec.title)
     return shelf.version
 
 
 def tell(events: Iterable[kp.WatchEvent[Book]]) -> None:
-    """Say what happens."""
+    """Print events."""
     for event in events:
         match event:
             case kp.Added(book) | kp.Modified(book):

@@ -15,7 +15,7 @@ from kubeproto.wire import Body, open_body
 
 
 class Answer:
-    """The head of an answer, and its body as it arrives."""
+    """The head of a response, and its body as it arrives."""
 
     def __init__(self, method: str, connection: socket.socket, idle: float | None) -> None:
         connection.settimeout(idle)
@@ -49,7 +49,7 @@ class Sockets:
     def send(
         self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[kp.BlockingIncoming]:
-        """Connect, write, read the head; the body is read by who iterates. A timeout bounds each wait."""
+        """Connect, write, read the head; iterating reads the body. A timeout bounds each wait."""
         own = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
         lines = "".join(f"{name}: {value}\r\n" for name, value in (*own, *head.headers))
         connected = False

@@ -1,4 +1,4 @@
-"""A figure of speed that a page repeats is that of docs/speed.md: whoever measures again changes both."""
+"""A figure of speed that a page repeats is that of docs/speed.md: a new measurement changes both."""
 
 from __future__ import annotations
 
