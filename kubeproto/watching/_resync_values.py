@@ -39,8 +39,8 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
 
     `streaming` is False once streaming lists have been refused, or were not completed too often;
     `missing_ends` counts those. `paged` is True if a list at version "0" came in pages, so there is no cache
-    behind it. `bookmarks` is True once a watch has brought one, and False if a watch was silent for longer
-    than they allow and none had come before.
+    behind it. `bookmarks` is True once a watch has brought one, and False if two watches in a row were
+    silent for longer than they allow and none had come before.
     """
 
     streaming: bool = True

@@ -127,9 +127,8 @@ def _settle(state: Opening | Watching, now: float) -> SyncContext:
     if now - state.opened < STEADY:
         return replace(context, mute=max(0, context.mute - 1))
     bookmarks = context.endpoint.bookmarks
-    if context.mute:
-        # A server that has sent some is taken at its word once more: it was the connection that was dead.
-        bookmarks = (True if context.mute < MUTE else None) if bookmarks else False
+    if context.mute >= MUTE:  # a single one may have been a connection that was dead
+        bookmarks = None if bookmarks else False
     return replace(context, failures=0, endpoint=replace(context.endpoint, bookmarks=bookmarks))
 
 

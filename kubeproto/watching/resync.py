@@ -69,9 +69,9 @@ Rules
   none. So whatever a server does, it gets at most ten requests at once and then one a second.
 - Bookmarks come about every minute and tell a quiet connection from a dead one: after 75 s without an event
   the watch is closed. Bytes that make no event prove nothing: a server that sends one of them now and then
-  would be believed forever. A list must bring an object every 60 s. It costs one watch to find out that a
-  server sends no bookmarks, and two in a row if it has sent some: after a single one, the connection may have
-  been dead. Two mute watches in a row lead to a relist: a server that was set back to an older state keeps a
+  would be believed forever. A list must bring an object every 60 s. It takes two mute watches in
+  a row to find out that a server sends no bookmarks, and two more if it has sent some: a single one may have
+  been a dead connection. Each time a relist follows: a server that was set back to an older state keeps a
   watch at a future version open forever.
 - A watch that opens, and fails on the server's side five times in a row without progress, fails because of
   something at that version: a relist follows. A server that does not let a watch open is waited for.

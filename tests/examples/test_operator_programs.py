@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Awaitable, Callable
+
+import anyio
 import operator_archive
 import operator_labels
 import pytest
@@ -12,8 +16,9 @@ import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.kinds.events_v1 import Event
-from kubeproto_runtime import recording
-from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
+from kubeproto_runtime import Client, recording
+from kubeproto_runtime.operator import LeaderElector, Operator
+from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, explore, run, simulated
 
 __all__ = ["test_a_book_gets_its_label_back", "test_a_book_has_a_title"]  # the suite is a program too
 
@@ -64,3 +69,37 @@ def test_a_book_is_archived_before_it_goes(backend: Backend) -> None:
             await body(client)
 
     run(main, backend=backend)
+
+
+REPLICAS = itertools.count()
+
+
+async def label_as_leader(client: Client) -> None:
+    election = LeaderElector(client, name="labels", identity=f"replica-{next(REPLICAS)}")
+    await Operator(election=election).run(operator_labels.labels(client))
+
+
+async def archive(client: Client) -> None:
+    async with recording(client, controller="archive", instance="archive-0") as events:
+        await operator_archive.archiving(client, operator_archive.Archive(events))
+
+
+@pytest.mark.thorough("a run for each fault at each write")
+@pytest.mark.parametrize("operator", [label_as_leader, archive])
+def test_whatever_goes_wrong_at_a_write_an_operator_program_ends_alike(
+    operator: Callable[[Client], Awaitable[None]],
+) -> None:
+    async def scenario(user: SimulatedClient) -> None:
+        books = user.api(Book, namespace="prod")
+        await anyio.sleep(5)
+        await books.create(a_book("typee"))
+        await books.merge_patch("moby", {"spec": {"authors": ["Herman Melville"]}})
+        await anyio.sleep(30)
+        await books.delete("typee")
+        await anyio.sleep(30)
+
+    cluster = sim.Cluster(crds=[Book])
+    cluster.put(a_book())
+    found = explore(operator, scenario, cluster=cluster)
+    found.check()
+    assert {write.author for write in found.writes if write.changed} == {"user", "operator"}

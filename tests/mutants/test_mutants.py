@@ -13,10 +13,35 @@ from run_mutants import Edit, Mutant
 
 MUTANTS = run_mutants.load_all()
 
+# What recovers when something goes wrong, by the beginnings of its files.
+PARTS = {
+    "store": ("kubeproto/control/_store.py",),
+    "queue": ("kubeproto/control/_queue.py",),
+    "workers": ("runtime/kubeproto_runtime/reconciling/_workers.py",),
+    "caches": ("runtime/kubeproto_runtime/caches/",),
+    "client": ("runtime/kubeproto_runtime/client/", "runtime/kubeproto_runtime/calls/"),
+    "credentials": ("kubeproto/config/credentials.py", "runtime/kubeproto_runtime/credentials/"),
+    "election": ("kubeproto/control/_election_",),
+    "recorder": ("kubeproto/control/_recorder.py",),
+    "finalizers": ("kubeproto/control/finalizers.py",),
+    "pool": ("transports/kubeproto_h11/pool.py",),
+    "connections": (
+        "transports/kubeproto_h11/_calls.py", "transports/kubeproto_h11/_exchange.py",
+        "transports/kubeproto_asyncio/", "transports/kubeproto_trio/", "transports/kubeproto_httpx/",
+    ),
+}  # fmt: skip
+
 
 def test_there_are_mutants_and_no_two_have_one_name() -> None:
     assert MUTANTS
     assert [name for name, count in Counter(mutant.name for mutant in MUTANTS).items() if count > 1] == []
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_that_recovers_has_at_least_eight_mutants(part: str) -> None:
+    files = PARTS[part]
+    names = {mutant.name for mutant in MUTANTS if any(edit.file.startswith(files) for edit in mutant.edits)}
+    assert len(names) >= 8
 
 
 # One test for each file of them: a test for each would take longer than what it does.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
 import os
 import signal
 import subprocess
@@ -63,6 +64,8 @@ def through_sockets(arguments: argparse.Namespace) -> int:
     """Make runs through sockets, over each transport."""
     from .sockets import STACKS, play_sockets
 
+    logging.getLogger("kubeproto").propagate = False  # each cut is a warning, and the proxy counts them
+    logging.getLogger("kubeproto").addHandler(logging.NullHandler())
     start = int.from_bytes(os.urandom(4))
     first, last = map(int, arguments.seeds.split(":")) if arguments.seeds else (start, start + 10)
     failed = 0
@@ -78,6 +81,7 @@ def through_sockets(arguments: argparse.Namespace) -> int:
             for found in outcome.violations:
                 sys.stdout.write(f"  found: {found}\n")
             sys.stdout.flush()
+    sys.stdout.write(f"{(last - first) * len(STACKS)} runs, {failed} failed\n")
     return failed
 
 
@@ -113,7 +117,7 @@ def work(arguments: argparse.Namespace) -> int:
 
 def look(arguments: argparse.Namespace) -> int:
     """Show one run, or shrink it."""
-    from .episode import play
+    from .episode import Outcome, play
     from .plan import draw, read, write
     from .shrinking import in_words, shrink
 
@@ -124,14 +128,23 @@ def look(arguments: argparse.Namespace) -> int:
         plan = read(Path(which).read_bytes())
     outcome = play(plan, keep=True)
     if arguments.shrink and outcome.violations:
-        outcome = shrink(outcome)
         kept = HERE / "found" / f"seed-{plan.seed}.json"
         kept.parent.mkdir(exist_ok=True)
-        kept.write_bytes(write(outcome.plan))
-        sys.stdout.write(f"kept in {kept}\n")
-    elif arguments.show:
-        sys.stdout.write("\n".join(outcome.transcript) + "\n")
-    sys.stdout.write(in_words(outcome) + f"\ndigest {outcome.digest}\n")
+
+        def keep(smaller: Outcome) -> None:
+            kept.write_bytes(write(smaller.plan))
+            happenings, faults = len(smaller.plan.events), len(smaller.struck)
+            sys.stdout.write(f"fails with {happenings} happenings and {faults} faults of requests\n")
+            sys.stdout.flush()
+
+        keep(outcome)
+        outcome = shrink(outcome, on_smaller=keep)
+        sys.stdout.write(f"kept in {kept}\n{in_words(outcome)}\n")
+    elif arguments.shrink:
+        sys.stdout.write(f"{in_words(outcome, lines=0)}\nso this run is not shrunk\n")
+    else:
+        sys.stdout.write("\n".join([*outcome.transcript, in_words(outcome, lines=0)]) + "\n")
+    sys.stdout.write(f"digest {outcome.digest}\n")
     return len(outcome.violations)
 
 

@@ -21,8 +21,13 @@ def kind_of(violation: str) -> str:
     return _PARTICULAR.sub("…", violation)[:80]
 
 
-def shrink(outcome: Outcome, *, runs: int = 200) -> Outcome:
-    """Return the smallest run that was found within so many runs, which fails in the same way."""
+def shrink(
+    outcome: Outcome, *, runs: int = 200, on_smaller: Callable[[Outcome], None] | None = None
+) -> Outcome:
+    """Return the smallest run that was found within so many runs, which fails in the same way.
+
+    `on_smaller` is called with each smaller one on the way there, which may take minutes.
+    """
     wanted = kind_of(outcome.violations[0])
     best, left = outcome, runs
 
@@ -34,6 +39,8 @@ def shrink(outcome: Outcome, *, runs: int = 200) -> Outcome:
         found = play(plan)
         if any(kind_of(one) == wanted for one in found.violations):
             best = found
+            if on_smaller is not None:
+                on_smaller(found)
             return True
         return False
 
@@ -67,16 +74,17 @@ def _fewer(items: Sequence[T], fails: Callable[[Sequence[T]], bool]) -> None:
 
 
 def in_words(outcome: Outcome, lines: int = 60) -> str:
-    """The end of a run as people read it: what it consists of, what went wrong, and what was found."""
+    """A run as people read it: what it consists of, what went wrong before the end, and what was found."""
     plan = outcome.plan
     programs = f"{plan.replicas} replicas, {len(plan.followers)} followers, {plan.users} users"
     text = [
         f"seed {plan.seed} on {plan.backend}, {plan.duration:g} s: {programs}; {plan.modes}",
-        f"{len(plan.events)} happenings and {len(outcome.struck)} faults of requests:",
+        f"{len(plan.events)} happenings and {len(outcome.struck)} faults of requests",
         *(f"  {one.at:10.3f}  {one.what}" for one in plan.events),
-        "the end of the transcript:",
     ]
-    shown = [line for line in outcome.transcript if "!!" in line or "happens" in line or "FOUND" in line]
-    first = next((at for at, line in enumerate(shown) if "FOUND" in line), len(shown))
-    text += shown[max(0, first - lines) : first + 1]
-    return "\n".join([*text, "found:", *(f"  {one}" for one in outcome.violations[:5])])
+    if lines:
+        shown = [line for line in outcome.transcript if "!!" in line or "happens" in line or "FOUND" in line]
+        first = next((at for at, line in enumerate(shown) if "FOUND" in line), len(shown))
+        text += ["the end of the transcript:", *shown[max(0, first - lines) : first + 1]]
+    found = [f"  {one}" for one in outcome.violations[:5]] or ["  nothing"]
+    return "\n".join([*text, "found:", *found])

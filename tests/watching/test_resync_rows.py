@@ -668,7 +668,12 @@ def test_w_22_and_w_23_silence_of_75_seconds_ends_a_watch_and_events_need_no_boo
 
 
 def test_a_server_without_bookmarks_is_found_out_and_then_left_in_peace() -> None:
-    driver = play(Page(1), Stream(lasts=75.0, end=TimedOut("silence")), OPEN)
+    silence = Stream(lasts=75.0, end=TimedOut("silence"))
+    driver = play(Page(1), silence, OPEN)
+    watch = driver.asked[-1]
+    assert isinstance(watch, SendWatch)
+    assert watch.idle == 75.0  # the connection may have been dead
+    driver = play(Page(1), silence, silence, Page(1), OPEN)
     watch = driver.asked[-1]
     assert isinstance(watch, SendWatch)
     assert watch.idle is None
@@ -682,8 +687,8 @@ def test_a_server_without_bookmarks_is_found_out_and_then_left_in_peace() -> Non
 
 def test_a_watch_at_a_version_that_a_restored_server_has_not_reached_does_not_hang_forever() -> None:
     driver = play(
-        Page(900, [book("a", 800)]), Stream(lasts=75.0, end=TimedOut("silence")), Stream(lasts=500.0),
-        AHEAD, Page(50, [book("a", 40)]), OPEN,
+        Page(900, [book("a", 800)]), Stream(lasts=75.0, end=TimedOut("silence")),
+        Stream(lasts=75.0, end=TimedOut("silence")), AHEAD, Page(50, [book("a", 40)]), OPEN,
     )  # fmt: skip
     assert asked(driver)[-3:] == [("list", "900"), ("list", ""), ("watch", "50")]
     assert driver.troubles[-1].about == "version"

@@ -493,12 +493,13 @@ row("ends after a minute", watching(tired, opened=40.0), Closed(), Opening(asked
 quiet = context(version="7", mute=1)
 row(
     "ends mute", watching(quiet, opened=20.0), Closed(),
-    Opening(asked(context(version="7", endpoint=DEAF, mute=1))), send_watch("7", idle=None),
+    Opening(asked(context(version="7", mute=1))), send_watch("7"),
 )  # fmt: skip
 for name, endpoint, silent, after, idle in (
     ("once, where bookmarks have come", told, 1, told, 75.0),
     ("twice, where bookmarks have come", told, 2, Endpoint(), 75.0),
-    ("for the first time since", Endpoint(), 1, DEAF, None),
+    ("once, where none have come", Endpoint(), 1, Endpoint(), 75.0),
+    ("twice, where none have come", Endpoint(), 2, DEAF, None),
 ):
     row(
         f"a follower hears nothing {name}",
@@ -510,6 +511,10 @@ row(
 )
 mute = context(version="7", endpoint=DEAF, mute=2)
 says_nothing = SyncFailure(NOW, "watch", "watches stay open without an event")
+row(
+    "ends mute twice", watching(context(version="7", mute=2), opened=20.0), Closed(),
+    Asking(asked(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
+)  # fmt: skip
 row(
     "ends mute again", watching(mute, opened=20.0), Closed(),
     Asking(asked(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
