@@ -1,6 +1,6 @@
 """The controller runtime: clients, caches and controllers on asyncio and on trio.
 
-A name is imported when it is first used: a script that takes `connect` does not pay for the controllers.
+A name is imported when it is first used: a script that uses `connect` does not pay for the controllers.
 """
 
 from importlib import import_module
@@ -90,7 +90,7 @@ _HOMES: Final = {
 if not TYPE_CHECKING:  # with it, the checkers would take any name for one of this package
 
     def __getattr__(name: str) -> Any:
-        """Import what is asked for, and keep it."""
+        """Import the name, and keep it."""
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         home = _HOMES[name]

@@ -1,4 +1,4 @@
-"""What an operator has to be allowed: verbs on resources, as its requests have shown or its parts declare."""
+"""The rights that an operator needs: verbs on resources, as its requests have shown or its parts declare."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Scope: TypeAlias = Literal["cluster", "namespaces", "own"]
 class RequiredAccess(Struct, frozen=True, order=True, omit_defaults=True):
     """A verb on a resource (or subresource, after a slash).
 
-    It is asked for in all namespaces or of the cluster, in the namespaces whose objects the operator
-    reconciles, or in its own, the one that it runs in. `name` is for one object alone; requests that name
-    none, such as a create, cannot be limited to one.
+    It is needed in all namespaces or for the cluster, in the namespaces whose objects the operator
+    reconciles, or in its own, the one that it runs in. `name` limits it to one object; requests without a
+    name, such as a create, cannot be limited to one.
     """
 
     group: str
@@ -36,13 +36,13 @@ _READER: Final[Reader[list[RequiredAccess]]] = Reader(list[RequiredAccess], "Req
 
 
 def dump_access(needed: Iterable[RequiredAccess]) -> str:
-    """Return a JSON text with one line for each, sorted, so that two versions of a file can be compared."""
+    """Return JSON with one line for each right, sorted, so that two versions of a file can be compared."""
     lines = [msgspec.json.encode(one).decode() for one in sorted(set(needed))]
     return "[\n" + ",\n".join(f"  {line}" for line in lines) + ("\n]\n" if lines else "]\n")
 
 
 def parse_access(data: bytes) -> frozenset[RequiredAccess]:
-    """Return what `dump_access` has written; ValueError if it is something else."""
+    """Return the rights that `dump_access` has written; ValueError for any other text."""
     try:
         return frozenset(_READER.read(data))
     except InvalidObject as error:

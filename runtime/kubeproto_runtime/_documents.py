@@ -1,4 +1,4 @@
-"""Objects as JSON: what a class knows of one, what a patch can express, whether one contains another."""
+"""Objects as JSON: the fields that a class knows, what a patch can express, whether one contains another."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ if TYPE_CHECKING:
 
     K = TypeVar("K", bound=KubeObject)
 
-# What only a server sets.
+# The metadata that only a server sets.
 _SERVERS: Final = ("resourceVersion", "uid", "creationTimestamp", "generation")
 # Metadata that the creator of an object sets, and a server leaves as it is.
 _CREATORS: Final = ("name", "namespace", "labels", "annotations", "finalizers", "ownerReferences")
 
 
 def parsed(text: bytes) -> dict[str, Any]:
-    """Return a text as JSON."""
+    """Return the value of a JSON text."""
     document: dict[str, Any] = msgspec.json.decode(text)
     return document
 
 
 def plain(value: Any) -> Any:
-    """Return what is sent for a value, as JSON."""
+    """Return the JSON value that is sent for a value."""
     return None if value is None else msgspec.json.decode(encode(value))
 
 
 def known(obj: K, kind: type[K]) -> dict[str, Any]:
-    """Return what this program knows of an object, by its type: on both sides of a difference the same."""
+    """Return the fields of an object that its type knows: both sides of a comparison have the same."""
     read: dict[str, Any] = plain(settle(decode(encode(obj), kind)))
     return read
 
@@ -46,7 +46,7 @@ def with_servers_metadata(document: dict[str, Any], served: dict[str, Any]) -> d
 def merge_patch(before: Any, after: Any) -> dict[str, Any] | None:
     """Return the merge patch from one to the other; None if it needs a null, which would remove a member.
 
-    In the elements of a list a null is a value by the RFC, and a Kubernetes API server drops it.
+    In the elements of a list a null is a value by the RFC, but a Kubernetes API server drops it.
     """
     try:
         patch: dict[str, Any] = make_merge_patch(before, after)

@@ -1,15 +1,15 @@
 """`Original`: the text that an object was read from, into which changes of the object are merged.
 
-A class may describe a few fields of a kind, and the text has all of them. So the difference between what was
-read and what is held is not made between two objects of that class: everything that an edit replaced as a
-whole, a list above all, would lose what the class has no field for. Instead the object is merged into its
-text: a field that the class knows becomes what the object says, any other stays.
+A class may describe only a few fields of a kind, and the text has all of them. So the difference is not made
+between two objects of that class: everything that an edit replaced as a whole, above all a list, would lose
+the fields that the class does not have. Instead the object is merged into its text: a field that the class
+knows gets the value in the object, and any other stays.
 
 An element of a list is merged into the element of the text that it came from:
 
-1. If it is the very object that was read, that is its origin, wherever it now stands.
-2. Otherwise its merge key says which it is, among the elements of the same list that are left.
-3. Otherwise it is one that says exactly the same, in the order of the list: then it was copied, not changed.
+1. If it is the same Python object that was read, that is its origin, wherever it is now.
+2. Otherwise its merge key identifies it among the remaining elements of the same list.
+3. Otherwise it is the first remaining one with the same content: then it was copied, not changed.
 4. Otherwise it is new.
 
 The same holds for parts that are not elements, with their place in the object instead of a merge key.
@@ -28,7 +28,7 @@ from kubeproto.objects import is_list, is_object, json_equal
 if TYPE_CHECKING:
     from .writing._shapes import Shape
 
-# Where there is nothing: null is something.
+# A missing value: null is a value.
 NOTHING: Final = UNSET
 
 
@@ -44,11 +44,11 @@ _NEW: Final = _Origin(None, NOTHING, NOTHING)
 
 
 class Original:
-    """A part as it was read. `known` is what its class wrote for it then, `text` all that there was."""
+    """A part as it was read. `known` is what its class wrote for it then, `text` the whole text."""
 
     def __init__(self, part: Any, text: Any, known: Any) -> None:
         self._root = _Origin(part, text, known)
-        # Holds the parts as well, so that no other object gets the identity of one.
+        # It also holds the parts, so that no other object gets the identity of one.
         self._origins: dict[int, _Origin] = {}
         self._remember(part, text, known)
 
@@ -83,7 +83,7 @@ class Original:
     # Merging
 
     def _merge(self, part: Any, known: Any, place: _Origin, shape: Shape) -> Any:
-        """Return the text of a part in the place of `place`, or of what it was read as somewhere else."""
+        """Return the text of a part that replaces `place`, or of where else it was read from."""
         if is_object(known):
             _, text, before = self._origin(part) or place
             if is_object(text):
@@ -225,7 +225,7 @@ def _rebased_members(
         free = free and alone
         if value is not NOTHING:
             merged[name] = value
-    # What was removed here and there is in neither.
+    # Members that were removed on both sides are in neither.
     return merged, free
 
 

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 
 class ConditionUnreachable(KubeprotoError):
-    """What is waited for will not happen: the job has failed, the rollout has run out of time."""
+    """A condition that is waited for will never hold: the job has failed, or the rollout timed out."""
 
 
 def rollout(obj: Mapping[str, Any]) -> str:
-    """Return what a rollout still lacks; empty, if it is complete."""
+    """Return what a rollout still lacks; empty if it is complete."""
     kind = obj.get("kind")
     status: Mapping[str, Any] = obj.get("status") or {}
     spec: Mapping[str, Any] = obj.get("spec") or {}
@@ -85,7 +85,7 @@ def _daemon_set(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
 
 
 def _rolling(strategy: Any) -> Mapping[str, Any]:
-    """Return the strategy, if it is one that comes to an end by itself."""
+    """Return the strategy, if it is one that ends by itself."""
     found: Mapping[str, Any] = strategy or {}
     if found.get("type", "RollingUpdate") != "RollingUpdate":
         raise ConditionUnreachable(

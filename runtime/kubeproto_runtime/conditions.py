@@ -48,8 +48,8 @@ Missing: TypeAlias = "Callable[[Any], str]"
 class Condition(Generic[K_contra]):
     """Something that holds or not for an object, or for its absence.
 
-    `missing` describes what is not yet so; empty, if it holds. It raises `ConditionUnreachable` for
-    what will never be.
+    `missing` describes what is still missing; empty if the condition holds. It raises `ConditionUnreachable`
+    if it never will.
     """
 
     only_if_there: ClassVar[bool] = False
@@ -104,7 +104,7 @@ def _both(first: Missing, second: Missing) -> Missing:
 
 
 def _either(first: Missing, second: Missing) -> Missing:
-    """One that can never hold does not matter while the other one can."""
+    """A side that can never hold does not matter while the other one can."""
 
     def missing(obj: Any) -> str:
         told: list[str] = []
@@ -144,7 +144,7 @@ def exists() -> Presence[KubeObject]:
 
 
 def deleted(uid: str = "") -> Condition[KubeObject]:
-    """The object does not exist; with a uid, this one does not: another of the same name does not matter."""
+    """The object does not exist; with a uid, that object: another one of the same name does not matter."""
 
     def missing(obj: KubeObject | None) -> str:
         if obj is None or (uid and obj.metadata.uid != uid):
@@ -177,7 +177,7 @@ def condition(type: str, status: str = "True") -> Presence[KubeObject]:  # noqa:
 
 
 def at_path(path: str | JsonPath, value: str | None = None) -> Presence[KubeObject]:
-    """There is a value at a JSONPath, such as ``.status.phase``; with `value`, one that is written so.
+    """There is a value at a JSONPath, such as ``.status.phase``; with `value`, this one.
 
     As for kubectl, a number or a truth value is compared as JSON writes it.
     """
@@ -206,7 +206,7 @@ def established() -> Presence[KubeObject]:
     def missing(obj: Mapping[str, Any]) -> str:
         names = _find(obj, "NamesAccepted")
         if names is not None and names.get("status") == "False":
-            # It may still come about, when what holds the name goes; somebody has to know, though.
+            # It may still become true when the owner of the name is deleted, but somebody has to learn of it.
             raise ConditionUnreachable(f"the names are not accepted: {_explain(names)}")
         found = _find(obj, "Established")
         if found is None:
@@ -217,7 +217,7 @@ def established() -> Presence[KubeObject]:
 
 
 def rolled_out() -> Presence[KubeObject]:
-    """A Deployment, StatefulSet or DaemonSet runs what it asks for, as ``kubectl rollout status`` has it."""
+    """A Deployment, StatefulSet or DaemonSet is rolled out, as ``kubectl rollout status`` defines it."""
     return _on_json("rolled out", rollout)
 
 

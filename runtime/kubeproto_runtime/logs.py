@@ -6,9 +6,9 @@
     handler.setFormatter(logs.TextFormatter() if sys.stderr.isatty() else logs.JsonFormatter())
     logging.basicConfig(level="INFO", handlers=[handler])
 
-Nothing here is set up by itself: how a program logs is up to the program. Both show what a record carries
-beside its message: from `ctx.logger` that is the object, why and how often it is reconciled, and which run it
-was.
+Nothing here is set up automatically: the program decides how it logs. Both formatters show what a record
+carries besides its message: from `ctx.logger` that is the object, why and for which time it is reconciled,
+and the run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonFormatter", "TextFormatter"]
 
-# What every record has; all else was given by the code that logged it.
+# What every record has; everything else was added by the code that logged it.
 _ORDINARY: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
@@ -35,7 +35,7 @@ class JsonFormatter(logging.Formatter):
     """A line of JSON for each record: `time`, `level`, `logger`, `message`, and what the record carries.
 
     An object is written with its group, kind, namespace and name. While a span of OpenTelemetry is open,
-    `trace_id` and `span_id` say which. What has no form in JSON is written as text.
+    `trace_id` and `span_id` say which. A value without a JSON form is written as a string.
     """
 
     def __init__(self) -> None:
@@ -93,7 +93,7 @@ def _time(record: logging.LogRecord) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return what JSON can say of a value."""
+    """Return the JSON form of a value."""
     match value:
         case None | bool() | int():
             return value

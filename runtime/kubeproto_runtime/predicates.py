@@ -1,8 +1,8 @@
 """Predicates: which changes are worth a reconcile, combined by `&`, `|` and `~`.
 
 Objects that are added or deleted pass every predicate here, and so does an object that has replaced another
-one while no watch was open: predicates are about what has changed in an object that stayed. What cannot be
-read passes as well; a change too many costs a reconcile, one too few is a bug.
+one while no watch was open: predicates are about what has changed in an object that stayed. An unreadable
+object passes as well: a superfluous change costs a reconcile, a missing one is a bug.
 
 A predicate is any function from a `Change` to a bool; `Predicate` makes one that can be combined.
 """
@@ -91,7 +91,7 @@ def _about_metadata(differ: Callable[[_Metadata, _Metadata], bool], says: str) -
     return Predicate(passes, says)
 
 
-# A kind without a generation says nothing by it.
+# A kind without a generation cannot show this.
 generation: Final = _about_metadata(
     lambda old, new: old.generation != new.generation or not new.generation, "generation"
 )
@@ -183,7 +183,7 @@ def _at(text: bytes | Raw, names: tuple[str, ...]) -> bytes | Raw | None:
         try:
             fields = members(found)
         except InvalidObject:
-            return None  # no object, so without fields
+            return None  # not an object, so it has no fields
         if name not in fields:
             return None
         found = fields[name]
@@ -200,8 +200,8 @@ def _same(one: bytes | Raw | None, other: bytes | Raw | None) -> bool:
 def is_news_of_deletion(change: Change[Any]) -> bool:
     """Return whether the object is being deleted from now on: then finalizers wait for a run.
 
-    A controller lets such a change pass whatever its predicate says. With `labels`, say, it would never clean
-    up, and the object would stay forever.
+    A controller lets such a change pass in any case. With the predicate `labels`, for example, it would
+    otherwise never clean up, and the object would stay forever.
     """
     if change.type != "MODIFIED" or change.old is None or change.new is None:
         return False

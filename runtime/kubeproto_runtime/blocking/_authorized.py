@@ -101,7 +101,7 @@ class BlockingAuthorized:
             _close(self._lines.release(line))
 
     def _open(self, credentials: Credentials) -> _Line:
-        with self._opening:  # ten requests at once need one transport
+        with self._opening:  # ten concurrent requests need one transport
             check_open(self._closed)
             if line := self._lines.take(credentials.pair):
                 return line
@@ -112,7 +112,7 @@ class BlockingAuthorized:
         return line
 
     def _spawn(self, renewal: TaskEffects[Event, None]) -> None:
-        """Renew in a thread of its own, which does not keep the program from ending."""
+        """Renew in a daemon thread, which does not keep the program from ending."""
         Thread(target=drive_blocking, args=(renewal, self._do), name="kubeproto-renewal", daemon=True).start()
 
     def _do(self, effect: c.Task | Event) -> c.Event | None:
@@ -125,7 +125,7 @@ class BlockingAuthorized:
                 return self._ask(effect)
             case _:
                 effect.wait()
-                check_open(self._closed)  # else the requests that wait would begin another renewal
+                check_open(self._closed)  # otherwise the waiting requests would begin another renewal
                 return None
 
     def _ask(self, ask: Ask) -> c.Event:

@@ -1,7 +1,7 @@
 """`BlockingClient`: the client for threads and scripts, over a blocking transport.
 
-It has the names and parameters of `Client`, and what both decide is written once.
-Threads may share one. `clock` and `sleep` are arguments, so that a test can run it in no time.
+It has the names and parameters of `Client`, and shares all decisions with it.
+Threads may share one. `clock` and `sleep` are arguments, so that a test need not wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`BlockingReflector`: an exact cache of one kind, kept by a thread of its own and read by any other."""
+"""`BlockingReflector`: an exact cache of one kind, kept by one thread and read by any other."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class StoreSink(Generic[K]):
         self._troubled(failure)
 
     def abandon(self, outcome: Outcome) -> None:
-        """The object to follow does not exist any more, which does not happen where lists are allowed."""
+        """The object to follow no longer exists, which does not happen where lists are allowed."""
         _log.error("%s: given up: %s", self._resource, outcome.reason)
 
 
@@ -90,13 +90,13 @@ def is_unknown(failure: resync.SyncFailure) -> bool:
 class BlockingReflector(Generic[K]):
     """The objects of one kind as the server has them; use it as a context, which starts and stops its thread.
 
-    Every reader gets objects of its own, and never sees half of a snapshot. Before the first one is complete
-    there is nothing to read, and readers raise: call `synced` first. What goes wrong is retried forever;
-    `sync_status` shows the state. `stop` and `refresh` abort the read that is under way, where the
-    transport can (kubeproto_httpx can); else its thread ends as soon as the server sends something, at the
-    latest when its watch has been silent for 75 seconds. No thread keeps the program from ending.
-    Waiting for a kind that the server does not know raises `KindNotServed`, unless this is `patient`.
-    `spawn` runs a function beside this one: by default in a thread.
+    Every reader gets new objects, and never sees half of a snapshot. Before the first one is complete there
+    is nothing to read, and readers raise: call `synced` first. What goes wrong is retried forever;
+    `sync_status` shows the state. `stop` and `refresh` abort the read that is under way, where the transport
+    can (kubeproto_httpx can); otherwise its thread ends as soon as the server sends something, or when its
+    watch has been silent for 75 seconds. No thread keeps the program from ending. Waiting for a kind that the
+    server does not know raises `KindNotServed`, unless this is `patient`. `spawn` runs a function beside this
+    one: by default in a thread.
     """
 
     def __init__(
@@ -240,7 +240,7 @@ class BlockingReflector(Generic[K]):
     def _snapshot(self) -> Store[K]:
         """Return the store to read from.
 
-        Raise while it has not synced, which does not mean that it is empty.
+        Raise while it has not synced: an empty cache would be wrong.
         """
         self._check()
         if self._sink.store.version:
@@ -264,8 +264,7 @@ class BlockingReflector(Generic[K]):
             for _ in self._following.attend():
                 pass
         except Exception as failure:
-            # A bug, because anything outside that can go wrong is retried: readers must not get outdated
-            # objects.
+            # A bug, because every outside failure is retried: readers must not get outdated objects.
             _log.exception("%s is not cached any more", self.api)
             with self._lock:
                 self._failure = failure
@@ -276,7 +275,7 @@ class BlockingReflector(Generic[K]):
 
 
 def _typed(entries: dict[str, CachedObject], store: Store[K]) -> Iterator[K]:
-    """Iterate over the objects; what is not an object is left out, as by the Store."""
+    """Iterate over the objects; what is not an object is left out, as in the Store."""
     for entry in entries.values():
         try:
             obj = store.read(entry)

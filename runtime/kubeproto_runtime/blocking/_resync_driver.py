@@ -1,13 +1,13 @@
-"""`BlockingResyncDriver`: performs the actions of the resync machine, in whichever thread attends to it.
+"""`BlockingResyncDriver`: performs the actions of the resync machine, in the thread that attends to it.
 
     machine ── SendList, SendWatch ──► transport ──► decoder ──┬── objects ──► sink
        ▲                                                       │
        └─────────────── a summary of each chunk ───────────────┘
 
 Nothing is decided here. A thread that reads cannot be cancelled, so `refresh` and `stop` do not wait for it:
-the exchange that is open becomes stale, its read is aborted where the transport can (else it ends when the
-server sends something), and the thread that takes the next plan attends from then on. One that finds no plan
-ends.
+the open exchange becomes stale, its read is aborted if the transport can do that (otherwise it ends when the
+server sends something), and the thread that takes the next plan attends from then on. A thread that finds no
+plan ends.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ _SETTINGS: Final = resync.Settings()
 
 
 class BlockingResyncDriver(SinkDriver, Generic[K]):
-    """Keeps one sink in step with the server while somebody attends.
+    """Keeps one sink in step with the server while a thread attends.
 
     `selection` are parameters that list and watch share: selectors, and a shard. The sink is only called
-    while `lock` is held. At the time `until`, or once there is `enough`, nothing more is wanted.
+    while `lock` is held. It ends at the time `until`, or once there is `enough`.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         self._reading: BlockingIncoming | None = None
 
     def attend(self) -> Generator[None]:
-        """Send and read, until this is stopped or another thread attends. Yields when something has come."""
+        """Send and read until this is stopped or another thread attends. Yield when something has arrived."""
         with self._lock:
             if isinstance(self.state, resync.Idle):
                 self.state = self._server.known_to(self.state)
@@ -80,15 +80,15 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                 yield from self._perform(planned, exchange)
             except OUTCOMES as error:
                 if self._client.clock() >= self._until:
-                    return  # it ended because nothing more is wanted
+                    return  # it ended because it has enough
                 self._hear(exchange, resync.Failed(outcome_of(error)))
-                yield  # that it failed has come
+                yield  # a failure has arrived
             except BaseException:
                 self._pause(exchange)
                 raise
 
     def _pause(self, exchange: int) -> None:
-        """Give up an exchange that failed on this side; the thread that attends next continues from there."""
+        """Give up an exchange that failed on this side; the next thread that attends continues from there."""
         with self._lock:
             if exchange == self._exchange and not isinstance(self.state, resync.Idle | resync.Ended):
                 self._advance(resync.Paused())
@@ -101,7 +101,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             return self._planned is not None
 
     def stop(self) -> None:
-        """Want no more: the thread that attends ends, as soon as its read brings something."""
+        """Stop: the thread that attends ends as soon as its read returns something."""
         with self._lock:
             if not isinstance(self.state, resync.Ended):
                 self._advance(resync.Stopped())
@@ -123,7 +123,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
     def _hear(self, exchange: int, event: resync.Event, batch: list[Any] | None = None) -> bool:
         """Pass the outcome of an exchange to the machine.
 
-        Return False if the exchange is over, or is so now.
+        Return False if the exchange is over, or ends now.
         """
         with self._lock:
             if exchange != self._exchange:
@@ -196,7 +196,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         with self._open(exchange, request, planned.idle, timeout) as incoming:
             if exchange != self._exchange:
                 return
-            # All that comes goes to a sink that keeps it, so each line is read to its last byte at once.
+            # The sink keeps everything that arrives, so each line is read to its last byte at once.
             decoder = WatchDecoder(
                 self._api.kind, status=incoming.status, headers=incoming.headers, checked=True
             )
@@ -239,14 +239,14 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                         self._reading = None
 
     def _abort(self) -> None:
-        """End the read that is under way, which may be in another thread."""
+        """End the current read, which may be in another thread."""
         reading, self._reading = self._reading, None
         abort: Callable[[], None] | None = getattr(reading, "abort", None)
         if abort is not None:
             abort()
 
     def _within(self, seconds: float) -> float | None:
-        """Return so many seconds, but not longer than anything is wanted; None for no limit."""
+        """Return this many seconds, but not more than are left until `until`; None for no limit."""
         limit = min(seconds, max(self._until - self._client.clock(), 0.001))
         return None if limit == inf else limit
 
@@ -268,11 +268,11 @@ class _Progress:
         self._noted = True
 
     def note(self, news: list[Any]) -> None:
-        """Take what a chunk has completed."""
+        """Note what a chunk has completed."""
         self._noted = bool(news)
 
     def ended(self, chunk: bytes) -> bool:
-        """Return True if this was enough of a refusal; `DeadlineExceeded` if there is no progress."""
+        """Return True if enough of a refusal was read; `DeadlineExceeded` if there is no progress."""
         now = self._clock()
         if self._noted:
             self._last = now
@@ -286,7 +286,7 @@ class _Progress:
 
 
 def _read(incoming: BlockingIncoming, progress: _Progress) -> Iterator[bytes]:
-    """Yield the chunks of a response; of a refusal, those that came before it broke off."""
+    """Yield the chunks of a response; for a refusal, those that arrived before it broke off."""
     try:
         for chunk in incoming:
             yield chunk

@@ -1,7 +1,7 @@
 """`BlockingApi[Book]`: every verb of `kubeproto.Api`, sent by a thread that waits for the response.
 
 The verbs are those of the core, with its parameters and its refusals, and have the names that they have on
-`BoundApi`. Exec, attach and port-forward are not among them: they talk both ways at once.
+`BoundApi`. Exec, attach and port-forward are not among them: they send in both directions at once.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
 
-    # For whom the checkers allow it: the kinds that can, the metadata of these, and what may be any kind.
+    # The types for which checkers allow it: the kinds that can, their metadata, and what may be any kind.
     _Approved: TypeAlias = "BlockingBound[HasApproval | Metadata[HasApproval] | Dynamic]"
     _Finalized: TypeAlias = "BlockingBound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
     _Running: TypeAlias = "BlockingBound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
@@ -230,7 +230,7 @@ class BlockingApi(BlockingBound[K]):
         """
         return BlockingTables(self.client, self.requests.as_table(include_object=include_object))
 
-    # What takes more than one request
+    # Verbs that take more than one request
 
     def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
         """Read it, or None if there is none."""

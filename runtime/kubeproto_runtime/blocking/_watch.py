@@ -112,8 +112,8 @@ class BlockingFollowed(BlockingFollowedEvents[K, Told[K]]):
 
     What goes wrong is logged and retried forever. Only a kind that the server does not know ends it with
     `KindNotServed`, unless it is `patient`. What is not an object comes as `Malformed`; with ``strict=True``
-    ``strict=True`` so does one that does not fit its class, which otherwise raises `InvalidObject` when the
-    part in question is read.
+    so does one that does not fit its class, which otherwise raises `InvalidObject` when the part in question
+    is read.
     """
 
 

@@ -1,7 +1,7 @@
-"""`Caches`: exact caches of kinds, each shared by all who ask for the same.
+"""`Caches`: exact caches of kinds, shared by all readers that ask for the same objects.
 
 A `Cache` is what readers see of one reflector. It holds bytes: each reader of an object gets a new one, so
-none can spoil what another one reads, and what is never read is never typed.
+none can corrupt what another one reads, and what is never read is never typed.
 """
 
 from __future__ import annotations
@@ -99,8 +99,9 @@ class Cache(Generic[K]):
         return self._reflector.phase
 
     async def wait_synced(self, *, timeout: float | None = None, wait_for_definition: bool = False) -> None:
-        """Wait until it has synced. `KindNotServed` if the server does not know the kind, unless that is
-        to be waited for; `DeadlineExceeded` says why there is none yet.
+        """Wait until it has synced; `DeadlineExceeded` says why it has not.
+
+        `KindNotServed` if the server does not know the kind, unless `wait_for_definition`.
         """
         await self._reflector.wait_synced(timeout=timeout, wait_for_definition=wait_for_definition)
 
@@ -249,7 +250,7 @@ class NamespacedCache(Cache[K]):
 
 
 class Caches:
-    """The caches of one program, which follow the server as long as this context is open."""
+    """The caches of one program, which follow the server while this context is open."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -283,7 +284,7 @@ class Caches:
             if others:
                 raise
         if error is exc:
-            return False  # the error leaves as it came
+            return False  # the error propagates unchanged
         raise error  # outside, so that its context stays what it was
 
     def _end(self) -> None:

@@ -1,7 +1,7 @@
 """Indexes over a cache: which objects have a value, kept up to date by the changes.
 
 The function of an index may fail for some objects. That must not stop the cache, so such an object is left
-out of the index; the first one is logged, and all can be asked for.
+out of the index; the first one is logged, and `failed` has all of them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Index(Generic[K]):
         self._said = False
 
     def build(self, snapshot: Mapping[str, CachedObject]) -> None:
-        """Take the objects that exist already."""
+        """Add the objects that exist already."""
         for key, entry in snapshot.items():
             self._add(key, entry)
 

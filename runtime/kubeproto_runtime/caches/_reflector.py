@@ -69,7 +69,7 @@ class Reflector(Generic[K]):
         self._setbacks = 0
         self.snapshots = 0  # how many have been shown as a whole, by a list
         self._failure: Exception | None = None
-        self._opaque: dict[object, str] = {}  # versions without an order that somebody waits for
+        self._opaque: dict[object, str] = {}  # versions without an order that a task waits for
         self._said = ""
         self._lines = LoggedLines()
 
@@ -180,7 +180,7 @@ class Reflector(Generic[K]):
         if _order(version, version) is not None:
             await self._wait(lambda: self._passed(version) or setbacks != self._setbacks, timeout, what)
             return
-        # A version without an order is only known when it is met, as that of the snapshot or of an object.
+        # A version without an order is only recognized when the snapshot or an object has it.
         if any(entry.version == version for entry in self.store.entries().values()):
             return
         mark = object()
@@ -234,14 +234,12 @@ class Reflector(Generic[K]):
     def commit(self, version: str) -> None:
         """Show the next snapshot, which is complete, at this version."""
         before = self.store.version
-        self.store.stage(())  # an empty list brings no part
+        self.store.stage(())  # an empty list has no part
         changes = self.store.replace(version)
         self.snapshots += 1
         if _order(version, before) == -1:
             self._setbacks += 1
-            self._highest = (
-                version  # versions above it do not exist any more, and will be given to other writes
-            )
+            self._highest = version  # versions above it no longer exist, and will be given to other writes
         self._missing, self._said = None, ""
         self._notify(changes)
 
@@ -261,7 +259,7 @@ class Reflector(Generic[K]):
             self._wake()
 
     def abandon(self, outcome: Outcome) -> None:
-        """The object to follow does not exist any more, which does not happen where lists are allowed."""
+        """The object to follow no longer exists, which does not happen where lists are allowed."""
         _log.error("%s: given up: %s", self.resource, outcome.reason)
 
     def _notify(self, changes: list[Change[K]]) -> None:
@@ -279,13 +277,13 @@ class Reflector(Generic[K]):
         self._wake()
         errors: list[BaseException] = []
         for mark, callback in list(self._listeners.items()):
-            if mark in self._listeners:  # or an earlier one has ended it
+            if mark in self._listeners:  # unless an earlier one has removed it
                 try:
                     callback(changes)
                 except failures() as error:
                     errors.append(error)
         if errors:
-            # Not as it is: an ApiError would be read as one of the watch itself, and be retried.
+            # Wrapped: an ApiError would be taken for one of the watch itself, and be retried.
             raise RuntimeError(f"a listener of {self.resource} has failed: {errors[0]!r}") from errors[0]
 
 

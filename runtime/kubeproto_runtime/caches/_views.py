@@ -1,7 +1,7 @@
 """Views: a part of a cache, by namespace, labels and indexes.
 
-A view holds no objects. It decides for each object whether it is included, and what each change is to those
-who see only this part: an object that comes to match is added, one that no longer does is deleted.
+A view holds no objects. It decides for each object whether it is included, and what each change is to readers
+of this part: an object that comes to match is added, one that no longer does is deleted.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 
 RETRIES: Final = RetryPolicy()
-TIMEOUT: Final = 60.0  # seconds; what a server itself grants a request
+TIMEOUT: Final = 60.0  # seconds; the time that a server allows a request
 SILENCE: Final = 30.0  # seconds; the longest that a webhook may take, during which a server sends nothing
 
 _MOST_WARNINGS: Final = 1000
@@ -32,7 +32,7 @@ def requests_of(kind: type[K], namespace: str | AllNamespaces, resource: Resourc
     """Return the verbs on a kind, in its namespace, in all, or in a client's own where none is given."""
     api = Api(kind, resource=resource)
     if not api.resource.namespaced and (namespace is ALL or not namespace):
-        return api  # all there are
+        return api  # all namespaces
     return Api(kind, namespace=namespace or own, resource=resource)
 
 
@@ -51,7 +51,7 @@ class Attempts:
     ) -> float | None:
         """Return when to retry after this failure.
 
-        None if it is final, which then has its causes behind it.
+        None if the failure is final; its causes are attached then.
         """
         self._count += 1
         match self._policy.decide(
@@ -74,7 +74,7 @@ class Warned:
         self._lock = Lock()  # threads may share a client
 
     def say(self, warnings: tuple[str, ...], request: Head, value: object) -> None:
-        """Log what is new, with the request and the object that it was first given for."""
+        """Log new warnings, with the request and the object of the first one."""
         if not warnings:
             return
         where = f"{request.method} {request.target.partition('?')[0]}"
@@ -97,14 +97,14 @@ class ServerLimits:
         self._lock = Lock()  # threads may share a client
 
     def known_to(self, state: resync.Idle) -> resync.Idle:
-        """Return a machine that has not started, and knows what was learned."""
+        """Return a machine that has not started, with what was learned."""
         if self.streaming:
             return state
         endpoint = replace(state.context.endpoint, streaming=False)
         return replace(state, context=replace(state.context, endpoint=endpoint))
 
     def learn(self, failure: resync.SyncFailure) -> bool:
-        """Note what a failure says of the server; True if it says no more than that."""
+        """Note what a failure shows about the server; return True if it shows nothing else."""
         if not isinstance(failure.outcome, Unsupported):
             return False
         with self._lock:
@@ -119,7 +119,7 @@ class ServerLimits:
 
 
 def _add_cause(error: BaseException, cause: BaseException | None) -> None:
-    """Put a cause behind those that an error has already: a transport's has the error of its socket."""
+    """Append a cause to those that an error already has: a transport's has the error of its socket."""
     if cause is None or str(cause) == str(error):
         return
     seen = {id(cause)}

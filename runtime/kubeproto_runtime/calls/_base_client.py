@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 E = TypeVar("E")
 
-_SWITCHING: Final = 101  # Switching Protocols: what accepts a WebSocket
+_SWITCHING: Final = 101  # Switching Protocols: the response that accepts a WebSocket
 
 
 def _wall() -> datetime:
@@ -167,7 +167,7 @@ class BaseClient(ClientCore):
         return None
 
     async def _follow(self, effect: Follow) -> None:
-        raise NotImplementedError  # a client does it, with the driver of the resync machine
+        raise NotImplementedError  # `Client` implements it, with the driver of the resync machine
 
     async def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
         transport = transport_of(self)
@@ -223,7 +223,7 @@ class Streamed(Generic[E]):
 
 
 async def close_pieces(pieces: object) -> None:
-    """Close an iterator that may not be at its end."""
-    # A generator would be left to the garbage collector, which trio warns of.
+    """Close an iterator that may not have ended."""
+    # A generator would be left to the garbage collector, which trio warns about.
     if (close := getattr(pieces, "aclose", None)) is not None:
         await close()

@@ -133,7 +133,7 @@ class BlockingBaseClient(ClientCore):
         return None
 
     def _follow(self, effect: Follow) -> None:
-        raise NotImplementedError  # a client does it, with the driver of the resync machine
+        raise NotImplementedError  # `BlockingClient` implements it, with the driver of the resync machine
 
     def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
         # Not 0, which some sockets read as "do not wait at all" and others as "forever".

@@ -67,7 +67,7 @@ class Collected:
 
     @property
     def cut(self) -> str:
-        """Why the rest of an error was not read; empty if all of it was."""
+        """Why the rest of an error was not read; empty if all of it was read."""
         return self._why_cut and f"{self._request}: the error response {self._why_cut}; the rest was not read"
 
     @property
@@ -80,10 +80,10 @@ class Collected:
 
 
 def say_that_it_was_cut(error: ApiError, cut: str) -> ApiError:
-    """Return the same error, saying that the response went on, with the limit as its cause.
+    """Return the same error, with a note that its response was cut, and the limit as its cause.
 
-    It keeps its class: whether a request was forbidden or its object not found is in the head, and callers
-    and retries go by that. An error of another class would hide it from them.
+    It keeps its class: the head tells whether a request was forbidden or its object not found, and callers
+    and retries rely on that.
     """
     status = structs.replace(
         error.status, message=f"{error.status.message} ({cut.partition(': ')[2]})".lstrip()

@@ -54,7 +54,7 @@ class ClientCore:
         self.timeout = timeout
         self.rate = rate
         self.limits = limits
-        self.random = rng or random.Random()  # spreads retries, guards nothing
+        self.random = rng or random.Random()  # spreads retries; not for secrets
         self.discovery: Discovery | None = None
         self.warned = Warned()
         self.server = ServerLimits()
@@ -83,7 +83,7 @@ def call(
     timeout: float | None = None,
     retries: RetryPolicy | None = None,
 ) -> Effects[Reply[T]]:
-    """Send a request, and again as the policy says, and read its response."""
+    """Send a request, retry it as the policy says, and read its response."""
     reply, _ = yield from read(client, request, timeout=timeout, retries=retries)
     return reply
 
@@ -117,7 +117,7 @@ def fetch(
     timeout: float | None = None,
     retries: RetryPolicy | None = None,
 ) -> Effects[tuple[int, Headers, bytes]]:
-    """The same, for callers that read the response themselves, also one that refuses: as it came."""
+    """The same, for callers that read the response themselves, also that of a refusal."""
     responses: list[tuple[int, Headers, bytes]] = []
 
     def keep(*response: *tuple[int, Headers, bytes]) -> None:
@@ -173,6 +173,6 @@ def _attempt(client: ClientCore, head: Head, deadline: float | None) -> Effects[
     except DeadlineExceeded as error:
         if deadline is not None and client.now() >= deadline:
             raise
-        # The connection is dead; there is time to try another.
+        # The connection is dead; there is time for another one.
         raise TransportError(str(error)) from error
     return response

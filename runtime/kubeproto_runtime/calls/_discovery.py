@@ -72,7 +72,7 @@ def require(
 def _serves(found: Discovery, resource: Resource) -> bool:
     served = found.get(resource.gvk)
     if served is None:
-        return resource.api_version in found.stale  # the server behind it is down: it is not known
+        return resource.api_version in found.stale  # its aggregated server is down: nobody knows
     return served.plural == resource.plural
 
 

@@ -44,7 +44,7 @@ class WholeResponse(Struct, frozen=True):
     headers: Headers
     body: bytes
     cut: str = ""
-    """Why the rest was not read; empty for all others than errors that are too long."""
+    """Why the rest was not read; empty except for errors that are too long."""
 
 
 class Admit(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""Which API an object or a name belongs to: a class says so itself, for anything else discovery is asked."""
+"""Which API an object or a name belongs to: a class has it, for anything else discovery is used."""
 
 from __future__ import annotations
 

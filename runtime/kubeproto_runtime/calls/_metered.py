@@ -2,12 +2,12 @@
 
 It does two things for the tasks of each operator, which it distinguishes by a context variable: it counts
 their requests, and it refuses to send writes for an operator that no longer holds its lease. A process that
-was stopped (SIGSTOP, a paused virtual machine) and continued has writes ready to go before any timer of its
-event loop fires, so the lease is checked where they leave, by the clock of the election: before the request
+was stopped (SIGSTOP, a paused virtual machine) and continued may send writes before any timer of its event
+loop fires, so the lease is checked where they are sent, by the clock of the election: before the request
 waits for anything, and again by the transport (`Head.check`) when it has credentials and a connection.
 
-Every `Client` that a task of an operator sends with is metered from its first request on, wherever it was
-made: a plain function that is given to `Operator.run` closes over a client that the operator does not know. A
+Every `Client` that a task of an operator uses is metered from its first request on, wherever it was made: a
+plain function that is given to `Operator.run` closes over a client that the operator does not know. A
 `BlockingClient` in a thread is not.
 """
 
@@ -36,12 +36,12 @@ H = TypeVar("H", bound=Head)
 Requests: TypeAlias = dict[tuple[str, str, str], int]
 """Counts by code, method and host."""
 
-# Reading does no harm, and caches continue to read while another process leads.
+# Reads do no harm, and caches continue to read while another process leads.
 _READS: Final = frozenset({"GET", "HEAD"})
 
 
 class Sender(Protocol):
-    """What sends over a transport that can be exchanged: a client."""
+    """An object that sends over a replaceable transport: a client."""
 
     transport: Transport
 
@@ -51,7 +51,7 @@ class LeaseLost(KubeprotoError):
 
 
 class Meter:
-    """One operator as its transports see it. `holds` says whether it may write, `name` names its lease."""
+    """One operator as its transports see it. `holds` returns whether it may write, `name` is its lease's."""
 
     def __init__(self) -> None:
         self.requests: Requests = {}
@@ -62,7 +62,7 @@ class Meter:
 
     @contextmanager
     def running(self) -> Generator[None]:
-        """Count what is sent by this task, and by those that it starts, as this operator's."""
+        """Count what this task, and those that it starts, send as this operator's."""
         token = current.set(self)
         try:
             yield
@@ -108,7 +108,7 @@ class Meter:
             )
 
 
-# Inherited by every task that an operator starts, and by those which these start.
+# Inherited by every task that an operator starts, directly or indirectly.
 current: Final[ContextVar[Meter | None]] = ContextVar("kubeproto_operator", default=None)
 
 
@@ -118,7 +118,7 @@ class MeteredTransport:
     def __init__(self, inner: Transport) -> None:
         self.inner = inner
         self.meters: list[Meter] = []
-        self.host = str(getattr(inner, "host", ""))  # those who know where they send to say so
+        self.host = str(getattr(inner, "host", ""))  # only some transports know their host
         if hasattr(inner, "upgrade"):  # a transport without WebSockets must not seem to have them
             self.upgrade: _Upgrade = self._upgrade
         close = getattr(inner, "aclose", None)
@@ -151,7 +151,7 @@ class MeteredTransport:
     async def _upgrade(self, request: UpgradeRequest, **limits: Any) -> AsyncGenerator[WebSocket]:
         meter = self._meter()
         if meter is not None:
-            request = meter.checked(request)  # a command is not a read, whatever its method
+            request = meter.checked(request)  # exec is not a read, whatever its method
         inner: Any = self.inner
         upgrade: _Upgrade = inner.upgrade
         async with upgrade(request, **limits) as socket:
@@ -164,13 +164,13 @@ class MeteredTransport:
 
     def _count(self, meter: Meter | None, code: str, head: Head) -> None:
         if meter is None and self.meters:
-            meter = self.meters[0]  # of a task that no operator has started: counted once, by the first
+            meter = self.meters[0]  # a task that no operator has started: counted once, by the first
         if meter is not None:
             meter.count(code, head.method, self.host)
 
 
 def transport_of(client: Sender) -> Transport:
-    """Return what carries the next request of a client: metered, in a task of an operator."""
+    """Return the transport for the next request of a client: metered, in a task of an operator."""
     if (meter := current.get()) is not None:
         meter.adopt(client)
     return client.transport

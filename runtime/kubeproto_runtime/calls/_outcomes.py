@@ -1,8 +1,8 @@
-"""Which errors are the outcome of a request: for watches, elections and event recording, which retry alone.
+"""Which errors are the outcome of a request: for watches, elections and event recording.
 
-An outcome is something to wait out: the server refused, the connection broke, a credential plugin failed. Any
-other error is a bug on this side and must come out. The three used to keep a list each, and a plugin that
-failed for a second ended those whose list was the shorter one.
+An outcome is something to retry after: the server refused, the connection broke, a credential plugin failed.
+Any other error is a bug on this side and must propagate. One list serves all three: with a shorter list of
+its own, one of them would end when a plugin fails for a second.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def outcome_of(error: OutcomeError) -> Outcome:
     """Return what an error means to a machine that decides when to retry."""
     match error:
         case ConfigError() | CredentialsError():
-            # A plugin that fails or a file that is half written: people fix that, as they fix a 401.
+            # A plugin that fails, or a half-written file: somebody has to fix that, as for a 401.
             return Refused(" ".join(str(error).split()), 401)
         case LeaseLost():
             return Unreachable(str(error))  # nothing was sent

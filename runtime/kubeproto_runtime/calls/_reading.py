@@ -36,8 +36,8 @@ def find_object(client: ClientCore, api: Api[K], name: str) -> Effects[tuple[K, 
 
 
 def back_off(client: ClientCore, error: ApiError, attempt: int, conflicts: ConflictPolicy) -> Effects[None]:
-    """Wait before the next attempt; or raise the error, if it was met often enough."""
-    outcome = Conflicted(str(error))  # a name that exists already, or is free again, counts like a conflict
+    """Wait before the next attempt; or raise the error, if the attempts are used up."""
+    outcome = Conflicted(str(error))  # a name that is taken, or free again, counts as a conflict
     decision = conflicts.decide(outcome, attempt, client.now(), jitter=client.random.random())
     if not isinstance(decision, Retry):
         raise error
@@ -45,7 +45,7 @@ def back_off(client: ClientCore, error: ApiError, attempt: int, conflicts: Confl
 
 
 def is_missing(error: NotFound, name: str) -> bool:
-    """Return whether it is the object that does not exist, rather than its kind."""
+    """Return whether the object does not exist, rather than its kind."""
     return error.status.details.name == name
 
 

@@ -29,8 +29,8 @@ class Tracing:
     """Finds the tracer of the program, once it has set a tracer provider.
 
     Many environments have OpenTelemetry's API because something else needs it, and a span that records
-    nothing would take a third of an empty reconcile's time. Who sets a provider has imported the API; to
-    import it here would cost every script its time.
+    nothing would take a third of an empty reconcile's time. A program that sets a provider has imported the
+    API; importing it here would slow down every script.
     """
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Tracing:
 
     @contextmanager
     def request(self, head: H, transport: object, now: float) -> Generator[TracedRequest[H]]:
-        """Have a span around a request, if spans are recorded."""
+        """Open a span around a request, if spans are recorded."""
         tracer = self.tracer(now)
         if tracer is None:
             yield TracedRequest(head, None)
@@ -59,7 +59,7 @@ class Tracing:
 
         # Never the query, which may be private.
         attributes = {"http.request.method": head.method, "url.path": head.target.partition("?")[0]}
-        if host := getattr(transport, "host", ""):  # those who know where they send to say so
+        if host := getattr(transport, "host", ""):  # only some transports know their host
             attributes["server.address"] = str(host)
         carrier: dict[str, str] = {}
         with tracer.start_as_current_span(head.method, kind=SpanKind.CLIENT, attributes=attributes) as span:

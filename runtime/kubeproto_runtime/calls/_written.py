@@ -1,7 +1,7 @@
 """What a run of a controller writes and reads, noted by the calls that it makes, with the client of each.
 
-The worker that performs the runs puts a list into a context variable once; so nothing is paid for a run that
-makes no request, and tasks and threads that a run starts note into the same list.
+The worker that performs the runs puts a list into a context variable once; so a run without requests costs
+nothing, and tasks and threads that a run starts use the same list.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from kubeproto import Head, Status
     from kubeproto.control import OwnWrite
 
-    Written: TypeAlias = tuple[object, OwnWrite]  # which client, and what
+    Written: TypeAlias = tuple[object, OwnWrite]  # the client, and the write
 
 written: Final[ContextVar[list[Written] | None]] = ContextVar("kubeproto_written", default=None)
 
@@ -29,7 +29,7 @@ def note_write(client: object, request: Head, value: Any) -> None:
 
 
 def note_absence(client: object, request: Head, refusal: Status) -> None:
-    """Note that the object of a request does not exist, if a run has asked for it."""
+    """Note that the object of a request does not exist, if a run has requested it."""
     if (noted := written.get()) is None:
         return
     from kubeproto.control import own_absence

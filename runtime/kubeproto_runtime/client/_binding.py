@@ -1,6 +1,6 @@
 """How a verb of the core becomes one that is sent: with its name, its docstring and its parameters, awaited.
 
-A verb that only some kinds have is a descriptor, which tells type checkers for which ones it may be called.
+A verb that only some kinds have is a descriptor, which restricts it to them for type checkers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..calls._base_client import BaseClient, Streamed
 
-    # For whom the checkers allow it: the kinds that can, the metadata of these, and what may be any kind.
+    # The types for which checkers allow it: the kinds that can, their metadata, and what may be any kind.
     _Running: TypeAlias = "BoundTo[RunsContainers | Metadata[RunsContainers] | Dynamic]"
     _Tokened: TypeAlias = "BoundTo[HasToken | Metadata[HasToken] | Dynamic]"
 
@@ -41,7 +41,7 @@ P = ParamSpec("P")
 
 
 class BoundTo(Generic[K_co]):
-    """The verbs on one kind and the client that sends them, before there is any verb."""
+    """The base without verbs: one kind, and the client that sends its requests."""
 
     client: BaseClient
     requests: Api[Any]

@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 TRANSPORTS: Final = "kubeproto.transports"
 BLOCKING_TRANSPORTS: Final = "kubeproto.blocking_transports"
 
-# The best one first: the transports of the event loop itself, then httpx, which many programs have anyway.
+# The best one first: the transport for the event loop, then httpx, which many programs have anyway.
 PREFERRED: Final = {"asyncio": ("asyncio", "httpx"), "trio": ("trio", "httpx"), "threads": ("httpx",)}
 
 _log: Final = logging.getLogger("kubeproto.connect")
 
 
 class ConnectOptions(TypedDict, total=False):
-    """What a program wants in place of the settings in the files: see `connect`."""
+    """Settings that override those in the files: see `connect`."""
 
     kubeconfig: str | os.PathLike[str]
     context: str
@@ -53,7 +53,7 @@ class ConnectOptions(TypedDict, total=False):
 
 
 class ClientOptions(TypedDict, total=False):
-    """The parameters of a client beside its transport and namespace."""
+    """The parameters of a client besides its transport and namespace."""
 
     retries: RetryPolicy
     timeout: float | None
@@ -72,15 +72,14 @@ def connect(
 
     ``async with connect() as client:`` gives the client, until the context is left.
 
-    `kubeconfig` is a path that replaces all other files; `context`, `cluster`, `user` and `namespace`
-    select from them; `server`, `insecure` (its certificate is not checked) and `token` take the place of what
-    they say, and a `server` needs no file at all; `impersonate` acts as another user; `headers` and
-    `user_agent` go with every request; `plugins` says which programs may be started for credentials. With a
-    `config` no files are read.
+    `kubeconfig` is a path that replaces all other files; `context`, `cluster`, `user` and `namespace` select
+    from them; `server`, `insecure` (its certificate is not checked) and `token` override them, and with a
+    `server` no file is needed; `impersonate` acts as another user; `headers` and `user_agent` go with every
+    request; `plugins` says which programs may be started for credentials. With a `config` no files are read.
     `transport` is the name of an installed one, or a function that makes one from a `Connection`; by default
     the best that is installed for the running event loop. `client` has further parameters of `Client`.
     """
-    # At once: no frame of what follows has a token in a variable, which tracebacks may print.
+    # At once, so that no later frame has a token in a variable, which tracebacks may print.
     return NotEntered(_connected(config, transport, client, overrides_of(**wanted), tuple(wanted)))
 
 
@@ -181,7 +180,7 @@ def overrides_of(
 
 
 def keeping(found: FoundConfig) -> Callable[[c.Keep], None] | None:
-    """Return what writes renewed tokens back to their file; None if they came from no file."""
+    """Return the function that writes renewed tokens back to their file; None if they are from no file."""
     if found.login is None:
         return None
     login = found.login
@@ -198,7 +197,7 @@ def find_opener(
     group: str,
     runs_on: str,
 ) -> Any:
-    """Return what makes a transport from a `Connection`: the given one, that of the name, or the best one."""
+    """Return the function that makes a transport from a `Connection`: as given, by its name, or the best."""
     if wanted is not None and not isinstance(wanted, str):
         return wanted
     names = PREFERRED[runs_on] if wanted is None else (wanted,)
@@ -213,7 +212,7 @@ def find_opener(
             continue
         try:
             return load(there[name])
-        except ImportError as error:  # the package is installed, and its dependency is not
+        except ImportError as error:  # the package is installed, but its dependency is not
             problem = str(error)
     raise ConfigError(f"there is no transport for {runs_on} ({problem}): {_advice(names)}")
 

@@ -2,8 +2,8 @@
 
 `importlib.metadata` costs 20 ms to import, half of it a parser of mail headers, and then reads the metadata
 of each distribution: a command line would pay for that at each start. Here the files `entry_points.txt` of
-the folders on `sys.path` are read and nothing else; `importlib.metadata` is asked for what is installed in
-another way, in a zip archive for example.
+the folders on `sys.path` are read and nothing else; `importlib.metadata` finds what is installed in another
+way, for example in a zip archive.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def entry_points(group: str, *, among: tuple[str, ...]) -> dict[str, str]:
     for text in _texts():
         if f"[{group}]" in text:
             for name, value in _section(text, group):
-                found.setdefault(name, value)  # as for modules, what is first on the path counts
+                found.setdefault(name, value)  # as for modules, the first on the path counts
     if found.keys().isdisjoint(among):
         from importlib import metadata
 

@@ -1,7 +1,7 @@
 """`BoundApi[Book]`: every verb of `kubeproto.Api`, sent and awaited.
 
 The verbs are those of the core, with its parameters and its refusals: most of the lines below take one of
-them and wait for the response. Verbs that need more than one request are in modules of their own.
+them and wait for the response. Verbs that need more than one request are in separate modules.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
 
-    # For whom the checkers allow it: the kinds that can, the metadata of these, and what may be any kind.
+    # The types for which checkers allow it: the kinds that can, their metadata, and what may be any kind.
     _Approved: TypeAlias = "Bound[HasApproval | Metadata[HasApproval] | Dynamic]"
     _Finalized: TypeAlias = "Bound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
     _Running: TypeAlias = "Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
@@ -153,7 +153,7 @@ class BoundApi(Bound[K]):
         """
         return BoundTables(self.client, self.requests.as_table(include_object=include_object))
 
-    # What takes more than one request
+    # Verbs that take more than one request
 
     async def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
         """Read it, or None if there is none."""

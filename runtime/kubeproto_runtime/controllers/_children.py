@@ -10,11 +10,11 @@
 
     Controller(client, Book).owns(ConfigMap).owns(Deployment).run(reconcile)
 
-A child has a reference to its owner as its controller, and a label. Both have to be there before it is
-deleted, so neither another controller's children nor an object that was labelled by hand are.
+A child has a reference to its owner as its controller, and a label. A child is only deleted if it has both,
+so another controller's children and objects that were labelled by hand are never deleted.
 
 Nothing is sent while nothing changes: what the caches show is compared with what the server returned when the
-same was applied last. Otherwise there is a dry run first, and a write only if it shows a difference.
+same child was last applied. Otherwise there is a dry run first, and a write only if it shows a difference.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from ..sets._plan import Plan
 
 LABEL: Final = "kubeproto/child-of"
-_MOST_REMEMBERED: Final = 10_000  # children; those that were not seen for longest are compared by the server
+_MOST_REMEMBERED: Final = 10_000  # children; the least recently seen ones are compared by the server
 
 
 class Children:
@@ -80,8 +80,8 @@ class Children:
     async def reconcile(self, ctx: Context[Any], owner: KubeObject, objects: Iterable[KubeObject]) -> Plan:
         """Let the owner have exactly these children, and return what was done for it.
 
-        `PlanRefused` if something cannot be applied; then the rest is, and nothing is deleted. An object
-        without a namespace belongs to that of the owner.
+        `PlanRefused` if something cannot be applied; the rest is applied then, and nothing is deleted. An
+        object without a namespace belongs to that of the owner.
         """
         run = _Run(self, ctx, owner, [dynamic(obj) for obj in objects])
         plan = await ctx.client.run(run.plan())
@@ -101,7 +101,7 @@ class Children:
         value = sha256(f"{owner.metadata.uid}.{self.field_manager}".encode()).hexdigest()[:32]
         return Membership(LABEL, value, reference)
 
-    # What the server returned for what was sent
+    # What the server returned for a child
 
     def remember(self, owner: KubeObject, ref: ObjectRef[Any], sent: Dynamic, seen: Fingerprint) -> None:
         """Note what an object looks like when it is as it was sent."""
@@ -164,7 +164,7 @@ class _Run:
         members: list[dict[str, Any]] = []
         for key in cache.keys():  # noqa: SIM118 # a cache, not a dict
             entry = cache.entry(key) if not place or key.startswith(f"{place}/") else None
-            # The reference holds the owner's uid: what does not contain it need not be read.
+            # The reference has the owner's uid: an object that does not contain it need not be read.
             if entry is not None and uid in entry.raw:
                 members.append(_whole(entry.raw, resource))
         return Listing(kind, place, resource, tuple(members))
@@ -220,7 +220,7 @@ def _cache(ctx: Context[Any], kind: type[KubeObject]) -> Cache[Any] | None:
 
 
 def _whole(text: bytes, resource: Resource) -> dict[str, Any]:
-    # The items of a list do not say of which kind they are.
+    # The items of a list do not name their kind.
     return parsed(text) | {"apiVersion": resource.api_version, "kind": resource.kind}
 
 

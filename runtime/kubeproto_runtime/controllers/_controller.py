@@ -44,17 +44,17 @@ _SYNC_TIMEOUT: Final = 120.0  # seconds; a cache that has not synced lacks a per
 
 
 class Options(TypedDict, total=False):
-    """The options of a `Controller` beside its kind.
+    """The options of a `Controller` besides its kind.
 
     `namespace`: one, several, or all (the default). `resource`: where a `Dynamic` kind lives.
     `label_selector`, `field_selector`: which objects. `when`: which changes of them; see `predicates`.
     `name`: for logs and metrics, by default the kind. `concurrency`: how many objects at a time, 10.
     `timeout`: seconds for one run, none by default. `sync_timeout`: seconds for the first lists, 120.
-    `wait_for_definition`: of kinds that the server does not know yet; an error otherwise.
+    `wait_for_definition`: wait for kinds that the server does not know yet, instead of an error.
     `backoff`, `rate`, `debounce`, `longest_wait`: those of the `WorkQueue`.
-    `transform`: makes other JSON of that of each object before it is kept; see `Caches.cache`.
+    `transform`: changes the JSON of each object before it is kept; see `Caches.cache`.
     `page_size`: of the first lists of all sources, chosen automatically by default.
-    `watch_timeout`: the least seconds that a watch of any source is requested for, 300.
+    `watch_timeout`: the minimum number of seconds for which watches are requested, 300.
     """
 
     namespace: NamespaceArgument
@@ -247,7 +247,7 @@ class Controller(Generic[K, State]):
 
 
 def _check_options(options: Mapping[str, object]) -> None:
-    """A misspelt option would mean its default: a misspelt namespace, the whole cluster."""
+    """A misspelled option would mean its default, and a misspelled namespace the whole cluster."""
     known = list(Options.__annotations__)
     for name in options:
         if name not in known:

@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-# Of one request; the recorder retries by itself.
+# For one request; the recorder retries by itself.
 _TIMEOUT: Final = 10.0
-# The last events are mostly the reason for the end, which they should not delay for long.
+# The last events usually tell why the program ends, and should not delay that for long.
 _GRACE: Final = 2.0
 
 _log: Final = logging.getLogger("kubeproto.events")
 
 
 class Events:
-    """What one controller reports, under its name and that of the instance (a pod's name, mostly).
+    """What one controller reports, under its name and that of the instance (usually the name of a pod).
 
     `record` may be called at any time; its Events are sent while `run` runs.
     """
@@ -68,8 +68,8 @@ class Events:
         `regarding` is an object, or a reference such as ``ctx.ref``; with the object, which has a uid,
         ``kubectl describe`` shows it as well.
 
-        `reason` is a word like Created, `action` what was done; without one, it is the reason. What no server
-        would accept is logged, and lost.
+        `reason` is a word like Created, `action` what was done; without one, it is the reason. An Event that
+        no server would accept is logged and dropped.
         """
         try:
             allowed = self.recorder.record(
@@ -148,7 +148,7 @@ async def recording(client: Client, *, controller: str, instance: str) -> AsyncG
         tasks.start_soon(_run_in, scope, events)
         try:
             yield events
-        except Exception as raised:  # it leaves without the group around it
+        except Exception as raised:  # it propagates without the group around it
             error = raised
         finally:
             events.stop()

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-# Attempts: each fails when another has changed the list of finalizers in the same moment.
+# Attempts: each fails if another client has changed the list of finalizers at the same moment.
 _TRIES: Final = 5
 
 
@@ -56,8 +56,8 @@ def finalizer(
     """A reconcile of two: `apply` while the object is wanted, `cleanup` once it is being deleted.
 
     `apply` is never called before the object has the finalizer, nor after the deletion; `cleanup` until it
-    has returned once, and then the finalizer is removed. A `cleanup` that returns a `requeue` is not done
-    yet: it is called again when that says. An error of either leaves the finalizer where it is.
+    has returned once, and then the finalizer is removed. A `cleanup` that returns a `requeue` is not
+    finished: it is called again at that time. An error of either leaves the finalizer where it is.
     """
     check_finalizer(name)
 
@@ -86,9 +86,9 @@ def finalizer(
 async def _perform(
     ctx: FinalizerContext, obj: K, decision: finalizers.AddFirst | finalizers.CleanUp
 ) -> K | None:
-    """Add or remove the finalizer by a patch, and repeat that where another write came between.
+    """Add or remove the finalizer by a patch, and repeat that if another write interfered.
 
-    Return the object as it is then; None if it is deleted, or another has decided.
+    Return the object as it is then; None if it is deleted, or another client has decided.
     """
     namespace, name = obj.metadata.namespace, obj.metadata.name
     api = ctx.client.api(type(obj), namespace=namespace, resource=ctx.resource)

@@ -1,7 +1,7 @@
-"""`Authorized`: a transport with credentials, made of transports that know nothing of them.
+"""`Authorized`: a transport with credentials, over transports that do not know them.
 
 It performs the actions of the credentials machine. A request waits for credentials as long as they take: a
-plugin may have to ask a person, and has a deadline of its own, while `timeout` bounds each exchange with the
+plugin may have to ask a person, and has a separate deadline, while `timeout` bounds each exchange with the
 server.
 """
 
@@ -116,7 +116,7 @@ class Authorized:
         def upgraded(credentials: Credentials) -> AbstractAsyncContextManager[WebSocket]:
             return self._upgraded(request, credentials, timeout, idle)
 
-        return self._opened(request, upgraded, lambda _: False)  # it raises what refuses it
+        return self._opened(request, upgraded, lambda _: False)  # a refusal is raised
 
     @asynccontextmanager
     async def _opened(
@@ -179,7 +179,7 @@ class Authorized:
             await _close(self._lines.release(line))
 
     async def _open(self, credentials: Credentials) -> _Line:
-        async with self._opening:  # ten requests at once need one transport
+        async with self._opening:  # ten concurrent requests need one transport
             check_open(self._closed)
             if line := self._lines.take(credentials.pair):
                 return line
@@ -190,7 +190,7 @@ class Authorized:
         return line
 
     def _spawn(self, renewal: TaskEffects[anyio.Event, None]) -> None:
-        """Renew in a task of its own. There is one at a time; the last one has ended, or is about to."""
+        """Renew in a separate task. There is one at a time; the last one has ended, or is about to."""
         self._renewal = spawn(lambda: drive(renewal, self._do))
 
     async def _do(self, effect: c.Task | anyio.Event) -> c.Event | None:
@@ -203,7 +203,7 @@ class Authorized:
                 return await self._ask(effect)
             case _:
                 await effect.wait()
-                check_open(self._closed)  # else the requests that wait would begin another renewal
+                check_open(self._closed)  # otherwise the waiting requests would begin another renewal
                 return None
 
     async def _ask(self, ask: Ask) -> c.Event:

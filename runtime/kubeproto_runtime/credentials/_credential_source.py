@@ -1,12 +1,12 @@
 """`CredentialSource`: drives the credentials machine, for tasks on an event loop and for threads alike.
 
-What takes time is not done here: `obtain`, `renew` and a renewal are generators of effects, driven as all
+It does nothing that takes time: `obtain`, `renew` and a renewal are generators of effects, driven like all
 others (`_effects`). An effect is a task of the machine, whose outcome is sent back, or a signal to wait for.
 
-A renewal runs beside the requests: `spawn` drives it in a task or thread of its own. So a request that is
-cancelled does not end the renewal that it began, and requests use what is still valid meanwhile. However a
-renewal ends, the machine is notified: one that raises has failed, one that is cancelled is abandoned, and in
-either case the requests that wait for it continue.
+A renewal runs beside the requests: `spawn` drives it in a separate task or thread. So a request that is
+cancelled does not end the renewal that it began, and requests use credentials that are still valid meanwhile.
+The machine is notified when a renewal ends in any way: one that raises has failed, one that is cancelled is
+abandoned, and in either case the requests that wait for it continue.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Leave(Struct, frozen=True):
 
 
 class CredentialSource(Generic[S]):
-    """The credentials of one user. `clock` gives Unix time, `keep` puts renewed tokens where they belong."""
+    """The credentials of one user. `clock` gives Unix time, `keep` stores renewed tokens."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ class CredentialSource(Generic[S]):
                     yield changed
 
     def renew(self, refused: Credentials) -> TaskEffects[S, Credentials | None]:
-        """Return other credentials than those that got a 401; None if there are no others."""
+        """Return credentials other than those that got a 401; None if there are no others."""
         yield from self._advance(c.CredentialsRejected(refused.generation))
         credentials = yield from self.obtain()
         return credentials if credentials.generation != refused.generation else None
@@ -135,7 +135,7 @@ class CredentialSource(Generic[S]):
         answer: c.Action | None = None
         for action in actions:
             match action:
-                case c.ReadFiles():  # it takes no time, and its content is wanted at once
+                case c.ReadFiles():  # it takes no time, and the content is needed at once
                     yield from self._renewal(action)
                     return (yield from self._advance(c.Wanted()))
                 case c.RunPlugin() | c.Discover() | c.Redeem():
@@ -162,7 +162,7 @@ class CredentialSource(Generic[S]):
         """Perform one task and pass its outcome to the machine; return the next task, if there is one."""
         try:
             actions, _ = self._step((yield task) or c.Failed("it was cancelled"))
-        except Exception as error:  # else the machine would wait for its end, and every request with it
+        except Exception as error:  # otherwise the machine would wait for its end, and every request with it
             _log.debug("a renewal of credentials failed", exc_info=True)
             actions, _ = self._step(c.Failed(f"it ended with {type(error).__name__}"))
         following: c.Task | None = None
@@ -175,7 +175,7 @@ class CredentialSource(Generic[S]):
                 case c.Warn(why):
                     self._warn(why)
                 case _:
-                    pass  # the pool looks at the certificate that its connections show
+                    pass  # the pool checks the certificate that its connections show
         return following
 
     def _step(self, event: c.Event) -> tuple[tuple[c.Action, ...], S]:
@@ -196,7 +196,7 @@ class CredentialSource(Generic[S]):
             self._warn(f"the renewed login will be lost when this program ends: {error}")
 
     def _warn(self, why: str) -> None:
-        """Log it once in a row: a wrong token is refused with every request."""
+        """Log a repeated failure once: a wrong token is refused with every request."""
         if why != self._warned:
             self._warned = why
             _log.warning("%s", why)

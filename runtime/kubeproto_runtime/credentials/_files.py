@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from kubeproto.config import Oidc
     from kubeproto.config import credentials as c
 
-# A kubeconfig of a thousand clusters has some megabytes; what is longer is a device, or a mistake.
+# A kubeconfig of a thousand clusters has some megabytes; a longer file is a device, or a mistake.
 _MOST: Final = 64 * 1024 * 1024
 
 Files = dict[str, bytes | UnreadableFile]
@@ -54,17 +54,17 @@ class Login(Struct, frozen=True):
 
 
 class FoundConfig(Struct, frozen=True):
-    """The configuration that was found. `login` is there if renewed tokens are to be written to a file."""
+    """The configuration that was found. `login` is set if renewed tokens are to be written to a file."""
 
     config: Config
     login: Login | None = None
 
 
 def find(overrides: Overrides, environ: Mapping[str, str] | None = None) -> FoundConfig:
-    """Return what kubectl would connect by: the kubeconfig, or this pod. Otherwise raise a `ConfigError`."""
+    """Return the configuration that kubectl would use, or the pod's; `ConfigError` if there is none."""
     environ = ConcealedVariables(os.environ if environ is None else environ)
     home = os.path.expanduser("~")
-    home = "" if home == "~" else home  # without a home there is the pod, or a named file
+    home = "" if home == "~" else home  # without a home directory, the pod or a named file can be used
     files: Files = {}
     while isinstance(found := infer(environ, files, overrides, home=home, separator=os.pathsep), Needs):
         files.update((path, read(path)) for path in found.paths)
@@ -102,7 +102,7 @@ def _open_warning(path: str) -> str:
 
 
 def read_all(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
-    """The same for several."""
+    """Return the content of several files."""
     return tuple(read(path) for path in paths)
 
 
@@ -123,11 +123,11 @@ def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc)
 
 
 def keep(login: Login, tokens: c.Keep) -> Login:
-    """Write renewed tokens back; return the login as it is then. `ConfigError` says why not.
+    """Write renewed tokens back; return the new login. `ConfigError` says why that failed.
 
     As kubectl does: under its lock, all at once, and not if the user has logged in again meanwhile.
     """
-    path = Path(os.path.realpath(login.path))  # else a link would be replaced by a file
+    path = Path(os.path.realpath(login.path))  # otherwise a link would be replaced by a file
     try:
         with _locked(path):
             content = Concealed(path.read_bytes())
@@ -186,7 +186,7 @@ def _locked(path: Path) -> Generator[None]:
 
 def _replace(path: Path, content: bytes) -> None:
     """Replace a file at once, so that no reader sees half of it and no other user can read it."""
-    import tempfile  # it imports the compressors, for those few who write
+    import tempfile  # it imports the compressors, which only this needs
 
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # readable by its owner alone
     try:

@@ -1,7 +1,7 @@
 """Which transport a request goes over: the one that shows the client certificate of its credentials.
 
 When the certificate changes, a new transport replaces the old one. Responses of the old one continue, and
-after the last of them that one is to be closed.
+after the last of them it has to be closed.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class IdentityTransports(Generic[X]):
             return self._forgotten(line)
 
     def clear(self) -> list[IdentityTransport[X]]:
-        """Forget all transports, whatever their responses: they are to be closed."""
+        """Return all transports, which have to be closed, whatever responses they have."""
         with self._lock:
             lines, self._open, self._newest = self._open, [], None
             return lines

@@ -1,7 +1,8 @@
 """Exec plugins: runs a program that prints credentials, and reports its outcome.
 
-Its standard error goes where that of this program goes and is never read, so that no log and no error
-can quote a secret from it. One that hangs, or prints without end, is killed with all that it has started.
+Its standard error goes where that of this program goes and is never read, so that no log and no error can
+quote a secret from it. A plugin that hangs, or prints without end, is killed with all processes that it has
+started.
 """
 
 from __future__ import annotations
@@ -52,14 +53,14 @@ async def run_plugin(task: c.RunPlugin) -> c.Event:
 
 
 async def _start(task: c.RunPlugin) -> Process:
-    # A program that runs already and is not known yet could not be killed.
+    # Without this, a program that was just started could not be killed.
     with anyio.CancelScope(shield=True):
         return await anyio.open_process(
             [task.command, *task.args],
             stdin=None if task.interactive else subprocess.DEVNULL,
             stderr=None,
             env={**os.environ, **dict(task.env)},
-            # Its children are killed with it. One that talks to a person must stay with the terminal.
+            # Its children are killed with it. A plugin that talks to a person must keep the terminal.
             start_new_session=not task.interactive,
         )
     raise AssertionError("a shielded scope is not left early")
@@ -67,7 +68,7 @@ async def _start(task: c.RunPlugin) -> Process:
 
 def run_plugin_blocking(task: c.RunPlugin) -> c.Event:
     """The same for a thread, whether it has an event loop or not."""
-    from anyio.from_thread import start_blocking_portal  # an import for those who have a plugin
+    from anyio.from_thread import start_blocking_portal  # only programs with a plugin need it
 
     with start_blocking_portal("asyncio") as portal:
         return portal.call(run_plugin, task)
@@ -85,7 +86,7 @@ async def _read(process: Process) -> bytes | None:
 
 
 async def _end(process: Process, *, alone: bool) -> None:
-    """Kill what is left of it, and leave no zombie."""
+    """Kill the rest of its processes, and leave no zombie."""
     with anyio.CancelScope(shield=True):
         if process.returncode is None:
             _kill(process.pid, alone=alone)

@@ -1,4 +1,4 @@
-"""What a certificate says: whom it is for, who issued it, and for how long. It needs `cryptography`."""
+"""The content of a certificate: its names, its issuer and its validity. It needs `cryptography`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class CertificateFacts(Struct, frozen=True):
-    """The parts of a certificate that are worth telling."""
+    """The parts of a certificate that are reported."""
 
     subject: str
     issuer: str
@@ -26,7 +26,7 @@ class CertificateFacts(Struct, frozen=True):
     public_key: bytes
 
     def fits(self, key: bytes) -> bool:
-        """Whether a private key, as PEM, is that of this certificate."""
+        """Return whether a private key, as PEM, belongs to this certificate."""
         try:
             private = serialization.load_pem_private_key(key, None)
         except (ValueError, TypeError):
@@ -35,7 +35,7 @@ class CertificateFacts(Struct, frozen=True):
 
 
 def read_certificate(data: bytes) -> CertificateFacts:
-    """Return what the first certificate says, of PEM or of DER; a ValueError if there is none."""
+    """Return the facts of the first certificate, in PEM or DER; ValueError if there is none."""
     if b"-----BEGIN " in data:
         found = x509.load_pem_x509_certificate(data)
     else:

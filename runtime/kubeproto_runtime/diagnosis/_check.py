@@ -1,4 +1,4 @@
-"""`Check`: one thing that was looked at, what was found, and what to do about it."""
+"""`Check`: one thing that was checked, what was found, and what to do about it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CheckOutcome: TypeAlias = Literal["ok", "warning", "failed", "skipped"]
 
 
 class Check(Struct, frozen=True):
-    """One thing that was looked at: its name, what was found, and what to do unless all is well.
+    """One thing that was checked: its name, what was found, and what to do unless it is in order.
 
     Neither text holds a token, a password or a key.
     """
@@ -25,20 +25,20 @@ class Check(Struct, frozen=True):
 
 
 def passed(name: str, found: str) -> Check:
-    """Return a check that found all well."""
+    """Return a check that found no problem."""
     return Check(name, "ok", found)
 
 
 def warned(name: str, found: str, advice: str) -> Check:
-    """Return a check that found what works and is to be mended nevertheless."""
+    """Return a check that found something that works and should be fixed nevertheless."""
     return Check(name, "warning", found, advice)
 
 
 def failed(name: str, found: str, advice: str) -> Check:
-    """Return a check that found what has to be mended."""
+    """Return a check that found something that has to be fixed."""
     return Check(name, "failed", found, advice)
 
 
 def skipped(name: str, found: str) -> Check:
-    """Return a check that could not be made, which says nothing against the set-up."""
+    """Return a check that could not be made, which is not a fault of the set-up."""
     return Check(name, "skipped", found)

@@ -34,7 +34,7 @@ _IN_POD: Final = "KUBERNETES_SERVICE_HOST"
 def examine_configuration(
     overrides: Overrides, environ: Mapping[str, str]
 ) -> Generator[Check, None, FoundConfig | None]:
-    """Look at the files, and return the configuration that a client would use; None if there is none."""
+    """Check the files, and return the configuration that a client would use; None if there is none."""
     home = os.path.expanduser("~")
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
     configs: list[Kubeconfig] = []
@@ -63,7 +63,7 @@ def _is_missing(path: str) -> bool:
 
 
 def _file(path: str, *, alone: bool, without: str) -> Generator[Check, None, Kubeconfig | None]:
-    """Look at one file; `without` says why it need not exist."""
+    """Check one file; `without` says why it need not exist."""
     content = read(path)
     if isinstance(content, UnreadableFile):
         if content.missing and without:
@@ -93,7 +93,7 @@ def _file(path: str, *, alone: bool, without: str) -> Generator[Check, None, Kub
 def _context(
     merged: Kubeconfig, paths: tuple[str, ...], overrides: Overrides, environ: Mapping[str, str]
 ) -> Generator[Check, None, bool]:
-    """Look at what the context names; whether it can be used."""
+    """Check what the context names; return whether it can be used."""
     name = overrides.context or merged.current_context
     known = [one.name for one in merged.contexts]
     listed = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")

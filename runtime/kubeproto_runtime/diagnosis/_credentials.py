@@ -1,4 +1,4 @@
-"""What can be seen of credentials without sending them: files, times of expiry, whether a key fits."""
+"""Checks of credentials without sending them: files, times of expiry, whether a key fits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._check import Check
 
 _CLAIMS: Final[Reader[dict[str, Any]]] = Reader(dict[str, Any], "the claims of a token")
-_SOON: Final = 7 * 24 * 3600.0  # seconds: who renews by hand wants to know it days before
+_SOON: Final = 7 * 24 * 3600.0  # seconds: people who renew by hand need to know it days before
 _LOGIN: Final = (
     "log in again as the cluster's provider says, or ask for a new token (`kubectl create token ACCOUNT`)"
 )
@@ -32,7 +32,7 @@ _RENEW: Final = (
 
 
 def examine_credentials(config: Config, now: float) -> Iterator[Check]:
-    """Look at the credentials of a configuration, of which nothing is shown but names and times."""
+    """Check the credentials of a configuration, of which only names and times are shown."""
     identity = config.identity
     if not config.connection.secure:
         return
@@ -91,7 +91,7 @@ def _token(token: str, path: str, now: float) -> Check:
 
 
 def _claims(token: str) -> dict[str, Any]:
-    """Return what a JSON web token says of itself; nothing of it but its times is shown."""
+    """Return the claims of a JSON web token; only its times are shown."""
     parts = token.split(".")
     if len(parts) != 3:
         return {}

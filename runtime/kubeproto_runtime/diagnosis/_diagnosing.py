@@ -1,4 +1,4 @@
-"""`diagnose`: the checks one after the other, each only where those before it leave something to look at."""
+"""`diagnose`: the checks one after the other, each only if the earlier ones make it possible."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _TIMEOUT: Final = 10.0
 
 
 class Diagnosing(TypedDict, total=False):
-    """Options of `diagnose` beside those of `connect`.
+    """Options of `diagnose` besides those of `connect`.
 
-    `needed` are rights that the account has to have, as an operator's tests have recorded them. `timeout` is
-    for each request. `notify` is called with each check as soon as it is made. `transport` is as in
+    `needed` are the rights that the account must have, as an operator's tests have recorded them. `timeout`
+    is for each request. `notify` is called with each check as soon as it is made. `transport` is as in
     `connect`, `wall` the clock that the server's is compared with.
     """
 
@@ -52,18 +52,18 @@ class Diagnosing(TypedDict, total=False):
 
 
 async def diagnose(options: Diagnosing | None = None, **wanted: Unpack[ConnectOptions]) -> tuple[Check, ...]:
-    """Return what is right and what is wrong with the way to a server, in the order of that way.
+    """Check each step on the way to a server, in order, and return what was found.
 
     The files of the configuration, its credentials, the connection, the server, the account, its rights.
-    Nothing is raised for what is wrong, and nothing is written but reviews, which no server keeps. The
-    parameters of `connect` choose what is looked at; see `Diagnosing` for the others.
+    Problems are not raised, and nothing is written but reviews, which no server stores. The parameters of
+    `connect` choose what is checked; see `Diagnosing` for the others.
     """
     options = options or {}
     notify = options.get("notify", _ignore)
     checks: list[Check] = []
     async with aclosing(
         _checks(options, overrides_of(**wanted))
-    ) as found:  # else an error in `notify` leaves a connection
+    ) as found:  # otherwise an error in `notify` would leave a connection
         async for check in found:
             checks.append(check)
             notify(check)
@@ -96,14 +96,14 @@ async def _checks(options: Diagnosing, overrides: Overrides) -> AsyncGenerator[C
         return
     async with aclosing(_asked(found, opener, options, wall)) as asked:
         async for check in asked:
-            if usable or check.name != "credentials":  # else it says the same once more
+            if usable or check.name != "credentials":  # otherwise it would report the same again
                 yield check
 
 
 async def _asked(
     found: FoundConfig, opener: Any, options: Diagnosing, wall: Callable[[], float]
 ) -> AsyncGenerator[Check]:
-    """Look at what only the server can say."""
+    """Make the checks that need the server."""
     config = found.config
     async with Authorized(config, opener, keep=keeping(found)) as authorized:
         client = Client(

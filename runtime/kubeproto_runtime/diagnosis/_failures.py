@@ -1,4 +1,4 @@
-"""Why no response came: what the errors behind a `TransportError` mean, and what to do about each."""
+"""Why no response came: what the causes of a `TransportError` mean, and what to do about each."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def explain_failure(
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """An error and all that led to it, the deepest first: that is the one which says why."""
+    """Return an error and its causes, the deepest first: that is the one which says why."""
     chain: list[BaseException] = []
     waiting = [error]
     while waiting:

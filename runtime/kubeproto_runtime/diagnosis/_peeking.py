@@ -1,4 +1,4 @@
-"""The certificate that a server shows, looked at when it could not be verified; nothing is sent to it."""
+"""Reads the certificate that a server shows if it could not be verified; nothing is sent to the server."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _PATIENCE: Final = 5.0  # seconds for the connection and each of its reads
 
 
 async def peek(connection: Connection) -> CertificateFacts | None:
-    """Return what the certificate of the server says; None if that cannot be had."""
+    """Return the facts of the server's certificate; None if it cannot be read."""
     if not connection.secure or connection.proxy:
         return None
     return await anyio.to_thread.run_sync(_peek, connection)

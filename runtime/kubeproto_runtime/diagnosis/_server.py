@@ -1,4 +1,4 @@
-"""What a server that responds says: its release, its clock, who the account is there, and what it may do."""
+"""Checks of a server that responds: its release, its clock, who the account is, and its rights."""
 
 from __future__ import annotations
 
@@ -22,19 +22,20 @@ if TYPE_CHECKING:
     from ..client import Client
     from ._check import Check
 
-# A header has whole seconds, and a response takes its time. Leases, tokens and certificates go by minutes.
+# A header has whole seconds, and a response takes some time. For leases, tokens and certificates minutes
+# matter.
 _SKEW: Final = 60.0
 _WRONG_SERVER: Final = (
     "correct the server of the kubeconfig: the host, the port, and the path if a gateway wants one"
 )
 _REFUSED: Final = "log in again as the cluster's provider says, or get the kubeconfig again"
 _SHOWN: Final = 6
-# What every account may ask about itself.
+# What every account is allowed to ask about itself.
 _ABOUT_ITSELF: Final = ("authentication.k8s.io", "authorization.k8s.io")
 
 
 async def examine_server(client: Client, config: Config, wall: Callable[[], float]) -> AsyncGenerator[Check]:
-    """Look at the version and the clock of a server; the last check has failed if it is not one."""
+    """Check the version and the clock of a server; the last check has failed if it is not an API server."""
     before = wall()
     try:
         reply = await client.call(version())
@@ -106,7 +107,7 @@ def _span(seconds: float) -> str:
 
 
 async def examine_account(client: Client, config: Config) -> AsyncGenerator[Check]:
-    """Look at who the account is to the server; the last check has failed if it is not accepted."""
+    """Check who the account is to the server; the last check has failed if it is not accepted."""
     from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 
     try:
@@ -136,7 +137,7 @@ async def examine_account(client: Client, config: Config) -> AsyncGenerator[Chec
 
 
 async def examine_namespace(client: Client, namespace: str) -> AsyncGenerator[Check]:
-    """Look whether the namespace of the context exists."""
+    """Check whether the namespace of the context exists."""
     from kubeproto.kinds.core_v1 import Namespace
 
     try:
@@ -156,7 +157,7 @@ async def examine_namespace(client: Client, namespace: str) -> AsyncGenerator[Ch
 async def examine_rights(
     client: Client, namespace: str, needed: Iterable[RequiredAccess]
 ) -> AsyncGenerator[Check]:
-    """Look at what the account may do in a namespace, and whether that is what is needed."""
+    """Check the rights of the account in a namespace, and whether they are the needed ones."""
     from kubeproto.kinds.authorization_v1 import SelfSubjectRulesReview, SelfSubjectRulesReviewSpec
 
     asked = SelfSubjectRulesReview(

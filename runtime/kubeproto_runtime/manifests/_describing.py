@@ -1,4 +1,4 @@
-"""`description_of`: what a program consists of, from whatever it calls its operator."""
+"""`description_of`: the parts of a program, from any of the forms in which it may define its operator."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ program has no Operator, what it consists of."""
 
 
 def description_of(operator: object) -> ProgramDescription:
-    """Return the description of an `OperatorLike`; TypeError if it is none."""
+    """Return the description of an `OperatorLike`; TypeError for anything else."""
     return operator if isinstance(operator, ProgramDescription) else operator_of(operator).description
 
 

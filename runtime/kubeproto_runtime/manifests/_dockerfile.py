@@ -22,6 +22,6 @@ def dockerfile(
 ) -> str:
     """Return a Dockerfile of an operator whose program is a file in the folder of the build.
 
-    `files` are what is copied, the program alone unless given; `extras` those of kubeproto that it needs.
+    `files` are copied, by default only the program; `extras` are those of kubeproto that it needs.
     """
     return _TEXT.format(python=python, extras=extras, files=files or program, program=program)

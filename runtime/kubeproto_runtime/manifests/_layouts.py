@@ -14,7 +14,7 @@ from ._manifests import INJECT_FROM
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What a chart leaves to its values stands as these while the YAML is written.
+# Placeholders for the values of a chart while the YAML is written.
 _NAMESPACE: Final = "release-namespace-of-the-chart"
 _IMAGE: Final = "image-of-the-chart"
 _REPLICAS: Final = 1_234_567
@@ -47,9 +47,9 @@ def kustomization(objects: Iterable[Dynamic], *, image: str) -> dict[str, str]:
 def helm_chart(
     objects: Iterable[Dynamic], *, name: str, namespace: str, version: str = "0.1.0"
 ) -> dict[str, str]:
-    """Return a Helm chart: definitions in ``crds/``, all else as templates with a few values.
+    """Return a Helm chart: definitions in ``crds/``, everything else as templates with a few values.
 
-    The Namespace is left out: Helm installs into one that is there, or makes it by ``--create-namespace``.
+    The Namespace is left out: Helm installs into an existing one, or creates it with ``--create-namespace``.
     """
     files: dict[str, str] = {}
     values: dict[str, Any] = {}
@@ -69,7 +69,7 @@ def helm_chart(
 
 
 def _take_values(spec: dict[str, Any]) -> dict[str, Any]:
-    """Put marks where the values of the chart belong, and return what stood there."""
+    """Put placeholders where the values of the chart belong, and return what they replaced."""
     container = spec["template"]["spec"]["containers"][0]
     values = {
         "image": container["image"],
@@ -116,7 +116,7 @@ def _file_name(obj: Dynamic) -> str:
 
 
 def _place(obj: Dynamic) -> str:
-    # Roles of one name are in several namespaces.
+    # Roles of the same name may be in several namespaces.
     return f"-in-{obj.metadata.namespace}" if obj.kind in ("Role", "RoleBinding") else ""
 
 

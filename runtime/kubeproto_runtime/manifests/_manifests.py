@@ -1,4 +1,4 @@
-"""`manifests`: all that a program needs in a cluster, as objects to apply in this order."""
+"""`manifests`: everything that a program needs in a cluster, as objects to apply in this order."""
 
 from __future__ import annotations
 
@@ -29,8 +29,9 @@ def manifests(described: ProgramDescription, packaging: Packaging) -> list[Dynam
     """Return the objects that a program needs, those first that others need.
 
     Definitions, Namespace, ServiceAccount, roles and bindings, Services, NetworkPolicy, PodDisruptionBudget,
-    Deployment, and the webhook configurations last: from then on the API server calls. ValueError if replicas
-    would disturb each other, or if `ManagedCertificates` are for other names than the webhooks have here.
+    Deployment, and the webhook configurations last: from then on the API server calls the webhooks.
+    ValueError if replicas would interfere with each other, or if `ManagedCertificates` are for other names
+    than the webhooks have here.
     """
     packaging = _complete(described, packaging)
     where = Where(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
@@ -134,7 +135,7 @@ def _definitions(described: ProgramDescription, packaging: Packaging, where: Whe
 
 
 def _has_definition(kind: type[Any]) -> bool:
-    # Built-in kinds are served by themselves, and a Dynamic says nothing of its schema.
+    # Built-in kinds need no definition, and a Dynamic has no schema.
     return not kind.__module__.startswith("kubeproto.") and not issubclass(kind, Dynamic)
 
 
@@ -148,7 +149,7 @@ def _configurations(described: ProgramDescription, packaging: Packaging, where: 
 
 
 def _injected(document: Document, described: ProgramDescription, packaging: Packaging) -> Document:
-    """Have cert-manager put its authority in, where the certificate comes in files."""
+    """Have cert-manager insert its authority, if the certificate is in files."""
     if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
         return document
     annotations = {INJECT_FROM: f"{packaging.namespace}/{packaging.name}-webhooks"}

@@ -1,4 +1,4 @@
-"""`Packaging`: what manifests need to know beside the operator itself."""
+"""`Packaging`: what manifests need to know besides the operator itself."""
 
 from __future__ import annotations
 
@@ -17,6 +17,6 @@ class Packaging(Struct, frozen=True, kw_only=True):
     name: str
     namespace: str = ""
     image: str = ""
-    replicas: int = 0  # 2 where there is an election, else 1
-    command: tuple[str, ...] = ()  # the image's own, unless given
+    replicas: int = 0  # 2 with an election, otherwise 1
+    command: tuple[str, ...] = ()  # by default that of the image
     access: frozenset[RequiredAccess] = frozenset()

@@ -20,7 +20,7 @@ else:
     Document = dict
 
 _USER = 65532  # what distroless images call nonroot
-_AFTER_GRACE = 10  # seconds in which a process gives its lease back and ends
+_AFTER_GRACE = 10  # seconds in which a process releases its lease and ends
 
 
 def _metadata(name: str, packaging: Packaging) -> Document:
@@ -100,8 +100,8 @@ def _container(described: ProgramDescription, packaging: Packaging) -> Document:
 def _converts(described: ProgramDescription) -> bool:
     """Return whether its caches may need its webhooks.
 
-    The API server calls the webhooks of ready pods alone. Objects that are stored in another version are
-    listed after a call of them, so a pod that was ready only with its caches would never be.
+    The API server calls only the webhooks of ready pods. To list objects that are stored in another version
+    it has to call them, so a pod that became ready only after its caches had synced would never become ready.
     """
     server = described.webhooks
     return server is not None and any(one.conversions for one in server.webhooks.webhooks)
@@ -148,10 +148,10 @@ def disruption_budget(packaging: Packaging) -> Document:
 
 
 def network_policy(described: ProgramDescription, packaging: Packaging) -> Document:
-    """Return the NetworkPolicy: what the pods serve comes in; DNS and the API server are outside.
+    """Return the NetworkPolicy: ingress to what the pods serve; egress to DNS and the API server.
 
-    The API server and the kubelet are not in the network of pods, so no selector can name them: ports are
-    what is limited.
+    The API server and the kubelet are not in the network of pods, so no selector can name them: only ports
+    are limited.
     """
     incoming = [{"port": name} for name in _ports(described)]
     spec: Document = {
@@ -172,13 +172,13 @@ def network_policy(described: ProgramDescription, packaging: Packaging) -> Docum
 
 
 def http_service(described: ProgramDescription, packaging: Packaging) -> Document:
-    """Return the Service at which others in the cluster call the program."""
+    """Return the Service through which others in the cluster call the program."""
     target = "health" if described.http_port == described.health_port else "http"
     return _service(packaging.name, packaging, {"name": "http", "port": 80, "targetPort": target})
 
 
 def webhook_service(packaging: Packaging, name: str) -> Document:
-    """Return the Service at which the API server calls webhooks."""
+    """Return the Service through which the API server calls webhooks."""
     return _service(name, packaging, {"name": "webhooks", "port": 443, "targetPort": "webhooks"})
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from ..operator import ProgramDescription
 
-OWN: Final = "(own)"  # stands for the program's namespace, unless `roles` is told its name
+OWN: Final = "(own)"  # means the program's namespace, unless its name is passed to `roles`
 CLUSTER: Final = ""
 _LEASES: Final = ("coordination.k8s.io", "leases")
 # In the order in which Kubernetes' own roles have them.
@@ -87,7 +87,7 @@ def _rules(needed: Iterable[RequiredAccess]) -> tuple[RoleRule, ...]:
     verbs: dict[tuple[str, str, str], set[str]] = {}
     for one in needed:
         verbs.setdefault((one.group, one.resource, one.name), set()).add(one.verb)
-    # What all objects of a resource allow needs no rule for one of them.
+    # A right on all objects of a resource needs no rule for one of them.
     least = {
         (group, resource, name): allowed - (verbs.get((group, resource, ""), set()) if name else set())
         for (group, resource, name), allowed in verbs.items()

@@ -145,7 +145,7 @@ def _caches(caches: Sequence[CacheState]) -> Iterable[str]:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]:
-    """Yield a table. A head that begins with # is of numbers, with * of sentences; the first is of keys."""
+    """Yield a table. A heading with # is for numbers, with * for sentences; the first is for keys."""
     classes = ["key", *({"#": "number", "*": "wide"}.get(head[:1], "") for head in heads[1:])]
     yield '<div class="scroll"><table><thead><tr>'
     for name, head in zip(classes, heads, strict=True):
@@ -160,7 +160,7 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]
 
 
 def _short(seconds: float) -> str:
-    """Return a duration that is mostly short."""
+    """Return a duration that is usually short."""
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else _long(seconds)
 
 

@@ -21,7 +21,7 @@ _LEGEND: Final = (
 
 
 def plot(samples: Sequence[Sample]) -> str:
-    """Return the legend and the plot; a sentence if there is nothing to draw yet."""
+    """Return the legend and the plot; a sentence if there is nothing to plot yet."""
     if len(samples) < 2:
         return '<p class="dim">The first samples come in a few seconds.</p>'
     end = samples[-1].at

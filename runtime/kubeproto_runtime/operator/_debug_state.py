@@ -1,6 +1,6 @@
 """What the debug page shows, as a value: how controllers, queues and caches of an operator are doing.
 
-Of objects there are keys and numbers, of errors what `error_summary` lets through: no contents, no tokens.
+It has keys and numbers of objects, and what `error_summary` keeps of errors: no contents, no tokens.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ class ProgramDescription(Struct, frozen=True, kw_only=True):
 
     kinds: tuple[type[Any], ...] = ()  # those that its controllers reconcile, or that come with it
     follows: tuple[FollowedKind, ...] = ()
-    reconciles: bool = True  # if it does not, several of it may run side by side without an election
+    reconciles: bool = True  # if not, several replicas may run without an election
     lease: str = ""  # the name of the Lease of its election, if there is one
     health_port: int | None = None  # where /livez and /readyz are served
     http_port: int | None = None  # where others in the cluster call it; may be the health port too

@@ -1,4 +1,4 @@
-"""What an operator needs of an election."""
+"""What an operator needs from an election."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Election(Protocol):
 
     @property
     def leadership_status(self) -> elections.LeadershipStatus:
-        """Whether this process leads, who does, and whether all is well."""
+        """Whether this process leads, who does, and whether the election works."""
         ...
 
     @property

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ._debug_state import DebugState
 
-_LONGEST: Final = 16384  # bytes of a head; what others grant
+_LONGEST: Final = 16384  # bytes of a head; other servers allow as much
 _PATIENCE: Final = 5.0  # seconds for one request and its response: a probe waits one
 
 _log: Final = logging.getLogger("kubeproto.health")
@@ -34,7 +34,7 @@ _TEXT: Final = "text/plain; charset=utf-8"
 _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _HTML: Final = "text/html; charset=utf-8"
 _JSON: Final = "application/json"
-# The page holds all that it shows: nothing is fetched, no script runs, and no other page frames it.
+# The page is complete: nothing is fetched, no script runs, and no other page may frame it.
 _CLOSED: Final = (
     ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
     ("X-Content-Type-Options", "nosniff"),
@@ -56,7 +56,7 @@ class HealthPage(Struct, frozen=True):
 class HealthPages(Struct, frozen=True):
     """The pages that `serve` shows: health, readiness, the metrics and the debug page.
 
-    `well`, `ready` and `webhooks` return lines of text, and whether all of them are good. `debug` returns
+    `well`, `ready` and `webhooks` return lines of text, and whether all are in order. `debug` returns
     what the debug page shows; it is shown on loopback alone unless it is `debug_everywhere`.
     """
 
@@ -155,7 +155,8 @@ def _is_loopback(peer: str) -> bool:
 def _names_this_machine(request: Head) -> bool:
     """Return whether the request was meant for this machine by name.
 
-    A browser that somebody else's page has told that its own name is 127.0.0.1 sends that name.
+    In DNS rebinding, a browser believes that the name of an attacker's page is 127.0.0.1, and sends that
+    name.
     """
     host = next((value for name, value in request.headers if name.lower() == "host"), "")
     name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host

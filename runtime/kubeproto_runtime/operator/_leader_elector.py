@@ -8,8 +8,8 @@
         ▼
     the work, in the task that called `run`
 
-While the work comes to its end, for whatever reason, the lease is still renewed: no other process leads as
-long as this one has something to finish, and has its time. Only then is it released.
+While the work ends, for whatever reason, the lease is still renewed: no other process leads until this one
+has finished, as far as its time allows. Only then is the lease released.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
 
-# A process that was asked to end should end; another will lead without this when the lease expires.
+# A process that was asked to end should end; otherwise another leads when the lease expires.
 _RELEASE: Final = 5.0
 _LEAST_TIMEOUT: Final = 1.0
 
@@ -50,11 +50,12 @@ _log: Final = logging.getLogger("kubeproto.leading")
 class LeaderElector:
     """One candidate for one Lease. The defaults are those of Go's clients, whose leases these are too.
 
-    `identity` is this process among the candidates: a pod's name, mostly. `lease_duration`, `renew_deadline`
-    and `retry_period` are as in `election.Candidate`, which refuses what cannot work. `on_leader` is called
-    with the identity of each new leader, "" for nobody. `clock` judges how long this one leads; unless given,
-    it is one that counts the time for which the machine was suspended, and that of the event loop where this
-    is simulated. `coordinated` leaves it to the server who leads, where that has its feature gate on.
+    `identity` is the name of this process among the candidates: usually the pod's name. `lease_duration`,
+    `renew_deadline` and `retry_period` are as in `election.Candidate`, which refuses what cannot work.
+    `on_leader` is called with the identity of each new leader, "" for nobody. `clock` judges how long this
+    one leads; unless given, it is one that counts the time for which the machine was suspended, and that of
+    the event loop where this is simulated. With `coordinated` the server chooses the leader, if its feature
+    gate is on.
     """
 
     def __init__(
@@ -127,15 +128,14 @@ class LeaderElector:
     def holds(self) -> bool:
         """Whether the lease that this one took has not expired, by its own clock, and is not another's.
 
-        That is so for somewhat longer than it leads: for as long as work that was cancelled may take to clean
-        up.
+        That lasts somewhat longer than the leadership: for as long as cancelled work may take to clean up.
         """
         own = self._candidate
         return self.clock.now() < self._holds_until + own.lease_duration - own.renew_deadline
 
     @property
     def leadership_status(self) -> election.LeadershipStatus:
-        """Whether this one leads, who does, and whether all is well: for health checks and metrics."""
+        """Whether this one leads, who does, and whether it is healthy: for health checks and metrics."""
         return election.leadership_status(self._state, self.clock.now())
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
@@ -166,7 +166,7 @@ class LeaderElector:
             tasks.start_soon(complain, self._stand, shield)
             try:
                 await self._work(work)
-            except Exception as raised:  # it leaves without the group around it
+            except Exception as raised:  # it propagates without the group around it
                 error = raised
             finally:
                 self._advance(election.Stopped())
@@ -191,7 +191,7 @@ class LeaderElector:
             _log.warning("%r led for %.3f s and does not lead any more: %s", self, led, self._lost)
 
     def _log_lead(self) -> None:
-        # Lost and won again within milliseconds, the same line would come twice.
+        # If the lease is lost and won again within milliseconds, the same line would be logged twice.
         if self._lost_at is None:
             _log.info("%r leads", self)
         else:
@@ -230,7 +230,7 @@ class LeaderElector:
                 self._advance(election.LeaseExpired())
 
     async def _ask(self) -> None:
-        """Make the request that is planned, and pass its outcome to the machine."""
+        """Send the planned request, and pass its outcome to the machine."""
         if self._planned is None:
             self._news = anyio.Event()
             await self._news.wait()

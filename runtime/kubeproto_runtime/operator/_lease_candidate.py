@@ -51,7 +51,7 @@ async def keep_candidacy(client: Client, namespace: str, lease: str, name: str, 
         except WaitTimeout:
             pass  # not pinged yet
         except KubeprotoError as error:
-            # It goes on for as long as it lasts; what is wrong is logged once.
+            # It is retried for as long as it fails; the failure is logged once.
             _log.log(
                 logging.DEBUG if str(error) == told else logging.WARNING, "candidate %s: %s", name, error
             )

@@ -1,4 +1,4 @@
-"""The clocks by which a leader judges how long it leads: the event loop's, or one that counts suspension."""
+"""The clocks by which a leader decides how long it leads: the event loop's, or one that counts suspension."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class BootClock:
         return _boot_time()
 
     async def sleep_until(self, at: float) -> None:
-        """Return when it is that time; the loop's own timers would sleep on."""
+        """Return at that time; the loop's own timers would sleep longer."""
         while (left := at - _boot_time()) > 0:
             await anyio.sleep(min(left, 1.0))
 

@@ -6,10 +6,10 @@
 
 - Caches are shared by all controllers of one client, and filled while another process leads: a new leader
   begins at once.
-- `stop` accepts nothing more; runs may end, for `grace` seconds; the lease is released after that. A process
+- After `stop` no run begins; current runs have `grace` seconds to end; then the lease is released. A process
   that loses the lease is cancelled without a grace, and is a candidate again.
-- An error in one part ends all the others, and is what `run` raises; several come as a group. What a
-  reconcile raises is no such error.
+- An error in one part ends all the others, and `run` raises it; several are raised as a group. An error of a
+  reconcile is retried and ends nothing.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class Operator:
                 end = stages.outer.cancel_scope.cancel
                 stages.outer.start_soon(complain, handle_signals, self.stop, end)
             if self.port is not None:
-                # Imported here: most operators of a test show nothing, and need no h11.
+                # Imported here: most operators in tests serve no pages, and need no h11.
                 from ._health import HealthPages, serve
 
                 pages = HealthPages(self.well, self.ready, self.metrics)
@@ -299,7 +299,7 @@ class Operator:
                 await self._election.run(self._work)
 
     async def _work(self) -> None:
-        """What only one process may do, from the start of its runs to the end of the last one."""
+        """Do what only the leader may do, from the start of its runs to the end of the last one."""
         stages = self._stages
         if stages is None or self._stopped:
             return
@@ -332,22 +332,21 @@ class Operator:
                     _log.info("stopping: %d runs may end within %g s, and none begins", running, self._grace)
                     scope.deadline = anyio.current_time() + self._grace
                 finally:
-                    # What is added from here on waits for the next time that this leads, if it does: on
-                    # asyncio, a cancelled group in which only shielded tasks are left cancels none that it is
-                    # given.
+                    # Parts that are added from here on wait for the next leadership: on asyncio, a cancelled
+                    # group in which only shielded tasks are left does not cancel new ones.
                     stages.others = stages.working = None
             others.cancel_scope.cancel()
 
 
 class _Stages:
-    """What encloses what, while an operator runs."""
+    """The nested scopes of a running operator."""
 
     def __init__(self) -> None:
         self.outer: TaskGroup | None = None
         self.following: TaskGroup | None = None
         self.others: TaskGroup | None = None
         self.working: TaskGroup | None = None
-        self.busy = False  # whether the work of a leader is going on
+        self.busy = False  # whether the work of a leader is under way
         self.standby = anyio.CancelScope()
         self.stopped = anyio.Event()
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def health(controllers: Mapping[str, Reconciling], election: Election | None) -> tuple[bool, str]:
     """Return whether every controller and the election work, with a line for each.
 
-    A controller does not work if a run continues although it was cancelled.
+    A controller is unhealthy if a run continues although it was cancelled.
     """
     now = anyio.current_time()
     lines = [
@@ -78,7 +78,7 @@ def metrics_text(
 
 
 def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
-    """Return the lines in the form of Kubernetes' own servers, and whether all are good."""
+    """Return the lines in the form of Kubernetes' own servers, and whether all are in order."""
     text = "".join(f"[{'+' if good else '-'}] {line}\n" for good, line in lines)
     return all(good for good, _ in lines), text
 

@@ -44,8 +44,8 @@ def connect_pods_blocking(
         with connect_pods_blocking() as pods, pods.forward_ports("svc/shop", [":80"]) as forwarded:
             urlopen(f"http://127.0.0.1:{forwarded.ports[0].local}")
 
-    Commands, files and ports need a connection that carries both ways at once, which blocking transports have
-    not: an event loop does it in a thread, over the transport of asyncio.
+    Commands, files and ports need a connection that sends in both directions at once, which blocking
+    transports lack: an event loop does it in a thread, over the transport of asyncio.
     """
     with start_blocking_portal() as portal:
         entering: Any = connect(config=config, **wanted)

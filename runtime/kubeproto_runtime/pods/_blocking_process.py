@@ -22,7 +22,7 @@ class BlockingProcess:
 
     @property
     def exited(self) -> Exited | None:
-        """How it ended, once that was read."""
+        """How it ended; None until that has been read."""
         return self._process.exited
 
     def write(self, data: bytes) -> None:
@@ -38,7 +38,7 @@ class BlockingProcess:
         self._portal.call(self._process.resize, width, height)
 
     def wait(self) -> Exited:
-        """Read on until it has ended; what it still writes is lost."""
+        """Read until it has ended; output that it still writes is dropped."""
         return self._portal.call(self._process.wait)
 
     def __iter__(self) -> Self:

@@ -1,4 +1,4 @@
-"""Which pods are meant by ``web-0``, ``deploy/shop`` or ``svc/shop``, as kubectl reads such a name."""
+"""The pods that ``web-0``, ``deploy/shop`` or ``svc/shop`` mean, as kubectl reads such a name."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MAPS: Final = ("Service", "ReplicationController")
 
 
 class PodChoice(Struct, frozen=True, kw_only=True):
-    """The pods of a name or a selector. `about` says so to people; `owner` is what selects them."""
+    """The pods of a name or a selector. `about` names them in messages; `owner` is what selects them."""
 
     namespace: str
     about: str
@@ -50,7 +50,7 @@ class NoRunningPod(KubeprotoError):
 
 
 async def choose_pods(client: Client, target: str = "", selector: str = "", namespace: str = "") -> PodChoice:
-    """Return which pods are meant: by the name of a pod, of an object that selects pods, or by labels."""
+    """Return a choice of pods: by the name of a pod, of an object that selects pods, or by labels."""
     place = namespace or client.namespace
     if bool(target) == bool(selector):
         raise InvalidRequest("name a pod or an object that selects pods, or give a selector: one of the two")
@@ -76,7 +76,7 @@ def _selector(owner: Json, about: str) -> str:
 
 
 async def chosen_pods(client: Client, choice: PodChoice) -> list[Json]:
-    """Return the pods that are there now, by name."""
+    """Return the existing pods, by name."""
     api = client.api(Dynamic, namespace=choice.namespace, resource=PODS)
     if choice.name:
         return [plain(await api.get(choice.name))]
@@ -94,6 +94,6 @@ async def serving_pod(client: Client, choice: PodChoice) -> Json:
 
 
 def is_ready(pod: Json) -> bool:
-    """Whether the pod says that it is ready."""
+    """Return whether the pod is ready."""
     conditions: list[Json] = pod["status"].get("conditions") or []
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)

@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.logs")
 
-# A program may be silent for days, and so may a connection whose other end has gone: asking costs a request.
+# A program may be silent for days, and so may a connection whose other end is gone: finding out costs a
+# request.
 _IDLE: Final = 300.0
 _HEAD: Final = 60.0
 _GIVE_UP: Final = 5  # failures in a row of a log that is not followed
@@ -83,7 +84,7 @@ class LogStart(Struct, frozen=True, kw_only=True):
 
 
 class _LimitReached(Exception):
-    """As much of a log has been passed on as was wanted."""
+    """The limit of a log has been reached."""
 
 
 class _Bytes(Struct, frozen=True):
@@ -92,7 +93,7 @@ class _Bytes(Struct, frozen=True):
     opening: Any
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[bytes]:
-        """Return what hands the bytes on, or raises the refusal that they are."""
+        """Return a decoder that passes the bytes on, or raises the refusal that they are."""
         return _Chunks() if 200 <= status < 300 else self.opening.open(request, status, headers)
 
 
@@ -131,23 +132,23 @@ class ContainerLog:
         self._state: log_tail.State = log_tail.Waiting()
         self._first: int | None = None  # the run that was found first
         self._plan: log_tail.OpenLog | None = None
-        self._ended = False  # whether what the cursor holds back is whole
+        self._ended = False  # whether the line that the cursor holds back is complete
         self._changed = anyio.Event()
         self._logged = LoggedLines()
 
     @property
     def finished(self) -> bool:
-        """Whether nothing more will come."""
+        """Whether no more lines will come."""
         return isinstance(self._state, log_tail.Finished)
 
     def note(self, event: log_tail.RunStarted | log_tail.RunEnded | log_tail.PodDeleted) -> None:
-        """Take what the status of the pod says."""
+        """Note the status of the pod."""
         if self._first is None and not isinstance(event, log_tail.PodDeleted):
             self._first = event.run
         self._advance(event)
 
     async def follow(self) -> None:
-        """Read on until the container will not run again; raise what cannot be mended by waiting."""
+        """Read until the container will not run again; raise errors that waiting cannot solve."""
         try:
             await self._follow()
         except _LimitReached:
@@ -169,7 +170,7 @@ class ContainerLog:
                 await self._hand_over(self._cursor.finish())
 
     async def read(self) -> None:
-        """Read what there is, once; a connection that is lost is made up for."""
+        """Read the present log once, across lost connections."""
         with suppress(_LimitReached):
             await self._read()
 
@@ -276,16 +277,17 @@ class ContainerLog:
         changed.set()
 
     def _warn(self, error: KubeprotoError) -> None:
-        # A log in which nothing was written for some minutes is read again, which is no news.
+        # A log in which nothing was written for some minutes is requested again, which is not worth a log
+        # line.
         level = logging.DEBUG if isinstance(error, DeadlineExceeded) else logging.WARNING
         level = self._logged.level(level, str(error), anyio.current_time())
         _log.log(level, "the log of %s/%s: %s", self.pod, self.container, error)
 
 
 def _cut(lines: list[log_tail.TimedLine], left: int) -> tuple[list[log_tail.TimedLine], int]:
-    """Return as much of the lines as there is left of a limit, and how much is left then.
+    """Return as many of the lines as a limit still allows, and the rest of the limit.
 
-    A server's `limitBytes` would count the times too, and begin anew after a lost connection.
+    A server's `limitBytes` would count the times too, and restart after a lost connection.
     """
     kept: list[log_tail.TimedLine] = []
     for line in lines:

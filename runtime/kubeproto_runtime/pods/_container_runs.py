@@ -1,4 +1,4 @@
-"""What the status of a pod says of the runs of its containers, as events of the machine that reads a log."""
+"""The runs of containers in the status of a pod, as events of the machine that reads a log."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _DEFAULT: Final = "kubectl.kubernetes.io/default-container"
 
 
 def containers_of(pod: Json, container: str, *, everything: bool) -> Sequence[str]:
-    """Return the names of the containers to read: one, all, or the one that is meant by default."""
+    """Return the names of the containers to read: one, all, or the default one."""
     every = [str(one["name"]) for part in _PARTS for one in _listed(pod["spec"], part)]
     if container:
         return [container] if container in every else []
@@ -28,7 +28,7 @@ def containers_of(pod: Json, container: str, *, everything: bool) -> Sequence[st
 
 
 def default_container(pod: Json) -> str:
-    """Return the container that is meant where none is named: that of the annotation, or the first."""
+    """Return the default container: that of the annotation, or the first."""
     mains = [str(one["name"]) for one in _listed(pod["spec"], "containers")]
     annotations: Json = pod["metadata"].get("annotations") or {}
     named = str(annotations.get(_DEFAULT, ""))
@@ -36,7 +36,7 @@ def default_container(pod: Json) -> str:
 
 
 def run_events(pod: Json) -> dict[str, log_tail.RunStarted | log_tail.RunEnded]:
-    """Return for each container that has run which run it is in, or has ended."""
+    """Return an event for each container that has run: its current run, or the one that ended."""
     status: Json = pod.get("status") or {}
     found: dict[str, log_tail.RunStarted | log_tail.RunEnded] = {}
     for part in _STATUSES:

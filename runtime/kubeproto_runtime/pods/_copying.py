@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from ..client._verbs import BoundApi
 
 _PIECE: Final = 256 * 1024
-_MOST_SAID: Final = 4096  # bytes of what tar complains of
-_NOT_THERE: Final = (126, 127)  # what shells and runtimes return for a program that is not there
+_MOST_SAID: Final = 4096  # bytes of tar's standard error that are kept
+_NOT_THERE: Final = (126, 127)  # what shells and runtimes return for a missing program
 
 
 async def copy_from(
@@ -44,7 +44,7 @@ async def copy_from(
     namespace: str = "",
     on_progress: Callable[[Copied], object] | None = None,
 ) -> Copied:
-    """Copy a file or folder out of a container, and return how much it was.
+    """Copy a file or folder from a container, and return how much was copied.
 
     A file becomes `target`, or goes into it if that is a folder; what is in a folder goes into `target`, as
     by kubectl. Modes, times and links are kept. Names that lead out of `target` end the copy, and links that
@@ -84,7 +84,7 @@ async def copy_to(
     namespace: str = "",
     on_progress: Callable[[Copied], object] | None = None,
 ) -> Copied:
-    """Copy a local file or folder into a container, and return how much it was.
+    """Copy a local file or folder into a container, and return how much was copied.
 
     It becomes `target`, or goes into it if that is a folder or ends with a slash. Modes, times and links are
     kept; owners are not. The container needs a `tar`. A `CopyError` says how much had been sent before it

@@ -4,13 +4,12 @@ The container decides what is in the archive, and may be hostile. tarfile's data
 member, and beyond what it checks:
 
 - each name must be that of what was asked for, or below it: nothing absolute, no ``..``, nothing beside it;
-- a member is never written through a link, be it from this archive or one that was there before;
+- a member is never written through a link, neither one of this archive nor an older one;
 - a link is made only if its target is below the path too, without a ``..`` behind another name: the target
   of a link that is made later could otherwise move what was checked;
 - nothing that exists is written into: a file is replaced by a new one.
 
-What would be left out of a copy by the user's own `tar` (devices, pipes) and links that lead out are left
-out and named; names that lead out end the copy.
+Devices, pipes and links that lead out are left out and reported; names that lead out end the copy.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _DATA_FILTER: Final = getattr(tarfile, "data_filter", None)  # from Python 3.11.
 
 
 class Copied(Struct, frozen=True):
-    """How much was copied. `left_out` are the names that were not, each with the reason."""
+    """How much was copied. `left_out` are the names that were left out, each with the reason."""
 
     files: int = 0
     bytes: int = 0
@@ -60,7 +59,7 @@ class Extraction:
     """Takes an archive by pieces and writes it: the member `name` as `target`, what is below it inside."""
 
     def __init__(self, name: str, target: Path) -> None:
-        # Where the user's own path leads is the user's affair; below it, nothing is followed.
+        # Links in the user's own path are followed; below it, none are.
         self._top = Path(os.path.realpath(target))
         self._name = tuple(part for part in name.split("/") if part not in ("", "."))
         self._reader = TarReader()
@@ -78,7 +77,7 @@ class Extraction:
         return Copied(self._files, self._bytes, self._last, tuple(self._left_out))
 
     def feed(self, data: bytes) -> None:
-        """Write what these bytes bring."""
+        """Write the members that these bytes complete."""
         try:
             for event in self._reader.feed(data):
                 if isinstance(event, tarfile.TarInfo):
@@ -88,7 +87,7 @@ class Extraction:
                     self._file.write(event)
                     self._bytes += len(event)
         except (RemoteProtocolError, ValueError, OverflowError) as error:
-            # The last two: a time, a number or a target that no file can have.
+            # The last two errors: a time, a number or a target that no file can have.
             raise CopyError(f"the archive is broken: {error}", self.copied) from error
 
     def finish(self) -> None:
@@ -138,7 +137,7 @@ class Extraction:
         file, info, self._file = self._file, self._info, None
         if file is None or info is None:
             return
-        # As by the data filter: nobody else may write, and no special bits.
+        # As by the data filter: no write permission for others, and no special bits.
         os.fchmod(file.fileno(), info.mode & 0o755 | 0o600)
         file.close()
         os.utime(self._last, (info.mtime, info.mtime))
@@ -184,7 +183,7 @@ class Extraction:
         return ""
 
     def _clear(self, path: Path, name: str) -> None:
-        """Remove a file that is to be replaced, so that nothing else that it is known as changes."""
+        """Remove a file that is to be replaced, so that its other hard links keep their content."""
         try:
             mode = path.lstat().st_mode
         except FileNotFoundError:
@@ -206,7 +205,7 @@ class Extraction:
 
 
 def _leads_out(target: str, depth: int) -> bool:
-    """Whether a link so many folders below the top may lead above it."""
+    """Return whether a link at this depth below the top may lead above it."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
     up = next((at for at, part in enumerate(parts) if part != ".."), len(parts))
     return target.startswith("/") or up > depth or ".." in parts[up:] or not target

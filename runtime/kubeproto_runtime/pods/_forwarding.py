@@ -1,7 +1,7 @@
-"""`PortForwarder`: local ports whose connections lead to a pod, whichever it is at the time.
+"""`PortForwarder`: local ports whose connections lead to a pod, or to its replacement.
 
-Each connection has a WebSocket of its own: one that is slow or broken does not hold up the others. The pod is
-chosen again when it cannot be reached, so that a rollout costs the connections that are open, and no more.
+Each connection has its own WebSocket: a slow or broken one does not delay the others. A pod is chosen again
+when the current one cannot be reached, so that a rollout costs only the open connections.
 
 The protocol of these WebSockets has no half-close. A client that has ended its side still gets what the pod
 sends, until that closes or has been silent for `LINGER` seconds; the pod does not learn that the client has
@@ -87,7 +87,7 @@ def forward_ports(
 
     A port is ``80``, ``8080:80``, ``:80`` for a local port that is free, or a name; for a Service it is a
     port of the Service. A connection waits up to `within` seconds for a pod that can be reached, and then
-    fails alone: `on_error` gets its `ForwardingError`, which is logged otherwise.
+    only that connection fails: `on_error` gets its `ForwardingError`, which is logged otherwise.
     """
     pairs = [parse_port(port) for port in ports]
     if not pairs:
@@ -207,7 +207,7 @@ class PortForwarder:
 
 
 class _Pipe:
-    """Carries bytes between a local connection and a port of a pod, until one side has had enough."""
+    """Carries bytes between a local connection and a port of a pod, until one side closes."""
 
     def __init__(self, local: LocalConnection, remote: PortStream) -> None:
         self._local = local

@@ -1,7 +1,7 @@
-"""Local TCP connections of which nothing is read before it is wanted.
+"""Local TCP connections that read nothing before it is requested.
 
-On asyncio, anyio reads from a connection that it has accepted for as long as bytes come, taken or not: a
-gibibyte that was sent to a slow pod took 800 MiB here.
+On asyncio, anyio reads from an accepted connection as fast as bytes arrive, taken or not: a gibibyte that was
+sent to a slow pod took 800 MiB of memory.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LocalListener:
                 except BlockingIOError:
                     await _readable(self._socket)
                 except ConnectionError:
-                    await checkpoint()  # it has gone already
+                    await checkpoint()  # it has been closed already
                 except OSError as error:
                     if error.errno not in _SHORT_OF:
                         raise
@@ -89,7 +89,7 @@ class LocalConnection:
                 await _readable(self._socket)
 
     async def send(self, data: bytes) -> None:
-        """Send this, as the other side takes it."""
+        """Send this, as fast as the other side takes it."""
         await checkpoint()
         left = memoryview(data)
         while left:

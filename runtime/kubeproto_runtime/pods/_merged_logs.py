@@ -1,8 +1,8 @@
 """`MergedLogs`: the lines of many containers as one iterator, in the order in which they come.
 
-Nothing is read ahead but the chunk of each container that waits to be taken: a slow reader slows down the
-servers, not this program. Followed pods are watched: containers that start later join, those that are
-restarted go on, and each line comes exactly once.
+Only one chunk of each container is read ahead: a slow reader slows down the servers, and takes no memory
+here. Followed pods are watched: containers that start later join, restarted ones continue, and each line is
+returned exactly once.
 """
 
 from __future__ import annotations
@@ -73,9 +73,10 @@ def read_logs(client: Client, target: str = "", **options: Unpack[LogReading]) -
     its pods; for other objects and for labels never, since pods may always be added.
 
     `since_seconds` or `since_time`, and `tail_lines` (of each container), bound what was written before;
-    `previous` reads the run before the last restart. `limit_bytes` ends the log of each container after so
-    many. With `ignore_errors`, what cannot be read is logged, and the others are read on. To follow more than
-    `max_containers` is refused; what exceeds it later is left out with a warning.
+    `previous` reads the run before the last restart. `limit_bytes` ends the log of each container after this
+    many bytes. With `ignore_errors`, containers that cannot be read are logged, and the others are still
+    read. Following more than `max_containers` is refused; containers beyond it that start later are left out
+    with a warning.
     """
     return MergedLogs(client, target, options)
 
@@ -143,7 +144,7 @@ class MergedLogs:
         return len(self._ready)
 
     async def batches(self) -> AsyncGenerator[list[LogLine]]:
-        """Yield the lines as lists: those that came together, so that they can be written together."""
+        """Yield lists of lines that arrived together, so that they can be written together."""
         while (batch := await self.next_batch()) is not None:
             yield batch
 
@@ -169,7 +170,7 @@ class MergedLogs:
             try:
                 await source.read()
             except KubeprotoError as error:
-                # One that waits to start has no log, which is no reason to leave out those of the others.
+                # A container that waits to start has no log; the others are still read.
                 waits = isinstance(error, ApiError) and error.code == 400 and len(chosen) > 1
                 if not (waits or self._options.get("ignore_errors")):
                     raise
@@ -180,7 +181,7 @@ class MergedLogs:
     async def _watch(self, choice: PodChoice, end: PodsEnd) -> None:
         api = self._client.api(Dynamic, namespace=choice.namespace, resource=PODS)
         start = self._from()
-        # What starts later is new as a whole.
+        # A log that starts later is read from its beginning.
         later = LogStart(begun=start.begun, limit_bytes=start.limit_bytes)
         synced = False
         with end.scope:
@@ -204,7 +205,7 @@ class MergedLogs:
                             pass
 
     def _look_at(self, pod: Json, start: LogStart) -> list[ContainerLog]:
-        """Take the status of a pod; return the containers that are new and have a log."""
+        """Note the status of a pod; return the containers that are new and have a log."""
         events = run_events(pod)
         new: list[ContainerLog] = []
         for name in self._containers(pod):
@@ -287,7 +288,7 @@ class MergedLogs:
         try:
             await work()
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            pass  # another one has failed, or nobody reads any more
+            pass  # another task has failed, or the reader is gone
         except Exception as error:  # it is raised in the task that reads the lines, whatever it is
             self._failure = self._failure or error
         finally:

@@ -1,4 +1,4 @@
-"""`TarPacking`: a local file or folder as a tar archive, piece by piece; nothing is kept but a piece."""
+"""`TarPacking`: a local file or folder as a tar archive, piece by piece; only one piece is kept in memory."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class TarPacking:
         yield _END
 
     def _pack(self, path: Path, name: str) -> Iterator[bytes]:
-        found = path.lstat() if name != self._name else path.stat()  # what is named by the user is followed
+        found = path.lstat() if name != self._name else path.stat()  # only what the user names is followed
         info = tarfile.TarInfo(name)
         info.mode, info.mtime = stat.S_IMODE(found.st_mode), int(found.st_mtime)
         if stat.S_ISDIR(found.st_mode):
@@ -69,7 +69,8 @@ class TarPacking:
         with path.open("rb", buffering=0) as file:
             info.size = left = os.fstat(file.fileno()).st_size
             yield _header(info)
-            # The size is in the header: what is added meanwhile is left out, what is cut off is an error.
+            # The size is in the header: bytes that are added meanwhile are left out, missing ones are an
+            # error.
             while left:
                 piece = file.read(min(left, _PIECE))
                 if not piece:
@@ -86,5 +87,5 @@ class TarPacking:
 
 
 def _header(info: tarfile.TarInfo) -> bytes:
-    # GNU's form of long names and sizes is read by every tar, that of busybox too.
+    # Every tar reads GNU's form of long names and sizes, even that of busybox.
     return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")

@@ -1,7 +1,7 @@
 """When the logs of followed pods end: with a pod that was named, or with a Job and all of its pods.
 
 Other objects may make a pod at any time, so following theirs never ends. A Job makes no more pods once it is
-complete or has failed; its pods may end before that, when it tries once more, or after it.
+complete or has failed; its pods may end before that, when it retries, or after it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class PodsEnd:
         self._live: set[str] = set()  # uids of pods that have not ended
 
     def note_pod(self, uid: str, *, ended: bool) -> None:
-        """Take what the status of a pod says."""
+        """Note the status of a pod."""
         if ended:
             self._live.discard(uid)
         else:
@@ -45,7 +45,7 @@ class PodsEnd:
         self._look()
 
     def note_synced(self) -> None:
-        """Take that all pods of now have been noted."""
+        """Note that all present pods have been noted."""
         self._synced = True
         self._look()
 

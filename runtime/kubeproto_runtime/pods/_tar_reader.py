@@ -1,7 +1,7 @@
-"""`TarReader`: an archive as it comes, piece by piece; nothing of it is kept but what is being looked at.
+"""`TarReader`: an archive, read piece by piece as it arrives; only the current piece is kept.
 
-tarfile wants a file to read from, which would have to be a thread that blocks until bytes come. The headers
-are read by tarfile, long names in the ways of GNU and of POSIX here.
+tarfile needs a file to read from, which would take a thread that blocks until bytes arrive. So tarfile reads
+only the headers; long names in the forms of GNU and POSIX are read here.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class TarReader:
     def __init__(self) -> None:
         self.ended = False  # whether the end of the archive has come
         self._buffer = bytearray()
-        self._left = 0  # bytes of the content that are to come
+        self._left = 0  # bytes of the content that are missing
         self._padding = 0
         self._header: tuple[bytes, bytearray] | None = None  # the type of an extended header, and its content
         self._known: dict[str, str] = {}  # what extended headers say of the next member
 
     @property
     def complete(self) -> bool:
-        """Whether the archive has ended, and not in the middle of something."""
+        """Whether the archive has ended, and not in the middle of a member."""
         return self.ended and not self._left
 
     def feed(self, data: bytes) -> Iterator[tarfile.TarInfo | bytes]:

@@ -1,4 +1,4 @@
-"""`Context`: what a reconcile gets beside its object."""
+"""`Context`: what a reconcile gets besides its object."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class Context(Struct, Generic[State], frozen=True):
         """Return the verbs on a kind in the namespace of the object, where ``ctx.client.api(kind)`` has
         those in the namespace of the client.
 
-        An object without a namespace does not say where other kinds are: then name one, or `ALL`.
+        For a cluster-scoped object, name the namespace of another kind, or `ALL`.
         """
         if kind is self.kind and resource is None:
             resource = self.resource  # a `Dynamic` of the controller's own

@@ -1,8 +1,7 @@
 """The last failure of a key, and what the debug page may show of it.
 
 The text of an error may hold what an object holds: a server quotes the value that it refuses, and a program
-writes into its errors what it likes. So nothing of it is shown but what it was about, and where it was
-raised.
+may put anything into its errors. So only the subject of an error, and where it was raised, are shown.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class FailingKey(Struct, frozen=True):
 
 
 def error_summary(error: Exception) -> str:
-    """Return what an error is about, without a word that could come from an object or a credential."""
+    """Return what an error is about, without any text that could be from an object or a credential."""
     name = type(error).__name__
     match error:
         case ApiError():

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
     from ._sources import KindSource
 
-# Changes that are taken in one step of the event loop: a thousand cost a millisecond or two.
+# Changes that are handled in one step of the event loop: a thousand take a millisecond or two.
 _STEP: Final = 1000
 
-# A trigger is a connection to something outside, mostly, and that comes back within a minute or so.
+# A trigger is usually a connection to something outside, which recovers within a minute or so.
 _TRIGGER_RETRIES: Final = Exponential(1.0, 60.0)
 
 
@@ -50,7 +50,7 @@ class KeyFeed:
         self._more = anyio.Event()
 
     def listener(self, source: KindSource) -> Callable[[list[Change[Any]]], None]:
-        """Return what a cache of this source calls with its changes."""
+        """Return the function that a cache of this source calls with its changes."""
         queue, passes, when, keys_of = self._queue, self._passes, source.when, source.keys
         kind, by_key = source.resource.kind, self._by_key
         reasons = {"ADDED": f"{kind} added", "MODIFIED": f"{kind} modified", "DELETED": f"{kind} deleted"}
@@ -90,7 +90,7 @@ class KeyFeed:
                 for at in range(0, len(changes), _STEP):
                     take(changes[at : at + _STEP])
                     await checkpoint()
-                self._backlog.popleft()  # only now: changes that come meanwhile have to wait behind it
+                self._backlog.popleft()  # only now: changes that arrive meanwhile must be queued after it
             self._more = anyio.Event()
             await self._more.wait()
 

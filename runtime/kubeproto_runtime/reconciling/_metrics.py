@@ -1,8 +1,8 @@
 """What is counted, and how Prometheus reads it: names and labels are those of Go's controllers.
 
-Dashboards and alerts that were made for controller-runtime fit as they are. The text is written here, in a
-page of code: prometheus_client would bring a registry for the whole process and a lock around each metric;
-what is counted here is an integer in a task.
+Dashboards and alerts that were made for controller-runtime fit as they are. The text format is written here,
+in a page of code: prometheus_client would add a registry for the whole process and a lock around each metric;
+a counter here is an integer in a task.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _BOUNDS: Final = (
     1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0,
     10.0, 15.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0,
 )  # fmt: skip
-_SLOWEST: Final = 10  # runs that a person reads
+_SLOWEST: Final = 10  # as many runs as a person reads
 
 
 class ReconcileStats:
@@ -45,7 +45,7 @@ class ReconcileStats:
 
     @property
     def ended(self) -> int:
-        """How many runs have ended, in whatever way."""
+        """How many runs have ended, with any outcome."""
         return self.succeeded + self.requeued + self.failed + self.conflicts
 
     def observe(self, key: str, seconds: float, now: float) -> None:

@@ -66,7 +66,7 @@ class ControllerPlan(Struct, frozen=True):
 
 
 class WrongResult(Terminal, TypeError):
-    """A function of the user's returned something other than it should, as it would do each time."""
+    """A function of the user's returned a wrong value, as it would each time."""
 
 
 def check_awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | None]:

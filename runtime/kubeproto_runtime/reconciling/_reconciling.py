@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ..calls._written import Written
     from ._sources import KindSource
 
-# Seconds between two reports of a list that does not arrive, such as one that is refused.
+# Seconds between two log lines about a list that does not arrive, for example because it is refused.
 _REPORT: Final = 30.0
 
 
@@ -135,7 +135,7 @@ class Reconciling:
     async def work(self) -> None:
         """Reconcile until stopped, and until the last run has ended."""
         if self._stopped and not self.synced:
-            return  # before this had its turn
+            return  # stopped before this task ran
         with anyio.CancelScope() as self._until_ready:
             await self._ready.wait()
             await self.workers.run()
@@ -186,7 +186,7 @@ class Reconciling:
         )
 
     async def _report_waiting(self, cache: Cache[Any]) -> None:
-        """Log why a first list does not arrive, now and then for as long as it does not."""
+        """Log repeatedly why a first list does not arrive."""
         began = self._clock()
         while True:
             await anyio.sleep(_REPORT)
@@ -294,7 +294,7 @@ class Reconciling:
             self._forget_deleted(work.key)  # no further event would come for it
             after = None
         if isinstance(error, Conflict) and after is not None:
-            # This is normal: the run saw an object that has changed since, and the next one sees the new one.
+            # This is normal: the run saw an object that has changed since, and the next run sees the new one.
             level = self._lines.level(logging.INFO, (work.key, 0, text), now)
             log.log(level, "conflict, retried in %.3g s: %s", after, error)
         else:
@@ -307,7 +307,7 @@ class Reconciling:
         self._notify(work, now - began, after, error)
 
     def _decide(self, error: Exception, context: Context[Any]) -> Action | None:
-        """Ask `on_error`. One that fails itself decides nothing: the key is retried as if there were none."""
+        """Call `on_error`. If it fails itself, the key is retried as if there were none."""
         if self.plan.on_error is None:
             return None
         try:
@@ -321,7 +321,7 @@ class Reconciling:
     async def _refuse(
         self, work: Work[str], entry: CachedObject, error: InvalidObject, context: Context[Any], began: float
     ) -> None:
-        """The object does not fit its type, which at this version it never will, so it is reported once."""
+        """Report an object that does not fit its type: once, because at this version it never will."""
         self.queue.forget(work.key)
         if self._reported.get(work.key) == entry.version:
             return

@@ -82,7 +82,7 @@ class ShownWrites:
             self._release(self.machine.expire(now), now)
 
     def end(self) -> None:
-        """Wait for nothing more."""
+        """Stop waiting."""
         now = self._clock()
         self._release(self.machine.clear(now), now)
 

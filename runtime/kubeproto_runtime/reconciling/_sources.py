@@ -1,4 +1,4 @@
-"""The sources of a controller's keys: changes of its own kind, of others, and whatever a program finds.
+"""The sources of a controller's keys: changes of its own kind, of other kinds, and triggers.
 
 A source follows one kind and decides which keys a change is about. Objects of the first list, and
 repetitions, are less urgent than actual changes.
@@ -27,11 +27,11 @@ K = TypeVar("K", bound=KubeObject)
 
 ChangePredicate: TypeAlias = Callable[[Change[Any]], bool]
 Keys: TypeAlias = Callable[[Change[Any]], Iterable[str]]
-"""Which keys a change is about; one may come twice."""
+"""The keys that a change is about; one may occur twice."""
 
 
 class KindSource(Struct, frozen=True):
-    """A kind that is followed, which of its objects, which of their changes, and what those are about."""
+    """A kind that is followed: which of its objects and changes, and the keys that these are about."""
 
     kind: type[Any]
     resource: Resource
@@ -84,7 +84,8 @@ def owners(resource: Resource, *, controllers_only: bool) -> Keys:
 def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> Keys:
     """Return the keys that a function returns for the object as it is, and as it was.
 
-    Where it fails, the object leads to no key and the log says why: one odd object must not stop the others.
+    If it fails, the object leads to no key and the failure is logged: one odd object must not stop the
+    others.
     """
 
     log = logging.getLogger(f"kubeproto.controller.{name}")

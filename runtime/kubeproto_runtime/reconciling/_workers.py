@@ -10,8 +10,8 @@
   that only compute cost no switch of tasks, and runs that wait do so side by side.
 - A worker that has run for a millisecond yields to the rest of the program; if others take keys as well, it
   rests instead, so that the loop is never blocked for longer than that.
-- A run that takes too long is cancelled by the scope of its worker, which goes on with a new one. A scope for
-  each run would cost more than everything else here.
+- A run that takes too long is cancelled by the scope of its worker, which continues with a new one. A scope
+  for each run would cost more than everything else here.
 - No run begins once the task that called `run` is being cancelled, or `may_begin` says no. A cancelled task
   group does not ensure that: on asyncio, tasks that are started in it while only shielded ones are left are
   never cancelled, and on trio they run to their first checkpoint.
@@ -42,7 +42,7 @@ Key = TypeVar("Key")
 
 _SLICE: Final = 0.001  # seconds that workers keep the event loop to themselves
 _LENIENCE: Final = 60.0  # seconds that a run may take to clean up after it was cancelled
-_RUNS: Final = 256  # and how many runs, where time stands still meanwhile: in tests
+_RUNS: Final = 256  # the same as a number of runs, for tests in which time stands still
 
 
 class Workers(Generic[Key]):
@@ -77,7 +77,7 @@ class Workers(Generic[Key]):
         self._limit = inf if limit is None else limit
         self._clock: Callable[[], float] = anyio.current_time
         self._tasks: TaskGroup | None = None
-        self._posts: dict[_Post[Key], None] = {}  # a set would be ordered by address, each time another way
+        self._posts: dict[_Post[Key], None] = {}  # a set would be ordered by address, which varies
         self._resting: list[anyio.Event] = []
         self._awake = 0  # workers that take keys: neither at rest nor waiting in a run
         self._alarm = inf  # what the watchdog sleeps until

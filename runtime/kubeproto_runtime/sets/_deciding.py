@@ -1,9 +1,9 @@
-"""What to do about each object, decided from values: what is wanted, what there is, what a dry run returned.
+"""What to do about each object, decided from values: what is wanted, what exists, what a dry run returned.
 
 An object that exists and is wanted is a change if its dry run returned something else. One that does not
-exist is a creation. A member that nobody wants is a deletion, but only if everything is known: each kind that
-the set may have members of was listed, and each document can be applied. Otherwise a document that cannot be
-read would be a reason to delete its object.
+exist is a creation. A member that is not wanted is a deletion, but only if everything is known: each kind
+that the set may have members of was listed, and each document can be applied. Otherwise a document that
+cannot be read would be a reason to delete its object.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def decide_plan(
     """Return the plan for what was observed, in the order in which it would be performed.
 
     `observations` are all documents of the set, those that cannot be applied included. Without a membership
-    nothing is deleted, since nothing says what belongs together.
+    nothing is deleted, since it is unknown what belongs together.
     """
     decisions = [(seen.ref, _decide_write(seen, membership)) for seen in observations]
     refusals = tuple(one for _, one in decisions if isinstance(one, PlannedRefusal))
@@ -153,14 +153,14 @@ def _decide_write(seen: Observation, membership: Membership | None) -> PlannedWr
 def _deletions(
     listings: Iterable[Listing], keep: set[ObjectRef[Any]], membership: Membership
 ) -> tuple[PlannedDeletion, ...]:
-    """Return the members that nobody wants, in the order in which they are deleted."""
+    """Return the members that are not wanted, in the order in which they are deleted."""
     found: dict[ObjectRef[Any], PlannedDeletion] = {}
     for listing in listings:
         for member in listing.members:
             metadata = member["metadata"]
             group, kind = listing.kind
             ref: ObjectRef[Any] = ObjectRef(group, kind, metadata.get("namespace", ""), metadata["name"])
-            # The server selected by label; an owner it cannot select by.
+            # The server can select by label, and not by owner.
             if ref not in keep and membership.includes(member):
                 found[ref] = PlannedDeletion(
                     ref,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _NOISE: Final = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
 _VERSIONS: Final = ("resourceVersion", "generation")
 _SECRET_FIELDS: Final = ("data", "stringData")
-# What kubectl keeps of the last file on the client's side: of a Secret, its values.
+# What client-side kubectl keeps of the last file: for a Secret, its values.
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 HIDDEN: Final = "***"
@@ -56,7 +56,7 @@ def _digest(value: Any) -> str:
 
 
 def diff(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the lines of a unified diff, without those of the file names; None is an object to come."""
+    """Return the lines of a unified diff, without those of the file names; None for a new object."""
     shown_before, shown_after = _shown(before or {}, after)
     old = _lines(shown_before) if before is not None else []
     lines = list(unified_diff(old, _lines(shown_after), lineterm=""))[2:]

@@ -21,8 +21,8 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json")
 class ManifestFiles(Struct, frozen=True):
     """The objects of several files; `failures` says which files cannot be read, and why.
 
-    A plan of such files withholds deletions while there are failures: an object that nobody wants any more,
-    and one whose file has a mistake in it, look the same.
+    A plan of such files withholds deletions while there are failures: an object that is no longer wanted, and
+    one whose file has a mistake, look the same.
     """
 
     objects: tuple[Dynamic, ...] = ()
@@ -37,9 +37,9 @@ def read_manifests(
 ) -> ManifestFiles:
     """Read the objects of files and folders; ``-`` is standard input.
 
-    Of a folder the files that end in .yaml, .yml or .json are read, in the order of their names; with
-    `recursive`, those of the folders in it too. A folder without any is a failure: it is more often a mistake
-    than meant.
+    In a folder the files that end in .yaml, .yml or .json are read, in the order of their names; with
+    `recursive`, those of its subfolders too. A folder without any is a failure: it is more often a mistake
+    than intended.
     """
     objects: list[Dynamic] = []
     failures: list[str] = []

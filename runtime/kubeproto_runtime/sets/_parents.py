@@ -39,13 +39,14 @@ def write_parent(client: ClientCore, parent: Parent, extent: Extent, version: st
     """Write the extent of a set, and return the new version of the parent.
 
     It is a `Conflict` or `AlreadyExists` if the parent is not at `version` any more, or exists where there
-    was none: somebody else is at work on the set.
+    was none: another client is changing the set.
     """
     api, document = _api(client, parent), parent.document(extent, version)
     if version:
         request = api.apply(document, field_manager=parent.field_manager, force=True)
         return (yield from call(client, request)).value.metadata.resource_version
-    # An apply would not notice that somebody else has made the parent meanwhile, and take members out of it.
+    # An apply would not notice that another client has created the parent meanwhile, and would drop its
+    # members.
     made = decode(encode(document), Dynamic)
     try:
         request = api.create(made, field_manager=parent.field_manager)

@@ -2,8 +2,8 @@
 
 1. The parent is written with all kinds and namespaces of which there are or will be members.
 2. What is new or changed is applied, in the order of `apply_manifests`.
-3. What nobody wants any more is deleted, in the opposite order. Objects that finalizers hold are waited for
-   before the next rank, since what removes the finalizers may be a part of the set.
+3. Objects that are no longer wanted are deleted, in the opposite order. Before the next rank it waits for
+   objects that finalizers hold, since the controller that removes the finalizers may be a part of the set.
 4. The parent is written with what is left.
 
 An interruption or a failure leaves a parent that names every member; the next plan does the rest.
@@ -52,15 +52,15 @@ class Performing(TypedDict, total=False):
 
 
 class StalePlan(KubeprotoError):
-    """The parent of the set has changed since the plan was made: somebody else is at work. Plan again."""
+    """The parent of the set has changed since the plan was made, by another client. Plan again."""
 
 
 class DeletionHeld(KubeprotoError):
-    """Finalizers hold a deleted object, and what comes after it was left. Plan again when it is gone."""
+    """Finalizers hold a deleted object, and later objects were left. Plan again when it is gone."""
 
 
 class Performed(Struct, frozen=True):
-    """What was done: the objects that were applied, and what became of those that nobody wanted."""
+    """What was done: the objects that were applied, and what happened to those that were not wanted."""
 
     applied: tuple[Applied, ...] = ()
     deleted: tuple[ObjectRef[Any], ...] = ()
@@ -116,7 +116,7 @@ def _shrink(client: ClientCore, plan: Plan, version: str) -> Effects[None]:
     try:
         yield from write_parent(client, parent, extent, version)
     except Conflict:
-        # Somebody else is at work on the set, and may need what it names: too much does no harm.
+        # Another client is changing the set, and may need what the parent names: too much does no harm.
         return
 
 

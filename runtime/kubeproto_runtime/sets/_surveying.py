@@ -69,7 +69,7 @@ def plan(
     applyset: ApplySet | str | None,
     options: Planning,
 ) -> Effects[Plan]:
-    """Return what applying a set would do; without an ApplySet, of objects that nothing holds together."""
+    """Return what applying a set would do; without an ApplySet, for independent objects."""
     given = ApplySet(applyset) if isinstance(applyset, str) else applyset
     objects, unreadable = _read(manifests)
     return (yield from _Survey(client, objects, unreadable, given, options).run())
@@ -165,7 +165,7 @@ class _Survey:
     # The wanted objects
 
     def _place(self, obj: Dynamic) -> tuple[Resource | None, ObjectRef[Any]]:
-        """Return how the server names the kind, if it does yet, and which object it is."""
+        """Return how the server names the kind, if it serves it yet, and the reference of the object."""
         gvk = _gvk(obj)
         resource = self.served.get(gvk)
         if resource is not None:
@@ -193,7 +193,8 @@ class _Survey:
         live, outcome = yield from self._try(obj, ref, resource)
         same = live is not None and isinstance(outcome, Returned) and not differ(live, outcome.document)
         if awaited and same:
-            # Somebody was interrupted after it was applied: applying it again waits until it is established.
+            # An earlier run was interrupted after it was applied: applying it again waits until it is
+            # established.
             outcome = NotTried("its kind is not served yet")
         return Observation(ref, obj, live, outcome)
 

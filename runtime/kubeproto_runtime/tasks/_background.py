@@ -1,4 +1,4 @@
-"""`spawn`: a task with a lifetime of its own, independent of the caller's tasks."""
+"""`spawn`: a task whose lifetime is independent of the caller's tasks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Background:
 
 
 def spawn(work: Callable[[], Awaitable[object]]) -> Background:
-    """Begin some work in a task of its own; it must not raise.
+    """Begin some work in a separate task; it must not raise.
 
     A task group would have to be entered by the task that enters the transport, which then could not be
     entered in one task and left in another, and every error in its context would come out in a group.
@@ -56,6 +56,6 @@ def spawn(work: Callable[[], Awaitable[object]]) -> Background:
 
 
 def event_loop() -> str:
-    """Return which event loop runs. Where trio is not imported, it does not."""
+    """Return which event loop runs. If trio is not imported, it is not trio."""
     trio = sys.modules.get("trio")
     return "trio" if trio is not None and trio.lowlevel.in_trio_task() else "asyncio"

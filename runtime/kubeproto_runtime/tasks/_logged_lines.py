@@ -1,8 +1,9 @@
 """`LoggedLines`: which lines were logged within the last second, so that none comes twice.
 
-Backoffs alone do not see to that. A run that fails, succeeds on its next attempt and is called again by a
+Backoffs alone do not ensure that. A run that fails, succeeds on its next attempt and is called again by a
 change can fail in the same way within milliseconds, for as long as changes come: its attempts are counted
-again each time. And a list that fails in two ways by turns is retried after 0.8 s, as with Go's reflectors.
+again each time. And a list that fails alternately in two ways is retried after 0.8 s, as with Go's
+reflectors.
 """
 
 from __future__ import annotations

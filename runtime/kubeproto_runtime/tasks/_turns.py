@@ -1,9 +1,9 @@
 """`Turns`: how tasks that decode share the event loop with all others.
 
-Fifty caches that lose their place at the same moment list anew at the same moment. If each paused after a
+Fifty caches that lose their position at the same moment relist at the same moment. If each paused after a
 slice of its own, all fifty slices would be decoded in one pass of the loop, and every other task would wait
-for them: for 70 ms with a slice of more than one. So the slice is that of all of them, and whoever wants more
-queues for the next one.
+for them: for 70 ms with slices of more than one millisecond. So they share one slice, and a task that needs
+more queues for the next one.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ class Turns:
 
     @property
     def over(self) -> bool:
-        """Whether so much has been decoded that other tasks have to have their turn."""
+        """Whether so much has been decoded that other tasks must run."""
         return self._taken >= SLICE
 
     def take(self, size: int) -> None:
-        """Note that so many bytes are decoded now."""
+        """Note that this many bytes are decoded now."""
         self._taken += size
 
     async def wait(self) -> None:
-        """Wait for the next slice, behind those who wait already."""
-        async with self._queue:  # which lets the event loop turn, whether somebody holds it or not
+        """Wait for the next slice, after the tasks that wait already."""
+        async with self._queue:  # which yields to the event loop, whether the lock is held or not
             self._taken = 0

@@ -9,9 +9,9 @@
     run(main, backend="trio")
 
 Time is a property of the event loop. `run` takes one whose clock jumps to the next thing that is due as soon
-as nothing is left to do, so an hour of sleeping costs nothing, and it is virtual for whatever runs on it:
-deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
-The clock does not see a thread that somebody waits for; it jumps on meanwhile.
+as nothing is left to do, so an hour of sleeping costs nothing, and it is virtual for everything that runs on
+it: deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
+The clock does not wait for threads of your own; it jumps while they run.
 
 `install_webhooks` lets the cluster call the webhooks of a program in process, as does `connect_webhooks`
 where their configurations are there already. `AccessRecorder` notes which rights the requests of a program

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from kubeproto.sim import ServerResponse
 
 _CREATED: Final = 201
-# Objects of these groups are few and have fixed names, so a rule can be for those alone.
+# Objects of these groups are few and have fixed names, so a rule can name them.
 _NAMED_GROUPS: Final = ("admissionregistration.k8s.io", "apiextensions.k8s.io")
 _EVENTS: Final = ("events.k8s.io", "create")
 # What every account may read; RBAC is never asked for more than a role that all of them have.
@@ -57,7 +57,7 @@ class AccessRecorder:
         name = asked.name if named and asked.verb != "create" else ""
         self.needed.add(RequiredAccess(asked.group, asked.combined, asked.verb, scope, name))
         if (asked.group, asked.verb) == _EVENTS:
-            # An Event that repeats is patched, which few tests wait for.
+            # A repeated Event is patched, which few tests wait for.
             self.needed.add(RequiredAccess(asked.group, asked.combined, "patch", scope))
         if response is not None and response.status == _CREATED and asked.verb in ("patch", "update"):
             self.needed.add(RequiredAccess(asked.group, asked.resource, "create", scope))

@@ -38,7 +38,7 @@ def comparable_state(cluster: Cluster, ignored: Container[str]) -> dict[str, str
 
 
 def state_diff(wanted: dict[str, str], found: dict[str, str]) -> list[str]:
-    """Return what a reader must know of two states that differ, line by line; empty if they are alike."""
+    """Return the differences of two states, line by line; empty if they are alike."""
     lines: list[str] = []
     for name in sorted(wanted.keys() | found.keys()):
         before, after = wanted.get(name), found.get(name)

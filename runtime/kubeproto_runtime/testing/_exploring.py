@@ -1,9 +1,9 @@
-"""`explore`: repeat a scenario with one fault at one write at a time, and compare what it leads to.
+"""`explore`: repeat a scenario with one fault at one write at a time, and compare the results.
 
     clean run ──► the writes that changed something, the final state
     each write and fault ──► a run of its own ──► the same final state, or a `Difference`
 
-An operator that reconciles towards a desired state ends in the same state whatever happened on the way. One
+An operator that reconciles towards a desired state ends in the same state whatever happened meanwhile. One
 that counts events, or does two things of which the second is lost if it dies in between, does not.
 
 Each run begins again: a cluster can be forked in the middle, the memory of an operator cannot.
@@ -147,7 +147,7 @@ class _Outcome(Struct, frozen=True):
 def _injections(writes: tuple[ObservedWrite, ...], faults: Collection[InjectedFault]) -> Iterable[Injection]:
     for write in writes:
         if not write.changed:
-            continue  # what has no effect the first time leaves nothing half done
+            continue  # a write without an effect leaves nothing half done
         for fault in faults:
             mine = write.author == _OPERATOR
             if fault in _WRITES_OF_THE_OPERATOR and not mine:
@@ -197,7 +197,7 @@ async def _until_quiet(observed: ObservedRun, quiet: float, within: float) -> bo
 
 
 class _Replicas:
-    """An operator that is started again whenever it is killed."""
+    """An operator that is restarted whenever it is killed."""
 
     def __init__(self, operator: Callable[[Client], Awaitable[object]], observed: ObservedRun) -> None:
         self._tap: Tap | None = None

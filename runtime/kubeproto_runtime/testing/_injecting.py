@@ -31,8 +31,8 @@ InjectedFault = Literal[
 ]  # fmt: skip
 INJECTED_FAULTS: Final[tuple[InjectedFault, ...]] = get_args(InjectedFault)
 
-# A write takes time, or two parties that undo each other's work at once would stop the clock forever: an
-# operator whose cache has yet to see a deletion creates what the garbage collector deletes.
+# A write takes time; otherwise two parties that undo each other's work at once would stop the clock forever:
+# an operator whose cache has yet to see a deletion creates what the garbage collector deletes.
 LATENCY: Final = 0.1
 MAX_WRITES: Final = 1000  # more than a scenario needs; an operator that sends more would do so forever
 HELD: Final = 10.0  # seconds for which a stale cache gets no events
@@ -67,7 +67,7 @@ class ObservedWrite(Struct, frozen=True):
 
 
 class ObservedRun:
-    """One run of a scenario: its fault, and what has happened."""
+    """One run of a scenario: its fault, and its transcript."""
 
     def __init__(self, cluster: Cluster, injection: Injection | None, ignored: frozenset[str]) -> None:
         self.cluster = cluster
@@ -243,7 +243,7 @@ class TappedStream:
         return f"{_clusterwide(write)}/".startswith(f"{self._path}/")
 
     def wake_reader(self) -> None:
-        """Let the reader look again."""
+        """Wake the reader."""
         if self.wake is not None:
             self.wake()
 

@@ -1,4 +1,4 @@
-"""Loops whose clock jumps, and a client of a simulated cluster that lives on one."""
+"""Loops whose clock jumps, and a client of a simulated cluster for them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ BACKENDS: Final[tuple[Backend, ...]] = ("asyncio", "trio")
 
 
 class _Jumping(selectors.DefaultSelector):
-    """Waits for nothing: where a loop would sleep until its next timer, time has passed already."""
+    """A selector that never waits: where a loop would sleep until its next timer, time jumps."""
 
     passed = 0.0
     threads = 0  # at work for the loop: what they do takes no virtual time
@@ -132,7 +132,7 @@ class SimulatedClient(Client):
         self.tasks.start_soon(_await, work)
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Call something after so many seconds from this moment on.
+        """Call a function after this many seconds from now.
 
         The cluster's own `later` counts from the last time that it had something to do.
         """
@@ -160,8 +160,8 @@ async def simulated(
 
     Several may be open at once, on one cluster too. `faults` are injected between this client and the
     cluster. `user` is whose requests these are, such as ``system:serviceaccount:default:operator``, for a
-    cluster with ``authorization="RBAC"``. `recorder` notes which rights its requests need. An error inside
-    comes out as it is, in no group, unless there are several.
+    cluster with ``authorization="RBAC"``. `recorder` notes which rights its requests need. A single error
+    inside is raised without a group around it.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")
@@ -186,7 +186,7 @@ def _recorded(
     answering: Callable[[Head], ServerResponse], recorder: AccessRecorder
 ) -> Callable[[Head], ServerResponse]:
     def recording(head: Head) -> ServerResponse:
-        recorder.note(head)  # also where a fault swallows it
+        recorder.note(head)  # even if a fault swallows it
         response = answering(head)
         recorder.note(head, response)
         return response
@@ -199,7 +199,7 @@ async def _await(work: Awaitable[object]) -> None:
 
 
 async def _drive(cluster: Cluster) -> None:
-    """Let everything happen in the cluster at its time."""
+    """Advance the cluster whenever something is due."""
     offset = cluster.now - anyio.current_time()
     before = cluster.on_due
     wake = anyio.Event()
@@ -223,7 +223,7 @@ async def _drive(cluster: Cluster) -> None:
 
 
 class _Incoming:
-    """A response whose body comes as time passes."""
+    """A response whose body arrives as time passes."""
 
     def __init__(self, answer: ServerResponse, deadline: float, idle: float | None) -> None:
         self.status = answer.status
@@ -243,7 +243,7 @@ class _Incoming:
             if not body:
                 raise StopAsyncIteration
             return body
-        # From here on: a stream that wakes this up and brings nothing, as a half-open one does, is silent.
+        # Counted from here: a stream that wakes this task without bytes, as a half-open one does, is silent.
         idle = inf if self._idle is None else anyio.current_time() + self._idle
         while not (data := self._body.take()):
             if self._body.ended:
@@ -275,7 +275,7 @@ class _SimulatedSocket:
         self._idle = idle
 
     async def receive(self) -> bytes | None:
-        """Wait for the next message; return None when the server has closed in good order."""
+        """Wait for the next message; return None when the server has closed the connection normally."""
         await checkpoint()
         conversation = self._conversation
         end = inf if self._idle is None else anyio.current_time() + self._idle

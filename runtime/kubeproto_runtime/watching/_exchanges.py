@@ -31,7 +31,7 @@ End: TypeAlias = resync.Listed | resync.Closed | resync.Failed
 
 
 class Tell(Protocol):
-    """Takes an event of the machine, and what has come with it."""
+    """Takes an event of the machine, and the objects that arrived with it."""
 
     def __call__(self, event: resync.Event, batch: list[Any] | None = None) -> None:
         """Take it."""
@@ -39,7 +39,7 @@ class Tell(Protocol):
 
 
 class PacedExchange:
-    """A request and its response. One that is `dropped` reports nothing more, and is to be closed."""
+    """A request and its response. One that is `dropped` reports nothing more, and has to be closed."""
 
     def __init__(self, notify: Tell, turns: Turns) -> None:
         self.dropped = False
@@ -63,7 +63,7 @@ class PacedExchange:
         except TransportError:
             if self.dropped or not self._refused:
                 raise
-            return self._finish()  # it is a refusal; the reason is in what came of it
+            return self._finish()  # it is a refusal; the reason is in the part that arrived
         if self.dropped:  # while this was waited for
             return None
         self._size += len(chunk)
@@ -86,7 +86,7 @@ class PacedExchange:
         raise DeadlineExceeded(f"{self._request.method}: no more of a refusal came in {REFUSAL_TIME:g} s")
 
     def _check_progress(self) -> End | None:
-        """End a response without progress, though it may bring bytes."""
+        """End a response without progress, even if bytes arrive."""
         now = anyio.current_time()
         if self._progressed:
             self._progress, self._progressed = now, False
@@ -98,7 +98,7 @@ class PacedExchange:
         return None
 
     async def close(self, error: BaseException | None = None) -> None:
-        """Leave the response, be it at its end or not, because of an error or not."""
+        """Leave the response, complete or not, with or without an error."""
         try:
             await self._stack.__aexit__(None if error is None else type(error), error, None)
         except BaseException as again:
@@ -118,7 +118,7 @@ class PacedExchange:
         self._status = incoming.status
         self._refused = not 200 <= incoming.status < 300
         self._chunks: AsyncIterator[bytes] = aiter(incoming)
-        # One that is a generator would be left to the garbage collector, of which trio warns.
+        # A generator would be left to the garbage collector, which trio warns about.
         if (close := getattr(self._chunks, "aclose", None)) is not None:
             self._stack.push_async_callback(close)
         return incoming
@@ -207,7 +207,7 @@ class WatchExchange(PacedExchange, Generic[K]):
         """Send the request, and wait for the head of its response."""
         idle, timeout = self._planned.idle, self._timeout
         incoming = await self._send(self._client, self._watch, idle=idle, timeout=timeout)
-        # All that comes goes to a sink that keeps it, so each line is read to its last byte at once.
+        # The sink keeps everything that arrives, so each line is read to its last byte at once.
         self._decoder = WatchDecoder(
             self._kind, status=incoming.status, headers=incoming.headers, checked=True
         )

@@ -3,8 +3,8 @@
 It keeps the objects that it returned, so that after a gap it knows what was deleted and what has not changed:
 deleted objects are reported with their last known state, and nothing is reported twice.
 
-It runs in the task that iterates, and only then; nothing is left behind between two steps but an open
-response. A slow consumer does no harm: the server ends the watch, and a new one makes up for what was missed.
+It runs in the task that iterates, and only then; between two steps only an open response remains. A slow
+consumer does no harm: the server ends the watch, and a new one makes up for what was missed.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _log: Final = logging.getLogger("kubeproto.watch")
 
 
 class FollowedEvents(Generic[K, E]):
-    """What `Followed` and `FollowedWithFailures` share."""
+    """The base of `Followed` and `FollowedWithFailures`."""
 
     def __init__(
         self,
@@ -134,7 +134,7 @@ class FollowedEvents(Generic[K, E]):
 
     def commit(self, version: str) -> None:
         """Show the next snapshot, which is complete, at this version."""
-        self._store.stage(())  # an empty list brings no part
+        self._store.stage(())  # an empty list has no part
         for change in self._store.replace(version):
             self._ready += _parted(change) if change.type == "MODIFIED" else (change,)
         self._ready.append(Bookmark(version, initial_events_end=True))
@@ -154,7 +154,7 @@ class FollowedEvents(Generic[K, E]):
             self._failure = KindNotServed(self._resource)
 
     def abandon(self, outcome: Outcome) -> None:
-        """The object to follow does not exist any more, which does not happen where lists are allowed."""
+        """The object to follow no longer exists, which does not happen where lists are allowed."""
         _log.error("%s: given up: %s", self._resource, outcome.reason)
         self._closed = True
 
@@ -197,7 +197,7 @@ def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malfor
 
 
 def _parted(change: Change[K]) -> tuple[Change[K], ...]:
-    """Return what has happened to a name in a gap: if it is another object now, the old one was deleted."""
+    """Return what happened to a name in a gap: if another object has it now, the old one was deleted."""
     if not change.replaced:
         return (change,)
     from kubeproto.control import Change

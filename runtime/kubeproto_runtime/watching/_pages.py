@@ -42,7 +42,7 @@ class Selection(TypedDict, total=False):
 
 
 class Lists(Protocol[P]):
-    """What makes the request for a page: the verbs on a kind, or their tables."""
+    """The interface that makes the request for a page: the verbs on a kind, or their tables."""
 
     @property
     def list(self) -> Callable[..., Request[P]]:
@@ -75,7 +75,7 @@ class Paging(Generic[P]):
 
     @property
     def consistent(self) -> bool:
-        """Whether all pages so far show one moment: False once the list went on after its version expired."""
+        """Whether all pages so far show one moment: False if the list continued after its version expired."""
         return not self._anew and getattr(self._state, "consistent", True)
 
     def next(self) -> Effects[P | None]:
@@ -89,7 +89,7 @@ class Paging(Generic[P]):
             except ApiError as error:
                 outcome = classify(error)
                 if not isinstance(outcome, Expired):
-                    raise  # the pages before it are good, and the same page may be served later
+                    raise  # the pages before it are valid, and the same page may be served later
                 self._advance(pager.Failed(outcome))
                 if isinstance(self._state, pager.Lost):
                     self._lost = error

@@ -122,7 +122,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
             self._interrupt(resync.Refreshed())
 
     def stop(self) -> None:
-        """Want no more: `run` returns."""
+        """Stop following: `run` returns."""
         if not isinstance(self.state, resync.Ended):
             self._interrupt(resync.Stopped())
 

@@ -1,4 +1,4 @@
-"""What both resync drivers have alike: the machine and its sink, which move together or not at all."""
+"""The common part of both resync drivers: the machine and its sink, which advance together or not at all."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Planned: TypeAlias = resync.SendList | resync.SendWatch
 
 
 class Sink(Protocol):
-    """Takes what a `ResyncDriver` brings: events of a watch, objects of a list's page."""
+    """Takes what a `ResyncDriver` receives: events of a watch, objects of a list's page."""
 
     def stage(self, news: list[Any]) -> None:
         """Take a part of the next snapshot."""
@@ -40,12 +40,12 @@ class Sink(Protocol):
         ...
 
     def abandon(self, outcome: Outcome) -> None:
-        """What was to be followed is gone, and nothing will come any more."""
+        """The object to follow is gone, and nothing more will arrive."""
         ...
 
 
 class SinkDriver:
-    """Steps the machine and hands its sink what comes; how requests are sent is for the drivers."""
+    """Steps the machine and passes objects to its sink; the drivers send the requests."""
 
     def __init__(
         self,
@@ -69,8 +69,8 @@ class SinkDriver:
             for action in actions:
                 self._act(action, news)
         except BaseException:
-            # What the sink has not taken must come again, so the next watch starts where the sink stands;
-            # unless the sink itself has asked for something else meanwhile.
+            # What the sink has not taken must be sent again, so the next watch starts at the version of the
+            # sink, unless the sink itself has requested something else meanwhile.
             if self.state is after:
                 self.state = before
             raise

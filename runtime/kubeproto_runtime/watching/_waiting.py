@@ -1,8 +1,8 @@
 """`wait_for`: one object is read, then followed, until a condition holds for it.
 
-Each state of the object is checked, so that a condition that holds for a moment is not missed. A watch that
-ends, a server that restarts, a version that has expired: all of these are survived, because the resync
-machine does the following.
+Each state of the object is checked, so that a condition that holds for a moment is not missed. It survives a
+watch that ends, a server that restarts and a version that expires, because the resync machine follows the
+object.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Waiting(Generic[K]):
 def _first_look(
     client: ClientCore, api: Api[K], name: str, looking: _Looking[K], timeout: float
 ) -> Effects[None]:
-    """Read the object. Failures that may be over soon are waited for: a server that restarts, a plugin."""
+    """Read the object. Failures that may be over soon are retried: a server that restarts, a plugin."""
     limit = timeout if client.timeout is None else min(timeout, client.timeout)
     try:
         found: K | None = (yield from call(client, api.get(name), timeout=limit)).value

@@ -1,4 +1,4 @@
-"""`Admission`: one write as a webhook sees it, with its objects typed, and what handlers make of it."""
+"""`Admission`: one write as a webhook sees it, with typed objects, and the verdict of the handlers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
-# What a server answers with when an object breaks rules.
+# The code with which a server refuses an object that breaks rules.
 _INVALID: Final = 422
 
 
@@ -84,7 +84,7 @@ Defaulter: TypeAlias = Callable[[Admission[K]], K | Awaitable[K | None] | None]
 async def validated(
     request: AdmissionRequest, kind: type[K], validators: Sequence[tuple[Validator[K], tuple[str, ...]]]
 ) -> bytes:
-    """Ask the validators of an operation; the first that refuses is the last that is asked."""
+    """Call the validators of an operation, until one refuses."""
     found = admission_of(request, kind)
     if isinstance(found, AdmissionVerdict):
         return answer_admission(request, found)
@@ -123,7 +123,7 @@ def admission_of(request: AdmissionRequest, kind: type[K]) -> Admission[K] | Adm
     if request.object is None:
         if old is None:
             return deny(f"this webhook is not for {request.operation}, which has no object", code=400)
-        # What does not fit may always be deleted: nobody could get rid of it otherwise.
+        # An object that does not fit may always be deleted: nobody could remove it otherwise.
         return Admission(request, old, old) if not isinstance(old, str) else _allowed()
     new = _read(request.object, kind)
     if isinstance(new, str):
@@ -142,7 +142,7 @@ def _is_being_deleted(request: AdmissionRequest) -> bool:
 
 
 def verdict_of(said: Validation, admission: Admission[K], kind: type[K]) -> AdmissionVerdict:
-    """Return what a validator meant: nothing is leave, violations are a 422 with causes."""
+    """Return the verdict of a validator: None allows, violations are a 422 with causes."""
     match said:
         case AdmissionVerdict():
             return said
@@ -161,7 +161,7 @@ def verdict_of(said: Validation, admission: Admission[K], kind: type[K]) -> Admi
 
 
 async def settled(said: T | Awaitable[T]) -> T:
-    """Return what a function returned, or what the coroutine that it returned comes to."""
+    """Return the result of a function, or of the coroutine that it returned."""
     found: Any = said
     result: T = await found if isawaitable(found) else found
     return result

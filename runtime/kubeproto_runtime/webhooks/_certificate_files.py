@@ -1,8 +1,9 @@
-"""`CertificateFiles`: a certificate that somebody else renews, read again when its files change.
+"""`CertificateFiles`: a certificate that another program renews, read again when its files change.
 
 cert-manager and the kubelet replace the files of a mounted Secret by renaming a link, so both change at once;
-others write one after the other. What cannot be used, because the key belongs to another certificate or half
-a file was read, is read again at the next connection, and until then the last good certificate is shown.
+others write one after the other. A pair that cannot be used, because the key belongs to another certificate
+or half a file was read, is read again at the next connection, and until then the last valid certificate is
+shown.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ class CertificateSource(Protocol):
     """Provides the certificate that a server shows."""
 
     def context(self) -> ssl.SSLContext:
-        """Return what the next connection is to be made with."""
+        """Return the TLS context for the next connection."""
         ...
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
@@ -57,7 +58,7 @@ class CertificateFiles:
         return f"CertificateFiles{self._paths}"
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Have a certificate that can be used; the files are looked at when a connection comes."""
+        """Load a certificate that can be used; the files are checked at each connection."""
         self.context()
         task_status.started()
 
@@ -96,6 +97,6 @@ def server_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
 
 
 def _stamp(path: str) -> tuple[int, int, int]:
-    """What changes whenever a file is written or replaced."""
+    """Return a value that changes whenever a file is written or replaced."""
     found = os.stat(path)
     return found.st_ino, found.st_mtime_ns, found.st_size

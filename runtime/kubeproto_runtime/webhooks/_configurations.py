@@ -1,4 +1,4 @@
-"""What tells a server of webhooks: configurations, and the conversion in a definition."""
+"""The objects that make a server call webhooks: configurations, and the conversion in a definition."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Where(Struct, frozen=True, kw_only=True):
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names that the certificate has to be good for."""
+        """The names that the certificate must be valid for."""
         if self.url:
             return (urlsplit(self.url).hostname or "",)
         return (f"{self.service}.{self.namespace}.svc", f"{self.service}.{self.namespace}.svc.cluster.local")

@@ -1,4 +1,4 @@
-"""`Conversions`: objects of one version made into those of another, by way of the version that is stored."""
+"""`Conversions`: objects of one version are converted into another, through the stored version."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Conversions:
         self._spokes: dict[str, tuple[type[KubeObject], Convert, Convert]] = {}
 
     def add(self, spoke: type[KubeObject], up: Convert, down: Convert) -> None:
-        """Know one more version."""
+        """Add a version."""
         mine, other = self.hub.resource, spoke.resource
         if (mine.group, mine.kind) != (other.group, other.kind) or mine.version == other.version:
             raise ValueError(f"{spoke.__name__} is not another version of {mine.kind}.{mine.group}")
@@ -46,7 +46,7 @@ class Conversions:
         return answer_conversion(read_conversion(body), self.convert)
 
     def convert(self, document: dict[str, Any], version: str) -> dict[str, Any]:
-        """Return an object in another version; ValueError if it cannot be had."""
+        """Return an object in another version; ValueError if it cannot be converted."""
         hub = self.hub.resource.api_version
         try:
             obj = self._upgraded(document)

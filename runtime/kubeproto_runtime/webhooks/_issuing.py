@@ -1,4 +1,4 @@
-"""Makes authorities and certificates, and reads what there is; no other module needs `cryptography`."""
+"""Makes authorities and certificates, and reads existing ones; no other module needs `cryptography`."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def ids_in(bundle: bytes) -> frozenset[str]:
 
 
 def id_of(certificate: x509.Certificate) -> str:
-    """Return what tells a certificate from any other."""
+    """Return an id that distinguishes a certificate from any other."""
     return certificate.fingerprint(hashes.SHA256()).hex()
 
 
@@ -88,7 +88,7 @@ def perform(
 
 
 def make_authority(now: float, life: float) -> Pair:
-    """Return an authority of its own."""
+    """Return a self-signed authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubeproto webhooks")])
     builder = (

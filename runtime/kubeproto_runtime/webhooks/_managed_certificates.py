@@ -5,7 +5,7 @@
     the leader ── decide, write ──► Secret ── follow ──► every process: the context of new connections
          └── the bundle ──► webhook configurations and definitions, which the API server reads
 
-What is decided when is `kubeproto.control.certificates`; this performs it.
+`kubeproto.control.certificates` decides what to do when; this performs it.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class ManagedCertificates:
         self._context: ssl.SSLContext | None = None
         self._changed = anyio.Event()
         self._missing: set[tuple[Resource, str]] = set()  # what was said not to exist
-        self._published: dict[str, float] = {}  # since when which authorities are known to stand everywhere
+        self._published: dict[str, float] = {}  # since when each authority is known to be everywhere
 
     def __repr__(self) -> str:
         return f"ManagedCertificates(Secret {self._namespace}/{self._secret})"
@@ -128,7 +128,7 @@ class ManagedCertificates:
         """Keep the Secret and the bundles current, until cancelled: the work of the leader."""
         from kubeproto.kinds.core_v1 import Secret
 
-        self._published.clear()  # what stood there when another one led is not known
+        self._published.clear()  # what was there while another process led is unknown
         async with anyio.create_task_group() as following:
             secrets = self._client.api(Secret, namespace=self._namespace)
             following.start_soon(self._wake_on_changes, secrets, self._secret)
@@ -141,7 +141,7 @@ class ManagedCertificates:
                 try:
                     pause = await self._step()
                 except Conflict:
-                    pause = 0.0  # somebody else has written it: look again
+                    pause = 0.0  # another process has written it: read it again
                 except OUTCOMES as error:
                     _log.warning("the certificate of the webhooks was not looked after: %s", error)
                     pause = _RETRY
@@ -198,7 +198,7 @@ class ManagedCertificates:
         self._context = _context_of(secret.data[CERTIFICATE] + secret.data[KEY])
 
     async def _publish(self, bundle: bytes, now: float) -> bool:
-        """Put the bundle wherever it is missing, and note which authorities stood everywhere already.
+        """Put the bundle wherever it is missing, and note which authorities were everywhere already.
 
         Return whether that worked. If not, the authority that is known still issues certificates.
         """
@@ -209,7 +209,7 @@ class ManagedCertificates:
             try:
                 everywhere &= await self._put(resource, name, bundle)
             except NotFound:
-                # Nothing is called for what is not there; the bundle is put in when it is created.
+                # A configuration that does not exist calls nothing; it gets the bundle when it is created.
                 level = logging.DEBUG if (resource, name) in self._missing else logging.WARNING
                 _log.log(level, "%s %s, which is to name webhooks, does not exist", resource.kind, name)
                 self._missing.add((resource, name))
@@ -224,7 +224,7 @@ class ManagedCertificates:
         return worked
 
     async def _put(self, resource: Resource, name: str, bundle: bytes) -> frozenset[str]:
-        """Put the bundle into one configuration or definition, and return what stood there before."""
+        """Put the bundle into one configuration or definition, and return the previous one."""
         from ._issuing import ids_in
 
         text, api = b64encode(bundle).decode(), self._client.api(Dynamic, resource=resource)

@@ -34,7 +34,7 @@ _HANDSHAKE: Final = 10.0
 # A server keeps its connections for the next call; Go's clients close them after 90 s without one.
 _IDLE: Final = 120.0
 _SENDING: Final = 10.0
-# The longest timeout that a webhook may have, and what holds where the server does not say.
+# The longest timeout that a webhook may have, and the default if the server does not send one.
 _LONGEST: Final = 30.0
 _TIMEOUT: Final = re.compile(r"[?&]timeout=(\d{1,2})s(?:&|$)")
 
@@ -44,8 +44,8 @@ _log: Final = logging.getLogger("kubeproto.webhooks")
 class WebhookServer:
     """Serves webhooks over TLS until cancelled: by itself, or given to an `Operator`.
 
-    Every process of a deployment serves them, whether it leads or not. `port` 0 takes any, and then says
-    which. A request that has come is answered before the server ends.
+    Every process of a deployment serves them, whether it leads or not. `port` 0 takes any free port, which
+    `port` is then. A request that has come is answered before the server ends.
     """
 
     def __init__(
@@ -121,7 +121,7 @@ class WebhookServer:
 
     async def respond(self, request: Head) -> Response:
         """Return the response to a request, and count it."""
-        # Of other paths nothing is counted: a port scan would make up labels.
+        # Other paths are not counted: a port scan would create labels.
         stats = self.stats.get(request.target.partition("?")[0])
         if stats is None:
             return await self._answer(request)

@@ -210,7 +210,7 @@ async def _respond(
     except failures():
         if is_cancelled():
             raise
-        # Not to the client: what went wrong here may hold what the client must not see.
+        # Not to the client: the error may contain what the client must not see.
         _log.exception("%s: a handler has failed", path)
         return 500, _TEXT, b"a handler of this webhook has failed; its log says why\n"
 

@@ -1,7 +1,7 @@
 """`apply_manifests`: a whole file is applied in an order in which each object finds what it needs.
 
-The order is that of `_ranks`, and within a rank that of the file. Definitions of custom resources are waited
-for if the file goes on with objects of theirs. Nothing is deleted.
+The order is that of `_ranks`, and within a rank that of the file. It waits for definitions of custom
+resources if the file has objects of theirs. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 Manifests: TypeAlias = "str | bytes | Iterable[KubeObject]"
 
-_SERVED_WITHIN: Final = 30.0  # seconds from the definition to its kind; mostly it is one or two
+_SERVED_WITHIN: Final = 30.0  # seconds from the definition to its kind; usually it takes one or two
 _AGAIN: Final = 0.5
 
 
@@ -75,7 +75,7 @@ class Applied(Struct, frozen=True):
 
 
 class ApplyError(KubeprotoError):
-    """An object was refused. `obj` is that one, `applied` what went before; the cause says why."""
+    """An object was refused. `obj` is that object, `applied` the earlier ones; the cause says why."""
 
     def __init__(self, obj: KubeObject, place: int, why: object, applied: list[Applied]) -> None:
         super().__init__(f"object {place} of the manifests, {ObjectRef.of(obj)}: {why}")
@@ -145,7 +145,7 @@ class _Application:
         return Applied(reply.value, "created" if reply.status == 201 else "configured")
 
     def _resource(self, obj: Dynamic) -> Effects[Resource | None]:
-        """Return how the server names the kind; None for one that it will only know after this file."""
+        """Return how the server names the kind; None for one that this file defines."""
         gvk = GroupVersionKind.of(obj.api_version, obj.kind)
         if self.found is None:
             self.found = yield from discover(self.client)

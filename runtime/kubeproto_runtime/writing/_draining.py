@@ -1,7 +1,7 @@
 """`drain`: a node is cordoned, and its pods are evicted as their disruption budgets allow, as by kubectl.
 
-Which pods are evicted is decided by `decide_eviction` from what a pod says of itself. If a pod would be lost,
-because nothing makes another one or its data are on the node, nothing is evicted until the caller allows it.
+`decide_eviction` decides from a pod itself whether it is evicted. If a pod would be lost, because nothing
+replaces it or its data are on the node, nothing is evicted until the caller allows it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PODS: Final = Resource("", "v1", "Pod", "pods")
 _NODES: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
 
-_AGAIN: Final = 5.0  # seconds until a budget is asked again, as by kubectl
+_AGAIN: Final = 5.0  # seconds until an eviction is retried, as by kubectl
 _LOOK: Final = 1.0
 _TIMEOUT: Final = 600.0
 _PAGE: Final = 500
@@ -134,7 +134,7 @@ def _ignore(ref: ObjectRef[Any], what: str) -> None:
 
 
 class _Evicted:
-    """A pod that is to go: evicted once its budgets allow it, and looked at until it has gone."""
+    """A pod to evict: it is evicted once its budgets allow it, and followed until it is gone."""
 
     def __init__(self, ref: ObjectRef[Any], uid: str) -> None:
         self.ref = ref

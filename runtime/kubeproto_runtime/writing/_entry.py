@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=KubeObject)
 
-# Several controllers that write one object conflict a few times in a row; after two seconds it is something
-# else.
+# Several controllers that write one object conflict a few times in a row; after two seconds the cause is
+# another one.
 CONFLICTS: Final = ConflictPolicy(tries=8, factor=2.0)
 _ONCE: Final = ConflictPolicy(tries=1)
 
@@ -124,7 +124,7 @@ class Held(Generic[K]):
                 found = parsed(text)
                 if found["metadata"]["uid"] != before["metadata"]["uid"]:
                     raise
-                # Only then: another writer may have meant another change by the same value.
+                # Only then: another writer may have set the same value for another reason.
                 if unsure and holds(before, after, found):
                     return fresh if options.get("dry_run") else self._keep(fresh, text)
                 after, alone = rebased(before, after, found)
@@ -255,7 +255,7 @@ def update(
     conflicts: ConflictPolicy = CONFLICTS,
     **options: Unpack[Writing],
 ) -> Effects[K]:
-    """Read, change and write an object, and repeat that while others come between."""
+    """Read, change and write an object, and repeat that while other writers interfere."""
     attempt = 0
     found: tuple[K, bytes] | None
     while True:

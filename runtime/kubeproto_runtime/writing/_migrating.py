@@ -3,7 +3,7 @@
 ::
 
     definition: versions v1, v2 (stored) ── storedVersions [v1, v2]
-        │  settle: every API server has heard that v2 is stored
+        │  settle: every API server knows that v2 is stored
         │  list, page by page, metadata alone; an empty patch for each object
         │  the definition is still the same
         ▼
@@ -52,7 +52,7 @@ _DEFINITIONS: Final = Resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
 )
 _PAGE: Final = 500
-# How many refusals show that the next objects would be refused, too.
+# After this many refusals the next objects would probably be refused too.
 _MOST_REFUSED: Final = 20
 # A server repeats a patch that met a conflict five times; a patch that loses so often competes with a fast
 # writer.
@@ -90,7 +90,7 @@ class Migration(Struct, frozen=True):
 class MigrationError(KubeprotoError):
     """A migration was not completed, and no version was removed from ``status.storedVersions``.
 
-    `refused` are the objects that the server refused to write, with its reasons. pass `since` to continue it.
+    `refused` are the objects that the server refused to write, with its reasons. Pass `since` to continue it.
     """
 
     def __init__(
@@ -159,7 +159,7 @@ class _Run:
                 self._begun = page.version
                 _log.info("%s: objects newer than %s are stored in the new version", self._name, page.version)
             if page.malformed:
-                # It could be stored in any version, and would be lost with that.
+                # It could be stored in any version, and would be lost with that version.
                 self._fail(f"one of them cannot be read: {page.malformed[0]}")
             for obj in page.items:
                 if self._is_new(obj.metadata.resource_version):
@@ -193,7 +193,7 @@ class _Run:
                 return
 
     def _trim(self, before: Dynamic, version: str) -> Effects[None]:
-        """Leave the stored version alone in the status, unless the definition has changed meanwhile."""
+        """Keep only the stored version in the status, unless the definition has changed meanwhile."""
         while True:
             now = yield from self._read()
             if _moment(now) != _moment(before):
@@ -207,7 +207,7 @@ class _Run:
             try:
                 yield from call(self._client, status.merge_patch(self._name, patch))
             except Conflict:
-                continue  # somebody has written a condition
+                continue  # another client has written a condition
             return
 
     def _fail(self, why: str, cause: Exception | None = None) -> NoReturn:

@@ -1,8 +1,8 @@
 """The order in which objects of different kinds are applied: each finds what it needs.
 
-Namespaces come first, then definitions of custom resources, then what others refer to (rights, configuration,
-volumes, services), then what runs, then all kinds that are not known here, and last what can block requests:
-webhooks and aggregated APIs. Deletions go the other way.
+Namespaces come first, then definitions of custom resources, then objects that others refer to (rights,
+configuration, volumes, services), then workloads, then all other kinds, and last what can block requests:
+webhooks and aggregated APIs. Deletions have the opposite order.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kubeproto import Dynamic, KubeObject
 
 GroupKind: TypeAlias = tuple[str, str]
-"""A kind without its version: what objects have in common that are one object in several versions."""
+"""A kind without its version, which is the same for all versions of an object."""
 
 DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 NAMESPACE: Final = ("", "Namespace")
@@ -36,7 +36,7 @@ _RANKS: Final[tuple[tuple[GroupKind, ...], ...]] = (
     (("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
      ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"),
      ("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")),
-    (),  # all else, custom resources above all: their controllers run by now
+    (),  # everything else, above all custom resources: their controllers run by now
     (("apiregistration.k8s.io", "APIService"),
      ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
      ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),

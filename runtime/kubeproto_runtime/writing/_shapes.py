@@ -1,7 +1,7 @@
 """`Shape`: which keys identify the elements of each list of a kind, as far as that is known.
 
-The table of the built-in kinds has it for these. For a custom resource its class does, by the `ListMap` at
-its fields. For the lists of any other kind nothing is known.
+For built-in kinds it is in their table, for a custom resource in its class, as the `ListMap` of its fields.
+For lists of any other kind nothing is known.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ def _schema(kind: type[KubeObject]) -> dict[str, Any]:
         SchemaError,
         TypeError,
         ValueError,
-    ):  # such a class cannot be defined, and can be read nevertheless
+    ):  # no definition can be made from such a class, but it can be read
         return {}
 
 
