@@ -34,8 +34,10 @@ class Chance:
     def uid(self) -> str:
         """Return a UUID of version 4."""
         high, low = self.bits(), self.bits()
-        text = f"{high:016x}{low:016x}"
-        return f"{text[:8]}-{text[8:12]}-4{text[13:16]}-{'89ab'[low >> 62]}{text[17:20]}-{text[20:]}"
+        return (
+            f"{high >> 32:08x}-{high >> 16 & 0xFFFF:04x}-4{high & 0xFFF:03x}-"
+            f"{'89ab'[low >> 62]}{low >> 48 & 0xFFF:03x}-{low & 0xFFFFFFFFFFFF:012x}"
+        )
 
     def name(self, base: str) -> str:
         """Return a name that begins with `base`, as a server generates it."""

@@ -145,7 +145,7 @@ class Cluster:
             state, populated=self._populated, gates=self._server.gate_of_controller, names=self._runs,
             notify=self._notify_due,
         )  # fmt: skip
-        state.on_event = [*self._controllers.callbacks, self._wake]
+        state.on_event = [self._controllers.on_event, self._wake]
 
     # Requests and responses.
 

@@ -31,6 +31,7 @@ _KEPT: Final = 4096
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 Json = dict[str, Any]
 _Key = tuple[str, str, bytes]
+Outcomes = dict[_Key, bytes | Rejection]
 
 
 class WebhookConversions:
@@ -51,19 +52,19 @@ class WebhookConversions:
         self._replies: Replies | None = None
         self._arrived: dict[str, WebhookReply] = {}
         self._used: list[str] = []
-        self._outcomes: dict[_Key, bytes | Rejection] | None = None
+        self._outcomes: Outcomes | None = None
         self._cached = False
         self._cache: dict[_Key, bytes] = {}
 
-    @contextmanager
-    def in_request(self, replies: Replies | None) -> Generator[None]:
-        """Convert for a request, the same object only once, even if that fails."""
+    def begin(self, replies: Replies | None) -> tuple[Replies | None, Outcomes | None]:
+        """Convert for a request, the same object only once, even if that fails; return what `end` takes."""
         before = self._replies, self._outcomes
         self._replies, self._outcomes, self.waited = replies, {}, 0.0
-        try:
-            yield
-        finally:
-            self._replies, self._outcomes = before
+        return before
+
+    def end(self, before: tuple[Replies | None, Outcomes | None]) -> None:
+        """Convert for what was there before the request."""
+        self._replies, self._outcomes = before
 
     @contextmanager
     def from_cache(self) -> Generator[None]:

@@ -32,6 +32,10 @@ class Definitions:
         self._refused: dict[str, DefinedKind] = {}  # whose names are taken
         self.hurried = False  # established at once, storage ready: for clusters that begin with definitions
 
+    def follows(self, resource: str) -> bool:
+        """Whether changes of a resource concern it."""
+        return resource == DEFINITIONS
+
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note the change of a definition."""
         if storage.name != DEFINITIONS:

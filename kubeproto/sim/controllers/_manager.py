@@ -25,7 +25,7 @@ from ._protection import Protection
 _ROUNDS: Final = 10_000
 
 
-class ClusterController(Protocol):
+class SwitchableController(Protocol):
     """A part of the cluster that notes what is stored, and acts on it when it is called."""
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
@@ -34,6 +34,14 @@ class ClusterController(Protocol):
 
     def work(self) -> bool:
         """Do what is left to do; return whether there was anything."""
+        ...
+
+
+class ClusterController(SwitchableController, Protocol):
+    """One that says which changes concern it."""
+
+    def follows(self, resource: str) -> bool:
+        """Whether it has to be notified of the changes of a resource."""
         ...
 
 
@@ -65,7 +73,7 @@ class ControllerManager:
         self.protection = Protection(state)
         self.aggregation = RoleAggregation(state)
         self.workloads = Workloads(Objects(state, gates), names, self._notify)
-        switchable: list[tuple[str, ClusterController]] = [
+        switchable: list[tuple[str, SwitchableController]] = [
             ("garbage-collector-controller", self.garbage),
             ("namespace-controller", NamespaceController(state)),
             ("clusterrole-aggregation-controller", self.aggregation),
@@ -81,6 +89,8 @@ class ControllerManager:
         self._controllers: tuple[ClusterController, ...] = (
             self.definitions, *self._switched, self.pods, self.protection, self.workloads,
         )  # fmt: skip
+        # Whom a change is passed to, by its resource: most controllers follow one.
+        self._followers: dict[str, list[Callable[[ResourceStorage, StoredEvent], None]]] = {}
 
     @property
     def switches(self) -> ControllerSwitches:
@@ -88,11 +98,19 @@ class ControllerManager:
         switches = [*(one.switch for one in self._switched), *(loop.switch for loop in self.workloads.loops)]
         return ControllerSwitches({switch.name: switch for switch in switches})
 
-    @property
-    def callbacks(self) -> list[Callable[[ResourceStorage, StoredEvent], None]]:
-        """What is to be called with each change, in order."""
-        own = (controller.on_event for controller in self._controllers)
-        return [self._note, *own, self._notify_extensions]
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        """Note a change, and let those note it whom it concerns."""
+        self._rests_until = -inf
+        self._note_quota(storage, event)
+        followers = self._followers.get(storage.name)
+        if followers is None:
+            controllers = self._controllers
+            followers = [one.on_event for one in controllers if one.follows(storage.name)]
+            self._followers[storage.name] = followers
+        for note in followers:
+            note(storage, event)
+        for extension in self.state.extensions:
+            extension.on_event(storage, event)
 
     @property
     def due(self) -> float | None:
@@ -155,13 +173,13 @@ class ControllerManager:
             self.definitions.resume(stored)
         for extension in self.state.extensions:
             extension.resume()
-        followers: list[ClusterController] = [one for one in self._controllers if one is not self.definitions]
-        followers += self.state.extensions
+        followers = [one.on_event for one in self._controllers if one is not self.definitions]
+        followers += [one.on_event for one in self.state.extensions]
         for storage in list(self.state.storage.resources.values()):
             for stored in list(storage.objects.values()):
                 self._note_quota(storage, StoredEvent("ADDED", stored, None))
-                for follower in followers:
-                    follower.on_event(storage, StoredEvent("ADDED", stored, None))
+                for note in followers:
+                    note(storage, StoredEvent("ADDED", stored, None))
 
         self._rests_until = -inf
 
@@ -170,17 +188,9 @@ class ControllerManager:
         self._rests_until = -inf
         self._notify_cluster()
 
-    def _note(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        self._rests_until = -inf
-        self._note_quota(storage, event)
-
     def _note_quota(self, storage: ResourceStorage, event: StoredEvent) -> None:
         if storage.name == QUOTAS:
             note_quota(self.state, event)
-
-    def _notify_extensions(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        for extension in self.state.extensions:
-            extension.on_event(storage, event)
 
 
 class ControllerSwitches(Mapping[str, ControllerSwitch]):

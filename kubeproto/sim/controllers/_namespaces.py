@@ -114,6 +114,10 @@ class Pods:
         self.state = state
         self._ending: dict[str, float] = {}
 
+    def follows(self, resource: str) -> bool:
+        """Whether changes of a resource concern it."""
+        return resource == "pods"
+
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note pods that are being deleted, and until when."""
         if storage.name != "pods":

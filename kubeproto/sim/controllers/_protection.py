@@ -21,6 +21,10 @@ class Protection:
         self.state = state
         self._going: set[tuple[str, str]] = set()
 
+    def follows(self, resource: str) -> bool:
+        """Whether changes of a resource concern it."""
+        return resource in FINALIZERS
+
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note what is being deleted."""
         if storage.name in FINALIZERS:

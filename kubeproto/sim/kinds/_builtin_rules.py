@@ -22,7 +22,7 @@ _PORT_NAME: Final = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])
 
 def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
     """Return what the table refuses in an object of a type, field by field."""
-    for name, field, rule, below in _steps(type_):
+    for name, field, rule, below in ruled_fields(type_):
         if not path and name in _NOT_IN_SPEC:
             continue
         value: Any = obj.get(name)
@@ -36,7 +36,7 @@ def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
 
 
 @functools.cache
-def _steps(type_: str) -> list[tuple[str, FieldFacts, BuiltinRule | None, bool]]:
+def ruled_fields(type_: str) -> list[tuple[str, FieldFacts, BuiltinRule | None, bool]]:
     """Return the fields of a type that have a rule, or may have one below."""
     rules = built_in().rules.get(type_, {})
     found: list[tuple[str, FieldFacts, BuiltinRule | None, bool]] = []

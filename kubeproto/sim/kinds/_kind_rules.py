@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from typing import Any, Final
 
 from ...crd import Violation
@@ -65,14 +66,17 @@ def _config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Vio
         yield from _sealed(obj, old, "data", "binaryData")
     data, binary = member(obj, "data"), member(obj, "binaryData")
     for key in sorted(data):
-        yield from _key("data", key)
+        if not _is_key(key):
+            yield Violation("FieldValueInvalid", f"data[{key}]", key, _KEY_TEXT)
         if key in binary:
             yield Violation(
                 "FieldValueInvalid", f"data[{key}]", key, "duplicate of key present in binaryData"
             )
     for key in sorted(binary):
-        yield from _key("binaryData", key)
-    yield from _size({**data, **binary}, "")
+        if not _is_key(key):
+            yield Violation("FieldValueInvalid", f"binaryData[{key}]", key, _KEY_TEXT)
+    if _size({**data, **binary} if binary else data) > _LIMIT:
+        yield _too_large("")
 
 
 def _secret(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
@@ -83,8 +87,10 @@ def _secret(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violati
         if old.get("immutable"):
             yield from _sealed(obj, old, "data")
     for key in sorted(data):
-        yield from _key("data", key)
-    yield from _size(data, "data")
+        if not _is_key(key):
+            yield Violation("FieldValueInvalid", f"data[{key}]", key, _KEY_TEXT)
+    if _size(data) > _LIMIT:
+        yield _too_large("data")
     for key in _REQUIRED_DATA.get(obj.get("type", ""), ()):
         if key not in data:
             yield Violation("FieldValueRequired", f"data[{key}]")
@@ -98,14 +104,17 @@ def _sealed(obj: dict[str, Any], old: dict[str, Any], *fields: str) -> Iterator[
             yield Violation("FieldValueForbidden", field, detail=_SEALED)
 
 
-def _key(field: str, key: str) -> Iterator[Violation]:
-    if not _KEY.fullmatch(key):
-        yield Violation("FieldValueInvalid", f"{field}[{key}]", key, _KEY_TEXT)
+@lru_cache(maxsize=4096)
+def _is_key(key: str) -> bool:
+    return _KEY.fullmatch(key) is not None
 
 
-def _size(data: dict[str, str], field: str) -> Iterator[Violation]:
-    if sum(len(value) for value in data.values()) > _LIMIT:
-        yield Violation("FieldValueTooLong", field, detail=f"may not be more than {_LIMIT} bytes")
+def _size(data: dict[str, str]) -> int:
+    return sum(map(len, data.values()))
+
+
+def _too_large(field: str) -> Violation:
+    return Violation("FieldValueTooLong", field, detail=f"may not be more than {_LIMIT} bytes")
 
 
 def _lease(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:

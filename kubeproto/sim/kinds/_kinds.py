@@ -292,6 +292,7 @@ class Kinds:
         self._own: frozenset[str] | None = None
         self.by_storage: dict[str, Served] = {}
         self.converter: Converter | None = None
+        self.changes = 0  # grows when other kinds are served
         for facts in table().resources:
             if _named(facts) not in release.missing_resources:
                 self._add(_built_in(facts, storage, release))
@@ -352,10 +353,12 @@ class Kinds:
                 if served.custom and served.full_name == full_name:
                     del resources[plural]
                     self.by_storage.pop(served.storage.name, None)
+                    self.changes += 1
             if not resources:
                 del self.by_version[key]
 
     def _add(self, served: Served) -> None:
+        self.changes += 1
         self.by_version.setdefault((served.group, served.version), {})[served.plural] = served
         self.by_storage.setdefault(served.storage.name, served)
 

@@ -6,6 +6,7 @@ are indented when it asked for anything but plain JSON.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Final, Literal
 
 from msgspec import Struct
@@ -118,6 +119,11 @@ def wants_indented(user_agent: str, pretty: str | None) -> bool:
     """Return whether a body is indented for a human reader."""
     if pretty is not None:
         return pretty.lower() not in ("0", "false")
+    return _is_browser(user_agent)
+
+
+@lru_cache(maxsize=256)
+def _is_browser(user_agent: str) -> bool:
     return any(browser in user_agent for browser in _BROWSERS)
 
 

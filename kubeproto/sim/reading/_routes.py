@@ -24,6 +24,8 @@ from ._query import Query, is_true
 _VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 # Subresources of a namespace share their place in the path with the resources inside it.
 _OF_NAMESPACES: Final = ("status", "finalize")
+_NO_NAMES: Final = ("", ".", "..")
+_MOST_PATHS: Final = 1024  # that are remembered: those of some hundred kinds in some namespaces
 
 
 class Route(Struct, frozen=True):
@@ -36,6 +38,37 @@ class Route(Struct, frozen=True):
     subresource: str = ""
     everywhere: bool = False  # a namespaced resource without its namespace
     watched: str = ""
+
+
+class Routes:
+    """Finds routes, and remembers what the path of a collection means until other kinds are served."""
+
+    def __init__(self, kinds: Kinds) -> None:
+        self._kinds = kinds
+        self._changes = kinds.changes
+        # By method and path: the route of the first object there that was asked for, or of creating one.
+        self._objects: dict[tuple[str, str], Route] = {}
+        self._creations: dict[str, Route] = {}
+
+    def find(self, method: str, path: str, query: Query) -> Route | list[str]:
+        """Return the route of a request to a resource; for any other path its segments."""
+        if self._changes != self._kinds.changes or len(self._objects) > _MOST_PATHS:
+            self._changes = self._kinds.changes
+            self._objects.clear()
+            self._creations.clear()
+        collection, _, name = path.rpartition("/")
+        if method == "POST":
+            if (known := self._creations.get(path)) is not None:
+                return known
+        elif (known := self._objects.get((method, collection))) is not None and _is_name(name):
+            return Route(known.served, known.verb, known.namespace, name, "", known.everywhere)
+        found = find_route(self._kinds, method, path, query)
+        if isinstance(found, Route) and not (found.subresource or found.watched):
+            if name and found.name == name:  # a path may end in a slash behind it
+                self._objects[method, collection] = found
+            elif method == "POST" and name == found.served.plural:
+                self._creations[path] = found
+        return found
 
 
 def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | list[str]:
@@ -138,6 +171,11 @@ def _subresource(served: Served, method: str, namespace: str, name: str, rest: l
     if verb is None or verb not in facts.verbs:
         raise method_not_allowed()
     return Route(served, verb, namespace, name, rest[0])
+
+
+def _is_name(name: str) -> bool:
+    """Return whether the end of a path can be a name, as `_check_name` has it."""
+    return name not in _NO_NAMES and "%" not in name
 
 
 def _check_name(what: str, name: str) -> None:

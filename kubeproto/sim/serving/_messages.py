@@ -92,6 +92,8 @@ def status_response(code: int, message: str, details: dict[str, Any] | None = No
 
 def warned(warnings: list[str]) -> Headers:
     """Return the Warning headers of a response."""
+    if not warnings:
+        return ()
     quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in warnings]
     return tuple(("Warning", f'299 - "{text}"') for text in quoted)
 

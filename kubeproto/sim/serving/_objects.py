@@ -31,6 +31,8 @@ def object_response(
     """Return an object in the form that the request asks for."""
     check_arity(request.accepted, route.served, listed=False)
     view = request.accepted.view
+    if view == "object":
+        return body_response(status, route.served.shown(data) + b"\n", request, warnings)
     viewer = Viewer(route.served, view, request.query.get("includeObject", ""))
     if view == "table":
         version = int(msgspec.json.decode(data)["metadata"].get("resourceVersion", 0))

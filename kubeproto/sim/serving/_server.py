@@ -39,7 +39,7 @@ from ..reading._negotiation import (
 )
 from ..reading._open_watches import OpenWatches
 from ..reading._query import ListQuery, Query, is_true, list_options, seconds, split_target, write_options
-from ..reading._routes import Route, find_route
+from ..reading._routes import Route, Routes
 from ..reading._views import Viewer
 from ..reading._watches import open_watch
 from ..writing._bodies import check_size, read_object
@@ -83,6 +83,7 @@ class Server:
         self.access = access
         self.gatekeeper = Gatekeeper(state, webhooks)
         self.conversions = state.kinds.converter = WebhookConversions(state, webhooks)
+        self.routes = Routes(state.kinds)
         self.watches = OpenWatches()
         state.on_generation = self.watches.wake_all
 
@@ -93,9 +94,13 @@ class Server:
         determine it. `replies` are those of webhooks that were called before.
         """
         waits: list[float] = []
-        with self.conversions.in_request(replies):
+        conversions = self.conversions
+        before = conversions.begin(replies)
+        try:
             response = self._respond(head, user, replies, waits)
-            waited = sum(waits) + self.conversions.waited
+            waited = sum(waits) + conversions.waited
+        finally:
+            conversions.end(before)
         return _after(response, waited, head) if waited else response
 
     def gate_of_controller(self, user: str, route: Route) -> Gate:
@@ -137,7 +142,7 @@ class Server:
             allowed = _allowed_time(limit)
             if 0 < allowed < 1e-3:
                 return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
-        route = find_route(self.state.kinds, head.method, path, query)
+        route = self.routes.find(head.method, path, query)
         if not isinstance(route, Route):
             return document(self.state, head, route, query, headers)
         accepted = negotiate(headers.get("accept", ""), route.verb, route.served)

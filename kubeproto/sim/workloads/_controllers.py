@@ -67,6 +67,10 @@ class Workloads:
         self.shared = Shared(objects, notify)
         self.loops = [loop(self.shared) for loop in chosen(names)]
 
+    def follows(self, resource: str) -> bool:
+        """Whether changes of a resource concern it."""
+        return bool(self.loops)
+
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note a change."""
         if self.loops:

@@ -87,6 +87,10 @@ class SwitchedWork:
         self._at = -inf  # when it may act next
         self._retries = 0
 
+    def follows(self, resource: str) -> bool:
+        """Return True: any change begins the delay that its switch may have."""
+        return True
+
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
         """Note a change."""
         self._note(storage, event)

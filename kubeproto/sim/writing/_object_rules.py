@@ -13,6 +13,11 @@ from . import _access_rules, _network_rules, _scaling_rules, _storage_rules, _wo
 from ._pod_rules import Found, Json, check_pod
 
 
+def ruled_as_whole(full_name: str) -> bool:
+    """Return whether `check_object` can find anything in the objects of a kind."""
+    return full_name in POD_SPECS or full_name in _RULES
+
+
 def check_object(served: Served, obj: Json) -> list[Violation]:
     """Return the faults of an object as a whole."""
     found: list[Violation] = []

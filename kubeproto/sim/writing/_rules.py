@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from ...crd import Violation
 from ...objects import check_finalizer
 from ...objects._shared import LABEL, LABEL_TEXT, SUBDOMAIN_TEXT, is_subdomain, key_faults, value_faults
 from .._refusals import quoted
-from ..kinds._builtin_rules import check_fields
+from ..kinds._builtin_rules import check_fields, ruled_fields
 from ..kinds._kinds import Served
 from ..storage._parts import member, texts
-from ._object_rules import check_object
+from ._object_rules import check_object, ruled_as_whole
 
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))
 _TEMPLATED: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps", "statefulsets.apps")
@@ -54,6 +54,8 @@ def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
 
 def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     """Return what is missing in the spec of a built-in kind, as far as the table of kinds knows."""
+    if not _has_rules(served.type, served.full_name):
+        return []
     found: list[Violation] = []
     whole = check_object(served, obj)
     # A field that must be absent is not checked further.
@@ -63,6 +65,12 @@ def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     if served.full_name in _TEMPLATED:
         found += _template(obj, found)
     return found
+
+
+@cache
+def _has_rules(type_: str, full_name: str) -> bool:
+    """Return whether a kind has rules beyond those of its metadata and its kind."""
+    return full_name in _TEMPLATED or ruled_as_whole(full_name) or bool(ruled_fields(type_))
 
 
 def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:

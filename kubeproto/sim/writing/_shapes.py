@@ -23,12 +23,20 @@ def shape_of(obj: dict[str, Any]) -> Shape:
     """Return the shape of a whole object."""
     meta = obj["metadata"]
     owned = tuple([(name, _shape(meta[name])) for name in _OWNED if name in meta])
-    return owned, *[(name, _shape(value)) for name, value in obj.items() if name != "metadata"]
+    return owned, *[
+        (name, _shape(value) if isinstance(value, (dict, list)) else value is None)
+        for name, value in obj.items()
+        if name != "metadata"
+    ]
 
 
 def _shape(value: Any) -> Any:
     if is_map(value):
-        return tuple([(name, _shape(part)) for name, part in value.items()])
+        # Most members are plain values, which need no call.
+        return tuple([
+            (name, _shape(part) if isinstance(part, (dict, list)) else part is None)
+            for name, part in value.items()
+        ])  # fmt: skip
     if is_list(value):
         return _encode(value)
     return value is None

@@ -1,0 +1,79 @@
+"""A route that is remembered from the path of a collection is the one that would be found anew."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from asking import BOOKS, Asker, Book
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kubeproto import sim
+from kubeproto.sim.kinds._kinds import Kinds
+from kubeproto.sim.kinds._releases import NEWEST
+from kubeproto.sim.reading._routes import Routes, find_route
+from kubeproto.sim.storage._storage import Storage
+
+SEGMENTS = (
+    "namespaces", "default", "pods", "a", "status", "finalize", "scale", "watch", "nodes", "", ".", "..",
+    "a%", "configmaps", "deployments", "unheard",
+)  # fmt: skip
+ROOTS = st.sampled_from(["/api/v1", "/apis/apps/v1", "/api/v2", "/apis", ""])
+PATHS = st.tuples(ROOTS, st.lists(st.sampled_from(SEGMENTS), max_size=5)).map(
+    lambda parts: "/".join([parts[0], *parts[1]])
+)
+METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "BREW"])
+QUERIES: st.SearchStrategy[dict[str, str]] = st.sampled_from([{}, {"watch": "1"}, {"watch": "0"}])
+KINDS = Kinds(Storage(), NEWEST)
+REMEMBERING = Routes(KINDS)
+
+
+def found(find: Any, *asked: Any) -> Any:
+    """Return a route, or how it is refused."""
+    try:
+        return find(*asked)
+    except Exception as refused:
+        return type(refused), str(refused)
+
+
+@given(st.lists(st.tuples(METHODS, PATHS, QUERIES), max_size=8))
+def test_a_remembered_route_is_the_one_that_is_found_anew(
+    asked: list[tuple[str, str, dict[str, str]]],
+) -> None:
+    for method, path, query in [*asked, *asked]:
+        anew = found(find_route, KINDS, method, path, query)
+        assert found(REMEMBERING.find, method, path, query) == anew
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT"])
+@pytest.mark.parametrize(
+    "place",
+    ["namespaces", "namespaces/a", "namespaces/a/pods", "namespaces/a/pods/status", "nodes", "watch/nodes"],
+)
+def test_each_end_of_a_path_is_found_anew_after_each_other(place: str, method: str) -> None:
+    for first in SEGMENTS:
+        for second in SEGMENTS:
+            remembering = Routes(KINDS)
+            for end in (first, second):
+                path = f"/api/v1/{place}/{end}"
+                anew = found(find_route, KINDS, method, path, {})
+                assert found(remembering.find, method, path, {}) == anew
+
+
+def test_what_was_remembered_ends_with_the_kind() -> None:
+    asker = Asker()
+    asker.book("a")
+    assert asker.ask("GET", f"{BOOKS}/a")["spec"]["title"] == "Moby-Dick"
+    asker.cluster.remove("apiextensions.k8s.io/v1/CustomResourceDefinition", "books.example.io")
+    asker.cluster.settle()
+    assert asker.send("GET", f"{BOOKS}/a").status == 404
+    assert asker.send("POST", BOOKS, {}).status == 404
+
+
+def test_a_kind_that_is_defined_later_is_found() -> None:
+    asker = Asker(sim.Cluster())
+    assert asker.send("GET", f"{BOOKS}/a").status == 404
+    asker.cluster.define(Book)
+    asker.book("a")
+    assert asker.send("GET", f"{BOOKS}/a").status == 200
