@@ -16,7 +16,7 @@ from benchmarks._cached import PAGES, first_list, listed, metadata_of, relisted
 from benchmarks._data import books, list_page, pods
 from benchmarks._measure import Contest, Further, Probe
 from benchmarks._rows import GROWTH, KILOBYTES, MILLISECONDS, SECONDS, Goal, Row, Setting
-from benchmarks._stopwatch import Stopwatch
+from benchmarks._stopwatch import Stopwatch, own_garbage_only
 from benchmarks.growth import POINTS, Point, point
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.watching import read_page
@@ -152,14 +152,12 @@ def longest_pause(make: Callable[[], object]) -> Probe:
             else:
                 longest = max(longest, time.thread_time() - begun)
 
-        gc.collect()
-        gc.freeze()
-        gc.callbacks.append(note)
-        try:
-            held = make()
-        finally:
-            gc.callbacks.remove(note)
-            gc.unfreeze()
+        with own_garbage_only():
+            gc.callbacks.append(note)
+            try:
+                held = make()
+            finally:
+                gc.callbacks.remove(note)
         del held
         return longest * 1000
 

@@ -45,6 +45,15 @@ def forever(cost: float) -> Iterator[float]:
         yield cost
 
 
+@pytest.fixture
+def nothing_hidden() -> Iterator[None]:
+    """Without what the suite hides from the collector by itself."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("nothing_hidden")
 def test_a_pause_is_that_of_the_collector_and_nothing_where_it_never_ran() -> None:
     kept: list[object] = []
     assert longest_pause(lambda: kept.append("x"))() == 0.0
@@ -222,6 +231,7 @@ def test_calibration_ends_on_a_clock_that_cannot_see_a_single_run() -> None:
     assert stopwatch() == pytest.approx(1e-5, rel=0.2)
 
 
+@pytest.mark.usefixtures("nothing_hidden")
 def test_the_collector_runs_but_does_not_walk_what_was_there_before() -> None:
     clock = Clock()
     seen: list[tuple[bool, bool]] = []

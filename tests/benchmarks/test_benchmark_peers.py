@@ -108,7 +108,7 @@ def test_other_pins_are_another_environment(tmp_path: Path) -> None:
         (tmp_path / "nothing.py").write_text(PINNED.format(pins))
         return Peers(lambda _: None, pins=tmp_path, cache=tmp_path).python("nothing")
 
-    first, second = made(f'"{here("one")}"'), made(f'"{here("two")}"')
+    first, second = made(""), made(f'"{here("two")}"')
     assert first != second
     assert first.exists()
 
@@ -200,16 +200,25 @@ def cut_lines(pieces: Sequence[bytes]) -> int:
     return len(b"".join(pieces).splitlines())
 
 
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory: pytest.TempPathFactory) -> Peers:
+    """Peers of which one cannot be had, which pip says once for all tests."""
+    folder = tmp_path_factory.mktemp("broken")
+    (folder / "lightkube.py").write_text(PINNED.format('"./no-such-file.whl"'))
+    return Peers(lambda _: None, pins=folder, cache=folder / "cache")
+
+
 @pytest.fixture
-def setting(tmp_path: Path) -> Iterator[Setting]:
-    (tmp_path / "lightkube.py").write_text(PINNED.format('"./no-such-file.whl"'))
-    peers = Peers(lambda _: None, pins=tmp_path, cache=tmp_path / "cache")
+def setting(broken: Peers) -> Iterator[Setting]:
     with ExitStack() as stack:
-        yield Setting(quick=True, peers=peers, stack=stack)
+        yield Setting(quick=True, peers=broken, stack=stack)
 
 
 @pytest.mark.parametrize("kind", decode.KINDS)
-def test_a_decode_row_measures_whoever_meets_every_event(setting: Setting, kind: Kind) -> None:
+def test_a_decode_row_measures_whoever_meets_every_event(
+    setting: Setting, kind: Kind, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(decode.COUNTS, kind, (40, 40))
     contest = decode.watch(setting, kind, cut_lines)
     assert contest.baseline is not None
     assert contest.ours() > 0
@@ -245,7 +254,10 @@ def test_a_client_that_needs_milliseconds_an_object_gets_a_tenth_of_them() -> No
     assert set(SLOW) <= set(decode.PYTHON)
 
 
-def test_a_decode_row_refuses_a_run_that_misses_an_event(setting: Setting) -> None:
+def test_a_decode_row_refuses_a_run_that_misses_an_event(
+    setting: Setting, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(decode.COUNTS, "pods", (40, 40))
     with pytest.raises(ValueError, match=r"met \d+ events, not \d+: its speed would mean nothing"):
         decode.watch(setting, "pods", lambda pieces: cut_lines(pieces) - 1)
 

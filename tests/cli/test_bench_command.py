@@ -13,6 +13,7 @@ from terminals import Terminal
 
 pytestmark = pytest.mark.one_python
 
+ALIKE: Final = "each imports all benchmarks anew"
 ROOT: Final = Path(__file__).resolve().parents[2]
 
 
@@ -22,7 +23,9 @@ def bench(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("folder", [ROOT, ROOT / "docs" / "guides"])
+@pytest.mark.parametrize(
+    "folder", [pytest.param(ROOT, marks=pytest.mark.thorough(ALIKE)), ROOT / "docs" / "guides"]
+)
 def test_in_a_checkout_it_lists_what_can_be_measured(folder: Path) -> None:
     done = bench(folder)
     assert (done.returncode, done.stderr) == (0, "")
@@ -44,6 +47,7 @@ def test_elsewhere_it_says_where_they_are(tmp_path: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough(ALIKE)
 def test_on_a_terminal_it_lists_the_same() -> None:
     with Terminal([*PROGRAM, "bench"], rows=200, columns=200, environment=os.environ) as terminal:
         assert terminal.wait() == 0

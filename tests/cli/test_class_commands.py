@@ -74,7 +74,7 @@ def test_a_class_becomes_a_definition_that_a_server_takes(books: CommandLine) ->
         "customresourcedefinition.apiextensions.k8s.io/books.example.com created",
         "customresourcedefinition.apiextensions.k8s.io/shelves.example.com created",
     ]
-    assert yaml.safe_load(books.run("crd", "books:Book", "-o", "json").stdout) == first
+    assert yaml.safe_load(books.call("crd", "books:Book", "-o", "json").stdout) == first
 
 
 @pytest.mark.parametrize(
@@ -123,7 +123,7 @@ def test_definitions_become_a_module_that_types_and_keeps_what_it_reads(books: C
     assert (done.stdout, done.stderr.startswith("library.py is written: ")) == ("", True)
     from_file = (books.folder / "library.py").read_text()
     books.call("apply", "-f", "crds.yaml")
-    assert books.run("generate", "example.com").stdout == from_file
+    assert books.call("generate", "example.com").stdout == from_file
     only = books.call("generate", "shelves.example.com").stdout
     assert "class Shelf(" in only
     assert "class Book(" not in only

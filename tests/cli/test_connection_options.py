@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from command_processes import PROGRAM
+from command_processes import PROGRAM, call_in
 
 from kubeproto import sim
 from kubeproto_cli._connecting import ConnectionOptions
@@ -29,8 +29,13 @@ def server() -> Generator[SimServer]:
         yield found
 
 
-def called(program: tuple[str, ...], folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run a command where there is no kubeconfig."""
+    return call_in(folder, *words, HOME=str(folder))
+
+
+def run(program: tuple[str, ...], folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a program there, as a process."""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")}
     return subprocess.run(
         [*program, *words], capture_output=True, text=True, check=False, cwd=folder,
@@ -41,14 +46,14 @@ def called(program: tuple[str, ...], folder: Path, *words: str) -> subprocess.Co
 @pytest.mark.needs("kubectl")
 def test_without_a_kubeconfig_it_connects_as_kubectl_does(server: SimServer, tmp_path: Path) -> None:
     words = ("get", "configmaps", "-o", "name", "--server", server.url, "--token", TOKEN, UNCHECKED)
-    ours, theirs = called(PROGRAM, tmp_path, *words), called(("kubectl",), tmp_path, *words)
+    ours, theirs = run(PROGRAM, tmp_path, *words), run(("kubectl",), tmp_path, *words)
     assert (ours.returncode, ours.stdout) == (theirs.returncode, theirs.stdout) == (0, "configmap/settings\n")
     assert ours.stderr.startswith("Warning: the server that is asked for: insecure-skip-tls-verify is set")
     assert ours.stderr.count("\n") == 1
 
 
 def test_a_certificate_is_checked_unless_it_is_said(server: SimServer, tmp_path: Path) -> None:
-    done = called(PROGRAM, tmp_path, "get", "cm", "-s", server.url, "--token", TOKEN)
+    done = called(tmp_path, "get", "cm", "-s", server.url, "--token", TOKEN)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
     assert "certificate" in done.stderr
 
@@ -58,7 +63,7 @@ def test_a_wrong_token_is_an_error_that_does_not_show_it(
     server: SimServer, tmp_path: Path, command: str
 ) -> None:
     wrong = "not" + TOKEN
-    done = called(PROGRAM, tmp_path, *command.split(), "-s", server.url, "--token", wrong, UNCHECKED)
+    done = called(tmp_path, *command.split(), "-s", server.url, "--token", wrong, UNCHECKED)
     assert done.returncode == 1
     assert "401" in done.stdout + done.stderr or "Unauthorized" in done.stdout + done.stderr
     assert wrong not in done.stdout + done.stderr
@@ -67,8 +72,8 @@ def test_a_wrong_token_is_an_error_that_does_not_show_it(
 def test_in_place_of_what_the_kubeconfig_says(server: SimServer, tmp_path: Path) -> None:
     (tmp_path / "config").write_text(server.kubeconfig.replace(TOKEN, "old"))
     base = ("get", "cm", "-o", "name", "--kubeconfig", "config")
-    assert called(PROGRAM, tmp_path, *base).returncode == 1
-    done = called(PROGRAM, tmp_path, *base, "--token", TOKEN)
+    assert called(tmp_path, *base).returncode == 1
+    done = called(tmp_path, *base, "--token", TOKEN)
     assert (done.returncode, done.stdout, done.stderr) == (0, "configmap/settings\n", "")
 
 

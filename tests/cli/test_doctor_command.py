@@ -36,7 +36,7 @@ def test_what_is_well_is_a_line_each_and_status_0(cli: CommandLine) -> None:
 
 
 def test_what_is_wrong_has_a_line_with_what_to_do_and_status_1(cli: CommandLine) -> None:
-    done = cli.run("doctor", "--context", "prod", status=1)
+    done = cli.call("doctor", "--context", "prod", status=1)
     assert done.stderr == ""
     assert done.stdout.splitlines()[-2:] == [
         "failed   context      the context 'prod' is asked for, and does not exist",
@@ -47,7 +47,7 @@ def test_what_is_wrong_has_a_line_with_what_to_do_and_status_1(cli: CommandLine)
 def test_json_has_one_object_a_check(cli: CommandLine) -> None:
     checks = [
         json.loads(line)
-        for line in cli.run("doctor", "-o", "json", "-n", "gone", status=1).stdout.splitlines()
+        for line in cli.call("doctor", "-o", "json", "-n", "gone", status=1).stdout.splitlines()
     ]
     assert {check["outcome"] for check in checks} == {"ok", "failed"}
     (failure,) = [check for check in checks if check["outcome"] == "failed"]
@@ -59,9 +59,9 @@ def test_json_has_one_object_a_check(cli: CommandLine) -> None:
 def test_the_rights_of_a_file_are_checked(cli: CommandLine) -> None:
     path = cli.folder / "access.json"
     path.write_text(dump_access([RequiredAccess("", "pods", "list")]))
-    assert "all 1 that are needed are there" in cli.run("doctor", "--access", str(path)).stdout
+    assert "all 1 that are needed are there" in cli.call("doctor", "--access", str(path)).stdout
     path.write_text("no")
-    done = cli.run("doctor", "--access", str(path), status=1)
+    done = cli.call("doctor", "--access", str(path), status=1)
     assert done.stdout == ""
     assert done.stderr.startswith(f"kubeproto doctor: {path}: this is not a record of requests")
 

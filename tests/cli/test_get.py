@@ -118,20 +118,20 @@ def test_yaml_means_what_kubectl_prints(filled: CommandLine) -> None:
 
 
 def test_json_lines_are_an_object_a_line(filled: CommandLine) -> None:
-    lines = filled.run("get", "pods,cm", "-A", "-o", "jsonl", "--chunk-size", "3").stdout.splitlines()
+    lines = filled.call("get", "pods,cm", "-A", "-o", "jsonl", "--chunk-size", "3").stdout.splitlines()
     names = [json.loads(line)["metadata"]["name"] for line in lines]
     assert names == ["db", *(f"web-{number}" for number in range(PODS)), "far", "settings"]
 
 
 def test_long_lists_are_read_in_pages(filled: CommandLine) -> None:
-    filled.run("get", "pods", "--chunk-size", "3")
+    filled.call("get", "pods", "--chunk-size", "3")
     asked = [one.head.target for one in filled.cluster.log if "/pods" in one.head.target]
     assert len(asked) == 3
     assert all("limit=3" in target for target in asked)
 
 
 def test_a_name_that_is_missing_is_one_line_and_the_others_are_shown(filled: CommandLine) -> None:
-    done = filled.run("get", "pods", "none", "db", "-o", "name", status=1)
+    done = filled.call("get", "pods", "none", "db", "-o", "name", status=1)
     assert done.stdout == "pod/db\n"
     assert done.stderr == (
         'kubeproto get: GET /api/v1/namespaces/default/pods/none: 404 NotFound: pods "none" not found\n'
@@ -168,7 +168,7 @@ def test_a_mistake_is_one_line(cli: CommandLine, command: str, status: int, line
 def test_a_server_that_does_not_run_is_one_line(cli: CommandLine) -> None:
     gone = cli.kubeconfig.read_text().replace(str(cli.server.url), "http://127.0.0.1:9")
     cli.kubeconfig.write_text(gone)
-    done = cli.run("get", "pods", status=1)
+    done = cli.call("get", "pods", status=1)
     assert done.stderr.startswith("kubeproto get: ")
     assert "check that the server runs" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -183,16 +183,16 @@ def test_a_terminal_has_a_bold_header_and_a_pipe_or_no_color_has_none(filled: Co
     with filled.terminal("get", "pods", NO_COLOR="1") as terminal:
         assert terminal.wait() == 0
     assert "\x1b" not in terminal.output
-    assert "\x1b[1mNAME" in filled.run("get", "pods", FORCE_COLOR="1").stdout
+    assert "\x1b[1mNAME" in filled.call("get", "pods", FORCE_COLOR="1").stdout
 
 
 def test_what_a_terminal_would_obey_is_escaped(filled: CommandLine) -> None:
-    done = filled.run("get", "cm", "-o", "custom-columns=A:.data.escape")
+    done = filled.call("get", "cm", "-o", "custom-columns=A:.data.escape")
     assert "\x1b" not in done.stdout
 
 
 def test_the_requests_are_those_of_the_user_that_is_impersonated(filled: CommandLine) -> None:
-    filled.run("get", "pods", "--as", "ann", "--as-group", "readers")
+    filled.call("get", "pods", "--as", "ann", "--as-group", "readers")
     record = next(one for one in filled.cluster.log if "/pods" in one.head.target)
     assert ("Impersonate-User", "ann") in record.head.headers
     assert ("Impersonate-Group", "readers") in record.head.headers

@@ -1,13 +1,14 @@
-"""`kubeproto manifests` as a process: what it prints and writes, and what it says of a wrong operator."""
+"""`kubeproto manifests`: what it prints and writes, and what it says of a wrong operator."""
 
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 from typing import Final
 
 import pytest
+from command_processes import PROGRAM as PROCESS
+from command_processes import call_in
 
 import kubeproto as kp
 
@@ -57,10 +58,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "kubeproto_cli", "manifests", *words],
-        cwd=folder, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    return call_in(folder, "manifests", *words)
 
 
 @pytest.mark.parametrize("reference", ["shelf_operator:operator", "shelf_operator.py:operator"])
@@ -124,7 +122,10 @@ def test_what_cannot_be_done_is_one_line(folder: Path, words: list[str], status:
 
 
 def test_a_mistake_in_the_users_function_shows_its_traceback(folder: Path) -> None:
-    done = called(folder, "shelf_operator:broken")
+    done = subprocess.run(
+        [*PROCESS, "manifests", "shelf_operator:broken"], cwd=folder, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback")
     assert done.stderr.endswith("RuntimeError: a mistake of the user\n")

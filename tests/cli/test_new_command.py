@@ -10,7 +10,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-from command_processes import PROGRAM
+from command_processes import PROGRAM, call_in
 from packaging.requirements import Requirement
 from terminals import Terminal
 
@@ -27,9 +27,7 @@ FILES = {
 
 
 def made(folder: Path, *words: str) -> Path:
-    done = subprocess.run(
-        [*PROGRAM, "new", "book-shop", *words], cwd=folder, capture_output=True, text=True, check=False
-    )
+    done = call_in(folder, "new", "book-shop", *words)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == [f"book-shop/{name}" for name in sorted(FILES)]
     assert done.stderr == (
@@ -49,13 +47,19 @@ def python(folder: Path, *words: str, status: int = 0) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("words", [(), ("--kind", "Glossary", "--group", "a.library.example.org")])
+ANOTHER = pytest.mark.thorough("another pytest, with all that the tests of a project import")
+
+
+@pytest.mark.parametrize(
+    "words", [(), pytest.param(("--kind", "Glossary", "--group", "a.library.example.org"), marks=ANOTHER)]
+)
 def test_a_project_passes_its_own_tests(words: tuple[str, ...], tmp_path: Path) -> None:
     folder = made(tmp_path, *words)
     assert {path.name for path in folder.iterdir()} == FILES
     assert "4 passed" in python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
+@ANOTHER
 def test_its_tests_find_what_is_broken(tmp_path: Path) -> None:
     folder = made(tmp_path)
     program = folder / "book_shop.py"

@@ -97,12 +97,12 @@ def nodes(cli: CommandLine) -> sim.Nodes:
     ],
 )
 def test_what_is_printed(cli: CommandLine, nodes: sim.Nodes, words: str, printed: str) -> None:
-    done = cli.run(*shlex.split(words))
+    done = cli.call(*shlex.split(words))
     assert (done.stdout, done.stderr) == (printed, "")
 
 
 def test_times_are_shown_where_they_are_wanted(cli: CommandLine, nodes: sim.Nodes) -> None:
-    shown = cli.run("logs", "web-1", "--timestamps").stdout.splitlines()
+    shown = cli.call("logs", "web-1", "--timestamps").stdout.splitlines()
     assert [bool(re.fullmatch(r"\d{4}-\d\d-\d\dT[\d:.]+Z (one|two)", line)) for line in shown] == [True, True]
 
 
@@ -129,7 +129,7 @@ def test_times_are_shown_where_they_are_wanted(cli: CommandLine, nodes: sim.Node
     ],
 )
 def test_what_is_refused(cli: CommandLine, nodes: sim.Nodes, words: str, status: int, told: str) -> None:
-    done = cli.run(*words.split(), status=status)
+    done = cli.call(*words.split(), status=status)
     assert told in done.stderr
     assert "Traceback" not in done.stderr
 
@@ -177,7 +177,7 @@ def test_on_a_terminal_the_prefix_has_a_color_of_its_own(cli: CommandLine, nodes
 def test_standard_input_goes_to_the_command_and_its_end_too(cli: CommandLine, nodes: sim.Nodes) -> None:
     text = "word " * 100_000
     assert cli.run("exec", "-i", "tool", "--", "upper", stdin=text).stdout == text.upper()
-    assert cli.run("exec", "tool", "--", "code", "0", stdin="unread").stderr == "on stderr\n"
+    assert cli.call("exec", "tool", "--", "code", "0", stdin="unread").stderr == "on stderr\n"
     (cli.folder / "input").write_text("from a file")
     with (cli.folder / "input").open() as file:
         done = subprocess.run(
@@ -237,9 +237,9 @@ def test_files_go_to_a_pod_and_come_back(cli: CommandLine, nodes: sim.Nodes) -> 
     (cli.folder / "tree" / "sub").mkdir(parents=True)
     (cli.folder / "tree" / "sub" / "a").write_text("one")
     assert cli.run("cp", "tree", "web-1:/data").stderr == ""
-    assert cli.run("cp", "default/web-1:/data/", "back").stderr == ""
+    assert cli.call("cp", "default/web-1:/data/", "back").stderr == ""
     assert (cli.folder / "back" / "sub" / "a").read_text() == "one"
-    cli.run("cp", "web-1:/etc/motd", ".")
+    cli.call("cp", "web-1:/etc/motd", ".")
     assert (cli.folder / "motd").read_text() == "welcome\n"
 
 

@@ -207,8 +207,10 @@ def test_on_a_terminal_ctrl_c_ends_both(cli: CommandLine, tmp_path: Path) -> Non
 
 def test_mistakes_are_one_line(cli: CommandLine) -> None:
     (cli.folder / "broken").write_bytes(b"{}\n")
-    done = cli.run("replay", "broken", status=1)
+    done = cli.call("replay", "broken", status=1)
     assert done.stderr.startswith("kubeproto replay: broken: line 1 is not the head of a recording")
-    assert cli.run("replay", "gone", status=1).stderr == "kubeproto replay: gone: No such file or directory\n"
-    assert "is several kinds" in cli.run("record", "all", status=2).stderr
-    assert "head" not in cli.run("record", "nothings", status=1).stdout
+    assert (
+        cli.call("replay", "gone", status=1).stderr == "kubeproto replay: gone: No such file or directory\n"
+    )
+    assert "is several kinds" in cli.call("record", "all", status=2).stderr
+    assert "head" not in cli.call("record", "nothings", status=1).stdout

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from command_processes import PROGRAM, CommandLine
+from command_processes import PROGRAM, CommandLine, call_in
 from terminals import Terminal
 
 from kubeproto.kinds.core_v1 import ConfigMap
@@ -198,10 +198,7 @@ def test_a_second_signal_ends_what_does_not_end(program: Path) -> None:
 def test_what_cannot_be_run_is_one_line(
     words: list[str], status: int, line: str, cli: CommandLine, program: Path
 ) -> None:
-    done = subprocess.run(
-        [*PROGRAM, "run", *words], cwd=program.parent, capture_output=True, text=True, check=False,
-        env=cli.environment,
-    )  # fmt: skip
+    done = call_in(program.parent, "run", *words, KUBECONFIG=str(cli.kubeconfig))
     assert (done.returncode, done.stdout) == (status, "")
     assert line in done.stderr
     assert done.stderr.count("\n") == 1

@@ -12,6 +12,7 @@ from base64 import urlsafe_b64encode
 from datetime import UTC, datetime
 from typing import Final
 
+from asked_examples import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -215,4 +216,4 @@ class CredentialsModel(RuleBasedStateMachine):
 
 
 TestCredentialsModel = CredentialsModel.TestCase
-TestCredentialsModel.settings = settings(max_examples=150, stateful_step_count=40)
+TestCredentialsModel.settings = settings(max_examples=examples(150), stateful_step_count=40)

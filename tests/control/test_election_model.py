@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Final
 
+from asked_examples import examples
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -280,7 +281,7 @@ class ElectionMachine(RuleBasedStateMachine):
             self.simulation.recover()
 
 
-ElectionMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=50, deadline=None)
+ElectionMachine.TestCase.settings = settings(max_examples=examples(50), stateful_step_count=50, deadline=None)
 TestElectionMachine = ElectionMachine.TestCase
 
 
@@ -315,7 +316,7 @@ def trouble(simulation: Simulation, rng: Random, steps: int) -> int:
     return changes
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(seed=st.integers(0, 2**32))
 @example(seed=581222963)  # two are leaving when the trouble ends
 def test_l_01_on_a_bad_day_no_two_act_at_once_and_afterwards_one_leads(seed: int) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 from typing import Final
 
+from asked_examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -214,7 +215,7 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.queue.running == len(self.plain.running) - len(self.kept)
 
 
-QueueMachine.TestCase.settings = settings(max_examples=100, stateful_step_count=60, deadline=None)
+QueueMachine.TestCase.settings = settings(max_examples=examples(100), stateful_step_count=60, deadline=None)
 TestQueueMachine = QueueMachine.TestCase
 
 

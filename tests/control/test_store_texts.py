@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any, Final
 
 import pytest
+from asked_examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,7 +125,7 @@ def kept(news: list[Any], *, stage: bool, kind: Any = Note, **options: Any) -> d
     return {key: entry.raw for key, entry in store.entries().items()}
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(several(), st.lists(st.integers(0, 100_000), max_size=6), st.sampled_from((b"", b',"extra":{"a":{}}')))
 def test_the_store_holds_the_text_that_was_sent_however_it_came(
     objects: list[bytes], ends: list[int], extra: bytes

@@ -6,6 +6,8 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
 from typing import Final
@@ -58,10 +60,16 @@ def brought_by(package: str, extras: set[str]) -> set[str]:
     return found
 
 
+@cache
+def owners_of_modules() -> Mapping[str, list[str]]:
+    return packages_distributions()
+
+
+@cache
 def others(extras: str) -> list[str]:
     """The modules that are installed here and not brought by these extras of kubeproto."""
     there = {"kubeproto", *brought_by("kubeproto", set(extras.split(",")))}
-    modules = packages_distributions()
+    modules = owners_of_modules()
     return sorted(name for name, owners in modules.items() if not {canonical(one) for one in owners} & there)
 
 

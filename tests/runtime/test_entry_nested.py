@@ -12,6 +12,7 @@ from types import new_class
 from typing import Any, Final
 
 import msgspec
+from asked_examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patched_server import Patched
@@ -182,7 +183,7 @@ class Editor:
             self.edit(shape.of, held[key], text[key])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(seed=st.integers(0, 2**32), edits=st.integers(0, 10))
 def test_the_server_has_the_edit_of_nested_lists_and_maps_and_nothing_else(seed: int, edits: int) -> None:
     rng = random.Random(seed)

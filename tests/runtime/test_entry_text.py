@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import msgspec
 import pytest
+from asked_examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from patched_server import Patched
@@ -435,7 +436,7 @@ class Editor:
 
 
 @pytest.mark.parametrize(("type_", "group", "kind"), ROOTS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(seed=st.integers(0, 2**32), edits=st.integers(0, 12))
 def test_the_server_has_exactly_the_edit_and_nothing_else(
     type_: str, group: str, kind: str, seed: int, edits: int

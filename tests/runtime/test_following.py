@@ -9,6 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
+from asked_examples import examples
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from virtual_time import Book, Go, book, go, library
@@ -316,7 +317,7 @@ Action = tuple[str, int]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(15), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     actions=st.lists(
         st.tuples(

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Generator
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
+from asked_examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -401,7 +402,7 @@ class Chance:
             yield from values
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     adds=st.lists(
         st.tuples(

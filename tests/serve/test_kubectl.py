@@ -24,7 +24,17 @@ DIFFERENT: Final = {
 WITH_ROLES: Final = {"authorization"}
 
 
-@pytest.mark.parametrize("title", sections())
+# More commands of the same kinds than the others: each takes kubectl two or three seconds of CPU.
+LONG: Final = {"authorization", "config maps and secrets", "workloads"}
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        pytest.param(title, marks=[pytest.mark.thorough("dozens of kubectl's processes")] * (title in LONG))
+        for title in sections()
+    ],
+)
 def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Path) -> None:
     program = kubectl()
     assert program is not None, "kubectl is here, but not the version that the transcript was made with"

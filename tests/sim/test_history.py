@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from asked_examples import examples
 from asking import BOOKS, MERGE, Asker, events
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -151,4 +152,4 @@ class History(RuleBasedStateMachine):
 
 
 TestHistory = History.TestCase
-TestHistory.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestHistory.settings = settings(max_examples=examples(40), stateful_step_count=40, deadline=None)

@@ -166,8 +166,9 @@ def test_what_a_storm_has_found_is_mended() -> None:
         assert not outcome.violations, in_words(play(outcome.plan, keep=True))
 
 
-def test_random_events_find_nothing_in_the_machines() -> None:
-    assert [found for seed in range(20) for found in play_machines(seed)] == []
+@pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 20), marks=thorough)], ids=str)
+def test_random_events_find_nothing_in_the_machines(seeds: range) -> None:
+    assert [found for seed in seeds for found in play_machines(seed)] == []
 
 
 def test_a_plan_survives_its_file() -> None:

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
+from asked_examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import (
@@ -262,7 +263,7 @@ def line(name: str, *, labels: bool) -> bytes:
     return f'{{"type":"ADDED","object":{text}"data":{{"k":"{"x" * PADDING}"}}}}}}\n'.encode()
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=30), st.data())
 def test_events_come_in_the_order_of_their_lines(
     shapes: list[tuple[bool, bool]], data: st.DataObject

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asked_examples import examples
 from driving import Driver
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
@@ -223,5 +224,8 @@ class Following(RuleBasedStateMachine):
 
 TestFollowing = Following.TestCase
 TestFollowing.settings = settings(
-    max_examples=200, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=examples(200),
+    stateful_step_count=50,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )

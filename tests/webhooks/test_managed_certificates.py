@@ -33,6 +33,10 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return found
 
 
+# Thousands of seconds with a look at each certificate; the other tests are on both loops anyway.
+ONE_LOOP = pytest.mark.parametrize(
+    "backend", ["asyncio", pytest.param("trio", marks=pytest.mark.thorough("the same on the other loop"))]
+)
 LEADER = "system:serviceaccount:default:leader"
 RIGHTS = """
 apiVersion: rbac.authorization.k8s.io/v1
@@ -95,6 +99,7 @@ def bundles(cluster: sim.Cluster, shipped: list[kp.KubeObject]) -> list[frozense
     return found
 
 
+@ONE_LOOP
 def test_a_certificate_is_made_and_renewed_and_trusted_at_every_moment(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -198,6 +203,7 @@ def test_a_configuration_that_comes_later_or_loses_its_bundle_has_it_at_once(bac
     run(main, backend=backend)
 
 
+@ONE_LOOP
 def test_the_rights_that_the_documentation_names_are_enough(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -217,6 +223,7 @@ def test_the_rights_that_the_documentation_names_are_enough(
     assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
 
 
+@ONE_LOOP
 def test_a_certificate_is_renewed_although_a_bundle_cannot_be_written(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -213,6 +213,9 @@ def test_a_served_cluster_is_answered_by_webhooks_as_a_real_one(backend: Backend
     on(backend, main)
 
 
+@pytest.mark.parametrize(
+    "backend", ["asyncio", pytest.param("trio", marks=pytest.mark.thorough("the same on the other loop"))]
+)
 def test_another_authority_takes_over_under_load_and_no_request_is_refused(backend: Backend) -> None:
     async def main() -> None:
         async with simulated_server() as here:

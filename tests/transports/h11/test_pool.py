@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 import pytest
+from asked_examples import examples
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -238,4 +239,4 @@ class AnyHistory(RuleBasedStateMachine):
 
 
 TestAnyHistory = AnyHistory.TestCase
-TestAnyHistory.settings = settings(max_examples=60, stateful_step_count=40)
+TestAnyHistory.settings = settings(max_examples=examples(60), stateful_step_count=40)
