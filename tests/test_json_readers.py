@@ -51,6 +51,7 @@ PERMITTED: Final = {
     "kubeproto/wire/_confidential.py": _CATCHES,
     "kubeproto/wire/_responses.py": _CATCHES,
     "runtime/kubeproto_cli/_documents.py": _OWN,
+    "runtime/kubeproto_cli/_programs.py": "a file that the user names; catches all three errors itself",
     "runtime/kubeproto_runtime/_documents.py": _OWN,
     "runtime/kubeproto_runtime/credentials/_files.py": "documents that `kubeproto.config` has read before",
     "runtime/kubeproto_runtime/testing/_comparing.py": _STORED,

@@ -43,6 +43,10 @@ SUPERVISED = "_KUBEPROTO_SUPERVISED"
     "--load", multiple=True, type=click.Path(dir_okay=False), metavar="FILE",
     help="With --simulated: objects that are there at the start.",
 )  # fmt: skip
+@click.option(
+    "--nodes", type=click.IntRange(0), default=0, metavar="COUNT",
+    help="With --simulated: run pods on so many simulated nodes; without nodes they stay pending.",
+)  # fmt: skip
 @click.option("--reload/--no-reload", default=True, help="Whether to restart it when a file changes.")
 @click.option("--define", is_flag=True, help="Apply the definitions of its kinds first, as --simulated does.")
 def run(connection: ConnectionOptions, **given: Any) -> int:
@@ -59,8 +63,8 @@ def run(connection: ConnectionOptions, **given: Any) -> int:
             level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
         )
         return asyncio_run(_operate, make, connection, given["define"], supervised)
-    if (given["load"] or given["port"]) and not given["simulated"]:
-        raise click.UsageError("--load and --port are for a simulated cluster: add --simulated")
+    if (given["load"] or given["port"] or given["nodes"]) and not given["simulated"]:
+        raise click.UsageError("--load, --port and --nodes are for a simulated cluster: add --simulated")
     return asyncio_run(_supervise, connection, given)
 
 
@@ -103,11 +107,13 @@ async def _supervise(connection: ConnectionOptions, given: dict[str, Any]) -> in
         return await _repeat(words + ["--define"] * given["define"], root)
     from kubeproto_serve import serve
 
-    from ._serve import ServeOptions, simulated_cluster
+    from ._serve import ServeOptions, add_nodes, simulated_cluster
 
     cluster = simulated_cluster(ServeOptions(load=given["load"]))
     with tempfile.TemporaryDirectory(prefix="kubeproto-") as folder:
         async with serve(cluster, port=given["port"]) as url:
+            if given["nodes"]:
+                add_nodes(cluster, given["nodes"])
             path = Path(folder, "kubeconfig")
             path.touch(mode=0o600)
             path.write_text(url.kubeconfig)

@@ -7,6 +7,7 @@ import logging
 import secrets
 import signal
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -15,17 +16,20 @@ import click
 from msgspec import Struct
 
 from ._commands import Command
+from ._programs import read_programs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import tzinfo
 
     from kubeproto import Dynamic
-    from kubeproto.sim import Cluster
+    from kubeproto.sim import Cluster, Program
     from kubeproto_serve import Security
 
 _NEEDS_TLS: Final = "# kubectl and client-go send credentials over TLS alone: add --tls\n"
 _FAULTY: Final = 0.1  # the share of requests that `--faults` lets fail
+# Seconds, as of a program that heeds SIGTERM; otherwise a deleted pod would take its 30 s of grace.
+_POD_ENDS_AFTER: Final = 1.0
 
 
 class ServeOptions(Struct, frozen=True, kw_only=True):
@@ -49,6 +53,8 @@ class ServeOptions(Struct, frozen=True, kw_only=True):
     client_ca: str | None = None
     controllers: str = "*"
     kubernetes: str = "1.36"
+    nodes: int = 0
+    programs: str | None = None
     empty: bool = False
     log: bool = False
 
@@ -64,6 +70,7 @@ _DEFAULTS: Final = ServeOptions()
             "a server for kubectl, with the definitions and objects of files",
             "kubeproto serve --crd crd.yaml --load objects.yaml --kubeconfig ./config",
         ),
+        ("pods run on three nodes, for kubectl logs and exec", "kubeproto serve --nodes 3"),
         ("who may do what is decided by roles and bindings", "kubeproto serve --tls --authorization RBAC"),
         ("one request in ten fails, the same ones in each run", "kubeproto serve --faults 7"),
         ("what was written is there again after a restart", "kubeproto serve --state ./state"),
@@ -110,6 +117,15 @@ _DEFAULTS: Final = ServeOptions()
     "--kubernetes", default=_DEFAULTS.kubernetes, show_default=True, metavar="RELEASE",
     help="The release of Kubernetes to be: 1.30 to 1.36.",
 )  # fmt: skip
+@click.option(
+    "--nodes", type=click.IntRange(0), default=_DEFAULTS.nodes, metavar="COUNT",
+    help="Run pods on so many simulated nodes; without nodes they stay pending.",
+)  # fmt: skip
+@click.option(
+    "--programs",
+    type=_FILE,
+    help="With --nodes: what containers do, by their image: their log, their files, when they exit (YAML).",
+)
 @click.option("--empty", is_flag=True, help="Begin without the objects that a new cluster has.")
 @click.option("--log", is_flag=True, help="Log each request to standard error.")
 def serve(**given: Any) -> None:
@@ -121,11 +137,14 @@ def serve(**given: Any) -> None:
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     webhooks = _webhooks(options.webhook)
     security = _security(options)
+    if options.programs and not options.nodes:
+        raise click.UsageError("--programs are for pods that run: add --nodes")
+    programs = read_programs(Path(options.programs)) if options.programs else {}
     cluster = simulated_cluster(options)
     import anyio
 
     try:
-        anyio.run(_serve, cluster, security, webhooks, options)
+        anyio.run(_serve, cluster, security, webhooks, programs, options)
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
@@ -139,10 +158,14 @@ def simulated_cluster(options: ServeOptions) -> Cluster:
     from kubeproto.sim import Cluster
     from kubeproto_serve import read_token_file
 
-    # uids are to differ between two servers, but for those whose whole course a seed decides.
-    seed = options.faults if options.faults is not None else secrets.randbits(63)
+    # uids are to differ between two servers, but for those whose whole course a seed decides. Versions, too:
+    # where they begin at 1 again, a watch from before is one from the future, which a real server, too,
+    # leaves open and silent; one from the past gets a 410, and its client lists anew at once.
+    seed, version = options.faults, 0
+    if seed is None:
+        seed, version = secrets.randbits(63), int(time.time() * 1000)
     cluster = Cluster(
-        seed=seed, populated=not options.empty, authorization=options.authorization,
+        seed=seed, version=version, populated=not options.empty, authorization=options.authorization,
         tokens=read_token_file(Path(options.token_auth_file).read_text()) if options.token_auth_file else {},
         controllers=[name.strip() for name in options.controllers.split(",") if name.strip()],
         time_zones=time_zone, kubernetes=options.kubernetes,
@@ -154,6 +177,12 @@ def simulated_cluster(options: ServeOptions) -> Cluster:
         for obj in _objects(path):
             cluster.put(obj)
     return cluster
+
+
+def add_nodes(cluster: Cluster, count: int, programs: dict[str, Program] | None = None) -> None:
+    """Run the pods of a cluster on nodes that are added, or taken over if it has them already."""
+    cluster.nodes(count, ends_after=_POD_ENDS_AFTER, programs=programs or {})
+    cluster.settle()
 
 
 def time_zone(name: str) -> tzinfo | None:
@@ -204,8 +233,9 @@ def _webhooks(given: Sequence[str]) -> dict[str, str]:
 
 
 async def _serve(
-    cluster: Cluster, security: Security, webhooks: dict[str, str], options: ServeOptions
-) -> None:
+    cluster: Cluster, security: Security, webhooks: dict[str, str], programs: dict[str, Program],
+    options: ServeOptions,
+) -> None:  # fmt: skip
     import anyio
 
     from kubeproto.sim import Faults
@@ -219,6 +249,8 @@ async def _serve(
             cluster, host=options.host, port=options.port, faults=faults, security=security,
             state=options.state, log=log, webhooks=webhooks,
         ) as url:  # fmt: skip
+            if options.nodes:
+                add_nodes(cluster, options.nodes, programs)  # behind what --state has brought
             if options.kubeconfig:
                 write_private(Path(options.kubeconfig), url.kubeconfig)
             hint = _NEEDS_TLS if security.asks and security.context is None else ""

@@ -14,7 +14,7 @@ import pytest
 from command_processes import PROGRAM, CommandLine, call_in
 from terminals import Terminal
 
-from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto.kinds.core_v1 import ConfigMap, Node
 from kubeproto_cli._supervising import changed, file_times
 from kubeproto_runtime import connect_blocking
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.one_python
 
 OPERATOR: Final = """
 import kubeproto as kp
-from kubeproto.kinds.core_v1 import ConfigMap
+from kubeproto.kinds.core_v1 import ConfigMap, Node
 from kubeproto_runtime import Controller, Operator
 
 class NoteSpec(kp.Fields):
@@ -106,10 +106,11 @@ def text_becomes(kubeconfig: str, text: str) -> None:
 
 
 def test_a_change_starts_the_operator_anew_against_the_same_cluster(program: Path) -> None:
-    with running(program.parent, "notes.py:operator", "--simulated") as run:
+    with running(program.parent, "notes.py:operator", "--simulated", "--nodes", "2") as run:
         kubeconfig = run.kubeconfig()
         run.read_until(SYNCED)
         with connect_blocking(kubeconfig=kubeconfig) as client:
+            assert [one.metadata.name for one in client.api(Node).list()] == ["node-1", "node-2"]
             client.apply_manifests(NOTE, field_manager="test")
         text_becomes(kubeconfig, "FIRST")
         program.write_text(OPERATOR.replace("FIRST", "SECOND"))
@@ -189,7 +190,7 @@ def test_a_second_signal_ends_what_does_not_end(program: Path) -> None:
         (
             ["notes.py:operator", "--load", "x"],
             2,
-            "--load and --port are for a simulated cluster: add --simulated",
+            "--load, --port and --nodes are for a simulated cluster: add --simulated",
         ),
         (["notes.py:nothing", "--no-reload"], 1, "OPERATOR returned None: it has to return an operator"),
         (["notes.py:NOTE", "--no-reload"], 2, "notes has no NOTE"),

@@ -16,6 +16,7 @@ from pages_shown import ROOT, snippets
 
 PAGE = ROOT / "docs/start/tutorial.md"
 CONSOLE = next(one.text for one in snippets(PAGE) if one.language == "console")
+SERVE = next(one.text for one in snippets(PAGE) if one.text.startswith("kubeproto serve"))
 TIME_LIMIT = 120  # seconds; what takes longer has failed
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
@@ -60,7 +61,7 @@ def test_each_command_of_the_tutorial_prints_what_it_shows(tmp_path: Path) -> No
     )
     (tmp_path / "crd.yaml").write_text(made.stdout)
     home = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path)}
-    serve = ("-m", "kubeproto_cli", "serve", "--port", "0", "--kubeconfig", "./config", "--crd", "crd.yaml")
+    serve = ("-m", "kubeproto_cli", *shlex.split(SERVE)[1:], "--port", "0")
     with process(tmp_path, sys.executable, *serve) as server:
         assert server.stdout is not None
         assert server.stdout.readline().startswith("# serving at ")

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import signal
 import stat
 import subprocess
 import sys
+import time
 from pathlib import Path
+from typing import Final, Self
 
 import pytest
 
@@ -33,6 +36,18 @@ DEFINITION = {
     },
 }  # fmt: skip
 BOOK = {"apiVersion": "command.example.io/v1", "kind": "Book", "metadata": {"name": "moby"}}
+WEB = {
+    "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web", "namespace": "default"},
+    "spec": {"containers": [{"name": "web", "image": "nginx:1.29"}]},
+}  # fmt: skip
+PROGRAMS: Final = """
+nginx:
+  log: |
+    listening on 80
+  files: {/etc/motd: welcome}
+migrate: {takes: 0, code: 3}
+"""
+PATIENCE: Final = 60.0  # seconds, after which a test has failed; nothing waits for them
 
 
 class Process:
@@ -49,16 +64,32 @@ class Process:
 
     def status(self, target: str, **headers: str) -> int:
         """The status of a GET; 0 if the connection broke."""
+        return self.get(target, **headers)[0]
+
+    def get(self, target: str, **headers: str) -> tuple[int, str]:
+        """The status and the body of a GET; 0 if the connection broke."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("GET", target, headers=headers)
             response = connection.getresponse()
-            response.read()
+            return response.status, response.read().decode()
         except (OSError, http.client.HTTPException):
-            return 0
+            return 0, ""
         finally:
             connection.close()
-        return response.status
+
+    def log(self) -> str:
+        """The log of the pod `web`, once it runs."""
+        until = time.monotonic() + PATIENCE
+        while (found := self.get("/api/v1/namespaces/default/pods/web/log"))[0] != 200:
+            assert time.monotonic() < until, found
+        return found[1]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        self.interrupt()
 
     def interrupt(self) -> tuple[int, str]:
         """Press Ctrl-C; the exit status, and what stood on standard error."""
@@ -132,6 +163,8 @@ def in_process(faults: sim.Faults, target: str) -> int:
         (["--client-certificates"], 2, "client certificates need TLS"),
         (["--webhook", "hooks=127.0.0.1:9443"], 2, "expected NAMESPACE/SERVICE=HOST:PORT"),
         (["--kubernetes", "1.12"], 1, "Kubernetes '1.12' cannot be simulated; the releases are 1.30, "),
+        (["--programs", "programs.yaml"], 2, "--programs are for pods that run: add --nodes"),
+        (["--nodes", "1", "--programs", "/nothing/here.yaml"], 1, "/nothing/here.yaml: No such file"),
         (["--load", "/nothing/here.yaml"], 1, "/nothing/here.yaml: No such file or directory"),
     ],
 )
@@ -142,6 +175,81 @@ def test_options_that_cannot_be_met_end_it_with_the_reason(
     said = capsys.readouterr().err
     assert said.startswith("kubeproto serve: ")
     assert message in said
+
+
+@pytest.mark.needs("kubectl")
+def test_pods_run_on_nodes_as_a_file_says_and_kubectl_reads_their_logs(tmp_path: Path) -> None:
+    config, programs = tmp_path / "config", tmp_path / "programs.yaml"
+    programs.write_text(PROGRAMS)
+
+    def kubectl(command: str) -> tuple[int, str, str]:
+        done = subprocess.run(
+            ["kubectl", *command.split()], capture_output=True, text=True, check=False,
+            env={**os.environ, "KUBECONFIG": str(config), "HOME": str(tmp_path)},
+        )  # fmt: skip
+        return done.returncode, done.stdout, done.stderr
+
+    with Process("--nodes", "2", "--programs", str(programs), "--kubeconfig", str(config)):
+        assert kubectl("get nodes -o name") == (0, "node/node-1\nnode/node-2\n", "")
+        assert kubectl("create deployment web --image=nginx:1.29 --replicas=2")[0] == 0
+        assert kubectl("rollout status deployment/web --timeout=60s")[0] == 0
+        assert kubectl("logs deployment/web")[:2] == (0, "listening on 80\n")
+        assert kubectl("run once --image=migrate --restart=Never")[0] == 0
+        assert kubectl("wait pod/once --for=jsonpath={.status.phase}=Failed --timeout=60s")[0] == 0
+        # It loses what comes at once now and then, by its own fault; the file is there, whatever it shows.
+        ended = [kubectl("exec deployment/web -- cat /etc/motd") for _ in range(5)]
+        assert (0, "welcome", "") in ended
+        assert kubectl("delete deployment/web --wait=false")[0] == 0
+        assert kubectl("wait pod -l app=web --for=delete --timeout=60s")[0] == 0
+
+
+def test_pods_that_a_state_has_run_on_the_nodes_that_are_added_and_again_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    pod, programs = tmp_path / "pod.json", tmp_path / "programs.yaml"
+    pod.write_text(json.dumps(WEB))
+    programs.write_text(PROGRAMS)
+    options = ("--empty", "--state", str(tmp_path / "state"))
+    with Process(*options, "--load", str(pod)) as server:
+        assert server.status("/api/v1/namespaces/default/pods/web/log") == 204  # it is on no node
+    for _ in range(2):
+        with Process(*options, "--nodes", "1", "--programs", str(programs)) as server:
+            assert server.log() == "listening on 80\n"
+            [node] = json.loads(server.get("/api/v1/nodes")[1])["items"]
+            assert node["metadata"]["name"] == "node-1"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("nginx: {logs: a}", "programs.yaml: Object contains unknown field `logs` - at `$[...]`"),
+        ("nginx: {takes: long}", "programs.yaml: Expected `float | null`, got `str` - at `$[...].takes`"),
+        ("nginx: {", "programs.yaml: while parsing a flow "),
+        ("nginx: {log: \ud800}", "programs.yaml: "),
+    ],
+    ids=["unknown", "type", "syntax", "bytes"],
+)
+def test_a_file_of_programs_that_makes_no_sense_is_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
+) -> None:
+    (tmp_path / "programs.yaml").write_bytes(text.encode(errors="surrogatepass"))
+    assert main(["serve", "--nodes", "1", "--programs", str(tmp_path / "programs.yaml")]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith(f"kubeproto serve: {tmp_path}/{message}")
+    assert said.count("\n") == 1
+
+
+def test_a_watch_from_before_a_restart_is_told_to_list_again() -> None:
+    """From the future of a server, a real one, too, keeps it open and sends nothing."""
+    before = simulated_cluster(ServeOptions(empty=True)).version
+    with Process("--empty") as server:
+        status, body = server.get(f"/api/v1/configmaps?watch=1&resourceVersion={before}")
+    assert (status, json.loads(body)["type"], json.loads(body)["object"]["code"]) == (200, "ERROR", 410)
+
+
+def test_versions_are_those_of_the_seed_where_a_seed_decides() -> None:
+    options = ServeOptions(empty=True, faults=SEED)
+    assert simulated_cluster(options).version == simulated_cluster(options).version < 1000
 
 
 @pytest.mark.parametrize(("names", "pods"), [("*", 2), ("*,-replicaset", 0), ("", 0)])
