@@ -24,8 +24,8 @@ MODULES: Final = {
     "pykube_ng": "pykube",
     "kopf": "kopf",
 }
-# What a program of ours with a controller on asyncio needs, by the names of distributions.
-OURS: Final = ("msgspec", "anyio", "h11", "idna", "typing_extensions")
+# What `pip install "kubeproto[runtime,asyncio]"` installs besides kubeproto, by the names of distributions.
+OURS: Final = ("msgspec", "PyYAML", "anyio", "h11", "wsproto", "idna", "typing_extensions")
 PACKAGES: Final = ("kubeproto", "transports", "runtime")
 _BEST_OF: Final = 5  # fresh interpreters a round
 _MIB: Final = 2**20
@@ -146,7 +146,7 @@ ROWS: Final = (
         "install.size",
         unit=MEGABYTES,
         make=size,
-        says="what is on the disk after installing core, runtime and transports, with all that they need",
+        says="what is on the disk after installing [runtime,asyncio], with all that it needs",
     ),
     Row(
         "import.kubeproto",

@@ -1,6 +1,8 @@
 """Peers: their environments, the talk with their processes, and the baselines that they stand beside."""
 
+import re
 import sys
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -14,8 +16,9 @@ from benchmarks._peers import PeerProcess, Peers
 from benchmarks._pins import PINS, pinned_peers, requirements
 from benchmarks._rows import EVENTS_PER_SECOND, Setting
 from benchmarks.rows import decode
-from benchmarks.rows.imports import FreshImport
+from benchmarks.rows.imports import OURS, FreshImport
 
+ROOT = Path(__file__).resolve().parents[2]
 COUNTING = """
 from benchmarks.peers._serve import serve
 
@@ -179,6 +182,13 @@ def test_what_is_named_as_its_package_does_not_hide_it(tmp_path: Path) -> None:
     peers = Peers(lambda _: None, pins=tmp_path, cache=tmp_path / "cache")
     with peers.start("json", "count", events=3) as process:
         assert process.told(3)["events"] == 3
+
+
+def test_the_size_of_an_installation_counts_every_package_that_its_extras_bring() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    brought = [*project["dependencies"], *extras["runtime"], *extras["asyncio"]]
+    assert {re.split(r"\W*[<>=]", one)[0] for one in brought} <= set(OURS)
 
 
 def test_an_import_is_timed_in_a_fresh_interpreter() -> None:

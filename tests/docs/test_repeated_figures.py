@@ -21,6 +21,11 @@ REPEATED: Final = [
     (COSTS, r"([\d,]+) empty reconciles a second", r"([\d,]+) distinct objects a second"),
     (COSTS, r"reconcile in ([\d.]+ ms) in the median", r"to its reconcile, .*?([\d.]+ ms) in the median"),
     (COSTS, r"([\d.]+ ms) in 99 of 100 cases", r"([\d.]+ ms) in 99 of 100 cases"),
+    (
+        COSTS,
+        r"([\d.]+ MB) for what `\[runtime,asyncio\]` installs",
+        r"`\[runtime,asyncio\]` takes ([\d.]+ MB)",
+    ),
 ]
 
 # What is said of speed by a ratio or a rate; README has to have the source of each.
