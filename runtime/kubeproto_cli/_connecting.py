@@ -51,7 +51,9 @@ class ConnectionOptions(NamedTuple):
     insecure: bool = False
 
     def __repr__(self) -> str:
-        shown = self._replace(token="…" if self.token else None)  # tracebacks may print variables
+        # Tracebacks may print variables. What is in front of an @ is a user and a password, if anything.
+        server = self.server.rpartition("@")[2].partition("?")[0] if self.server else None
+        shown = self._replace(token="…" if self.token else None, server=server)
         return f"ConnectionOptions{tuple(shown)}"
 
     @property

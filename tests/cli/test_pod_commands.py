@@ -220,6 +220,10 @@ def test_ports_are_forwarded_until_ctrl_c_and_errors_told(cli: CommandLine, node
         for port in ports:
             with socket.create_connection(("127.0.0.1", port)) as connection:
                 assert connection.recv(100) == b"web-0:80 "
+        cli.server.call(cli.cluster.remove, "v1/Pod", "web-0")
+        for port in ports:
+            with socket.create_connection(("127.0.0.1", port)) as connection:
+                assert connection.recv(100) == b"web-1:80 "
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 130
     with cli.start("port-forward", "web-1", ":81") as process:
