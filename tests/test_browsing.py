@@ -14,6 +14,7 @@ def test_scripts_run(browser_page: Page) -> None:
     expect(browser_page.locator("h1")).to_have_text("new")
 
 
+@pytest.mark.thorough("another browser, for what the fixture refuses")
 def test_a_script_that_fails_and_a_foreign_resource_fail_the_test() -> None:
     with (
         pytest.raises(

@@ -33,7 +33,15 @@ def test_a_program_works_under_exactly_the_rights_of_its_manifests(name: str, mo
     assert refusals(program, guarded(modes), packaged_objects(program)) == set()
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=[pytest.mark.thorough("dozens of runs of the longest program")] * (name == "hello")
+        )
+        for name in PROGRAMS
+    ],
+)
 def test_with_one_right_less_a_request_is_refused(name: str) -> None:
     program = PROGRAMS[name]
     needless = [

@@ -27,6 +27,8 @@ from kubeproto_runtime.testing import SimulatedClient, simulated
 
 __all__ = ["go"]
 
+ANOTHER = pytest.mark.thorough("another story of the same kind")
+
 LEASE_DURATION = 15.0
 
 
@@ -134,7 +136,7 @@ def happen(rng: Random, cluster: sim.Cluster, networks: list[sim.Faults], proces
             network.script.append(sim.Delay(rng.choice([1.0, 7.0])))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=ANOTHER), pytest.param(2, marks=ANOTHER)])
 def test_whatever_happens_to_two_replicas_nothing_begins_or_is_written_without_the_lease(
     go: Go, seed: int
 ) -> None:

@@ -36,6 +36,12 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     return found
 
 
+# An hour with thousands of requests.
+ONE_LOOP = pytest.mark.parametrize(
+    "backend", ["asyncio", pytest.param("trio", marks=pytest.mark.thorough("the same on the other loop"))]
+)
+
+
 class Guarded:
     """A cluster that takes no token after its time, and a plugin that takes `seconds` for each."""
 
@@ -83,6 +89,7 @@ def guarded(
     run(main, backend=backend)
 
 
+@ONE_LOOP
 def test_a_lease_is_kept_through_each_renewal_of_a_token_that_is_still_valid(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -104,6 +111,7 @@ def test_a_lease_is_kept_through_each_renewal_of_a_token_that_is_still_valid(
     guarded(backend, monkeypatch, 12.0, body)
 
 
+@ONE_LOOP
 def test_runs_that_time_out_while_a_plugin_works_do_not_begin_it_again_and_again(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,6 +95,10 @@ def test_a_controller_in_a_namespace_reads_its_own_cache_beside_the_same_kind_ev
     go(main)
 
 
+@pytest.mark.parametrize(
+    "go", ["asyncio", pytest.param("trio", marks=pytest.mark.thorough("the same on the other loop"))],
+    indirect=True,
+)  # fmt: skip
 @pytest.mark.parametrize("failure", ["none", "410", "rate"])
 def test_following_that_is_polled_with_short_timeouts_hears_of_everything(go: Go, failure: str) -> None:
     async def main() -> None:

@@ -13,7 +13,13 @@ from kubeproto_serve import serving
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 
 
-@pytest.mark.parametrize("parent", ["configmaps/shop", "secrets/shop"])
+@pytest.mark.parametrize(
+    "parent",
+    [
+        "configmaps/shop",
+        pytest.param("secrets/shop", marks=pytest.mark.thorough("the same, on another kind")),
+    ],
+)
 def test_kubectl_and_we_take_turns_on_one_set(parent: str, tmp_path: Path) -> None:
     with serving(sim.Cluster(populated=True, controllers=True)) as server:
         config = tmp_path / "config"

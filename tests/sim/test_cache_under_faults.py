@@ -55,7 +55,13 @@ def troubled(seed: int) -> tuple[Cache, sim.Faults]:
     return cache, faults
 
 
-@pytest.mark.parametrize("tens", range(100))
+@pytest.mark.parametrize(
+    "tens",
+    [
+        *range(20),
+        *(pytest.param(tens, marks=pytest.mark.thorough("more of a kind")) for tens in range(20, 100)),
+    ],
+)
 def test_the_cache_is_exact_after_quiet(tens: int) -> None:
     for seed in range(tens * 10, tens * 10 + 10):
         cache, faults = troubled(seed)

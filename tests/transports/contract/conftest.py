@@ -18,9 +18,7 @@ from contract_transports import Rig, rigs
 @pytest.fixture(scope="session")
 def servers() -> Generator[ServerLoop]:
     loop = ServerLoop()
-    # Each test ends with a collection; what is there before the first need not be looked at again.
-    gc.collect()
-    gc.freeze()
+    look_for_garbage()
     yield loop
     gc.unfreeze()
     loop.close()
@@ -48,7 +46,13 @@ def serve(servers: ServerLoop) -> Generator[Callable[..., Server]]:
         finally:
             server.stop()
     assert open_sockets() <= sockets, "a socket is left open"
-    gc.collect()  # what was forgotten and not closed speaks up now, in this test
+    look_for_garbage()  # what was forgotten and not closed speaks up now, in this test
+
+
+def look_for_garbage() -> None:
+    """Collect it. What is left is in use, and the next search need not look at it again."""
+    gc.collect()
+    gc.freeze()
 
 
 def open_sockets() -> set[str]:
