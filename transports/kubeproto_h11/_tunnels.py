@@ -143,7 +143,8 @@ def _address(host: str) -> bytes:
 def _credentials(proxy: Url) -> bytes:
     if not proxy.user:
         return b""
-    user, password = proxy.user.encode(), proxy.password.encode()
-    if not 0 < len(user) < 256 or not 0 < len(password) < 256:
+    if not all(0 < len(part.encode()) < 256 for part in (proxy.user, proxy.password)):
+        # Before they are in variables, which tracebacks may print.
         raise LocalProtocolError("SOCKS takes a user and a password of 1 to 255 bytes each")
+    user, password = proxy.user.encode(), proxy.password.encode()
     return b"\1" + len(user).to_bytes(1, "big") + user + len(password).to_bytes(1, "big") + password

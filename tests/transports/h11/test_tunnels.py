@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from typing import Final
 
 import pytest
@@ -34,6 +35,14 @@ def test_an_http_proxy_is_asked_to_connect(step: int) -> None:
     asked = talk(digging, [b"HTTP/1.1 200 Connection established\r\n\r\n"], step=step)
     assert asked == b"CONNECT h.example:6443 HTTP/1.1\r\nHost: h.example:6443\r\n\r\n"
     assert digging.done
+
+
+def test_a_password_that_socks_cannot_carry_is_in_no_variable_of_the_traceback() -> None:
+    with pytest.raises(LocalProtocolError) as raised:
+        through(f"socks5://u:{'p' * 256}@p")
+    frames = [frame for frame, _ in traceback.walk_tb(raised.tb) if "/tests/" not in frame.f_code.co_filename]
+    assert frames
+    assert "ppp" not in repr([frame.f_locals for frame in frames])
 
 
 def test_an_http_proxy_hears_the_password_and_nothing_of_the_server_s() -> None:
