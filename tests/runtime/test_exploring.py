@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -201,6 +202,17 @@ def test_one_fault_shows_what_is_wrong_with_an_operator(
     assert again.runs == 1
     assert again.differences == (shown[0],)
     assert f"only=[Injection({fault!r}, {shown[0].write.number})]" in str(shown[0])
+
+
+def test_only_a_run_that_is_repeated_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    logger = logging.getLogger("kubeproto")
+    level = logger.level
+    explore(right, two_books_of_which_one_goes, cluster=CLUSTER, faults=["refused"])
+    assert caplog.records == []
+    assert logger.level == level
+    found = explore(right, two_books_of_which_one_goes, cluster=CLUSTER, only=[Injection("refused", 2)])
+    found.check()
+    assert any("500" in record.getMessage() for record in caplog.records)
 
 
 def test_what_was_killed_sends_nothing_more() -> None:

@@ -11,6 +11,8 @@ Each run begins again: a cluster can be forked in the middle, the memory of an o
 
 from __future__ import annotations
 
+import logging
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
@@ -30,7 +32,7 @@ from ._injecting import (
 from ._simulation import Backend, SimulatedClient, run, simulated
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Collection, Iterable
+    from collections.abc import Awaitable, Callable, Collection, Generator, Iterable
 
     from kubeproto.sim import Cluster
 
@@ -101,9 +103,9 @@ def explore(
     what users do, with a client of its own. Both begin on a fork of `cluster`, in virtual time. A run is
     over when nothing has changed for `quiet` seconds after the scenario ended; after `within` seconds it
     counts as one that does not come to rest. `faults` are those that are tried at each write that changed
-    something; `only` names the injections themselves, as a `Difference` shows them. Resources that are
-    `ignored` may differ. Raises ValueError if the clean run fails or does not come to rest: then there is
-    nothing to compare with.
+    something; `only` names the injections themselves, as a `Difference` shows them, and these runs are
+    logged. Resources that are `ignored` may differ. Raises ValueError if the clean run fails or does not come
+    to rest: then there is nothing to compare with.
 
     ::
 
@@ -118,13 +120,27 @@ def explore(
     for injection in injections:
         if not 0 < injection.write <= len(clean.writes):
             raise ValueError(f"{injection}: the clean run has {len(clean.writes)} writes")
-        outcome = _play(settings, injection)
+        with _logged(only is not None):
+            outcome = _play(settings, injection)
         lines = [f"the run {outcome.failure}"] if outcome.failure else []
         lines += state_diff(clean.state, outcome.state)
         if lines:
             write = clean.writes[injection.write - 1]
             differences.append(Difference(injection, write, tuple(lines), outcome.transcript))
     return Exploration(clean.writes, len(injections), tuple(differences))
+
+
+@contextmanager
+def _logged(wanted: bool) -> Generator[None]:
+    """Log what the runtime does only if it is wanted: each fault of hundreds would print its traceback."""
+    log = logging.getLogger("kubeproto")
+    level = log.level
+    if not wanted:
+        log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        log.setLevel(level)
 
 
 class _Settings(Struct, frozen=True):
