@@ -129,6 +129,6 @@ def api_error(status: Status, *, request: str = "", retry_after: float | None = 
 
 
 def _by_code(code: int) -> type[ApiError]:
-    # A 500 without a reason is mostly the caller's fault (a bad resource version, a schema error in an
+    # A 500 without a reason is usually the caller's fault (a bad resource version, a schema error in an
     # apply), so it stays a plain ApiError.
     return ApiError if code == 500 else _BY_REASON.get(reason_of(code), ApiError)

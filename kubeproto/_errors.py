@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import Final
 
-# What a log line or a terminal should take of one error. A Status has some hundred characters, and Go's
+# How much of one error a log line or a terminal should show. A Status has some hundred characters, and Go's
 # client quotes 2 KiB of what a proxy says.
 MAX_MESSAGE: Final = 8 * 1024
 MAX_QUOTE: Final = 2 * 1024
@@ -83,7 +83,7 @@ class ResponseTooLarge(RemoteProtocolError):
 
 
 class TransportError(KubeprotoError):
-    """Bytes did not make it there or back."""
+    """Bytes were lost on the way to or from the server."""
 
 
 class ConnectError(TransportError):

@@ -15,14 +15,14 @@ _MAX_EXPONENT: Final = 64
 
 
 def exponential_backoff(failures: int, *, first: float, longest: float, factor: float = 2.0) -> float:
-    """Return the seconds to wait after so many failures in a row; 0 after none."""
+    """Return the seconds to wait after this many failures in a row; 0 after none."""
     if failures <= 0:
         return 0.0
     return min(longest, first * factor ** min(failures - 1, _MAX_EXPONENT))
 
 
 class Rate(Struct, frozen=True):
-    """One every so many seconds over time, and up to `burst` at once after a rest.
+    """One token in `every` seconds, and up to `burst` at once after a rest.
 
     The bucket is one number, the time at which it will be full again.
     """

@@ -38,10 +38,10 @@ _TAGGED: Final = {"null": (type(None),), "bool": (bool,), "int": (int,), "float"
 _NULL: Final = frozenset(("", "~", "null", "Null", "NULL"))
 _TRUE: Final = frozenset(["y", "Y", "yes", "Yes", "YES", "true", "True", "TRUE", "on", "On", "ON"])
 _FALSE: Final = frozenset(["n", "N", "no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"])
-# Underscores are taken out before a number is looked for, wherever they stand.
+# Underscores are removed before a number is parsed, wherever they are.
 _INT: Final = r"[-+]?(?:0[bB][01]+|0[oO]?[0-7]+|0[xX][0-9a-fA-F]+|0|[1-9][0-9]*)"
 _FLOAT: Final = r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
-# The same two with underscores, and a little more: what is quoted without need does no harm.
+# The same two with underscores, and a little more: unnecessary quotes do no harm.
 _MAYBE_NUMBER: Final = (
     r"[-+]?_*(?:0_*[bB][01_]+|0_*[xX][0-9a-fA-F_]+|0_*[oO][0-7_]+"
     r"|(?:\._*[0-9][0-9_]*|[0-9][0-9_]*(?:\.[0-9_]*)?)(?:[eE]_*[-+]?_*[0-9_]+)?)"
@@ -222,7 +222,7 @@ def _dumper() -> Any:
 
     made: Any = type("_Dumper", (yaml.SafeDumper,), {"ignore_aliases": _never})
     made.add_representer(str, text)
-    # PyYAML quotes what itself would take for another type; these others would take for one.
+    # PyYAML quotes strings that it would read as another type itself; other readers would misread these.
     words = "|".join(re.escape(word) for word in sorted(_TRUE | _FALSE))
     ambiguous = re.compile(f"(?:{words}|{_NOT_JSON}|{_MAYBE_NUMBER})$")
     made.add_implicit_resolver(f"{_PREFIX}bool", ambiguous, None)

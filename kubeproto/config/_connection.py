@@ -19,10 +19,10 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
     """One server, its TLS, its proxy, and what goes with each request. Wrong settings are a `ConfigError`.
 
     `server` may have a base path. Certificates and keys are PEM; an empty `ca` trusts what the system trusts.
-    `ca_file` says where `ca` was read, so that a transport can look whether it has changed.
-    `proxy` is already decided for this server, and empty for a direct way. `headers` go with every request,
-    unless it has its own of that name. `compression` says if compressed responses may be requested. Two that
-    are equal may share connections; when the client certificate changes, so does the value.
+    `ca_file` is where `ca` was read, so that a transport can check whether it has changed. `proxy` is the one
+    for this server, and empty for a direct connection. `headers` go with every request, unless it has its own
+    of that name. `compression` says if compressed responses may be requested. Two that are equal may share
+    connections; when the client certificate changes, so does the value.
     """
 
     hides = frozenset(("client_key",))
@@ -82,7 +82,7 @@ class Connection(Hiding, frozen=True, kw_only=True, dict=True):
 
     @property
     def address(self) -> tuple[str, int]:
-        """Where the socket goes: the proxy's host and port if there is one, else the server's."""
+        """Where the socket connects to: the proxy's host and port if there is one, otherwise the server's."""
         url = self._proxy_url or self._url
         return url.host, url.port
 

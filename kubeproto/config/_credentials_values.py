@@ -26,7 +26,7 @@ class RenewalContext(Struct, frozen=True, kw_only=True):
 
 
 class Holding(Struct, frozen=True, kw_only=True):
-    """Credentials in use. `doubts` counts the renewals for a 401 without a good time in between."""
+    """Credentials in use. `doubts` counts the renewals for a 401 since credentials last worked for a time."""
 
     credentials: Credentials
     since: float
@@ -178,7 +178,7 @@ class Refuse(Struct, frozen=True):
 
 
 class CloseConnections(Struct, frozen=True):
-    """Connections that show the old client certificate must not be used for another request."""
+    """Do not use connections with the old client certificate for another request."""
 
 
 class Keep(Hiding, frozen=True):

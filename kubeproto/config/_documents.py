@@ -20,7 +20,7 @@ _MARKS: Final = (
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
 
-# What a message quotes may be a password, if only because it begins with `!`, `*` or `&`. Single signs and
+# What a message quotes may be a password, for example one that begins with `!`, `*` or `&`. Single signs and
 # the parts of YAML's grammar, in angle brackets, are not.
 _QUOTED: Final = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _TYPED: Final = re.compile(r"^(.*) - at `(\$.*)`$")

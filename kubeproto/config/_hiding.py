@@ -17,7 +17,7 @@ _URLS: Final = frozenset(("issuer", "proxy", "proxy_url", "server"))
 
 
 class Hiding(Struct, frozen=True):
-    """A value whose repr shows what differs from the defaults, and nothing of what is in `hides`."""
+    """A value whose repr shows what differs from the defaults, except the fields in `hides`."""
 
     hides: ClassVar[frozenset[str]] = frozenset()
 
@@ -82,7 +82,7 @@ def hide_headers(headers: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str],
 
 
 def hide_userinfo(url: str) -> str:
-    """Return a URL as it may be shown, be it well formed or not: no user, no password, no query."""
+    """Return a URL as it may be shown, well formed or not: no user, no password, no query."""
     front, separator, rest = url.partition("://")
     if not separator:
         front, rest = "", url

@@ -14,7 +14,7 @@ from ._kubeconfig_types import KubeconfigUser
 from ._oidc import Oidc
 from ._plugin import Plugin
 
-# What kubectl once had built in, and what its makers offer instead.
+# What was built into kubectl once, and what its vendors offer instead.
 _GONE: Final = {"gcp": "gke-gcloud-auth-plugin", "azure": "kubelogin"}
 
 
@@ -54,7 +54,7 @@ class Identity(Hiding, frozen=True, kw_only=True):
 
     @property
     def has_secret(self) -> bool:
-        """True if there is something that may go to the right server alone."""
+        """True if there is something that may be sent only to the right server."""
         return self != Identity()
 
     @property

@@ -3,7 +3,7 @@
 `infer` is called repeatedly: it returns which files it needs, is given their contents, and returns a `Config`
 in the end. It keeps nothing in between::
 
-    files: dict[str, bytes | Unreadable] = {}
+    files: dict[str, bytes | UnreadableFile] = {}
     while isinstance(found := infer(os.environ, files, home=home), Needs):
         files |= {path: read(path) for path in found.paths}
 
@@ -50,7 +50,7 @@ class Needs(Struct, frozen=True):
 
 
 class Overrides(Hiding, frozen=True, kw_only=True):
-    """What a program wants in place of the settings in the files.
+    """Settings that override those in the files.
 
     `server` is a URL, in place of the cluster's. `insecure` leaves its certificate unchecked, and the CA out.
     `token` takes the place of the user's token, password, plugin or auth-provider; a certificate stays.
@@ -105,7 +105,7 @@ def infer(
     configs: list[Kubeconfig] = []
     for path in paths:
         content = files[path]
-        # A list may name files that are not there yet; a path that somebody typed may not.
+        # A list may name files that do not exist yet; an explicit path may not.
         if isinstance(content, UnreadableFile):
             if overrides.path or not content.missing:
                 raise ConfigError(f"{path} cannot be read: {content.why}")

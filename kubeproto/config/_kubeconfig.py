@@ -30,7 +30,7 @@ T = TypeVar("T")
 
 _LISTS: Final = ("clusters", "users", "contexts", "extensions")
 
-# Where paths stand: the list, the key under each name, the paths.
+# Where paths are: the list, the key under each name, the paths.
 _PATHS: Final = (
     ("clusters", "cluster", ("certificate-authority",)),
     ("users", "user", ("client-certificate", "client-key", "tokenFile")),
@@ -39,7 +39,7 @@ _EMPTY: Final = msgspec.json.encode({"apiVersion": "v1", "kind": "Config"})
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """What a context means: one cluster, one user, one namespace, each under its name."""
+    """What a context selects: one cluster, one user, one namespace, each under its name."""
 
     context: str
     cluster_name: str
@@ -67,8 +67,8 @@ class Kubeconfig(Hiding, frozen=True, kw_only=True):
         """Return what a program should use: the current context, unless another or parts of it are given.
 
         `server` takes the place of the cluster's; a server needs no entry of a cluster. None if no context is
-        chosen and no cluster or server is given: then there is no configuration in here. What is named and
-        not there is a `ConfigError`.
+        chosen and no cluster or server is given: then this is not a configuration. A name without an entry is
+        a `ConfigError`.
         """
         server = ConcealedUrl(server)
         name = context or self.current_context

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from ._hiding import Hiding
 
-# Where the settings of an exec plugin for one cluster stand among its extensions.
+# The extension of a cluster that holds its settings for an exec plugin.
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 
 

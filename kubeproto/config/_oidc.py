@@ -1,8 +1,8 @@
-"""OpenID Connect: an identity token that is renewed at the provider that gave it.
+"""OpenID Connect: an identity token that is renewed at the provider that issued it.
 
 Two requests: the provider says where its token endpoint is, and that takes the refresh token. Both go to
 another host than the API server's, with a connection of their own. Providers may exchange the refresh token
-each time; then the old one is worth nothing any more.
+each time; then the old one is no longer valid.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 
 class Oidc(Hiding, frozen=True, kw_only=True):
-    """A client of an identity provider, and the tokens that it has. `ca` is for the provider alone."""
+    """A client of an identity provider, and the tokens that it has. `ca` is only for the provider."""
 
     hides = frozenset(("client_secret", "id_token", "refresh_token", "ca"))
 
@@ -51,7 +51,7 @@ class Oidc(Hiding, frozen=True, kw_only=True):
 
 
 class Ask(Hiding, frozen=True, kw_only=True):
-    """Send this request on a connection of its own, and report the response. It contains secrets."""
+    """Send this request on a separate connection, and report the response. It contains secrets."""
 
     connection: Connection
     head: Head

@@ -36,7 +36,7 @@ class PluginPolicy(Struct, frozen=True, kw_only=True):
 
 
 class Plugin(Hiding, frozen=True, kw_only=True):
-    """A program that prints credentials. `cluster` is what it gets to know of the server, as JSON."""
+    """A program that prints credentials. `cluster` is what it is told about the server, as JSON."""
 
     hides = frozenset(("args", "env", "cluster"))
 

@@ -13,7 +13,7 @@ PORTS: Final = {"http": 80, "https": 443, "socks5": 1080, "socks5h": 1080}
 SERVER_SCHEMES: Final = ("https", "http")
 PROXY_SCHEMES: Final = ("http", "https", "socks5", "socks5h")
 
-# Stricter than urlsplit, which takes much for a host that no resolver and no proxy would.
+# Stricter than urlsplit, which accepts hosts that no resolver and no proxy would.
 _AUTHORITY: Final = re.compile(
     r"(?:.*@)?(?:\[[0-9a-fA-F:.]+(?:%25[\w.~-]+)?\]|[\w](?:[\w.-]*[\w.])?)(?::[0-9]*)?", re.ASCII
 )
@@ -75,7 +75,7 @@ def read_proxy(url: str) -> Url:
     url = ConcealedUrl(url)
     parts = _read(url, f"the proxy {url!r}", PROXY_SCHEMES)
     if parts.path:
-        # Most often a password with a slash in it, of which this would be the better half.
+        # Most often a password with a slash in it, which this would quote in part.
         raise ConfigError("the proxy has a path in its URL; a slash in a password is written as %2F")
     return parts
 
@@ -83,7 +83,7 @@ def read_proxy(url: str) -> Url:
 def is_name(host: str) -> bool:
     """Return whether a resolver and TLS accept this as a name: Python raises `UnicodeError` for others."""
     if ":" in host:
-        return True  # an IPv6 address, which others look at
+        return True  # an IPv6 address, which is checked elsewhere
     return len(host) <= 253 and all(0 < len(label) < 64 for label in host.removesuffix(".").split("."))
 
 

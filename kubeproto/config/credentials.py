@@ -3,7 +3,7 @@
 ::
 
                Wanted: task                  the task succeeded
-    Vacant ────────────────► Renewing ───────────────────────────► Held ◄─┐ Wanted: Use
+    NoCredentials ─────────► Renewing ───────────────────────────► Held ◄─┐ Wanted: Use
                               ▲  ▲ │                                 │ └──┘
                               │  │ │ Failed in any way, Abandoned    │
                               │  │ └───────► Troubled ◄─┐            │
@@ -11,7 +11,7 @@
                               │  └────────────┘   └─────┘ Use/Refuse │
                               │    when it is time                   │
                               └──────────────────────────────────────┘
-                               Wanted, when it is time; Unauthorized
+                               Wanted, when it is time; CredentialsRejected
     Fixed ─┐ Wanted: Use
       ▲    │
       └────┘
@@ -35,7 +35,7 @@ Rules
 - A renewal that fails is retried after a second, then two, up to a minute. Until then, credentials that have
   not expired are still used, because a 401 may be a problem of the server and a file may be half written; if
   there are none, requests are refused with the reason. So no request waits for a backoff.
-- Credentials that arrive expired come from a wrong clock, and are used for ten seconds.
+- Credentials that have expired when they arrive come from a wrong clock, and are used for ten seconds.
 - When the client certificate changes, open connections still have the old one and have to be closed.
 - An action that contains a secret does not show it, and no reason quotes a file, plugin or provider.
 """

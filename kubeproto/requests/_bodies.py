@@ -10,7 +10,7 @@ from ..objects import KubeObject, Metadata, Resource, decode, encode, is_object,
 
 K = TypeVar("K", bound=KubeObject)
 
-# More is a 413, the limit by which the server protects itself; a patch of that size is mostly a mistake.
+# A server responds to more with 413; a patch of that size is usually a mistake.
 _MOST_OPERATIONS: Final = 10_000
 _OPERATIONS: Final = {
     "add": ("path", "value"),
@@ -67,7 +67,7 @@ def json_patch(operations: Sequence[Mapping[str, Any]]) -> bytes:
 
 
 def is_sequence(value: object) -> bool:
-    """Return True for lists and their like, False for texts and bytes."""
+    """Return True for lists and other sequences, False for strings and bytes."""
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 

@@ -13,7 +13,7 @@ _NAMESPACED: Final = "Namespaced"
 
 
 class ApiVersion(Struct, frozen=True):
-    """One version of a group. It is stale if the server behind it could not be asked for its kinds."""
+    """One version of a group. It is stale if its aggregated server could not be reached."""
 
     version: str
     resources: tuple[Resource, ...] = ()
@@ -29,7 +29,7 @@ class ApiGroup(Struct, frozen=True):
 
 
 class Root(Struct, frozen=True):
-    """The groups under ``/api`` or ``/apis``, and the tag by which the server knows this state of them."""
+    """The groups under ``/api`` or ``/apis``, and the ETag of this state."""
 
     groups: tuple[ApiGroup, ...]
     etag: str = ""
@@ -96,7 +96,7 @@ class Discovery(Struct, frozen=True):
 
     @property
     def stale(self) -> tuple[str, ...]:
-        """The group versions whose kinds are not known, or not for sure."""
+        """The group versions whose kinds are unknown or uncertain."""
         return tuple(
             f"{group.name}/{version.version}" if group.name else version.version
             for group in self.groups

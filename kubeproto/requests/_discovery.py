@@ -1,4 +1,4 @@
-"""Discovery: which kinds a server serves, from whichever documents it has, merged into one value.
+"""Discovery: which kinds a server serves, from the documents that it has, merged into one value.
 
 ::
 

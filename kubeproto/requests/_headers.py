@@ -14,9 +14,9 @@ STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 APPLY_PATCH: Final = "application/apply-patch+yaml"  # JSON is YAML, too
 TABLE: Final = f"{JSON};as=Table;v=v1;g=meta.k8s.io"
 
-# Sent in every request, because some HTTP libraries invent what is missing. A response is compressed from
-# 128 KiB up, as Go's client has it by default too. Streams are not: from Kubernetes 1.37 a list-watch would
-# come as one gzip member a flush, which costs both sides more than a short event can save.
+# Sent in every request, because some HTTP libraries add their own. A server compresses responses from 128 KiB
+# on, which Go's client requests by default too. Streams are not: from Kubernetes 1.37 a list-watch would come
+# as one gzip member a flush, which costs both sides more than a short event can save.
 _COMPRESSED: Final = ("Accept-Encoding", "gzip")
 _AS_IT_IS: Final = ("Accept-Encoding", "identity")
 

@@ -9,13 +9,13 @@ from msgspec import Struct
 from .._errors import RemoteProtocolError
 from ..wire import Decoder, Head, Headers, inflate, refusal
 
-# A program may write forever without ending a line. Container runtimes cut at 16 KiB, so this one is for
-# whatever is in between.
+# A program may write forever without ending a line. Container runtimes cut at 16 KiB, so this limit is for
+# anything in between.
 _LONGEST: Final = 1 << 20
 
 
 class LogLines:
-    """Decodes a log. A line comes without its end; one of more than a mebibyte comes in pieces.
+    """Decodes a log. A line is returned without its end; one of more than a mebibyte is returned in pieces.
 
     A refusal is raised by `finish`, as the `ApiError` that it is, because only then its body is complete.
     """

@@ -45,7 +45,7 @@ def _declared(kind: Any, resource: Resource, *, otherwise: str) -> tuple[str, ..
     definition: Definition | None = getattr(described, "definition", None)
     if definition is None or described.resource != resource:
         return (otherwise,)
-    # A status that is None by its type has a name of its own, which no server knows.
+    # A status of type None has a special name on the wire, which no server knows.
     typed = "status" in described.__struct_encode_fields__
     status = typed if definition.status is None else definition.status
     return ("status",) * status + ("scale",) * (definition.scale is not None)

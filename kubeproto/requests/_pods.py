@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 K_co = TypeVar("K_co", bound=KubeObject, covariant=True)
 
-# v5 can close stdin alone, which a command such as `cat` waits for; v4 is for servers before 1.30.
+# v5 can close only stdin, which a command such as `cat` waits for; v4 is for servers before 1.30.
 _CHANNELS: Final = ("v5.channel.k8s.io", "v4.channel.k8s.io")
 # Ports as channels of one WebSocket; the other way, SPDY inside it, offers nothing more.
 _PORTS: Final = ("v4.channel.k8s.io",)
@@ -47,7 +47,7 @@ _SHORTEST_TOKEN: Final = (
 
 
 class PodVerbs(Generic[K_co]):
-    """The verbs of a pod beside reading and writing it."""
+    """The verbs of a pod besides reading and writing it."""
 
     kind: type[K_co]
     _place: Target

@@ -18,9 +18,9 @@ _QUOTED: Final = 200
 
 
 def read_json(type_: type[T], headers: Headers, body: bytes) -> T:
-    """Return the body as this type; if it is not JSON at all, the error says what came instead.
+    """Return the body as this type; if it is not JSON, the error says what arrived instead.
 
-    Of broken JSON nothing is quoted: half a Secret is still a secret.
+    Broken JSON is never quoted: half a Secret is still a secret.
     """
     try:
         return decode(body, type_)
@@ -150,7 +150,7 @@ class Plain(Struct, Generic[T], frozen=True):
 
 
 class Text(Struct, frozen=True):
-    """A text, as logs are. There is none with a 204: a pod that was never on a node."""
+    """A string, such as a log. It is empty with a 204: a pod that was never on a node."""
 
     def read(self, status: int, headers: Headers, body: bytes) -> str:
         """Return the text; bytes that are not UTF-8 become U+FFFD, because a log may contain anything."""

@@ -52,7 +52,7 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
 
     @property
     def safety(self) -> Safety:
-        """What a second arrival of this request can do."""
+        """What a repetition of this request can do."""
         if self.method == "GET":
             return Safety.READ
         return Safety.GUARDED if self.guarded else Safety.ONCE
@@ -79,7 +79,7 @@ class StreamOpener(Protocol[E]):
     """How the body of a streamed response is read: a value that makes decoders."""
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[E]:
-        """Return a decoder for one response, be it a refusal or not."""
+        """Return a decoder for one response, which may be a refusal."""
         ...
 
 

@@ -31,8 +31,8 @@ def shard_hash(text: str) -> int:
 class Shard(Struct, frozen=True):
     """The objects whose hash is in one of the ranges, each from its start up to but not with its end.
 
-    A server that does not know shards sends everything without an error: ask a list's metadata by
-    `confirmed_by`, and where it is False, keep only what `holds` selects.
+    A server that does not know shards sends everything without an error: check a list's metadata with
+    `confirmed_by`, and if it is False, keep only what `holds` selects.
     """
 
     by: By
@@ -47,7 +47,7 @@ class Shard(Struct, frozen=True):
 
     @classmethod
     def parse(cls, text: str) -> Shard:
-        """Read the text form; `InvalidRequest` for what a server would refuse with a bare 500."""
+        """Read the string form; `InvalidRequest` for what a server would refuse with a bare 500."""
         found = [re.fullmatch(_RANGE, part, re.ASCII) for part in text.split("||")]
         ranges = [match for match in found if match]
         keys = {match[1] for match in ranges}
@@ -65,7 +65,7 @@ class Shard(Struct, frozen=True):
         return any(start <= value < end for start, end in self.ranges)
 
     def confirmed_by(self, metadata: ListMeta) -> bool:
-        """Return whether the server sent this shard alone: it repeats the selector in its normal form."""
+        """Return whether the server sent only this shard: it repeats the selector in its normal form."""
         return metadata.shard_info is not None and metadata.shard_info.selector == str(self)
 
     def __str__(self) -> str:

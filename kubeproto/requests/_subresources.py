@@ -54,7 +54,7 @@ class Subresource(Single[K]):
         self._written = written
 
     def create(self, name: str, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
-        """Post to it, for the few that are operations and not part of the object."""
+        """Post to it: for the few that are operations, and not part of the object."""
         self._place.check_namespace_of(obj.metadata.namespace)
         return Request(
             "POST",
@@ -86,7 +86,7 @@ class Subresources(Generic[K_co]):
 
     @property
     def status(self: Reporting) -> Subresource[K_co]:
-        """The status, which a controller writes apart from the rest."""
+        """The status, which a controller writes separately from the rest."""
         return self._known("status")
 
     @property

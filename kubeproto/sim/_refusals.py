@@ -115,7 +115,7 @@ def bad_request(message: str) -> Rejection:
 
 
 def unexplained(message: str, code: int = 500) -> Rejection:
-    """500 without a reason: a real server has many of them, mostly for mistakes of the caller."""
+    """500 without a reason: a real server has many of them, usually for mistakes of the caller."""
     return Rejection(failure(code, message, reason=""))
 
 
@@ -189,7 +189,7 @@ def conflict(word: str, group: str, name: str, why: str = _STALE) -> Rejection:
 
 
 def invalid(word: str, group: str, name: str, violations: Sequence[Violation]) -> Rejection:
-    """422: the object breaks rules; `word` is mostly the kind."""
+    """422: the object breaks rules; `word` is usually the kind."""
     # A fault that is found twice is listed once in the message, and twice in the causes.
     lines = list(dict.fromkeys(str(violation) for violation in violations))
     text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"

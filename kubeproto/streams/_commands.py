@@ -9,8 +9,8 @@ A message is one byte, which names the channel, and the data of that channel::
     4 resize   to the server: the terminal's new size, as JSON
     255 close  either way: the channel of the next byte has ended. Only in v5, and of use for stdin alone
 
-v4 cannot end stdin, so that a command which reads to its end never ends there. Messages on other channels are
-ignored, as in Go's client.
+v4 cannot end stdin, so a command that reads until the end of its input never ends there. Messages on other
+channels are ignored, as in Go's client.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class CommandChannels:
         self._status = b""
 
     def stdin(self, data: bytes) -> list[bytes]:
-        """Return the messages that bring this to the command."""
+        """Return the messages that carry this to the command."""
         if self._stdin_ended:
             raise LocalProtocolError("stdin was ended, and nothing can be written to it")
         return [bytes((_STDIN,)) + data[at : at + PIECE] for at in range(0, len(data), PIECE)]
@@ -124,7 +124,7 @@ class CommandChannels:
             raise TransportError("the server closed without reporting how the command ended")
 
     def _end(self, data: bytes) -> Exited | None:
-        # One message in every server that was observed, but the protocol has a stream here.
+        # One message on every server that was observed, but the protocol has a stream here.
         self._status += data
         if self.exited is not None or len(self._status) > _MAX_STATUS:
             raise RemoteProtocolError("the server's report of how the command ended is too long")

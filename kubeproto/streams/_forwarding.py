@@ -1,6 +1,6 @@
 """`Forwarding`: the ports of a pod as streams that share one WebSocket. It knows no event loop.
 
-A task that waits for bytes reads for all: what is for another port is kept there, and all waiting tasks are
+A task that waits for bytes reads for all: bytes for another port are kept there, and all waiting tasks are
 woken. A port whose bytes nobody reads blocks the others as soon as it has kept enough of them, because the
 WebSocket can make the server wait with one port only by making it wait with all.
 """
@@ -65,7 +65,7 @@ class Forwarding:
                 case None:
                     pass
         finally:
-            # A task that waits reads on, even if this one has failed or was cancelled.
+            # A waiting task continues to read, even if this one has failed or was cancelled.
             self._reading = False
             self._wake()
 

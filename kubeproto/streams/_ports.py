@@ -44,11 +44,11 @@ class PortChannels:
         if protocol != V4:
             raise LocalProtocolError(f"{protocol!r} is not a supported channel protocol of port-forward")
         self._ports = tuple(ports)
-        # What is still awaited of the number that opens each channel.
+        # The missing bytes of the number that opens each channel.
         self._openings = [port.to_bytes(2, "little") for port in ports for _ in range(2)]
 
     def send(self, port: int, data: bytes) -> list[bytes]:
-        """Return the messages that bring this to a port."""
+        """Return the messages that carry this to a port."""
         channel = bytes((2 * self._index(port),))
         return [channel + data[at : at + PIECE] for at in range(0, len(data), PIECE)]
 

@@ -24,7 +24,7 @@ class Process:
 
     @property
     def exited(self) -> Exited | None:
-        """How it ended, once that was read."""
+        """How it ended; None until that has been read."""
         return self._channels.exited
 
     async def write(self, data: bytes) -> None:
@@ -41,7 +41,7 @@ class Process:
         await self._socket.send(self._channels.resize(width, height))
 
     async def wait(self) -> Exited:
-        """Read on until it has ended; what it still writes is lost."""
+        """Read until it has ended; output that it still writes is dropped."""
         while self.exited is None and await self._next() is not None:
             pass
         self._channels.close()

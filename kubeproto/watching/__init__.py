@@ -13,7 +13,8 @@ from ._pages import read_page
 if TYPE_CHECKING:
     from . import log_tail, pager, resync
 else:
-    # The machines cost more to import than all else here, and a program that reads one watch needs none.
+    # The machines take longer to import than everything else here, and a program that reads one watch needs
+    # none.
     __getattr__, __dir__ = _deferred.attributes(
         __name__, {name: name for name in ("log_tail", "pager", "resync")}
     )

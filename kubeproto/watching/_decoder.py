@@ -1,13 +1,13 @@
 """`WatchDecoder`: the bytes of a watch, cut anywhere, become events.
 
-Short lines are decoded in C, one call for all that a chunk holds, and each object keeps the line that it
-came in. Long ones are not split: they are cut where the identity of their object has passed, and only that
-front is decoded; `FRONT_MARKS` in `objects` says why this is sound. Whatever fails in either way is read
-once more by itself, and only then called `Malformed`. A watch whose objects have no such front stops trying.
+Short lines are decoded in C, with one call for all lines of a chunk, and each object keeps its line. Long
+ones are not split: they are cut where the identity of their object has passed, and only that front is
+decoded; `FRONT_MARKS` in `objects` says why this is sound. A line that fails in either way is read once more
+by itself, and only then becomes `Malformed`. A watch whose objects have no such front stops trying.
 
-How bytes are cut never matters to an event, and neither does what came in the same chunk. It may decide when
-a mistake is seen: a line that is broken after its front is `Malformed`, or it is an event whose object
-raises when read. Two events on a line, or one on two, come from no server, and are `Malformed`.
+How bytes are cut never changes an event, and neither does the rest of its chunk. It may decide when a mistake
+is noticed: a line that is broken after its front is `Malformed`, or an event whose object raises when it is
+read. No server sends two events on a line, or one on two; they are `Malformed`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class WatchDecoder(Generic[K]):
     Objects are typed lazily: their identity has been read, the rest is read when it is used, and shares
     the memory of the chunk it came in. With `strict` all but their metadata is typed at once, as by `decode`.
     With `checked` nothing more is typed, but every byte is read, so that a line that is broken anywhere is
-    `Malformed`: what a Store is to keep is read in one pass this way, and in two otherwise.
+    `Malformed`: what a Store keeps is read in one pass this way, and in two otherwise.
     A status outside 2xx makes the whole body one `WatchFailed`. An endless line, a broken gzip stream or a
     cut inside an event is a `RemoteProtocolError`.
     """
@@ -66,7 +66,7 @@ class WatchDecoder(Generic[K]):
         views = self._views = views_of(plain)
         self._strict = strict
         self._resource = None if views.pinned else resource
-        # Code of the kind's own, and all of a Dynamic, is read one object at a time.
+        # A kind with its own methods, and a Dynamic, is read one object at a time.
         self._one_by_one = not views.lazy or (strict and plain is Dynamic)
         fronts = views.lazy and not (strict or checked)
         self._fronts = Fronts(views, resource, self._read_line) if fronts else None
@@ -82,7 +82,7 @@ class WatchDecoder(Generic[K]):
             return events
         chunk = self._inflater.feed(chunk)
         if len(chunk) < self._short and not self._lines.begun and chunk.find(b"\n") == len(chunk) - 1:
-            # A server sends a chunk for each event, so this is what a watch that is not busy consists of.
+            # A server sends a chunk for each event, so a watch that is not busy consists of these.
             event = self._read_alone(chunk)
             if event is not None:
                 events.append(event)
@@ -139,7 +139,7 @@ class WatchDecoder(Generic[K]):
     def _read_bulk(self, segment: bytes, start: int, stop: int, events: list[WatchEvent[K]]) -> bool:
         """Read lines with one call; False if they have to be read one by one.
 
-        What is done for each event is done in C: in Python it would take as long as decoding it.
+        The work for each event is done in C: in Python it would take as long as decoding the event.
         """
         stream = BytesIO(segment)  # which shares the bytes, and finds ends ten times as fast as `split`
         stream.seek(start)
@@ -192,7 +192,7 @@ class WatchDecoder(Generic[K]):
                 return read_change(line, self._views, strict=self._strict) or self._read_one(line)
             event = self._read_one(line)
         except InvalidObject as error:
-            # It may be nested too deeply, or have what no server sends today.
+            # It may be nested too deeply, or have something that no server sends today.
             event = read_change(line, self._views, strict=self._strict, error=error)
             if event is None:
                 raise

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     ReadLine: TypeAlias = Callable[[bytes, int, int, list[Any]], None]
 
-# A mark is given up for the next one after so many failures in a row: enough to pass over a few odd objects,
+# A mark is given up for the next one after this many failures in a row: enough to skip a few odd objects,
 # few enough to cost nothing.
 _MAX_MISSES: Final = 16
 
@@ -106,12 +106,12 @@ class Fronts:
         self._misses = 0
 
     def _has_none(self, front: bytes, span: LineRun) -> bool:
-        """Return whether there is no namespace, rather than one behind the cut."""
+        """Return whether there is no namespace, rather than one after the cut."""
         segment, start, end = span
         return self._cluster_scoped and shows_all(segment, start + len(front), end)
 
     def _decode_each(self, fronts: list[bytes], spans: list[LineRun], events: list[Any]) -> None:
-        """One of them is not a front: find out which."""
+        """Decode fronts one by one, to find the one that is not a front."""
         if len(fronts) == 1:
             self._miss(*spans[0], events)
             return
@@ -120,5 +120,5 @@ class Fronts:
 
     def _miss(self, segment: bytes, start: int, end: int, events: list[Any]) -> None:
         self._whole(segment, start, end, events)
-        # Short lines have nothing to gain from a front: bookmarks, mostly.
+        # Short lines, usually bookmarks, gain nothing from a front.
         self._misses += end - start >= LONG

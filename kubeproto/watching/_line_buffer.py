@@ -6,7 +6,7 @@ from typing import Final, TypeAlias
 
 from .._errors import RemoteProtocolError
 
-# The longest line that is waited for. etcd holds objects of 1.5 MiB and a server accepts bodies of 3 MiB, so
+# The longest line that is accepted. etcd holds objects of 1.5 MiB and a server accepts bodies of 3 MiB, so
 # a line of ten times that is not from an API server. client-go stops at 16 MiB, kube-rs has no limit.
 MAX_LINE: Final = 32 * 1024 * 1024
 

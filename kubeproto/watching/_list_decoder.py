@@ -1,9 +1,9 @@
 """`ListDecoder`: a list becomes objects while its one long body is still arriving.
 
 Items are cut out of the stream: where one ends is guessed by the bytes between two items, and decoding
-verifies it. All that a chunk completes is read at once, up to the last such place; where that fails, item by
-item; and where the guess fails (an item that contains what looks like an item) brackets are counted instead.
-Every byte of what is returned has been read.
+verifies it. Everything that a chunk completes is read at once, up to the last such place; if that fails, item
+by item; and if the guess fails (because an item contains what looks like an item), brackets are counted
+instead. Every byte of what is returned has been read.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CLOSING: Final = ord("}")
 _BLANKS: Final = Pattern(rb"[ \t\r\n]*")
 _FIRST_KEY: Final = Pattern(rb'\{"[^"\\]*":')
 
-# What no separator has ended by now is not an ordinary item, or its list is not written as servers do.
+# An item that no separator has ended by now is not an ordinary one, or its list is not written as servers do.
 _LONG: Final = 1024 * 1024
 
 
@@ -115,7 +115,7 @@ class ListDecoder(Generic[K]):
         return [*self._items.read_all([bytes(raw) for raw in self._items.of(last)])]
 
     def _begin(self, text: bytes) -> int:
-        """Return where the items begin; what precedes them is the list's kind, and mostly its metadata."""
+        """Return where the items begin; the list's kind, and usually its metadata, precede them."""
         depth = 0
         for token in _BRACKETS.finditer(text):
             if token[0] in (b"]", b"}"):
@@ -128,7 +128,7 @@ class ListDecoder(Generic[K]):
                         page = read_raw_page(text[:start] + b"]}")
                     except InvalidObject:
                         break
-                    if page.items is not msgspec.UNSET:  # or the key only ends in that
+                    if page.items is not msgspec.UNSET:  # otherwise the key only ends in that
                         self._items.of(page)
                         self._page = page
                         self.metadata = page.metadata

@@ -1,16 +1,16 @@
 """`LogCursor`: the place that was reached in the log of a container, whatever the connections do.
 
-A server cannot be asked for the lines after a line. It can be asked for those since a second, with the time
+A server cannot return the lines after a given line. It can return those since a second, with the time
 of each (``sinceTime``, which an API server cuts to whole seconds, and ``timestamps``): the cursor skips what
 was read of that second. A line is found by its time and, among lines of one time, by its number.
 
-- What stands before that line in a resumed log is skipped whatever its time: container runtimes stamp stdout
-  and stderr apart, so that lines may be in another order than their times.
-- A line that is later than all that were read ends the skipping. The line that was looked for is then gone,
+- Everything before that line in a resumed log is skipped whatever its time: container runtimes stamp stdout
+  and stderr separately, so that lines may be in another order than their times.
+- A line that is later than all that were read ends the skipping. The expected line is then gone,
   because the file was rotated, or because this is the log of the container's next run.
-- A response may end anywhere, in good order too: an API server that loses its kubelet ends the response as if
-  the log had ended. So what has no end yet is held back, and only `finish`, which the caller calls when the
-  container has ended, passes it on.
+- A response may end anywhere, even normally: an API server that loses its kubelet ends the response as if the
+  log had ended. So a line without an end is held back, and only `finish`, which the caller calls when the
+  container has ended, returns it.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ class LogCursor:
 
     @property
     def since(self) -> datetime | None:
-        """The second from which to ask for the log; None if no line with a time has come."""
+        """The second from which to request the log; None if no line with a time has arrived."""
         if self._at is None:
             return None
         return _EPOCH + timedelta(seconds=self._at // _SECOND)
 
     def begin(self) -> None:
-        """Begin with another response: one since `since`, if there is that."""
+        """Begin another response, which starts at `since` if that is set."""
         if self._line is not None and self._line[2]:
             self._known = (self._line[0], self._sent + self._drop)
         self._rest.clear()
@@ -94,7 +94,7 @@ class LogCursor:
         return lines
 
     def _take(self, lines: list[TimedLine], *, whole: bool) -> None:
-        """Take what there is of the current line."""
+        """Take the next piece of the current line."""
         text = bytes(self._rest)
         self._rest.clear()
         if self._line is None:
@@ -112,12 +112,12 @@ class LogCursor:
             self._line, self._sent, self._drop = None, 0, 0
 
     def _begin_line(self, text: bytes) -> tuple[tuple[int | None, bytes, bool], bytes]:
-        """Look at the time before a line; return it and whether the line is new, and the text behind it."""
+        """Read the time before a line; return it, whether the line is new, and the text after it."""
         first, self._first = self._first, False
         found = _TIME.match(text)
         if found is None:
-            # The kubelet says something. But the first bytes of a resumed log may be the rest of a line whose
-            # beginning is older than what was asked for: that one was read.
+            # This is a message of the kubelet. But the first bytes of a resumed log may be the rest of a line
+            # that began before the requested second: that one was read.
             return (None, b"", not (first and self._skipping)), text
         at = self._parse(found)
         wanted = not self._skipping or self._is_new(at)
@@ -134,7 +134,7 @@ class LogCursor:
             return True
         if at == self._at:
             self._met += 1
-            if self._met > self._count:  # only if it was the last of its time: the log goes on with it
+            if self._met > self._count:  # only if it was the last of its time: the log continues with it
                 self._skipping = False
                 return True
             return False

@@ -52,7 +52,7 @@ class Refusal:
 
 
 def check_content_type(headers: Headers, what: str) -> None:
-    """Refuse the two encodings that a server has beside JSON: no request here asks for them."""
+    """Refuse the two encodings that a server has besides JSON: no request here asks for them."""
     content_type = header(headers, "content-type")
     if "protobuf" in content_type.lower() or "cbor" in content_type.lower():
         raise RemoteProtocolError(f"{what} came as {content_type!r}, although JSON was requested")
@@ -77,8 +77,8 @@ _CHANGES: Final[dict[str, Any]] = {"ADDED": Added, "MODIFIED": Modified, "DELETE
 def read_change(line: bytes, views: KindViews, *, strict: bool, error: InvalidObject | None = None) -> Any:
     """Return the event on a line, whatever else it has; None if it is not an event of an object.
 
-    Its object is read apart from it, so it may be nested as deeply as can be. What does not fit is the
-    `error` that was met before, if there was one.
+    Its object is read separately, so it may be nested to any depth. If it does not fit, the earlier `error`
+    is raised, if there was one.
     """
     found = _anything(line)
     change = _CHANGES.get(found.type)
@@ -91,7 +91,7 @@ def read_change(line: bytes, views: KindViews, *, strict: bool, error: InvalidOb
 
 
 def read_failure(text: bytes | Raw) -> WatchFailed:
-    """Return the failure that a Status inside a watch is. Its message is not to hide what it says."""
+    """Return the failure that a Status inside a watch means. A malformed part must not hide its message."""
     return WatchFailed(read_status(0, (), _as_utf8(bytes(text))))
 
 
@@ -100,7 +100,7 @@ def _as_utf8(text: bytes) -> bytes:
 
 
 def read_odd_line(line: bytes, error: Exception, kind: str) -> WatchFailed | Malformed | Unknown | None:
-    """Return what a line is that could not be decoded as an event of this kind; None for a blank one."""
+    """Return the event of a line that could not be decoded as one of this kind; None for a blank line."""
     try:
         found = _anything(line)
     except InvalidObject:
@@ -140,7 +140,7 @@ def _anything(line: bytes) -> _Anything:
 
 
 def read_metadata(obj: bytes | Raw) -> ObjectMeta | None:
-    """Return the metadata of an object that does not fit otherwise, if that much can be read."""
+    """Return the metadata of an object that does not fit, if that can be read."""
     data = bytes(obj)
     try:
         found = read_whole(data, views_of(Metadata), strict=False).metadata

@@ -53,15 +53,15 @@ _read_meta: Final = Reader[ListMeta](ListMeta).read
 
 _NOT_LISTS: Final = ("Status", "Table")
 
-# So many items of a list may be something other than objects with a name. Each that is kept takes a hundred
-# times the memory of a `null`, so a list of nothing else must end early.
+# This many items of a list may be something other than objects with a name. Each that is kept takes a hundred
+# times the memory of a `null`, so a list of nothing else must be refused early.
 _MAX_NAMELESS: Final = 1000
 
 
 def read_page(
     body: bytes, kind: type[K], *, strict: bool = False, resource: Resource | None = None
 ) -> ObjectList[K]:
-    """Return one page of a list. An item that does not fit is in `malformed`; what is not a list is refused.
+    """Return one page of a list. An item that does not fit is in `malformed`; anything but a list is refused.
 
     `resource` is what was requested, where the class does not say it.
     """
@@ -110,7 +110,7 @@ class ItemReader(Generic[K]):
         self.name = str(self._plain.__name__)
 
     def of(self, page: _PageOf[T]) -> list[T]:
-        """Return the items of what must be a list of this kind: a Table or another kind's list is refused."""
+        """Return the items of a list, which must be of this kind: a Table or another list is refused."""
         if page.items is msgspec.UNSET or not self._is_list(page):
             what = page.kind or "something else"
             raise RemoteProtocolError(f"a {what} came although a list of {self.name} was requested")
@@ -142,7 +142,7 @@ class ItemReader(Generic[K]):
     def read_at_once(self, body: bytes) -> ObjectList[K] | None:
         """Read a page in one pass; None if something in it has to be read by itself.
 
-        The texts of its items are cut out of it when one of them is wanted.
+        The texts of its items are cut out of it when one of them is needed.
         """
         if not self._views.lazy or (self._strict and self._plain is Dynamic):
             return None
@@ -163,9 +163,9 @@ class ItemReader(Generic[K]):
         return ObjectList(items=found, metadata=page.metadata)
 
     def read_many(self, text: bytes, start: int, end: int) -> list[K | Malformed] | None:
-        """Read the items that stand there, with commas between them; None if they have to be read one by one.
+        """Read items with commas between them; None if they have to be read one by one.
 
-        Each gets bytes of its own, so that none keeps those of the others in memory.
+        Each gets a copy of its bytes, so that none keeps those of the others in memory.
         """
         if self._strict or not self._views.lazy:
             return None
@@ -176,7 +176,7 @@ class ItemReader(Generic[K]):
         return self.read_all(list(map(bytes, raws))) or None
 
     def read_all(self, texts: list[bytes]) -> list[K | Malformed]:
-        """Read the items that have come together: their identities with one call where that works.
+        """Read items that arrived together: their identities with one call if that works.
 
         Their bytes have been read, so a long one need only be read as far as its front.
         """

@@ -48,7 +48,7 @@ def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
     if not chunk:
         return [(chunk, Received(0))]
     kinds = set(map(type, chunk))
-    # An object without a version is as good as lost, wherever it is in its chunk.
+    # An object without a version counts as lost, wherever it is in its chunk.
     if kinds <= CHANGES and all(map(_version_of, chunk)):
         version = _version(chunk[-1])
         if version and len(version) <= MAX_VERSION:
@@ -84,7 +84,7 @@ def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
             return [*parts, ([event], failure)]
         part.append(event)
         said = _version(event)
-        # A version that cannot be sent back is as good as none.
+        # A version that cannot be sent back counts as none.
         said = said if len(said) <= MAX_VERSION else ""
         version = said or version
         live = live or type(event) is not Added
@@ -99,7 +99,7 @@ def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
 
 
 def _failure(event: WatchEvent[K]) -> Failed | None:
-    """Return what ends the stream: an ERROR, be it readable or not."""
+    """Return the event that ends the stream: an ERROR, readable or not."""
     match event:
         case events.WatchFailed(status):
             return Failed(classify(status))
@@ -110,7 +110,7 @@ def _failure(event: WatchEvent[K]) -> Failed | None:
 
 
 def _is_nameless(event: WatchEvent[K]) -> bool:
-    """Return True if it is not known which object has changed, or how."""
+    """Return True if it is unknown which object has changed, or how."""
     match event:
         case Malformed(metadata=metadata, type="ADDED" | "MODIFIED" | "DELETED"):
             return metadata is None or not metadata.name

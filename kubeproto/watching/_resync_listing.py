@@ -27,7 +27,7 @@ from .pager import Discard, Failed, Listed, Replace, Stage
 def step(state: Listing, event: Event, now: float) -> Step:
     """Return the next state and the actions for an event of the plain-list phase.
 
-    Each arm matches the event, the page that was requested, and what the pager makes of both.
+    Each arm matches the event, the page that was requested, and the pager's decision.
     """
     context, count = state.context, state.count
     match event, state.paging, _ask_pager(state, event, now):
@@ -44,7 +44,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
             reached, reports = reach(learnt, version, now)
             return to_opening(reached, now, Stage(), Replace(version), *reports)
         case Listed(), paging, pager.Lost(outcome):
-            # The server's tokens go round in a circle, so ask for the whole list in one piece.
+            # The server's tokens repeat, so request the whole list in one piece.
             failed = fail(note_activity(context, now), "list", outcome, now)
             whole, wait = pager.Whole(paging.plan), wait_for(failed, outcome)
             return to_listing_page(failed, whole, now, Discard(), report(failed), wait=wait)
@@ -69,7 +69,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
             failed = fail(context, "list", outcome, now)
             return to_listing(failed, "", now, Discard(), report(failed), wait=wait_for(failed, outcome))
         case Failed((Expired() | Rejected()) as outcome), pager.Following(plan), _:
-            # The token is refused for good: begin with the first page.
+            # The token will always be refused: begin with the first page.
             failed, version = fail(context, "list", outcome, now), plan.version
             return to_listing(failed, version, now, Discard(), report(failed), wait=wait_for(failed, outcome))
         case Failed(outcome), pager.Following() as following, _:
@@ -77,7 +77,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
             failed = fail(context, "list", outcome, now)
             return to_listing_page(failed, following, now, report(failed), wait=wait_for(failed, outcome))
         case Failed(outcome), paging, _:
-            # Part of a first page may have come, and it may not fit what comes next time.
+            # A part of the first page may have arrived, and may not fit the next attempt.
             failed = fail(context, "list", outcome, now)
             return to_listing_page(
                 failed, paging, now, Discard(), report(failed), wait=wait_for(failed, outcome)
@@ -87,7 +87,7 @@ def step(state: Listing, event: Event, now: float) -> Step:
 
 
 def _ask_pager(state: Listing, event: Event, now: float) -> pager.State | None:
-    """Return what the pager makes of a page that failed or is complete; parts of it may have come before."""
+    """Return the pager's decision on a failed or complete page; parts of it may have arrived before."""
     match event:
         case Listed(count=count):
             page = replace(event, count=state.count + count - state.before)

@@ -9,8 +9,8 @@ from msgspec import Struct
 from .._pacing import Rate
 from ..wire import Outcome, Refused, Rejected, exponential_backoff
 
-# Ten requests at once let a normal program start, relist and recover without a wait; after that one a second
-# is what a server can take forever, whatever it responds.
+# Ten requests at once let a normal program start, relist and recover without a wait; after that a server can
+# take one a second forever, whatever it responds.
 RATE: Final = Rate(1.0, burst=10)
 
 # Credentials and missing kinds are fixed by people: ten seconds is soon enough for one who has just
@@ -24,8 +24,8 @@ LONGEST_WAIT: Final = 3600.0
 class Backoff(Struct, frozen=True, kw_only=True, gc=False):
     """The wait after the n-th failure in a row: `first` doubled each time, up to `cap`.
 
-    It is lengthened by up to `jitter` times itself, so that clients that failed together come back apart.
-    Go's client waits the same: 0.8 s to 30 s, each up to twice as long.
+    It is lengthened by up to `jitter` times itself, so that clients that failed together return at different
+    times. Go's client waits the same: 0.8 s to 30 s, each up to twice as long.
     """
 
     first: float = 0.8
@@ -33,7 +33,7 @@ class Backoff(Struct, frozen=True, kw_only=True, gc=False):
     jitter: float = 1.0
 
     def wait(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures in a row."""
+        """Return the seconds to wait after this many failures in a row."""
         return exponential_backoff(failures, first=self.first, longest=self.cap)
 
 

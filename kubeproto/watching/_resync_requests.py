@@ -29,7 +29,7 @@ from .pager import Abandon
 
 IDLE: Final = 75.0  # seconds; bookmarks come each minute, and servers keep the events of 75 s
 
-# What no server reports, and the machine finds out by itself.
+# Failures that no server reports, and the machine detects by itself.
 LOST: Final = Garbled("an event whose object or version is not known")
 NO_VERSION: Final = Garbled("the end of a list without a version")
 
@@ -50,7 +50,7 @@ def refuse(state: State, event: Event) -> LocalProtocolError:
 def relist_or_end(
     context: SyncContext, version: str, outcome: Outcome, now: float, *before: Action
 ) -> tuple[Asking | Listing | Ended, Actions]:
-    """Relist, because a watch cannot continue from here; or end where only following was wanted."""
+    """Relist, because a watch cannot continue from here; or end if only following was wanted."""
     if context.settings.follow:
         return Ended(context), (*before, report(context), Abandon(outcome))
     return relist(context, version, now, *before, report(context), wait=wait_for(context, outcome))
@@ -86,12 +86,12 @@ def to_asking(
 def to_listing(
     context: SyncContext, version: str, now: float, *before: Action, wait: Wait = NOW
 ) -> tuple[Listing, Actions]:
-    """Ask for the first page. In pages only what comes from no cache, or what the program wants in pages."""
+    """Request the first page: in pages if the list does not come from a cache, or the program wants pages."""
     settings = context.settings
     known = version not in ("", "0")
     plan = pager.Plan(
         version=version,
-        # Without a match a version with a limit means exactly that version, which has mostly expired.
+        # Without a match a version with a limit means exactly that version, which has usually expired.
         match="NotOlderThan" if known else "",
         limit=settings.page_size or (0 if known and not context.endpoint.paged else pager.PAGE),
     )
@@ -130,7 +130,7 @@ def note_activity(context: SyncContext, now: float) -> SyncContext:
 
 
 def reach(context: SyncContext, version: str, now: float) -> tuple[SyncContext, tuple[Action, ...]]:
-    """Note that a new snapshot is complete. It may be older than the last one: a server was set back."""
+    """Note that a new snapshot is complete. It may be older than the last one, from a restored server."""
     reached = replace(context, version=version)
     if not context.version or order(version, context.version) >= 0:
         return reached, ()

@@ -70,7 +70,7 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
         case Streaming() | Lagging(), Received(lost=True):
             return _to_plain_list(_count(state), state.version, LOST, now, Close(), Discard())
         case Streaming() | Lagging(), Received(initial_events_end=True):
-            # A watch cannot continue from here: it is not known which version the snapshot has.
+            # A watch cannot continue from here: the version of the snapshot is unknown.
             return _to_plain_list(_count(state), state.version, NO_VERSION, now, Close(), Discard())
         case Streaming(context, _, opened), Received(live=True) if now - (context.heard or opened) >= SILENCE:
             # Bookmarks come each minute, so waiting for another one takes longer than users wait.
@@ -156,5 +156,5 @@ def _stop_streaming(context: SyncContext) -> SyncContext:
 
 
 def _drop(state: Asking | Streaming | Lagging) -> tuple[Action, ...]:
-    """End what is open, and drop what has come of it: the next list may not contain it."""
+    """End what is open, and drop what has arrived: the next list may not contain it."""
     return () if isinstance(state, Asking) else (Close(), Discard())

@@ -11,7 +11,8 @@ from . import pager
 from ._resync_pace import Backoff
 from .pager import Abandon, Discard, Failed, Listed, Replace, SendList, Stage, Started
 
-# Below five minutes a server would be asked too often for nothing; Go's client has the same minimum.
+# Shorter watches would cost the server requests for nothing; Go's client has the same minimum of five
+# minutes.
 SHORTEST_WATCH: Final = 300
 
 
@@ -22,7 +23,7 @@ class Settings(Struct, frozen=True, kw_only=True, gc=False):
     even for ten thousand clients at once, and the watch then catches up; "" waits for the latest, which
     matters to a program that must not even begin with an old snapshot. A streaming list is always the latest.
     `page_size` of 0 lets the machine choose. `watch_seconds` is the shortest time that a watch is requested
-    for; up to twice as much, so that not all clients come back at once. `follow` never lists: it continues
+    for; up to twice as much, so that not all clients return at once. `follow` never lists: it continues
     from the version that was given, and ends when that has expired.
     """
 
@@ -35,12 +36,12 @@ class Settings(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
-    """What was learnt about one resource of one server. It may be passed to the next machine for it.
+    """What was learned about one resource of one server. It may be passed to the next machine for it.
 
     `streaming` is False once streaming lists have been refused, or were not completed too often;
     `missing_ends` counts those. `paged` is True if a list at version "0" came in pages, so there is no cache
-    behind it. `bookmarks` is True once a watch has brought one, and False if two watches in a row were
-    silent for longer than they allow and none had come before.
+    behind it. `bookmarks` is True once a watch has had one, and False if two watches in a row were silent for
+    longer than they allow and none had come before.
     """
 
     streaming: bool = True
@@ -50,7 +51,7 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SyncFailure(Struct, frozen=True, gc=False):
-    """Something that went wrong: when, with what, and why. `about` tells transport failures from refusals."""
+    """Something that went wrong: when, with what, and why. `about` is the kind of failure."""
 
     at: float
     about: Literal["list", "watch", "transport", "version"]
@@ -109,7 +110,7 @@ class Lagging(Struct, frozen=True, gc=False):
 
 
 class Listing(Struct, frozen=True, gc=False):
-    """A page has been requested; the pager says which. `count` objects have come, `before` this page."""
+    """A page has been requested; the pager says which. `count` objects have arrived, `before` this page."""
 
     context: SyncContext
     paging: pager.First | pager.Following | pager.Whole
@@ -132,7 +133,7 @@ class Watching(Struct, frozen=True, gc=False):
 
 
 class Ended(Struct, frozen=True, gc=False):
-    """Stopped, or, where only following was wanted, at an end. Nothing happens any more."""
+    """Stopped, or at the end if only following was wanted. Nothing happens any more."""
 
     context: SyncContext
 
@@ -149,7 +150,7 @@ class Received(Struct, frozen=True, gc=False):
 
     `count` is the number of events or objects in it, and `version` that of the last one; "" if there is none.
     `live`: one of them is not an Added. `bookmark`: it has a bookmark. `marked`: it ends with the
-    initial-events-end bookmark. `lost`: it has an event whose object or version is not known.
+    initial-events-end bookmark. `lost`: it has an event whose object or version is unknown.
     """
 
     count: int
@@ -169,11 +170,11 @@ class Refreshed(Struct, frozen=True, gc=False):
 
 
 class Paused(Struct, frozen=True, gc=False):
-    """The program wants nothing for now; `Started` continues from here."""
+    """The program pauses; `Started` continues from here."""
 
 
 class Stopped(Struct, frozen=True, gc=False):
-    """The program wants no more."""
+    """The program has stopped following."""
 
 
 Event: TypeAlias = Started | Opened | Received | Listed | Closed | Failed | Refreshed | Paused | Stopped
@@ -184,7 +185,7 @@ class SendWatch(Struct, frozen=True, kw_only=True, gc=False):
 
     `initial` asks for a streaming list: ``sendInitialEvents``, with the match that it needs. The server is to
     end the watch after a number of seconds drawn from `seconds`, and the whole may take `grace` longer.
-    After `idle` seconds without an event, be it that bytes come or none, the driver closes it and reports
+    After `idle` seconds without an event, even if bytes arrive, the driver closes it and reports
     `Failed(TimedOut(…))`; None leaves that to the end of the whole.
     """
 
@@ -203,7 +204,7 @@ class SendWatch(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Update(Struct, frozen=True, gc=False):
-    """What has just come changes the snapshot that readers see. Skip what is not newer than `after`."""
+    """Update the snapshot that readers see by what has just arrived. Skip what is not newer than `after`."""
 
     after: str = ""
 

@@ -37,7 +37,7 @@ from ._resync_values import (
 from .pager import Failed
 
 SHORT: Final = 1.0  # seconds; a watch that ends sooner with nothing new did not work
-STEADY: Final = 60.0  # seconds; a watch that was open for so long did
+STEADY: Final = 60.0  # seconds; a watch that was open for this long did
 MUTE: Final = 2  # watches without a byte before a relist
 STUBBORN: Final = 5  # failures of open watches in a row before a relist
 
@@ -50,18 +50,18 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
         case Watching(), Received(lost=False):
             return _advance(state, event, now)
         case Watching(), Received():
-            # It is not known what changed, and a list at the last version or newer might not contain it.
+            # It is unknown what changed, and a list at the last version or newer might not contain it.
             context = fail(note_activity(state.context, now), "watch", LOST, now)
             return relist_or_end(context, "", LOST, now, *_UPDATE, Close())
 
         case Opening(context), Opened():
-            # Mute until a byte comes: `_advance` sets it back.
+            # Mute until a byte arrives: `_advance` resets it.
             return Watching(
                 replace(note_activity(context, now), mute=context.mute + 1), context.version, now
             ), ()
 
         case Watching(), Closed() if _is_mute(state, now):
-            # A watch at a version that the server will reach in years looks like this, and never ends.
+            # A watch at a far future version looks like this, and never ends.
             context = note(_settle(state, now), "watch", "watches stay open without an event", now)
             return relist(context, context.version, now, report(context))
         case Watching(SyncContext(version=version), since, opened), Closed() if (
@@ -75,14 +75,14 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
             return to_opening(_settle(state, now), now)
 
         case Opening() | Watching(), Failed((Expired() | TooLarge()) as outcome):
-            # The version has left the server's history, or the server was set back and is not there yet.
+            # The version has left the server's history, or a restored server has not reached it yet.
             context = _fail(state, outcome, now)
             return relist_or_end(context, context.version, outcome, now, *_close(state))
         case Opening() | Watching(), Failed((Unreadable() | Rejected()) as outcome):
             # It would be refused at this version each time.
             return relist_or_end(_fail(state, outcome, now), "", outcome, now, *_close(state))
         case Opening() | Watching(), Failed(Refused() as outcome) if state.context.settings.follow:
-            # A follower had the right and the kind, and lost them; a cache waits for them instead.
+            # For a follower the right or the kind was lost; a cache waits for it instead.
             return relist_or_end(_fail(state, outcome, now), "", outcome, now, *_close(state))
         case Watching(), Failed((ServerFailed() | Garbled()) as outcome) if _is_stubborn(state, now):
             # The server cannot get past something at this version.
@@ -93,7 +93,7 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
             context = _fail(state, outcome, now)
             return relist_or_end(context, context.version, outcome, now, *_close(state))
         case Opening() | Watching(), Failed(outcome):
-            # Busy, unreachable, cut off: what is at this version can still be had.
+            # Busy, unreachable, cut off: the server still has this version.
             context = _fail(state, outcome, now)
             return to_opening(context, now, *_close(state), report(context), wait=wait_for(context, outcome))
         case _:
@@ -101,7 +101,7 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
 
 
 def _advance(state: Watching, event: Received, now: float) -> tuple[Watching, tuple[Action, ...]]:
-    """Note the version of the snapshot. One that goes back is taken as it is, and reported."""
+    """Note the version of the snapshot. An older one is accepted, and reported."""
     context, since = state.context, state.since
     version = event.version or context.version
     progress = order(version, context.version)
@@ -127,7 +127,7 @@ def _settle(state: Opening | Watching, now: float) -> SyncContext:
     if now - state.opened < STEADY:
         return replace(context, mute=max(0, context.mute - 1))
     bookmarks = context.endpoint.bookmarks
-    if context.mute >= MUTE:  # a single one may have been a connection that was dead
+    if context.mute >= MUTE:  # a single one may have been a dead connection
         bookmarks = None if bookmarks else False
     return replace(context, failures=0, endpoint=replace(context.endpoint, bookmarks=bookmarks))
 

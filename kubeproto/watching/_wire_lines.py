@@ -33,7 +33,7 @@ class BookmarkLine(Struct, tag_field="type", tag="BOOKMARK"):
 
 
 class ErrorLine(Struct, tag_field="type", tag="ERROR"):
-    """The end of a watch as it is sent: mostly a Status, but it can be anything."""
+    """The end of a watch as it is sent: usually a Status, but it can be anything."""
 
     object: Raw
 

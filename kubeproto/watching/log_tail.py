@@ -21,15 +21,15 @@
 Rules
 
 - A run is one life of the container; its number is the count of restarts in the status of the pod.
-- A response that ends does not prove that the log has ended: an API server ends it in good order when it
-  loses the kubelet. A run was read to its end if a response that was requested after its end has ended.
+- A response that ends does not prove that the log has ended: an API server ends it normally when it loses the
+  kubelet. A run was read to its end if a response that was requested after its end has ended.
 - What resumes a log (`OpenLog.resumed`) asks for the log of the previous run too, because the container may
-  have been started again meanwhile, which the status tells later; `LogCursor` skips what was read. The driver
+  have been restarted meanwhile, which the status shows later; `LogCursor` skips what was read. The driver
   opens the log of the current run first and reads it last, so that a restart between the two loses nothing.
 - A response that ends within a second counts as a failure, unless its run has ended: a server that hangs up
   politely cannot make a tight loop.
 - The first line of a container's log is that of the run that is found; earlier runs are not shown.
-- When the pod is deleted, what is open is read to its end, and nothing is opened any more: the log has gone.
+- When the pod is deleted, an open response is read to its end, and nothing more is opened: the log is gone.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ _LONGEST: Final = 30.0
 
 
 class Waiting(Struct, frozen=True, gc=False):
-    """Nothing is to be read. The runs up to `read` were read to their end; None: none was looked at."""
+    """Nothing is to be read. The runs up to `read` were read to their end; None if none was."""
 
     read: int | None = None
 
 
 class Opening(Struct, frozen=True, gc=False):
-    """The log is requested, or will be at `at`. `ended` and `last` say what is known of the run.
+    """The log is requested, or will be at `at`. `ended` and `last` are what is known of the run.
 
     `confirms`: the run had ended when the request was due, so that the response ends where the log does.
     """
@@ -109,7 +109,7 @@ class Draining(Struct, frozen=True, gc=False):
 
 
 class Finished(Struct, frozen=True, gc=False):
-    """Nothing more will come."""
+    """No more lines will come."""
 
 
 State: TypeAlias = Waiting | Opening | Reading | Draining | Finished
@@ -133,7 +133,7 @@ class Opened(Struct, frozen=True, gc=False):
 
 
 class Closed(Struct, frozen=True, gc=False):
-    """A response has ended in good order."""
+    """A response has ended normally."""
 
 
 class Failed(Struct, frozen=True, gc=False):
@@ -141,7 +141,7 @@ class Failed(Struct, frozen=True, gc=False):
 
 
 class PodDeleted(Struct, frozen=True, gc=False):
-    """The pod has gone."""
+    """The pod is gone."""
 
 
 Event: TypeAlias = RunStarted | RunEnded | Opened | Closed | Failed | PodDeleted
@@ -155,7 +155,7 @@ class OpenLog(Struct, frozen=True, gc=False):
 
 
 class EndRun(Struct, frozen=True, gc=False):
-    """Of the log of a run no more will come: a last line without an end is whole."""
+    """The log of a run is complete: a last line without an end is whole."""
 
 
 class Finish(Struct, frozen=True, gc=False):

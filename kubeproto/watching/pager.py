@@ -21,13 +21,13 @@ Rules
 - Only page 1 has the version and its match: a token carries its version, and a server refuses both.
 - The version of the list is that of page 1, which the server repeats on every page.
 - A 410 in the middle voids what was passed on (`Discard`) and falls back to the whole list in one response,
-  which cannot expire on the way. The plan may choose otherwise: to fail, or to continue with the token that
-  the server offers. The rest is then of another version than the beginning: such a list is not a snapshot
-  (`Done.consistent`), and no watch may start from it.
-- The fallback is tried once, and a server that responds with the token it was asked with would do so
-  forever: both end the list. So does anything else that a server could continue forever: the same page under
-  another token, page after page without an object, more pages than any list has, and a token or a version
-  that is too long to be sent back.
+  which cannot expire while it arrives. The plan may choose otherwise: to fail, or to continue with the token
+  that the server offers. The rest then has another version than the beginning: such a list is not a
+  snapshot (`Done.consistent`), and no watch may start from it.
+- The fallback is tried once, and a server that responds with the token of the request would do so forever:
+  both end the list. So does anything else that a server could continue forever: the same page under another
+  token, page after page without an object, more pages than any list has, and a token or a version that is too
+  long to be sent back.
 - A 410 on page 1 is for the caller: the version it asked for is too old. So are retries.
 """
 
@@ -73,7 +73,7 @@ __all__ = [
 PAGE: Final = 500  # objects a page, as Go's client and kubectl ask for
 
 # A token is the base64 of a version and a key of etcd, some 400 bytes. Percent-encoded, this many still fit
-# A token is the base64 of a version and a key of etcd, some 400 bytes. Percent-encoded, this many still fit
+# the request line that proxies accept, and httpx accepts no URL of over 64 KiB.
 MAX_TOKEN: Final = 16 * 1024
 
 # Versions are numbers of 20 digits; those of other stores may be longer, and every watch sends one back.
@@ -136,7 +136,7 @@ class Whole(Struct, frozen=True, gc=False):
 
 
 class Done(Struct, frozen=True, gc=False):
-    """All pages have come. `paged` says that there was more than one, `consistent` that they fit together."""
+    """All pages have arrived. `paged` if there was more than one, `consistent` if they are of one version."""
 
     version: str
     paged: bool = False
@@ -195,11 +195,11 @@ class SendList(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Stage(Struct, frozen=True, gc=False):
-    """Take what has just come: it is part of a whole that is not complete yet."""
+    """Take what has just arrived: it is part of a list that is not complete yet."""
 
 
 class Replace(Struct, frozen=True, gc=False):
-    """What was staged is the whole, as it was at this version."""
+    """What was staged is the whole list, at this version."""
 
     version: str
 
@@ -209,7 +209,7 @@ class Discard(Struct, frozen=True, gc=False):
 
 
 class Abandon(Struct, frozen=True, gc=False):
-    """Report to the caller that this is the end, and why."""
+    """Report to the caller why the list has failed."""
 
     outcome: Outcome
 

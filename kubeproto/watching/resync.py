@@ -1,9 +1,9 @@
 """The resync machine: keeps one cache in step with the server, whatever the server and the network do.
 
 It recovers a list and watch. It is not what client-go calls a resync, a periodic delivery of everything
-again: kubeproto does not do that. Normally it goes Idle, Asking, Streaming, Watching where the server has
-streaming lists, and Idle, Listing, Opening, Watching where it has not; then from Watching to Opening and
-back. All arrows::
+again: kubeproto does not do that. Normally it goes Idle, Asking, Streaming, Watching if the server has
+streaming lists, and Idle, Listing, Opening, Watching otherwise; then from Watching to Opening and back. All
+arrows::
 
     Idle ─────── Started ───► Asking, Listing, Opening
     Idle ─────── Stopped ───► Ended
@@ -50,32 +50,33 @@ The arms of a phase are in one file: streaming lists in `_resync_streaming`, pla
 
 Rules
 
-- Objects do not pass through here. The driver summarizes a chunk (`Received`), steps, and does with the chunk
-  what the actions say: `Stage` it, or `Update` with it. `Replace` shows the staged snapshot at once, so no
+- Objects do not pass through here. The driver summarizes a chunk (`Received`), steps, and then does what the
+  actions say: `Stage` the chunk, or `Update` with it. `Replace` shows the staged snapshot at once, so no
   reader ever sees half of one; until then readers keep the old snapshot and its `version`.
 - After a 410 a relist asks for the last version or newer, which spares the server; only if that is refused
-  too, for the latest one. What would always be refused (Rejected), or must be newer (a lost event, an
-  object that cannot be read, a refresh that the program asked for), asks for the latest at once.
+  too, for the latest one. If the version would always be refused (Rejected), or the snapshot must be newer (a
+  lost event, an object that cannot be read, a refresh that the program asked for), the relist asks for the
+  latest at once.
 - A streaming list is requested to get a snapshot, never to continue from one. A server without streaming
   lists is remembered (`Endpoint`). So is one that leaves out the initial-events-end bookmark three times; and
   as soon as live events have come for ten seconds, or nothing at all, this one relist is made with a plain
   list, for a server may hold such a stream open for ten minutes.
 - A clean end of a watch is normal: the next one starts where it left off. A watch that ends within a second
-  with nothing new did not work, and counts as a failure: else a proxy that hangs up politely would make a
-  tight loop.
+  with nothing new did not work, and counts as a failure: otherwise a proxy that hangs up politely would cause
+  a tight loop.
 - Only progress forgives failures: a version that advanced on a watch, or a watch that stayed open for a
-  minute. A list that worked forgives none, so list, watch and 410 cannot spin at full speed.
+  minute. A list that worked does not reset the failures, so list, watch and 410 cannot spin at full speed.
 - Every request, list or watch, takes a token from one bucket; only the next page of a list that works takes
   none. So whatever a server does, it gets at most ten requests at once and then one a second.
-- Bookmarks come about every minute and tell a quiet connection from a dead one: after 75 s without an event
-  the watch is closed. Bytes that make no event prove nothing: a server that sends one of them now and then
-  would be believed forever. A list must bring an object every 60 s. It takes two mute watches in
-  a row to find out that a server sends no bookmarks, and two more if it has sent some: a single one may have
-  been a dead connection. Each time a relist follows: a server that was set back to an older state keeps a
-  watch at a future version open forever.
+- Bookmarks come about every minute and distinguish a quiet connection from a dead one: after 75 s without an
+  event the watch is closed. Bytes without an event prove nothing: a server could send one now and then
+  forever. A list must deliver an object every 60 s. It takes two mute watches in a row to find out that a
+  server sends no bookmarks, and two more if it has sent some: a single one may have been a dead connection.
+  Each time a relist follows: a server that was restored to an older state keeps a watch at a future version
+  open forever.
 - A watch that opens, and fails on the server's side five times in a row without progress, fails because of
-  something at that version: a relist follows. A server that does not let a watch open is waited for.
-- 401, 403, 404 and requests that are wrong wait at least ten seconds and are repeated: rights and kinds
+  something at that version: a relist follows. While a server does not let a watch open, the machine retries.
+- After 401, 403, 404 and for wrong requests it waits at least ten seconds and retries: rights and kinds may
   appear.
 - The machine uses no randomness. A request has the earliest and the latest time for it, and the driver
   draws the time between them, as it draws the length of a watch. So a row of the test table shows both
@@ -203,7 +204,7 @@ def step(state: State, event: Event, now: float) -> Step:
         case Asking() | Streaming() | Lagging() | Listing(), Refreshed():
             return state, ()  # a new snapshot is on its way
         case Opening(context) | Watching(context), Refreshed() if not context.settings.follow:
-            # The latest: the program knows of something that this cache has not seen.
+            # The latest, because the program knows of something that this cache has not seen.
             return relist(context, "", now, Close())
         case Asking() | Streaming() | Lagging() | Listing() | Opening() | Watching(), Paused():
             return Idle(state.context), (Close(), Discard())

@@ -9,8 +9,8 @@ determines the reader, and `open_body` returns it::
     Content-Length: n                SizedBody(n)
     none of these                    BodyUntilClose()
 
-What is not a body at all is a `RemoteProtocolError`; one that the end of the connection cut short is a
-`TransportError`. Neither quotes what came: it may be a secret.
+A malformed body is a `RemoteProtocolError`; one that the end of the connection cut short is a
+`TransportError`. Neither quotes the bytes: they may be a secret.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from typing import Final, Protocol
 from .._errors import RemoteProtocolError, TransportError
 from ._transport import Headers
 
-# Longer than any chunk extension that was ever observed (Go, nginx and Envoy write none), so that a line
-# without an end is not kept forever. Go's limit is 4096 too.
+# Longer than any chunk extension that was observed (Go, nginx and Envoy write none), so that a line without
+# an end is not kept forever. Go's limit is 4096 too.
 _MAX_LINE: Final = 4096
 
 # Trailers are read for their form alone; a server that sends any sends a checksum. h11's limit.
@@ -99,7 +99,7 @@ class ChunkedBody:
     def __init__(self) -> None:
         self.finished = False
         self.rest = b""
-        self._left = 0  # bytes of the current chunk that have not come yet
+        self._left = 0  # bytes of the current chunk that have not arrived yet
         self._closing = False  # the two bytes that end a chunk are due
         self._kept = b""  # the front of a line that was cut
         self._in_trailers = False
@@ -226,7 +226,7 @@ def _no_line_end() -> RemoteProtocolError:
 
 
 def _size(line: bytes) -> int:
-    """Return the size in a line with more on it than digits."""
+    """Return the size in a line that has more than digits."""
     found = re.fullmatch(_SIZE_LINE, line)
     if found is None:
         raise RemoteProtocolError("a chunk of the response begins with something else than its size")

@@ -1,4 +1,4 @@
-"""What a request carries that no error, warning or log may show: the values of Secrets, and tokens to review.
+"""The parts of a request that no error, warning or log may show: the values of Secrets, and tokens to review.
 
 A server quotes what it refuses (``expected string, got &{1234}``), and so do the webhooks and policies that
 it asks. Errors and warnings end up in logs, in Events and on the screen of the user who planned a change, so
@@ -31,7 +31,7 @@ _REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 _OF_SECRETS: Final = ("data", "stringData")
 _OF_REVIEWS: Final = ("spec",)
 
-# Of shorter values only whole words are replaced: a message without each of its s could not be read.
+# Shorter values are replaced only as whole words: a message without any s would be unreadable.
 _SHORT: Final = 4
 
 
@@ -57,7 +57,7 @@ class Confidential:
         return text
 
     def status(self, status: Status) -> Status:
-        """Return a Status whose texts do not show the values."""
+        """Return a Status whose strings do not show the values."""
         if not self._body:
             return status
         causes = tuple(
@@ -74,7 +74,7 @@ class Confidential:
             self._unreadable = True
             return []
         forms = {form for value in _values(body, self._fields) for form in _forms(value)}
-        return sorted(forms, key=len, reverse=True)  # what contains another one goes first
+        return sorted(forms, key=len, reverse=True)  # a form that contains another one comes first
 
 
 def _confidential_fields(path: str) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ def _scalars(value: object) -> Iterator[str]:
 def _forms(value: str) -> Iterator[str]:
     """Yield how a server may quote a value: as it came, in the other encoding, escaped, or line by line."""
     plain = [value, b64encode(value.encode(errors="replace")).decode()]
-    with suppress(ValueError):  # it is not base64, or not text
+    with suppress(ValueError):  # it is not base64, or not UTF-8
         plain.append(b64decode(value, validate=True).decode())
     for one in plain:
         yield one

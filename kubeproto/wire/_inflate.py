@@ -15,7 +15,7 @@ The bound has two parts, because a watch may live for days and no total would be
 Both are checked while inflating: zlib is asked for one byte more than is allowed, and no further. For
 comparison: Go's client, urllib3 and httpx set no bound at all.
 
-Between members nothing but a member is allowed. Go's reader refuses zero padding too, and no HTTP server
+Only another member may follow a member. Go's reader refuses zero padding too, and no HTTP server
 sends any.
 """
 
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
 # A list of pods that differ in little more than their names reaches 40 to 1, so this is generous.
 MAX_RATIO: Final = 200
 
-# What one piece of a stream may become. Transports read 64 KiB at a time, which honestly is 3 MiB.
+# What one piece of a stream may become. Transports read 64 KiB at a time, which an honest server inflates to
+# 3 MiB.
 MAX_CHUNK: Final = 64 << 20
 
 # What a whole body may become: a list of 100,000 pods is 580 MB.
@@ -101,7 +102,7 @@ class Inflater:
 
 
 class Unchanged:
-    """Replaces an `Inflater` where nothing is compressed; returns the very bytes it is fed."""
+    """Replaces an `Inflater` if nothing is compressed; it returns the bytes unchanged."""
 
     __slots__ = ()
 

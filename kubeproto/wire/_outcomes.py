@@ -1,8 +1,8 @@
 """What went wrong, in a dozen words: the one classifier for retries and the resync machine.
 
-A server says the same thing in many ways (a 410 has four forms, "too large" three spellings, a 429 often no
-Status), and the same code means different things (a 500 without a reason is mostly the caller's fault). That
-knowledge is here and nowhere else; its users only decide what to do::
+A server reports the same thing in many ways (a 410 has four forms, "too large" three spellings, a 429 often
+no Status), and the same code means different things (a 500 without a reason is usually the caller's fault).
+That knowledge is here and nowhere else; its users only decide what to do::
 
     Expired       the version or token is too old: list again
     TooLarge      the server has not reached that version yet
@@ -84,7 +84,7 @@ class Unreachable(_Outcome, frozen=True, gc=False):
 
 
 class Broken(_Outcome, frozen=True, gc=False):
-    """The connection was lost on the way; the request may have been carried out."""
+    """The connection was lost; the request may have been carried out."""
 
 
 class TimedOut(_Outcome, frozen=True, gc=False):
@@ -92,7 +92,7 @@ class TimedOut(_Outcome, frozen=True, gc=False):
 
 
 class Garbled(_Outcome, frozen=True, gc=False):
-    """What came back is not what the protocol allows."""
+    """The response is not what the protocol allows."""
 
 
 Outcome: TypeAlias = (
@@ -162,10 +162,10 @@ def _kind(
             return Unreadable
         case 500 if not status.reason and after is None:
             return Rejected
-        case 408:  # of a proxy that gave up waiting: the server has not seen the request
+        case 408:  # from a proxy that gave up waiting: the server has not seen the request
             return ServerFailed
         case _:
-            # An ERROR event whose Status says nothing known is the server's failure too.
+            # An ERROR event with an unknown Status is the server's failure too.
             return Rejected if 300 <= code < 500 else ServerFailed
 
 

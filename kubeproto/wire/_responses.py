@@ -2,7 +2,7 @@
 
 A refusal comes from the API server as a Status, and from a proxy in front of it as HTML, plain text, nothing,
 or half of something. Each becomes a Status here, and no body may raise: the caller must learn that the
-request was refused, and not that the refusal was badly written.
+request was refused, not that the refusal was malformed.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _QUOTED: Final = 2048
 # A refusal may be compressed, but none is this long.
 _MAX_REFUSAL: Final = 4 << 20
 
-# This much of a refusal is read, and for so many seconds: what has come by then contains the reason.
+# This much of a refusal is read, for this many seconds: what has arrived by then contains the reason.
 MAX_REFUSAL: Final = 1 << 20
 REFUSAL_TIME: Final = 10.0
 
@@ -83,9 +83,9 @@ def retry_after(headers: Headers, status: Status) -> float | None:
 def read_status(code: int, headers: Headers, body: bytes, *, method: str = "") -> Status:
     """Return the Status in a refusal, or one made from its code and the text of its body.
 
-    The body is given as it came, compressed or not. One that was made has the cause
-    ``UnexpectedServerResponse``, and no reason only for a code that has none. Either has the
-    `Retry-After` of the headers in its details. `method` distinguishes the two meanings of a bare 409.
+    The body is passed as it was received, compressed or not. A Status that was made has the cause
+    ``UnexpectedServerResponse``, and a reason unless its code has none. Either has the `Retry-After` of the
+    headers in its details. `method` distinguishes the two meanings of a bare 409.
     """
     try:
         body = _plain(headers, body)
@@ -96,9 +96,9 @@ def read_status(code: int, headers: Headers, body: bytes, *, method: str = "") -
 
 
 def is_enough(status: int, size: int, seconds: float) -> bool:
-    """Return True if no more of a refusal's body is to be read: it is too long, or is not coming to its end.
+    """Return True if no more of a refusal's body is to be read: it is too long, or does not end.
 
-    `size` bytes of it have come in `seconds`. Of any other response all is wanted.
+    `size` bytes of it have arrived in `seconds`. Any other response is read completely.
     """
     return not 200 <= status < 300 and (size >= MAX_REFUSAL or seconds >= REFUSAL_TIME)
 
@@ -136,7 +136,7 @@ def _said(body: bytes, code: int) -> Status | None:
 
 
 def _fit(value: dict[str, Any]) -> Status:
-    """Return a Status of the fields that fit: a null or a wrong type costs its field, not the rest."""
+    """Return a Status of the fields that fit: a null or a wrong type loses only its field."""
     fitting: dict[str, Any] = {}
     for field in _fields_of_status():
         if value.get(field.encode_name) is None:
@@ -182,7 +182,7 @@ def _with_wait(headers: Headers, status: Status) -> Status:
 
 
 def _quote(body: bytes) -> str:
-    """Return the beginning of a foreign body on one line, without what could upset a terminal."""
+    """Return the beginning of a foreign body on one line, without control characters."""
     text = " ".join(body[:_QUOTED].decode("utf-8", "replace").split())
     text = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
     return text + "…" if len(body) > _QUOTED else text

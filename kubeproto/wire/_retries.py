@@ -4,10 +4,9 @@ Two questions decide. *May the failed attempt have been carried out?* Not if no 
 after a 429, nor where the server itself asks to come back. *What if it was, and is carried out again?* That
 is the request's `Safety`::
 
-                              Throttled, with a time      10        10       10      times at most; the time
-                              is a Retry-After
+                              READ     GUARDED   ONCE
+    Throttled, with a time      10        10       10      times at most; the time is a Retry-After
     ServerFailed, with a time   10        10       10      but a 504 with ONCE: never, it may have been done
-    ServerFailed, told when     10        10       10      but a 504 with ONCE: never, it may have been done
     Throttled                    4         4        -      a 429 without a time is an eviction that a budget
                                                              forbids: the caller's to wait for
     ServerFailed                 4         4        -
@@ -19,21 +18,20 @@ is the request's `Safety`::
 
 Go's client repeats a request only with a Retry-After, and a GET whose connection was lost. Here what is
 harmless is repeated a few times more, because a server that restarts behind a balancer responds with 502 and
-503 without a time, and refuses connections for a second. Never after `TimedOut`: the caller's time is spent.
-Nor after `Garbled`: garbage comes from what is in the path, and will come again.
+503 without a time, and refuses connections for a second. Never after `TimedOut`: the caller's time is used
+up. Nor after `Garbled`: garbage comes from something between client and server, and would come again.
 
 A GUARDED write cannot take effect twice: a resource version or uid as precondition, the name of a create, or
-the nature of an apply ensures that. But a repeat may be answered according to what the first attempt did: a
-Conflict, an AlreadyExists, a NotFound. So a `Retry` says if what went before is `uncertain`; the driver keeps
-that error as the cause of a later one, and a caller to whom the difference matters (one that takes a
-lock by creating it) uses `NO_RETRIES`. An unguarded PUT, PATCH or DELETE is ONCE, although HTTP calls some
-of them idempotent: its repeat could undo what somebody else did in between, or delete an object that is new
-under the name.
+the nature of an apply ensures that. But the response to a repeat may depend on what the first attempt did: a
+Conflict, an AlreadyExists, a NotFound. So a `Retry` tells whether the earlier attempt is `uncertain`; the
+driver keeps that error as the cause of a later one, and a caller to whom the difference matters (one that
+takes a lock by creating it) uses `NO_RETRIES`. An unguarded PUT, PATCH or DELETE is ONCE, although HTTP calls
+some of them idempotent: its repeat could undo what another client did in between, or delete a new object of
+the same name.
 
-A Retry-After is a minimum, and so is the own backoff; no retry is planned for after the deadline: the
-response that came is worth more than a timeout. The opening of a stream is a single request too; once its
-head has come, nothing is repeated. Lists and watches that are kept in step bypass all this; the machine that
-keeps them backs off by itself.
+A Retry-After is a minimum, and so is the backoff; no retry is planned after the deadline: the response is
+worth more than a timeout. The opening of a stream is a single request too; once its head has come, nothing is
+repeated. The resync machine bypasses all this for its lists and watches, and backs off by itself.
 """
 
 from __future__ import annotations
@@ -48,7 +46,7 @@ from ._outcomes import Broken, Conflicted, Outcome, ServerFailed, Throttled, Too
 
 
 class Safety(Enum):
-    """What a second arrival of the same request can do."""
+    """What a repetition of the same request can do."""
 
     READ = "read"
     GUARDED = "guarded"
@@ -94,7 +92,7 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
     """When a single request is sent again, if ever.
 
     `told` and `untold` bound the retries with and without a Retry-After. The backoff doubles from `first` to
-    `longest` seconds; a server that asks for more than `patience` is not waited for.
+    `longest` seconds; if a server asks for more than `patience`, there is no retry.
     """
 
     told: int = 10

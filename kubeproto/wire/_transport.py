@@ -1,8 +1,8 @@
-"""The interface between this core and whatever moves bytes: requests, responses, and transports.
+"""The interface between this core and the code that moves bytes: requests, responses, and transports.
 
 A transport sends a `Head` and returns the status, the headers and the body's bytes as they came: never
-inflated, never re-split. It decides nothing. A new one needs `Incoming` and `Transport`, or their blocking
-twins, and no more; one that can do WebSockets is an `Upgrader` as well.
+inflated, never re-split. It decides nothing. A new one needs only `Incoming` and `Transport`, or their
+blocking twins; one with WebSockets is an `Upgrader` as well.
 """
 
 from __future__ import annotations
@@ -91,8 +91,8 @@ class Transport(Protocol):
     """Carries requests on some async I/O. Leaving the context releases or closes the connection.
 
     `timeout` bounds the whole exchange; `idle` the wait for each piece of the body, and for the whole head
-    unless the request has a body to send, in seconds. Either ends in `DeadlineExceeded`. What is lost on the
-    way is a `TransportError`; what came and is not HTTP is a `RemoteProtocolError`.
+    unless the request has a body to send, in seconds. Either ends in `DeadlineExceeded`. A lost connection is
+    a `TransportError`; a response that is not HTTP is a `RemoteProtocolError`.
     """
 
     def send(
@@ -152,5 +152,5 @@ class Decoder(Protocol[E]):
         ...
 
     def finish(self) -> list[E]:
-        """The stream has ended: return what was still waiting for its end."""
+        """The stream has ended: return the events that waited for its end."""
         ...

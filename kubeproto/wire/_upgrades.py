@@ -41,7 +41,7 @@ class UpgradeRequest(Head, frozen=True, kw_only=True):
 
 
 class WebSocket(Protocol):
-    """Messages both ways. One task at a time receives; others may send meanwhile."""
+    """Messages in both directions. One task at a time receives; others may send meanwhile."""
 
     @property
     def protocol(self) -> str:
@@ -49,7 +49,7 @@ class WebSocket(Protocol):
         ...
 
     async def receive(self) -> bytes | None:
-        """Return the next message; None when the server has closed in good order."""
+        """Return the next message; None when the server has closed the connection normally."""
         ...
 
     async def send(self, message: bytes) -> None:

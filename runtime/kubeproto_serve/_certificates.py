@@ -31,7 +31,7 @@ class Certificate(Struct, frozen=True):
 
 
 class Authority:
-    """A certificate authority of its own: only clients that are given its `certificate` trust it."""
+    """A self-signed certificate authority: only clients that get its `certificate` trust it."""
 
     def __init__(self, name: str = "kubeproto-serve", *, now: datetime | None = None) -> None:
         self._now = now or datetime.now(UTC)

@@ -1,7 +1,7 @@
 """`SocketChannel`: the bytes of one connection on anyio; `Watchdog`: the limits on time, for all connections.
 
 A deadline around each receive and each send costs as much as the response to a small request. So a channel
-only says what it waits for, and one task looks at all of them, some times within the shortest limit.
+only notes what it waits for, and one task checks all of them, several times within the shortest limit.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _log: Final = logging.getLogger("kubeproto.serve")
 
 # A client that takes this much within `stalled` seconds is slow; one that does not is stuck.
 _PIECE: Final = 64 * 1024
-# What a client may send ahead while it watches, before nobody reads from it any more.
+# What a client may send ahead while it watches, before reading from it stops.
 _AHEAD: Final = 64 * 1024
 _LOOKS: Final = 8  # within the shortest limit
 _SELDOM: Final = 1.0  # seconds between two looks at the most
@@ -32,7 +32,7 @@ class SocketChannel:
     """One connection. `receive` returns nothing once the client has closed.
 
     `waiting` is True while it is the client's turn: no request of it is being answered. `limit` is how long
-    what the channel waits for may take, None forever; `steps` counts what it did not wait for in vain.
+    the present wait may take, None for forever; `steps` counts the waits that succeeded.
     """
 
     def __init__(self, stream: ByteStream, limits: Limits) -> None:
@@ -41,9 +41,9 @@ class SocketChannel:
         self.waiting = True
         self.limit: float | None = None
         self.steps = 0
-        # Of the watchdog: the steps at its last look, and when there were first so many.
+        # For the watchdog: the steps at its last check, and since when there are this many.
         self.seen: tuple[int, float] = (-1, 0.0)
-        self.scope = anyio.CancelScope()  # of all that serves the connection
+        self.scope = anyio.CancelScope()  # of everything that serves the connection
         self._ahead = b""  # read while a response was being sent
 
     async def receive(self) -> bytes:
@@ -101,7 +101,7 @@ class Watchdog:
         self._pause = min(limits.idle / _LOOKS, limits.stalled / _LOOKS, _SELDOM)
 
     async def run(self) -> None:
-        """Look at all channels again and again, until cancelled."""
+        """Check all channels periodically, until cancelled."""
         while True:
             await anyio.sleep(self._pause)
             now = anyio.current_time()

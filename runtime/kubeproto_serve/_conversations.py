@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OpenConversation(OpenStream):
-    """An open conversation in both directions: what the client sends reaches the pod in the order it came."""
+    """An open conversation in both directions: what the client sends reaches the pod in order."""
 
     def __init__(
         self, conversation: Conversation, channel: SocketChannel, service: OpenStreams, driver: ClusterDriver
@@ -31,7 +31,7 @@ class OpenConversation(OpenStream):
         self._framing = Framing(server=True)
 
     async def converse(self, rest: bytes) -> None:
-        """Carry messages until one side has closed; `rest` has come already."""
+        """Carry messages until one side has closed; `rest` has arrived already."""
         self._framing = Framing(rest, server=True)
         self._driver.wake()  # the command has begun, and may be waiting for a time
         await self.send_all(self._send_message)
@@ -53,5 +53,5 @@ class OpenConversation(OpenStream):
                 if framing.farewell is not None or not (data := await self._channel.receive_more()):
                     break
         except KubeprotoError:
-            pass  # what came is not a WebSocket: the connection ends
+            pass  # this is not a WebSocket: the connection ends
         scope.cancel()

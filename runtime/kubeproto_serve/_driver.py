@@ -1,8 +1,8 @@
-"""`ClusterDriver`: keeps a cluster on real time, and answers requests from it whatever happens inside.
+"""`ClusterDriver`: keeps a cluster on real time, and responds to requests whatever fails inside.
 
-The cluster is a machine: it acts when it is asked, and when its clock is moved. The driver moves the clock
-when something is due, and lets the cluster's controllers work after each change, a few times in a hundredth
-of a second at most: a burst of writes pays for them once.
+The cluster is a machine: it acts when it is called, and when its clock is moved. The driver moves the clock
+when something is due, and lets the cluster's controllers work after changes, at most a few times in a
+hundredth of a second: a burst of writes costs them one run.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ _INTERNAL: Final = msgspec.json.encode({
 }) + b"\n"  # fmt: skip
 
 
-# How often one request may be put off for webhooks: each mutating one is a round, and so is a change between.
+# How often one request may be repeated for webhooks: each mutating one is a round, and so is a change
+# between.
 _ROUNDS: Final = 100
 
 
@@ -65,7 +66,7 @@ class ClusterDriver:
         self._offset: float | None = None
 
     async def respond(self, head: Head, user: User | None = None) -> ServerResponse:
-        """Respond to a request of a user, or of whoever its headers name; call the webhooks it meets."""
+        """Respond to a request of a user, or of the one in its headers; call the webhooks that it needs."""
         replies: dict[str, WebhookReply] = {}
         for _ in range(_ROUNDS):
             try:
@@ -92,11 +93,12 @@ class ClusterDriver:
         What a write has changed is in the journal before its answer is returned.
         """
         try:
-            # Nothing may have been due for minutes, and then the clock would still show the time of that.
+            # Nothing may have been due for minutes, and the clock would still show the time of the last
+            # event.
             self.cluster.show_time(self._now())
             return self._answer(head, user, replies)
         except (TransportError, PendingCalls):
-            raise  # a fault that was asked for: the connection breaks; or webhooks have to be called first
+            raise  # a requested fault: the connection breaks; or webhooks have to be called first
         except Exception:
             path = head.target.partition("?")[0]
             _log.exception("the simulated API server failed on %s %s", head.method, path)
@@ -119,11 +121,11 @@ class ClusterDriver:
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
         """Move the clock until cancelled; started once the cluster is on time."""
         cluster = self.cluster
-        # Objects carry the time of the machine, so that clients on it can compare them with their own clock.
+        # Objects carry the time of this machine, so that its clients can compare them with their own clock.
         self._offset = max(cluster.now, self._wall()) - anyio.current_time()
         before = cluster.on_due
         cluster.on_due = self.wake
-        # At once, and not from one moment to the next: nodes renew a lease every ten seconds, for months.
+        # In one step, and not event by event: nodes may have renewed a lease every ten seconds, for months.
         cluster.show_time(self._now())
         self._advance()
         task_status.started()
@@ -146,7 +148,7 @@ class ClusterDriver:
         return anyio.current_time() + (self._offset or 0.0)
 
     def wake(self) -> None:
-        """Look at once at what is due: something may be due earlier than before."""
+        """Check at once what is due: something may be due earlier than before."""
         self._woken.set()
 
     def _advance(self) -> None:

@@ -1,4 +1,4 @@
-"""`RequestHandler`: who may ask, and what is answered to a request."""
+"""`RequestHandler`: authenticates requests, and responds to them."""
 
 from __future__ import annotations
 

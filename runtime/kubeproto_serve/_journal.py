@@ -35,11 +35,11 @@ _MARK: Final = "INSERT OR REPLACE INTO cluster (id, format, version, time, seed)
 
 
 class StateUnusable(KubeprotoError):
-    """The folder of `state` cannot be used: somebody else does, or it holds something else."""
+    """The folder of `state` cannot be used: another process uses it, or it contains something else."""
 
 
 class Journal:
-    """Writes what changes in a cluster to a folder; begins with what is there."""
+    """Writes the changes of a cluster to a folder; begins with the content of the folder."""
 
     def __init__(self, folder: str | os.PathLike[str], cluster: Cluster) -> None:
         self._cluster = cluster
@@ -86,7 +86,7 @@ class Journal:
             self._database.close()
 
     def _open(self) -> sqlite3.Connection:
-        # Transactions are begun by hand: what is one and what is not must not depend on a driver's guess.
+        # Transactions are begun explicitly: their limits must not depend on a driver's guess.
         database = sqlite3.connect(
             self._path, isolation_level=None, timeout=0.0, check_same_thread=False, cached_statements=16
         )

@@ -1,4 +1,4 @@
-"""How much a server grants its clients, so that none of them can take it from the others."""
+"""How much a server grants each client, so that none can take it from the others."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     """
 
     connections: int = 10_000
-    head: int = 64 * 1024  # what Go's server grants is 1 MiB; kubectl's longest request is a few KiB
+    head: int = 64 * 1024  # Go's server grants 1 MiB; kubectl's longest request is a few KiB
     body: int = 4 * 1024 * 1024  # above Kubernetes' own 3 MiB, which is refused in Kubernetes' own words
     idle: float = 180.0
     stalled: float = 30.0

@@ -43,7 +43,7 @@ class OpenStream:
         self._come.set()
 
     async def send_all(self, send: Callable[[bytes], Awaitable[None]]) -> None:
-        """Send what comes, until nothing more will, or the client is gone."""
+        """Send bytes as they arrive, until the end, or until the client is gone."""
         try:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(self._await_hang_up, tasks.cancel_scope)
@@ -80,8 +80,8 @@ class OpenStream:
 async def send_over_websocket(stream: OpenStream, channel: SocketChannel, rest: bytes) -> None:
     """Send each line of a stream as a message of text, as a server sends a watch to a browser.
 
-    What the client sends is read for its end alone. Pings are not answered, and none are sent: the events and
-    bookmarks of a watch show that the server is there.
+    Input of the client is read only to notice its end. Pings are not answered, and none are sent: the events
+    and bookmarks of a watch show that the server is there.
     """
     from kubeproto_h11 import Framing
 

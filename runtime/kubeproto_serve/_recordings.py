@@ -7,7 +7,7 @@
     {"delay":0.0,"type":"SYNCED"}
     {"delay":1.25,"type":"MODIFIED","object":{…}}
 
-`delay` is in seconds after the line before. What stands before SYNCED was there when the recording began.
+`delay` is in seconds after the line before. Objects before SYNCED existed when the recording began.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class WatchRecording(Struct, frozen=True):
 
     @property
     def initial(self) -> int:
-        """How many events tell what was there when the recording began."""
+        """How many events are about objects that existed when the recording began."""
         return next((number for number, event in enumerate(self.events) if event.type == "SYNCED"), 0)
 
 
@@ -109,7 +109,7 @@ def read_recording(data: bytes) -> WatchRecording:
 
 
 def prepare_replay(cluster: Cluster, recording: WatchRecording) -> tuple[RecordedEvent, ...]:
-    """Store what was there when the recording began, and return the events to `replay`.
+    """Store the objects that existed when the recording began, and return the events to `replay`.
 
     A kind that the cluster does not serve gets a definition that takes every object.
     """

@@ -22,7 +22,7 @@ else:
 
 
 class Security(Struct, frozen=True, kw_only=True):
-    """What a server asks of its clients, and what a kubeconfig has to say for it.
+    """What a server requires of its clients, and what a kubeconfig needs for that.
 
     Without a context, HTTP is plain. `tokens` are bearer tokens and their users. If there are tokens, or
     `client` is there, a client must show a token or a certificate that the context accepts.
@@ -38,13 +38,13 @@ class Security(Struct, frozen=True, kw_only=True):
 
     @property
     def asks(self) -> bool:
-        """Whether a client has to say who it is."""
+        """Whether a client must authenticate."""
         return bool(self.tokens) or self.client is not None
 
 
 def self_made(*hosts: str, tokens: Mapping[str, str] | None = None, certificates: bool = False) -> Security:
     """TLS with certificates made now; with `certificates`, clients have to show one, or a token."""
-    # cryptography takes a tenth of a second to import, which a server of plain HTTP would spend for nothing.
+    # cryptography takes a tenth of a second to import, which a server of plain HTTP need not spend.
     from ._certificates import Authority
 
     authority = Authority()
@@ -100,7 +100,7 @@ def certified_user(certificate: Any) -> User | None:
 
 
 def _load(context: ssl.SSLContext, made: Certificate) -> None:
-    # ssl reads keys from files alone; this one is readable by its owner, and gone right after.
+    # ssl reads keys only from files; this one is readable by its owner, and removed right after.
     handle, path = tempfile.mkstemp()
     try:
         with os.fdopen(handle, "w") as file:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.serve")
 
-# Seconds that responses have for their end, when the server stops.
+# Seconds in which responses may end when the server stops.
 _FAREWELL: Final = 1.0
 _BUSY: Final = Response(
     503, (("Content-Type", "text/plain; charset=utf-8"), ("Retry-After", "1"), ("Connection", "close")),
@@ -73,11 +73,10 @@ async def serve(
             ...                              # kubectl --server, or a program in any language
 
     Runs on asyncio and trio. Port 0 takes any that is free. `faults` are injected between clients and the
-    cluster. `state` is a folder in which the objects of the cluster outlive the process: what is there
-    already replaces what the cluster holds. `webhooks` are the addresses of Services whose webhooks are
-    called, by ``namespace/name``, such as ``{"default/hooks": "127.0.0.1:9443"}``. While it is served, the
-    cluster's clock follows real time; the cluster itself can be read and changed by code on the same event
-    loop.
+    cluster. `state` is a folder in which the objects of the cluster outlive the process: its content replaces
+    that of the cluster. `webhooks` are the addresses of Services whose webhooks are called, by
+    ``namespace/name``, such as ``{"default/hooks": "127.0.0.1:9443"}``. While it is served, the cluster's
+    clock follows real time; the cluster itself can be read and changed by code on the same event loop.
     """
     security = security or Security()
     journal = None if state is None else Journal(state, cluster)
@@ -130,7 +129,7 @@ def _url(host: str, port: int, security: Security) -> ServingUrl:
 
 
 class _Connections:
-    """Takes the connections of a server, each in a task of its own."""
+    """Serves the connections of a server, each in a separate task."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

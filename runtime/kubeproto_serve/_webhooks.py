@@ -1,4 +1,4 @@
-"""Calls webhooks over HTTPS, for a cluster on a port: one connection a call, as the configuration says it."""
+"""Calls webhooks over HTTPS, for a cluster on a port: one connection for each call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _LARGEST: Final = 4 * 1024 * 1024  # bytes of a response
 _PIECE: Final = 65536
-# What went wrong, in the words of a server written in Go.
+# Failures, in the words of a server written in Go.
 _UNTRUSTED: Final = "tls: failed to verify certificate: x509: certificate signed by unknown authority"
 
 
@@ -28,7 +28,7 @@ class WebhookCaller:
         self._services = dict(services or {})
 
     async def call(self, call: WebhookCall) -> WebhookReply:
-        """Return what comes of a call; it never raises for what goes wrong on the way."""
+        """Return the outcome of a call; a failure is an outcome, and not raised."""
         posted = f'Post "{call.url}{"&" if "?" in call.url else "?"}timeout={call.timeout}s"'
         url = urlsplit(call.url)
         host, port = url.hostname or "", url.port or 443

@@ -31,7 +31,7 @@ class AsyncioByteStream:
         self._closed = False
 
     async def encrypt(self, context: ssl.SSLContext, name: str) -> None:
-        """Shake hands; from here on all goes through TLS, perhaps inside another TLS."""
+        """Do the TLS handshake, perhaps inside another TLS; everything is encrypted afterwards."""
         try:
             made = session(context, name)
         except ValueError as error:
@@ -47,11 +47,11 @@ class AsyncioByteStream:
         except OSError as error:
             raise TransportError(_reason(error)) from error
         finally:
-            self._send(made.outgoing)  # if it failed, why
+            self._send(made.outgoing)  # the alert, if it failed
         self._sessions.add(made)
 
     async def receive(self, by: float) -> bytes | None:
-        """What has come; empty when the server has closed, None when nothing came by that time."""
+        """Return received bytes; empty when the server has closed, None if nothing arrived by that time."""
         if self._closed:
             raise TransportError("the connection was closed on this side")
         try:
@@ -73,7 +73,7 @@ class AsyncioByteStream:
         return self._socket.drained
 
     async def send(self, data: bytes) -> None:
-        """Send all of it, as soon as the server takes it. Cancelled in the middle, the line is of no use."""
+        """Send all of it, as soon as the server takes it. If cancelled, the connection is unusable."""
         if self._closed:
             raise TransportError("the connection was closed on this side")
         self._send(data)
@@ -84,11 +84,11 @@ class AsyncioByteStream:
 
     @property
     def stale(self) -> bool:
-        """True if an idle connection must not be used: its server has closed it, or speaks unasked."""
+        """True if an idle connection must not be used: its server has closed it or sent something."""
         return self._closed or self._socket.rings
 
     def close(self) -> None:
-        """Close the socket at once; HTTP tells an end from a cut without TLS's farewell."""
+        """Close the socket at once; HTTP does not need TLS's closing alert to detect a cut."""
         self._closed = True
         self._socket.close()
 
@@ -97,7 +97,7 @@ class AsyncioByteStream:
 
 
 class AsyncioByteStreams:
-    """Opens lines, and knows which of their sockets are open."""
+    """Opens connections, and knows which of their sockets are open."""
 
     def __init__(self) -> None:
         self._open: set[Socket] = set()
@@ -114,7 +114,7 @@ class AsyncioByteStreams:
                 await loop.create_connection(lambda: made, sock=dialled_to)
             except BaseException:
                 if not made.connected:
-                    # asyncio will never tell that it is lost, and `close` would wait for that.
+                    # asyncio will never report that it is lost, and `close` would wait for that.
                     dialled_to.close()
                     self._gone(made)
                 raise
@@ -123,7 +123,7 @@ class AsyncioByteStreams:
         return AsyncioByteStream(made)
 
     async def close(self) -> None:
-        """Close all sockets, and wait for it: asyncio does so a moment after it was told to."""
+        """Close all sockets, and wait: asyncio closes them a moment later."""
         for connected in self._open:
             connected.close()
         while self._open:
@@ -137,7 +137,7 @@ class AsyncioByteStreams:
 
 @asynccontextmanager
 async def until(at: float, what: str) -> AsyncGenerator[None]:
-    """Let it last until `at`; then it is `DeadlineExceeded`."""
+    """Raise `DeadlineExceeded` if the block lasts longer than `at`."""
     timeout = asyncio.timeout_at(at)
     try:
         async with timeout:
@@ -157,6 +157,6 @@ def _reason(error: Exception) -> str:
         case ssl.SSLError(strerror=str(words)) | socket.gaierror(strerror=str(words)):
             return words
         case OSError(errno=int(number)):
-            return os.strerror(number)  # asyncio has words of its own in their place
+            return os.strerror(number)  # asyncio replaces them by its own words
         case _:
             return str(error) or type(error).__name__

@@ -1,6 +1,6 @@
 """A connected socket, from a host and a port.
 
-asyncio's own `create_connection` loses a socket if it is cancelled in the moment in which one connects (with
+asyncio's own `create_connection` leaks a socket if it is cancelled at the moment when one connects (with
 `happy_eyeballs_delay`, on every Python up to now), so the race between the addresses is run here.
 """
 
@@ -11,14 +11,14 @@ import socket
 from itertools import chain, zip_longest
 from typing import Any, Final, TypeAlias
 
-_Address: TypeAlias = tuple[int, Any]  # a family, and what it calls an address
+_Address: TypeAlias = tuple[int, Any]  # a family, and an address in its form
 
-# Seconds that an address has before the next one is tried beside it: RFC 8305's advice, and trio's choice.
+# Seconds before the next address is tried too: RFC 8305's recommendation, and trio's choice.
 _HEAD_START: Final = 0.25
 
 
 async def dialled(host: str, port: int) -> socket.socket:
-    """The first address of the host that answers; an `OSError` if none does."""
+    """Connect to the first address of the host that accepts; an `OSError` if none does."""
     addresses = await _addresses(host, port)
     if len(addresses) == 1:
         return await _connected(addresses[0])
@@ -41,7 +41,7 @@ async def dialled(host: str, port: int) -> socket.socket:
 async def _first(
     attempts: list[asyncio.Task[socket.socket]], seconds: float | None
 ) -> asyncio.Task[socket.socket] | None:
-    """The first of them to connect; None if that takes longer, or if none of them can."""
+    """Return the first that connects; None if that takes longer, or if none can."""
     while waiting := [attempt for attempt in attempts if not attempt.done()]:
         done, _ = await asyncio.wait(waiting, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
         for attempt in done:
@@ -65,9 +65,9 @@ async def _connected(address: _Address) -> socket.socket:
 
 
 async def _addresses(host: str, port: int) -> list[_Address]:
-    """The addresses, of both families in turn, in the order that the resolver prefers."""
+    """Return the addresses, alternating between the families, in the order that the resolver prefers."""
     try:
-        # What is an address already needs no resolver, and no thread for it.
+        # An address needs no resolver, and no thread for it.
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     except socket.gaierror:
         found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)

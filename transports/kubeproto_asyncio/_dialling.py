@@ -1,4 +1,4 @@
-"""From a `Connection` to a `AsyncioByteStream`: dial, through the proxy if there is one, and shake hands."""
+"""From a `Connection` to an `AsyncioByteStream`: dial, through the proxy if there is one, and shake hands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Socket`: what asyncio pushes at a protocol, kept until it is asked for."""
+"""`Socket`: the bytes that asyncio passes to a protocol, kept until they are read."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final, cast
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-# Bytes that wait for their reader. At more than this the socket is left alone until they are taken, so that a
-# slow reader slows its server down. One read of asyncio's brings 256 KiB at most.
+# Bytes that wait for their reader. Beyond this, reading pauses until they are taken, so that a slow reader
+# slows its server down. One read of asyncio's brings 256 KiB at most.
 _ENOUGH: Final = 256 * 1024
 
 # Seconds, and how often. A peer that vanished is noticed after 30 + 4 x 15 s; client-go first asks after 30.
-# Nobody asks while something that was sent waits for its receipt: that is for the last one, in milliseconds.
+# No probes are sent while sent data is unacknowledged: the last option bounds that, in milliseconds.
 _KEEP_ALIVE: Final = {
     "TCP_KEEPIDLE": 30,
     "TCP_KEEPALIVE": 30,  # what macOS calls it
@@ -48,17 +48,17 @@ class Socket(asyncio.Protocol):
 
     @property
     def connected(self) -> bool:
-        """True once asyncio has it: then it tells when it is lost."""
+        """True once asyncio has it, and will report its loss."""
         return self._transport is not None or self._lost
 
     @property
     def silent(self) -> bool:
-        """True if the other side has said nothing that was not received yet, and not hung up."""
+        """True if nothing from the other side waits to be received, neither bytes nor an end."""
         return not (self._heard or self._ended)
 
     @property
     def rings(self) -> bool:
-        """True if the other side has said something or hung up, even if asyncio has not looked yet."""
+        """True if the other side has sent something or closed, even if asyncio has not noticed yet."""
         return not self.silent or self._transport is None or _readable(self._transport)
 
     @property
@@ -67,7 +67,7 @@ class Socket(asyncio.Protocol):
         return self._transport is not None and not self._transport.get_write_buffer_size()
 
     async def receive(self, by: float) -> bytes | None:
-        """What has come; empty when the other side has hung up, None when nothing came by that time."""
+        """Return received bytes; empty when the peer has closed, None if nothing arrived by that time."""
         if self.silent and not await self._wait(by):
             return None
         heard, self._heard, self._size = self._heard, [], 0
@@ -86,7 +86,7 @@ class Socket(asyncio.Protocol):
             self._transport.write(data)
 
     async def drain(self) -> None:
-        """Wait until the other side has taken so much of what was sent that there is room for more."""
+        """Wait until the other side has taken enough of what was sent."""
         while self._full and not self._lost:
             waiting = self._loop.create_future()
             self._writers.append(waiting)
@@ -97,7 +97,7 @@ class Socket(asyncio.Protocol):
     def close(self) -> None:
         """Close the socket at once; what was not sent never is."""
         if self._transport is not None:
-            # asyncio closes it when the loop comes round; the server need not wait for that.
+            # asyncio closes it in the next pass of the loop; the server need not wait for that.
             with suppress(OSError):
                 self._transport.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
             self._transport.abort()
@@ -113,7 +113,7 @@ class Socket(asyncio.Protocol):
                 timer.cancel()
         return not self.silent
 
-    # What asyncio calls.
+    # Called by asyncio.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
@@ -172,7 +172,7 @@ def _readable(transport: asyncio.Transport) -> bool:
 
 
 def _keep_alive(connected: socket.socket) -> None:
-    # No system has all options, and kernels in sandboxes refuse some; a connection is of use without.
+    # No system has all options, and kernels in sandboxes refuse some; a connection works without them.
     with suppress(OSError):
         connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE.items():

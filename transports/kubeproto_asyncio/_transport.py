@@ -29,7 +29,7 @@ class AsyncioTransport:
     """
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
-        self._connection = connection  # first, for its repr is asked for when what follows fails
+        self._connection = connection  # first, because the repr uses it when the following lines fail
         trusting = trust(connection)
         lines = self._lines = AsyncioByteStreams()
         self._lending = ConnectionPool(
@@ -50,7 +50,7 @@ class AsyncioTransport:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection; what is still being answered breaks."""
+        """Close every connection; open responses break."""
         self._lending.close()
         await self._lines.close()
 
@@ -104,7 +104,7 @@ def _now() -> float:
 
 
 def _check_loop(transport: AsyncioTransport) -> None:
-    """Refuse another event loop by name: what asyncio says of it names no cause."""
+    """Refuse another event loop with a clear message: asyncio's own does not name the cause."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,4 +1,4 @@
-"""`ByteStream`: what a transport does on its event loop, and nothing that another would do likewise."""
+"""`ByteStream`: the part of a transport that depends on its event loop."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class ByteStream(Protocol):
 
     @property
     def stale(self) -> bool:
-        """True if an idle connection must not be used: its server has closed it, or speaks unasked."""
+        """True if an idle connection must not be used: its server has closed it or sent something."""
         ...
 
     async def receive(self, by: float) -> bytes | None:
-        """What has come; empty when the server has closed, None when nothing came by that time."""
+        """Return received bytes; empty when the server has closed, None if nothing arrived by that time."""
         ...
 
     async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
         """Send all of it, and listen meanwhile; True if all had been sent when the listener was done.
 
-        A server may answer before it has read the request, and read no more of it: what `listen` hears
-        counts, and that the rest could not be sent does not.
+        A server may respond before it has read the request, and then stop reading: what `listen` receives
+        counts, and a failure to send the rest does not.
         """
         ...
 
     async def send(self, data: bytes) -> None:
-        """Send all of it, as soon as the server takes it. Cancelled in the middle, the line is of no use."""
+        """Send all of it, as soon as the server takes it. If cancelled, the connection is unusable."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""`Calling`: requests on lent lines, and what comes of them. It awaits lines, and knows no event loop."""
+"""`Calling`: requests on pooled connections, and their responses. It knows no event loop."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ if TYPE_CHECKING:
 
 L = TypeVar("L", bound=ByteStream)
 
-# Of a refusal to make a WebSocket no more is read. A Status is a few hundred bytes.
+# No more of the refusal of a WebSocket is read. A Status is a few hundred bytes.
 _MAX_REFUSAL: Final = 1 << 20
 
 
 class Call(Generic[L]):
-    """An exchange and its line. `deadline` bounds all of it, `idle` the wait for the head and for each piece.
+    """An exchange and its connection. `deadline` bounds all of it, `idle` each wait for a head or piece.
 
-    A byte that makes neither a head nor a piece does not prolong a wait: a server may send one now and then.
+    A byte that completes neither a head nor a piece does not extend a wait: a server may send one now and
+    then.
     """
 
     def __init__(
@@ -58,13 +59,13 @@ class Call(Generic[L]):
         self._clock = clock
         self._deadline = deadline
         self._idle = idle
-        # A large body takes its time, and the server says nothing meanwhile.
+        # A large body takes time, and the server is silent meanwhile.
         self._silent_first = exchange.has_body
         self._reused = line.used
         self._begun = False
         self._sent = False
         self._head_by: float | None = None
-        self._first = b""  # what of the body came along with the head
+        self._first = b""  # the bytes of the body that arrived with the head
 
     @property
     def over(self) -> bool:
@@ -72,7 +73,7 @@ class Call(Generic[L]):
         return self._sent and self._exchange.reusable
 
     def may_replay_after(self, error: BaseException) -> bool:
-        """True if this is how a stale connection fails, and the request may go out once more."""
+        """True if a stale connection fails like this, and the request may be sent once more."""
         if isinstance(error, DeadlineExceeded) or not isinstance(error, TransportError):
             return False
         return may_replay(
@@ -81,7 +82,7 @@ class Call(Generic[L]):
 
     @property
     def rest(self) -> bytes:
-        """What came after the response, of the protocol that is spoken now."""
+        """The bytes after the response, which belong to the new protocol."""
         return self._exchange.rest
 
     async def ask(self) -> ResponseHead:
@@ -117,7 +118,7 @@ class Call(Generic[L]):
         return self._head_by
 
     async def _hear(self, limit: float) -> bytes:
-        """Wait for bytes; give what of them is body."""
+        """Wait for bytes; return those of the body."""
         by = min(self._deadline, limit)
         heard = await self.line.receive(by)
         if heard:
@@ -125,7 +126,7 @@ class Call(Generic[L]):
                 return self._exchange.feed(heard)
             except RemoteProtocolError as error:
                 problem = str(error)
-            # Without the frames in which it was found, for their variables hold what came.
+            # Without the frames in which it was raised, whose variables hold the received bytes.
             del heard
             raise RemoteProtocolError(problem)
         if heard is not None:
@@ -166,7 +167,7 @@ class IncomingResponse(Generic[L]):
         return piece
 
     def leave(self) -> Call[L] | None:
-        """The context is left: from now on the bytes of the line are another's."""
+        """The context is left: the next bytes of the connection belong to another response."""
         call, self._call = self._call, None
         return call
 
@@ -184,7 +185,7 @@ class Calling(Generic[L]):
     async def begin(
         self, head: Head, deadline: float = math.inf, idle: float | None = None
     ) -> IncomingResponse[L]:
-        """Send a request and wait for the head of its response, which is to be given to `end`."""
+        """Send a request and wait for the head of its response, which must be passed to `end`."""
         if isinstance(head, UpgradeRequest):
             raise LocalProtocolError(f"{named(head)}: it becomes a WebSocket; call `upgrade`, not `send`")
         try:
@@ -206,11 +207,11 @@ class Calling(Generic[L]):
     async def upgrade(
         self, upgrade: Upgrade, deadline: float = math.inf, idle: float | None = None
     ) -> WebSocketStream[L]:
-        """Make a WebSocket of a request. What comes of this is to be given to `hang_up`."""
+        """Make a WebSocket of a request. The result must be passed to `hang_up`."""
         request = upgrade.request
         head = addressed(upgrade.asking, self._connection)
         exchange = Exchange(head)
-        # Never on a connection that may be stale: a command that was begun must not be begun again.
+        # Never on a connection that may be stale: a command must not be started twice.
         line = await self._lending.take(fresh=True)
         call = Call(line, exchange, head, clock=self._clock, deadline=deadline, idle=None)
         try:
@@ -218,7 +219,7 @@ class Calling(Generic[L]):
             if answer.status != 101:
                 raise request.refused(answer.status, answer.headers, await _beginning(call))
             protocol = upgrade.agreed(answer)
-            from ._framing import Framing  # imported when a WebSocket is opened, for it brings wsproto
+            from ._framing import Framing  # imported when a WebSocket is opened, because it imports wsproto
 
             framing = Framing(call.rest)
             return WebSocketStream(line, framing, protocol, named(request), clock=self._clock, idle=idle)
@@ -234,7 +235,7 @@ class Calling(Generic[L]):
         self._lending.discard(socket.line)
 
     async def _ask(self, head: Head, deadline: float, idle: float | None) -> tuple[Call[L], ResponseHead]:
-        """The call, and the head of its response; on a connection that turns out to be stale, once more."""
+        """Send a call and read the head of its response; once more if the connection was stale."""
         for fresh in (False, True):
             exchange = Exchange(head)
             line = await self._lending.take(fresh=fresh)
@@ -249,7 +250,7 @@ class Calling(Generic[L]):
 
 
 async def _beginning(call: Call[L]) -> bytes:
-    """The body of a response, if it is of a sensible size; else its beginning."""
+    """Return the body of a response if its size is reasonable; otherwise its beginning."""
     pieces: list[bytes] = []
     size = 0
     while size < _MAX_REFUSAL and (piece := await call.piece()):
@@ -259,6 +260,6 @@ async def _beginning(call: Call[L]) -> bytes:
 
 
 def _of(head: Head, error: KubeprotoError) -> KubeprotoError:
-    """The error with the name of the request that met it, once: that of a refused upgrade has it."""
+    """Return the error with the name of its request, once: that of a refused upgrade has it already."""
     name, text = named(head), str(error)
     return error if text.startswith(name) else type(error)(f"{name}: {text}")

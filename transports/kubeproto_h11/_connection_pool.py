@@ -1,4 +1,4 @@
-"""`ConnectionPool`: the connections of a transport, lent as `pool` decides. It knows no event loop."""
+"""`ConnectionPool`: the connections of a transport, handed out as `pool` decides. It knows no event loop."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ L = TypeVar("L", bound=ByteStream)
 
 
 class _Asking(Generic[L]):
-    """A request that asks for a line, and what the pool said: a line, to open one, or no."""
+    """A request for a connection, and the pool's decision: a connection, to open one, or a refusal."""
 
     def __init__(self, told: Signal) -> None:
         self.told = told
@@ -44,7 +44,7 @@ class _Asking(Generic[L]):
 
 
 class ConnectionPool(Generic[L]):
-    """Hands out connections, one to a request, which returns it by `release` or `discard`, once."""
+    """Hands out connections, one to a request, which returns it once, by `release` or `discard`."""
 
     def __init__(
         self,
@@ -93,7 +93,7 @@ class ConnectionPool(Generic[L]):
             line.close()
 
     async def _ask(self, ticket: int, *, fresh: bool) -> L | None:
-        """The line that the pool gives; None if this request is to open one."""
+        """Return the connection that the pool hands out; None if this request has to open one."""
         asking = self._asking[ticket] = _Asking[L](self._signal())
         self._advance(Asked(ticket, fresh))
         if ticket in self._asking:
@@ -107,7 +107,7 @@ class ConnectionPool(Generic[L]):
         return asking.line
 
     def _give_up(self, ticket: int, asking: _Asking[L]) -> None:
-        """The request was cancelled while it waited, perhaps after the pool had answered it."""
+        """Note that the request was cancelled while it waited, perhaps after the pool's decision."""
         if self._asking.pop(ticket, None) is not None:
             self._advance(Left(ticket))
         elif asking.line is not None:

@@ -1,8 +1,8 @@
 """`Exchange`: one request and its response on an HTTP/1.1 connection, as bytes in and bytes out.
 
 h11 writes the request and reads the head of the response, with all its rules; the body is read in bulk by
-`kubeproto.wire`. Each exchange has an h11 machine of its own, for h11 cannot be told that its body was read
-elsewhere; what lives longer than an exchange is the connection alone::
+`kubeproto.wire`. Each exchange has its own h11 machine, because h11 cannot be told that its body was read
+elsewhere; only the connection lives longer than an exchange::
 
     made ──feed──> head awaited ──feed──> body awaited ──feed──> finished ──> `reusable`, or not
                         │ 100, 103: heard and dropped    │
@@ -23,7 +23,7 @@ from kubeproto.wire import Body, Concealed, Head, Headers, SizedBody, open_body
 # A server may send many warnings of 1 KiB or so, and proxies add cookies. Node allows 80 KiB, Go 10 MiB.
 MAX_HEAD: Final = 64 * 1024
 
-# More "go on" than this is a server that never answers. Go's limit is 5.
+# A server that sends more interim responses than this never responds. Go's limit is 5.
 _MAX_INTERIM: Final = 8
 
 
@@ -35,14 +35,14 @@ class ResponseHead(Struct, frozen=True):
 
 
 class Exchange:
-    """Write `outgoing`, feed what comes back. `answer` is there once the head is; `feed` gives the body.
+    """Write `outgoing`, feed what comes back. `answer` is set with the head; `feed` returns the body.
 
-    What the server may not say is a `RemoteProtocolError`, a response cut short a `TransportError`.
+    A violation by the server is a `RemoteProtocolError`, a response cut short a `TransportError`.
     """
 
     def __init__(self, head: Head, *, max_head: int = MAX_HEAD) -> None:
         self.answer: ResponseHead | None = None
-        self.touched = False  # a byte of a response has come
+        self.touched = False  # a byte of a response has arrived
         self.has_body = bool(head.body)
         self._method = head.method
         self._body: Body | None = None
@@ -66,7 +66,7 @@ class Exchange:
 
     @property
     def rest(self) -> bytes:
-        """What came after the end: of the next protocol if this one was left, else nothing that may be."""
+        """The bytes after the end: those of the next protocol after a switch; otherwise a violation."""
         return self._body.rest if self._body is not None else b""
 
     @property
@@ -75,7 +75,7 @@ class Exchange:
         return self._stays and self.finished and not self.rest
 
     def feed(self, data: bytes) -> bytes:
-        """Take what came from the server; give what of it is body."""
+        """Take bytes of the server; return those of the body."""
         if self._body is not None:
             return self._body.feed(data)
         if not data:
@@ -86,7 +86,7 @@ class Exchange:
             self._h11.receive_data(data)
             return self._read_head()
         except h11.RemoteProtocolError as error:
-            # The rest of the sentence quotes the response, and there may be a secret in it.
+            # The rest of the message quotes the response, which may contain a secret.
             said = str(error).partition(":")[0]
         raise RemoteProtocolError(f"the response is not HTTP/1.1: {said}")
 
@@ -101,7 +101,7 @@ class Exchange:
             raise TransportError("the server closed the connection and sent no response")
 
     def _written(self, head: Head) -> bytes | None:
-        """Give the request as bytes; None if HTTP/1.1 cannot carry it."""
+        """Return the request as bytes; None if HTTP/1.1 cannot carry it."""
         fields = list(head.headers)
         if head.body or head.method in ("POST", "PUT", "PATCH"):
             fields.append(("Content-Length", str(len(head.body))))
@@ -119,7 +119,7 @@ class Exchange:
             event = self._h11.next_event()
             if not isinstance(event, h11.Response | h11.InformationalResponse):
                 return b""
-            # h11 bounds a head only while it is incomplete, so one that came at once would be let through.
+            # h11 bounds a head only while it is incomplete, so one that arrived at once would be accepted.
             left = len(self._h11.trailing_data[0])
             if self._fed - left > self._max_head:
                 raise RemoteProtocolError(f"the head of the response is longer than {self._max_head} bytes")
@@ -155,7 +155,7 @@ def _text(value: bytes) -> str:
 
 
 def _stays(event: h11.Response | h11.InformationalResponse) -> bool:
-    """HTTP/1.1 keeps a connection unless told otherwise; with HTTP/1.0 nobody bothers."""
+    """HTTP/1.1 keeps a connection unless a header says otherwise; one with HTTP/1.0 is not reused."""
     told = [value.lower() for name, value in event.headers if name == b"connection"]
     words = {word.strip() for value in told for word in value.split(b",")}
     return event.http_version >= b"1.1" and b"close" not in words

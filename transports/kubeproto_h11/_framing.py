@@ -19,11 +19,11 @@ from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong, Tex
 
 from kubeproto import LocalProtocolError, RemoteProtocolError
 
-# A kubelet cuts what it says at 32 KiB. golang.org/x/net/websocket takes 32 MiB, Python's websockets 1 MiB.
+# A kubelet cuts its messages at 32 KiB. golang.org/x/net/websocket takes 32 MiB, Python's websockets 1 MiB.
 MAX_MESSAGE: Final = 16 << 20
 
 _NORMAL: Final = 1000
-_WITHOUT_CODE: Final = 1005  # what an empty farewell stands for
+_WITHOUT_CODE: Final = 1005  # what an empty close frame means
 
 
 class CloseReason(Struct, frozen=True):
@@ -39,7 +39,7 @@ class CloseReason(Struct, frozen=True):
 
 
 class Framing:
-    """One WebSocket, of which `rest` has come already. Send `outgoing` whenever something was fed.
+    """One WebSocket, of which `rest` has arrived already. Send `outgoing` whenever something was fed.
 
     With `server` it is the server's side; "the server" in what is raised is the client then.
     """
@@ -60,12 +60,12 @@ class Framing:
 
     @property
     def outgoing(self) -> bytes:
-        """What is to be sent in answer to what was fed."""
+        """The bytes to send in response to what was fed."""
         replies, self._replies = self._replies, []
         return b"".join(replies)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """Take what came from the server; give the messages that are complete."""
+        """Take bytes of the server; return the messages that are complete."""
         data, self._rest = self._rest + data, b""
         if not data or self.farewell is not None:
             return []
@@ -96,7 +96,7 @@ class Framing:
 
     def _take(self, event: Event, messages: list[bytes]) -> None:
         if self.farewell is not None:
-            return  # what comes after it counts for nothing
+            return  # what follows it is ignored
         match event:
             case BytesMessage(data=data, message_finished=finished):
                 self._add(bytes(data), finished, messages)
@@ -112,7 +112,7 @@ class Framing:
 
     def _close(self, said: CloseConnection) -> None:
         match self._wsproto.state:
-            case ConnectionState.OPEN:  # it is wsproto that says so, for want of sense in what came
+            case ConnectionState.OPEN:  # wsproto itself closes, because the bytes are malformed
                 self._replies.append(self._wsproto.send(said))
                 raise RemoteProtocolError(f"what the server says is not a WebSocket: {said.reason}")
             case ConnectionState.LOCAL_CLOSING:

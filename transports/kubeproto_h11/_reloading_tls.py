@@ -16,7 +16,7 @@ C = TypeVar("C")
 
 
 class ReloadingTLS(Generic[C]):
-    """What `make` makes of a connection, with the CA that is in its file now."""
+    """The settings that `make` returns for a connection, with the present content of the CA's file."""
 
     def __init__(
         self, connection: Connection, make: Callable[[Connection], C], read: Callable[[str], bytes]
@@ -28,9 +28,10 @@ class ReloadingTLS(Generic[C]):
 
     @property
     def settings(self) -> C:
-        """The settings for the next handshake; the file of the CA is looked at each time."""
+        """Return the settings for the next handshake; the file of the CA is checked each time."""
         if self._connection.ca_file:
-            # A file that is gone, half written or garbage changes nothing: the next handshake looks again.
+            # A file that is missing, half written or garbage changes nothing: the next handshake checks
+            # again.
             with suppress(OSError, ConfigError):
                 self._look()
         return self._made

@@ -1,13 +1,13 @@
-"""`RequestReader`: the requests of one connection, each given whole, from bytes that come cut anywhere.
+"""`RequestReader`: the complete requests of one connection, from bytes that are cut anywhere.
 
-h11 knows the rules. It takes 80 microseconds for a request without a body, more than the simulated server
-takes to answer it, so requests in the plain form that almost every client sends are read by one pattern::
+h11 has the rules. It takes 80 microseconds for a request without a body, longer than the simulated server
+takes to respond, so requests in the plain form that almost every client sends are read by one pattern::
 
     in the plain form ──> read by the pattern ───────────────────────────┐
     anything else ──────> read by an h11 connection made for it alone ───┴──> a request, or `RequestRefused`
 
-The pattern accepts less than h11 does: no folded lines, no bytes beyond ASCII, no header that asks for
-anything of the connection. What both accept they read alike; a property of the tests compares them.
+The pattern accepts less than h11 does: no folded lines, no bytes beyond ASCII, no header about the
+connection. Both read the same from what both accept; a property test compares them.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _PLAIN: Final = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) ([!-~]+) HTTP/1\.1\r\n"
     rb"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[\t -~]*\r\n)+)\r\n"
 )
-# Headers that decide how the body is framed, or whether the connection stays: h11 weighs them.
+# Headers that decide how the body is framed, or whether the connection stays open: h11 reads them.
 _WEIGHTY: Final = frozenset(("connection", "expect", "transfer-encoding", "upgrade", "http2-settings"))
 _LONGEST_LENGTH: Final = 18  # digits; h11 refuses more than 20
 
 
 class RequestRefused(RemoteProtocolError):
-    """What came is not a request that this server reads: `status` is the one to answer with."""
+    """The bytes are not a request that this server reads: `status` is the one to respond with."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
@@ -43,11 +43,11 @@ class ReadRequest(Struct, frozen=True, gc=False):
 
     head: Head
     stays: bool = True
-    chunks: bool = True  # HTTP/1.0 knows no chunked bodies
+    chunks: bool = True  # HTTP/1.0 has no chunked bodies
 
 
 class RequestReader:
-    """Feed it bytes, ask for the next request. `rest` is what has come after the request read last."""
+    """Feed it bytes, then call `next`. `rest` are the bytes after the last request that was read."""
 
     def __init__(self, *, max_head: int, max_body: int) -> None:
         self.rest = bytearray()
@@ -55,7 +55,7 @@ class RequestReader:
         self._closed = False
         self._max_head = max_head
         self._max_body = max_body
-        self._plain: tuple[Head, int, int] | None = None  # its body is awaited: where it begins and ends
+        self._plain: tuple[Head, int, int] | None = None  # its body is awaited: begin and end
         self._h11: h11.Connection | None = None
         self._request: h11.Request | None = None
         self._pieces: list[bytes] = []
@@ -69,7 +69,7 @@ class RequestReader:
         return self._h11.send(h11.InformationalResponse(status_code=100, headers=[])) or b""
 
     def feed(self, data: bytes) -> None:
-        """Take what came from the client; empty when it has closed its side."""
+        """Take bytes of the client; empty when it has closed its side."""
         self._closed = self._closed or not data
         if self._h11 is None:
             self.rest += data
@@ -77,7 +77,7 @@ class RequestReader:
             self._receive(self._h11, data)
 
     def next(self) -> ReadRequest | None:
-        """Return the next request once it is whole; None if more bytes are needed, or none will come."""
+        """Return the next request once it is whole; None if more bytes are needed, or none will follow."""
         if self._h11 is None:
             if not self.rest:
                 self.ended = self._closed
@@ -161,7 +161,7 @@ class RequestReader:
 
     def _whole(self, connection: h11.Connection) -> ReadRequest:
         request, body = self._request, b"".join(self._pieces)
-        assert request is not None  # h11 gives a request before its end
+        assert request is not None  # h11 returns a request before its end
         # What came after it belongs to the next request, or to the protocol that this one switches to.
         self.rest = bytearray(connection.trailing_data[0])
         self._h11, self._request, self._pieces, self._size = None, None, [], 0
@@ -182,7 +182,7 @@ def _says_close(headers: Headers) -> bool:
 
 
 def _refused(error: h11.RemoteProtocolError) -> RequestRefused:
-    # The rest of h11's sentence quotes what came, and there may be a token in it.
+    # The rest of h11's message quotes the bytes, which may contain a token.
     what = str(error).partition(":")[0]
     return RequestRefused(error.error_status_hint, f"this is not an HTTP/1.1 request: {what}")
 

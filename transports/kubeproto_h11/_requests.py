@@ -7,13 +7,13 @@ from typing import Final
 from kubeproto.config import Connection
 from kubeproto.wire import Head
 
-# Hop-by-hop headers and lengths say how a request is carried, and that is decided here.
+# Hop-by-hop headers and lengths determine how a request is carried, which is decided here.
 _OURS: Final = frozenset(("host", "content-length", "transfer-encoding", "connection", "keep-alive"))
 _UPGRADE: Final = frozenset(("connection",))
 
 
 def addressed(head: Head, connection: Connection) -> Head:
-    """The request with the server's base path, Host, and the headers that go with every request."""
+    """Return the request with the server's base path, Host, and the headers of every request."""
     target = connection.target(head.target)  # which may refuse it, before a variable holds a token
     upgrade = any(name.lower() == "upgrade" for name, _ in head.headers)
     refused = _OURS - _UPGRADE if upgrade else _OURS

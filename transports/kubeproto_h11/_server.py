@@ -1,15 +1,16 @@
 """`ServerConnection`: the server's side of one HTTP/1.1 connection, as bytes in and bytes out.
 
-`RequestReader` reads, by h11's rules; this machine adds the order of things, and writes the responses::
+`RequestReader` reads, by h11's rules; this machine keeps requests and responses in order, and writes the
+responses::
 
     idle ──feed──> `next_request` gives a Head ──┬─ respond ────────────────> idle, or `closing`
       │                                          ├─ start ── send … finish ──> idle, or `closing`
       │                                          └─ switch ──> another protocol; `rest` belongs to it
       └── what is not a request ──> `RequestRefused`; `refuse` gives the bytes to send, then close
 
-A request is given whole: its body has been read up to `max_body`. Requests that were sent without waiting
-(pipelining) are given one after the other, each once the one before it was answered. A response is written
-here, and not by h11, because the server is its only author: what h11 would check of it is checked once.
+A request is given whole: its body has been read up to `max_body`. Pipelined requests are returned one after
+the other, each after the response to the previous one. A response is written here, and not by h11, because
+only the server writes it: what h11 would check is checked once.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from kubeproto.wire import Head, Headers, phrase_of
 from ._exchange import MAX_HEAD
 from ._request_reader import ReadRequest, RequestReader, RequestRefused
 
-# Kubernetes accepts 3 MiB; the request that is too long should still be answered in Kubernetes' own words.
+# Kubernetes accepts 3 MiB; a request that is too long should still get Kubernetes' own message.
 MAX_BODY: Final = 4 * 1024 * 1024
 
 _NO_BODY: Final = frozenset((204, 304))
@@ -31,13 +32,13 @@ _TO_THE_END: Final = -2  # of one that ends with the connection, for a client of
 
 
 class ServerConnection:
-    """One connection of a server: feed what came, answer each request, send what the methods return."""
+    """One connection of a server: feed bytes, respond to each request, send what the methods return."""
 
     def __init__(self, *, max_head: int = MAX_HEAD, max_body: int = MAX_BODY) -> None:
         self._reader = RequestReader(max_head=max_head, max_body=max_body)
-        self._request: ReadRequest | None = None  # to be answered
-        self._begun = False  # the response to it has
-        self._left = 0  # bytes that are owed to the body that was declared
+        self._request: ReadRequest | None = None  # waits for its response
+        self._begun = False  # its response has begun
+        self._left = 0  # bytes that the declared body still lacks
         self._bodiless = False  # the response that is being sent has no body, whatever is given
         self._last = False  # no request can come after this one
 
@@ -57,11 +58,11 @@ class ServerConnection:
         return bytes(self._reader.rest)
 
     def feed(self, data: bytes) -> None:
-        """Take what came from the client; empty when it has closed its side."""
+        """Take bytes of the client; empty when it has closed its side."""
         self._reader.feed(data)
 
     def next_request(self) -> Head | None:
-        """Return the next request once it is whole; None if more bytes are needed, or none will come."""
+        """Return the next request once it is whole; None if more bytes are needed, or none will follow."""
         if self._request is not None or self._last:
             return None  # a response comes first
         self._request = self._reader.next()
@@ -106,7 +107,7 @@ class ServerConnection:
         return _head(101, headers)
 
     def refuse(self, refused: RequestRefused) -> bytes:
-        """Return the bytes that answer what was not a request; nothing else can be sent after them."""
+        """Return the response to bytes that are not a request; nothing else can be sent after it."""
         if self._begun:
             return b""  # a response has begun, and cannot be taken back
         self._last = True

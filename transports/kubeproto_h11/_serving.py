@@ -39,14 +39,14 @@ class Response(Struct, frozen=True):
     body: bytes = b""
     stream: Callable[[Send], Awaitable[None]] | None = None
     switch: Callable[[bytes], Awaitable[None]] | None = None
-    """For a 101: speaks the other protocol on the channel, given what has come of it already."""
+    """For a 101: uses the other protocol on the channel, given the bytes of it that have arrived already."""
 
 
 Handler: TypeAlias = Callable[[Head], Awaitable[Response]]
 
 
 async def serve_requests(channel: Channel, connection: ServerConnection, handler: Handler) -> None:
-    """Answer the requests of a connection until it ends."""
+    """Respond to the requests of a connection until it ends."""
     try:
         while not connection.closing:
             request = await _next_request(channel, connection)

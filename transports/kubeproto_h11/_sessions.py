@@ -1,7 +1,7 @@
-"""TLS between bytes and bytes, perhaps within another TLS. It moves none, and a transport brings OpenSSL.
+"""TLS from bytes to bytes, perhaps within another TLS. It does no I/O, and a transport provides OpenSSL.
 
-trio's own stream gives one record at a time, with a turn of the event loop for each, and servers write a
-record an event; here a read of the socket gives all that is in it. asyncio's keeps 256 KiB for each
+trio's own stream returns one record at a time, with a pass of the event loop for each, and servers write a
+record for each event; here a read of the socket returns all of its records. asyncio's keeps 256 KiB for each
 connection: for a thousand watches, a quarter of a gigabyte.
 """
 
@@ -37,7 +37,7 @@ class Tls(Protocol):
         ...
 
     def read(self, size: int, /) -> bytes:
-        """Give what the other side says."""
+        """Return decrypted bytes."""
         ...
 
     def write(self, data: bytes, /) -> int:
@@ -46,7 +46,7 @@ class Tls(Protocol):
 
 
 class Session:
-    """One TLS connection, with the errors by which it says that it needs `more`, or that all is `done`."""
+    """One TLS connection, with the errors that mean that it needs `more` bytes, or has ended (`done`)."""
 
     def __init__(
         self, tls: Tls, incoming: Buffer, outgoing: Buffer, *, more: type[Exception], done: type[Exception]
@@ -60,7 +60,7 @@ class Session:
 
     @property
     def outgoing(self) -> bytes:
-        """What is to be sent now."""
+        """Bytes to send now."""
         return self._outgoing.read() if self._outgoing.pending else b""
 
     def shake_hands(self, data: bytes = b"") -> bool:
@@ -113,7 +113,7 @@ class Sessions:
 
     @property
     def outgoing(self) -> bytes:
-        """What TLS itself has to say: to be sent as it is."""
+        """Bytes of TLS itself, to be sent as they are."""
         unsent, self._unsent = self._unsent, []
         return b"".join(unsent)
 

@@ -1,8 +1,7 @@
-"""Ways through a proxy to a server: CONNECT over HTTP, and SOCKS 5.
+"""Tunnels through a proxy to a server: CONNECT over HTTP, and SOCKS 5.
 
-Send `outgoing`, then feed what comes back and send what `feed` gives, until it is `done`; the bytes after
-that are the server's. A proxy that refuses is a `ConnectError`, one that talks nonsense a
-`RemoteProtocolError`.
+Send `outgoing`, then feed what arrives and send what `feed` returns, until it is `done`; the bytes after that
+are the server's. A refusal by the proxy is a `ConnectError`, a malformed response a `RemoteProtocolError`.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _ADDRESS_SIZES: Final = {1: 4, 4: 16}
 
 
 class Tunnel(Protocol):
-    """Makes a connection to a proxy into one to the server."""
+    """Turns a connection to a proxy into one to the server."""
 
     outgoing: bytes
 
@@ -41,7 +40,7 @@ class Tunnel(Protocol):
 
 
 def tunnel(connection: Connection) -> Tunnel:
-    """The tunnel that this connection needs, where it is `tunnelled`."""
+    """Return the tunnel that this connection needs if it is `tunnelled`."""
     proxy = connection.proxy_url
     if proxy is None:
         raise LocalProtocolError("there is no proxy to open a tunnel through")
@@ -72,7 +71,7 @@ class HttpTunnel:
             asks = " and asks for a password" if answer.status == 407 else ""
             raise ConnectError(f"the proxy refuses: it responds with {answer.status}{asks}")
         if self._exchange.rest:
-            # It can only be the proxy's, for a server says nothing before TLS begins.
+            # It can only be the proxy's, because a server sends nothing before TLS begins.
             raise RemoteProtocolError("the proxy sends more after it has opened the tunnel")
         return b""
 

@@ -1,4 +1,4 @@
-"""The handshake that makes a WebSocket of a request: what goes out, and whether the response agrees."""
+"""The handshake that turns a request into a WebSocket: the request, and whether the response accepts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from ._exchange import ResponseHead
 
 
 class Upgrade(Struct, frozen=True):
-    """A request on its way to a WebSocket, with the key that its server must know how to turn."""
+    """A request for a WebSocket, with the key from which its server must compute the accept token."""
 
     request: UpgradeRequest
     key: str
 
     @property
     def asking(self) -> UpgradeRequest:
-        """The request as it goes out."""
+        """The request as it is sent."""
         return self.request.with_headers(
             ("Connection", "Upgrade"),
             ("Upgrade", "websocket"),
@@ -30,7 +30,7 @@ class Upgrade(Struct, frozen=True):
         )
 
     def agreed(self, answer: ResponseHead) -> str:
-        """The protocol that a 101 agrees on; `RemoteProtocolError` if it does not."""
+        """Return the protocol that a 101 accepts; `RemoteProtocolError` if it accepts none."""
         headers = answer.headers
         if header(headers, "upgrade").lower() != "websocket":
             raise RemoteProtocolError("the server changes to something else than a WebSocket")
@@ -44,7 +44,7 @@ class Upgrade(Struct, frozen=True):
 def accept_upgrade(headers: Headers) -> Headers | None:
     """Return the headers of the 101 that accepts a WebSocket, for a server; None if none was asked for.
 
-    No subprotocol is chosen: what speaks one adds it.
+    No subprotocol is chosen: the caller adds one.
     """
     asked = {name.lower(): value for name, value in headers}
     key = asked.get("sec-websocket-key", "")
@@ -58,12 +58,12 @@ def accept_upgrade(headers: Headers) -> Headers | None:
 
 
 def upgrade(request: UpgradeRequest, nonce: bytes) -> Upgrade:
-    """The handshake of a request. `nonce` is 16 random bytes, by which no cache can answer."""
+    """Return the handshake of a request. `nonce` is 16 random bytes, so that no cache can respond."""
     return Upgrade(request, b64encode(nonce).decode())
 
 
 def _accepted(key: str) -> str:
-    """Return what a server proves with that it speaks WebSockets."""
+    """Return the token by which a server proves that it supports WebSockets."""
     from wsproto.utilities import generate_accept_token  # takes long to import, and few programs need it
 
     return generate_accept_token(key.encode()).decode()

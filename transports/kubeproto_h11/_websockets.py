@@ -1,8 +1,8 @@
-"""`WebSocketStream`: messages over a line. It awaits that, and knows no event loop.
+"""`WebSocketStream`: messages over a connection. It awaits that, and knows no event loop.
 
-Bytes are read when a message is asked for and none is there, so a slow reader slows the server down. Pings
-are answered then, too. A silent server is pinged, which keeps what lies between from forgetting the
-connection, and shows whether the server is there.
+Bytes are read when a message is requested and none is complete, so a slow reader slows the server down. Pings
+are answered then, too. A silent server is pinged, which keeps proxies in between from dropping the
+connection, and shows whether the server is alive.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ CLOSE: Final = 1.0
 
 
 class WebSocketStream(Generic[L]):
-    """One WebSocket. What breaks on it is a `TransportError`, in words that begin with those of `name`."""
+    """One WebSocket. Failures are a `TransportError`, whose message begins with `name`."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class WebSocketStream(Generic[L]):
         return f"<{self._name}: {self.protocol}>"
 
     async def receive(self) -> bytes | None:
-        """The next message; None when the server has closed in good order."""
+        """The next message; None when the server has closed the connection normally."""
         if self._receiving:
             raise LocalProtocolError(f"{self._name}: one task at a time can receive")
         self._receiving = True
@@ -100,7 +100,7 @@ class WebSocketStream(Generic[L]):
                 self._framing.feed(heard)
 
     async def _hear(self) -> None:
-        """Wait for bytes, and ping the server where none come."""
+        """Wait for bytes, and ping the server if none arrive."""
         silent_until = self._clock() + self._idle
         pause = min(PING, self._idle / 2)
         await self._reply()
@@ -117,7 +117,7 @@ class WebSocketStream(Generic[L]):
 
     async def _reply(self) -> None:
         if reply := self._framing.outgoing:
-            # One that has hung up need not be answered; the next read will see that it did.
+            # A server that has closed needs no response; the next read will notice the end.
             with suppress(TransportError):
                 await self._send(reply)
 
@@ -125,7 +125,7 @@ class WebSocketStream(Generic[L]):
         try:
             await self.line.send(data)
         except BaseException:
-            # A part may have gone out, and nothing can follow it but the other part.
+            # A part may have been sent, and only the rest may follow it.
             self.line.close()
             raise
 

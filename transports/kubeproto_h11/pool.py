@@ -10,9 +10,9 @@
     Left     ──> the caller does not wait any more
     Ended    ──> idle ones are closed, waiters are refused, and what comes back is closed
 
-Rules. A connection is named by the ticket for which it was opened. Each ticket that asks gets one
-`Use`, `Open` or `Refuse`, or has `Left`. Who was told `Open` says `Released` or `Lost` later, and nothing in
-between, so a connection that is being opened counts as one in use. Expiry needs no timer: it is looked at
+Rules. A connection is named by the ticket for which it was opened. Each ticket that asks gets one `Use`,
+`Open` or `Refuse`, or has `Left`. A ticket that got `Open` steps with `Released` or `Lost` later, and nothing
+in between, so a connection that is being opened counts as one in use. Expiry needs no timer: it is checked
 whenever something happens, and an idle connection does no harm until then. An idle one that its server has
 closed is found when it is taken, and is `Lost` then.
 """
@@ -139,7 +139,7 @@ class Close(Struct, frozen=True, gc=False):
 
 
 class Refuse(Struct, frozen=True, gc=False):
-    """Tell the request that there will be no connection."""
+    """Refuse a connection to the request."""
 
     ticket: int
 
@@ -152,7 +152,7 @@ NOTHING: Final[tuple[Action, ...]] = ()
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, ...]]:
-    """What follows from what happened."""
+    """Return the next state and the actions for an event."""
     match state, event:
         case Pool(), Asked(ticket, fresh):
             return _assign(replace(state, waiting=(*state.waiting, Waiting(ticket, fresh))), now)
@@ -179,7 +179,7 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
 
 
 def _assign(pool: Pool, now: float) -> tuple[Pool, tuple[Action, ...]]:
-    """Serve those who wait, as far as there is something to serve them with."""
+    """Serve waiting requests, as far as there are connections or room for them."""
     limits, busy, waiting = pool.limits, pool.busy, list(pool.waiting)
     idle = [one for one in pool.idle if now - one.since < limits.idle_for]
     actions: list[Action] = [Close(one.number) for one in pool.idle[: len(pool.idle) - len(idle)]]

@@ -54,7 +54,7 @@ class HttpxTransport:
         deadline = math.inf if timeout is None else anyio.current_time() + timeout
         timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": None, "write": None, "pool": None}
         response = await self._open(head, timeouts, deadline, None if head.body else idle)
-        # httpcore looks here once more, when the body begins.
+        # httpcore reads this once more, when the body begins.
         timeouts["read"] = idle
         incoming = HttpxIncoming(response, named(head), deadline)
         try:
@@ -63,7 +63,7 @@ class HttpxTransport:
             await incoming.aclose()
 
     def upgrade(self, request: UpgradeRequest, **_: float | None) -> NoReturn:
-        """Refused: httpx has no WebSockets. Take kubeproto_trio or kubeproto_asyncio for those."""
+        """Refused: httpx has no WebSockets. Use kubeproto_trio or kubeproto_asyncio for those."""
         raise no_websocket(request)
 
     async def _open(
@@ -75,13 +75,13 @@ class HttpxTransport:
         async def note(name: str, info: Mapping[str, Any]) -> None:
             trace.note(name, info)
             if name.endswith(".receive_response_headers.started"):
-                # The whole head is to come in this time; httpx would begin again with each byte of it. A
-                # proxy's consent to a tunnel comes with the connection.
+                # The whole head must arrive in this time; httpx would restart the timeout with each byte. A
+                # proxy's response to CONNECT belongs to the connection.
                 seconds = CONNECT_TIMEOUT if info["request"].method == b"CONNECT" else idle
                 by = math.inf if seconds is None else anyio.current_time() + seconds
                 scope.deadline = min(deadline, by)
 
-        outcome: httpx.Response | Exception | None = None  # what it is if the time is up
+        outcome: httpx.Response | Exception | None = None  # None if the time is up
         request = build(self._client, head, timeouts, note, compression=self._compression)
         if head.body:
             request.stream = _Body(head.body)
@@ -95,7 +95,7 @@ class HttpxTransport:
             return outcome
         if outcome is None:
             raise DeadlineExceeded(f"{named(head)}: no response in time")
-        # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
+        # Outside the handler, so that our error does not carry what h11 may have quoted of a header.
         error = translated(outcome, named(head), unsent=trace.unsent)
         del outcome  # a traceback may be printed with its variables
         raise error
@@ -148,7 +148,7 @@ class HttpxIncoming:
         return translated(failure, self._request)
 
     async def aclose(self) -> None:
-        """Close the connection, or hand it back if the whole body has been read."""
+        """Close the connection, or return it to the pool if the whole body has been read."""
         if self._ended:
             return
         with anyio.CancelScope(shield=True):
@@ -165,7 +165,7 @@ class HttpxIncoming:
 async def _abandon(stream: Any) -> None:
     """Close a connection that a cancelled httpcore may have forgotten.
 
-    It does when it is cancelled between opening a connection and using it, or while it gives one back.
+    It does so when it is cancelled between opening a connection and using it, or while it releases one.
     """
     if stream is not None:
         with anyio.CancelScope(shield=True):
@@ -173,7 +173,7 @@ async def _abandon(stream: Any) -> None:
 
 
 class _Body(httpx.AsyncByteStream):
-    """A body that no async generator hands over: httpx's own is left lying when its sending is cancelled."""
+    """A body without an async generator: httpx's own is left unfinished when sending is cancelled."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data

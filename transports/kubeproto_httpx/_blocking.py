@@ -1,8 +1,8 @@
 """`BlockingHttpxTransport`: the same for threads and scripts.
 
 httpx bounds each wait on a socket, not their sum, and a blocking read cannot be cancelled. So the timeouts
-that it is given here know when they end, see `_patience`. Over a client of yours each wait is bounded alone:
-a server that falls silent late may hold the caller up to twice as long, and one that sends its head byte by
+that it gets here know when they end, see `_patience`. With your own client each wait is bounded separately: a
+server that falls silent late may hold the caller up to twice as long, and one that sends its head byte by
 byte longer.
 """
 
@@ -63,7 +63,7 @@ class BlockingHttpxTransport:
         write = patience(None, deadline)
         timeouts: Timeouts = {"connect": connect, "read": write, "write": write, "pool": timeout}
         response = self._open(head, timeouts, deadline, None if head.body else idle)
-        # httpcore looks here once more, when the body begins.
+        # httpcore reads this once more, when the body begins.
         timeouts["read"] = patience(idle, deadline)
         incoming = BlockingHttpxIncoming(response, named(head), deadline)
         try:
@@ -72,7 +72,7 @@ class BlockingHttpxTransport:
             incoming.close()
 
     def upgrade(self, request: UpgradeRequest, **_: float | None) -> NoReturn:
-        """Refused: httpx has no WebSockets. Take kubeproto_trio or kubeproto_asyncio for those."""
+        """Refused: httpx has no WebSockets. Use kubeproto_trio or kubeproto_asyncio for those."""
         raise no_websocket(request)
 
     def _open(self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None) -> httpx.Response:
@@ -81,7 +81,7 @@ class BlockingHttpxTransport:
         def note(name: str, info: Mapping[str, Any]) -> None:
             trace.note(name, info)
             if name.endswith(".receive_response_headers.started"):
-                # httpcore looks at the timeouts next. A proxy's consent comes with the connection.
+                # httpcore reads the timeouts next. A proxy's response to CONNECT belongs to the connection.
                 seconds = CONNECT_TIMEOUT if info["request"].method == b"CONNECT" else idle
                 until = deadline if seconds is None else min(deadline, monotonic() + seconds)
                 timeouts["read"] = patience(None, until)
@@ -94,7 +94,7 @@ class BlockingHttpxTransport:
             return outcome
         if outcome is None:
             raise DeadlineExceeded(f"{named(head)}: no response in time")
-        # Outside its handler, so that the error of ours does not carry what h11 may have quoted of a header.
+        # Outside the handler, so that our error does not carry what h11 may have quoted of a header.
         error = translated(outcome, named(head), unsent=trace.unsent)
         del outcome  # a traceback may be printed with its variables
         raise error
@@ -132,14 +132,14 @@ class BlockingHttpxIncoming:
         raise translated(failure, self._request)
 
     def close(self) -> None:
-        """Close the connection, or hand it back if the whole body has been read."""
+        """Close the connection, or return it to the pool if the whole body has been read."""
         self._response.close()
 
     def abort(self) -> None:
-        """End the read of another thread, which then fails: no bytes come over this connection any more."""
+        """End the read of another thread, which then fails: no more bytes arrive on this connection."""
         stream = self._response.extensions.get("network_stream")
         connection = None if stream is None else stream.get_extra_info("socket")
         if isinstance(connection, socket.socket):
             with suppress(OSError):  # it is closed already
-                # That of an SSLSocket would take away what the other thread reads by.
+                # An SSLSocket's own shutdown would remove the object that the other thread reads with.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)

@@ -1,4 +1,4 @@
-"""httpx clients for a `Connection`: nothing from the environment, nothing made up, nothing remembered."""
+"""httpx clients for a `Connection`: nothing from the environment, no extra headers, no cookies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LIMITS: Final = httpx.Limits(max_connections=None, max_keepalive_connections=20
 # Seconds, and how often. A peer that vanished is noticed after 30 + 4 x 15 s; Go first asks after 30.
 _KEEP_ALIVE: Final = {"TCP_KEEPIDLE": 30, "TCP_KEEPALIVE": 30, "TCP_KEEPINTVL": 15, "TCP_KEEPCNT": 4}
 
-# What httpx says unasked. The core says in each request what it accepts.
+# Headers that httpx adds. The core sets what it accepts in each request.
 _UNASKED: Final = ("Accept", "Accept-Encoding", "Connection", "User-Agent")
 
 

@@ -1,7 +1,7 @@
 """httpx's errors as ours: who is to blame, and whether anything was sent.
 
-httpx has one `RemoteProtocolError` for garbage and for a connection that ended too early. The first comes
-again when the request does, the second need not, so they are told apart here by what httpx says.
+httpx has one `RemoteProtocolError` for garbage and for a connection that ended too early. Garbage would come
+again with the request, a lost connection need not, so they are distinguished here by httpx's message.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from kubeproto import (
     TransportError,
 )
 
-# OSError is for an alert of TLS 1.3, which arrives in the first read and passes httpx by.
+# OSError is for an alert of TLS 1.3, which arrives in the first read, where httpx does not translate it.
 FOREIGN: Final = (httpx.HTTPError, httpx.InvalidURL, httpx.StreamError, OSError)
 
 # The beginnings of httpcore's and h11's sentences for an end that came too early.
@@ -31,7 +31,7 @@ _QUOTING: Final = ("illegal ", "Illegal ", "malformed data")
 
 
 def translated(error: Exception, request: str, *, unsent: bool = False) -> KubeprotoError:
-    """The error of ours that one of `FOREIGN` is; `request` says in it what was tried."""
+    """Return our error for one of `FOREIGN`; its message names the `request`."""
     said = f"{request}: {_reason(error)}"
     match error:
         case httpx.ConnectError() | httpx.ConnectTimeout() | httpx.ProxyError() | httpx.PoolTimeout():
@@ -59,7 +59,7 @@ def lost(error: object) -> bool:
 
 
 def _reason(error: BaseException) -> str:
-    """What the system says under the wrappings: refused, unknown host, certificate has expired."""
+    """Return the system's reason at the bottom: refused, unknown host, certificate has expired."""
     if isinstance(error, httpx.ProtocolError):
         return str(error).partition(":")[0] if str(error).startswith(_QUOTING) else str(error)
     match innermost := _innermost(error):

@@ -1,4 +1,4 @@
-"""What both transports do alike without waiting: make the request, watch the time, judge a failure."""
+"""What both transports share that does not wait: make the request, keep the time, classify a failure."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ._errors import lost
 # Where no packet comes back at all, the kernel would try for two minutes. Go's client takes 30 s too.
 CONNECT_TIMEOUT: Final = 30.0
 
-# A replay is for a pooled connection that was stale, and harmless for these alone.
+# A replay is for a pooled connection that was stale, and harmless only for these.
 _REPLAYED: Final = frozenset(("GET", "HEAD"))
 
 Timeouts = dict[str, float | None]
 
 
 class Trace:
-    """What httpcore tells of an attempt: whether it opened a connection, and if the request went out."""
+    """What httpcore reports about an attempt: whether it opened a connection and sent the request."""
 
     def __init__(self, head: Head) -> None:
         self._check = head.check
@@ -37,19 +37,19 @@ class Trace:
             self._opened = True
             self.socket = info.get("return_value", self.socket)
         elif name.endswith(".send_request_headers.started") and info["request"].method != b"CONNECT":
-            # What goes to a proxy to open a tunnel is not the request.
+            # The CONNECT to a proxy is not the request.
             if self._check is not None:
                 self._check()
             self._sent = True
 
     @property
     def unsent(self) -> bool:
-        """True if a connection was to be opened, and the request did not go out on it."""
+        """True if a connection was to be opened, and the request was not sent on it."""
         return self._opened and not self._sent
 
     @property
     def reused(self) -> bool:
-        """True if the request went out, and no connection was opened for it."""
+        """True if the request was sent, and no connection was opened for it."""
         return self._sent and not self._opened
 
 
@@ -66,7 +66,7 @@ def build(
     *,
     compression: bool,
 ) -> httpx.Request:
-    """The request as httpx sends it, byte for byte what `head` says; `LocalProtocolError` if it would not."""
+    """Return the request for httpx, byte for byte as in `head`; or `LocalProtocolError`."""
     if isinstance(head, UpgradeRequest):
         raise no_websocket(head)
     extensions: dict[str, Any] = {"timeout": timeouts, "trace": trace}
@@ -87,7 +87,7 @@ def build(
 
 
 def no_websocket(head: Head) -> LocalProtocolError:
-    """The error that a request for a WebSocket meets here, however it is sent."""
+    """Return the error for a request for a WebSocket."""
     return LocalProtocolError(
         f"{named(head)}: httpx speaks no WebSockets; use kubeproto_trio or kubeproto_asyncio for this"
     )

@@ -1,16 +1,16 @@
 """`Merging`: the many short chunks of a response as few and long ones, before httpx sees them.
 
-A server writes one chunk an event, and on each one httpx spends more time than anyone on the event: h11 reads
-it, and four async generators hand it on. So the bytes of a connection are looked at on their way::
+A server writes one chunk for each event, and httpx spends more time on it than all other code on the event:
+h11 reads it, and four async generators pass it on. So the bytes of a connection are inspected before that::
 
     silent ──a request──> head ──chunked, of a GET──> body ──its end──> silent
                           │  └──anything else──> silent: from here on nothing is touched
                           └──too long, or interim responses without end──> `problem`
 
-What is said stays the same, and h11 still judges it all but the sizes of chunks; those are read by
-`kubeproto.wire`, as everywhere in this project. Bodies are merged for a GET alone: no body of a request can
+The meaning stays the same, and h11 still checks everything but the sizes of chunks; those are read by
+`kubeproto.wire`, as everywhere in this project. Bodies are merged only for a GET: no body of a request can
 be mixed up with the next one. Heads are bounded here because h11 bounds them only while they are incomplete,
-and httpcore passes over interim responses for as long as they come.
+and httpcore skips interim responses without a limit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from kubeproto.wire import ChunkedBody
 _MAX_HEAD: Final = 64 * 1024
 _MAX_INTERIM: Final = 8
 
-# h11 takes a bare newline for a line end, as Go does, and so must the code that finds the end of a head.
+# h11 accepts a bare newline as a line end, as Go does, and so must the code that finds the end of a head.
 _END: Final = re.compile(rb"\n\r?\n")
 _CHUNKED: Final = re.compile(rb"\ntransfer-encoding:[ \t]*chunked[ \t]*\r?\n", re.IGNORECASE)
 _INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1(?!01)")
@@ -33,7 +33,7 @@ _ANSWER: Final = re.compile(rb"HTTP/1\.1 [2-5]")
 
 
 class Merging:
-    """What one connection says to httpx. Tell it what is `sent`, and hand on what it makes of what came."""
+    """What one connection says to httpx. Pass it what is `sent`, and pass on what `came` returns."""
 
     def __init__(self) -> None:
         self.problem = ""  # what is wrong with the head or the chunks: nothing can follow
@@ -43,13 +43,13 @@ class Merging:
         self._body: ChunkedBody | None = None
 
     def sent(self, data: bytes) -> None:
-        """A request, or a part of one, goes out."""
+        """Note that a request, or a part of one, is sent."""
         self._body = None
         self._head, self._interim = bytearray(), 0
         self._merges = data.startswith(b"GET ") and data.endswith(b"\r\n\r\n")
 
     def came(self, data: bytes) -> bytes:
-        """What to hand on of this; if nothing, more must be awaited, or there is a `problem`."""
+        """Return what to pass on of received bytes; if nothing, read more, unless there is a `problem`."""
         if self._body is not None:
             return self._merged(self._body, data)
         if self._head is None:
@@ -70,7 +70,7 @@ class Merging:
                 self._head = bytearray(rest)
             elif self._merges and _is_chunked(head):
                 self._head, self._body = None, ChunkedBody()
-                # What came before this was a part of the head, and went by.
+                # The bytes before this were a part of the head, and were passed on.
                 return data[: len(data) - len(rest)] + self._merged(self._body, rest)
             else:
                 self._head = None
@@ -97,5 +97,5 @@ class Merging:
 
 
 def _is_chunked(head: bytes) -> bool:
-    # A head that contradicts itself is h11's to refuse, and after one that forbids a body nobody reads on.
+    # h11 refuses a head that contradicts itself, and after one that forbids a body nothing more is read.
     return bool(_ANSWER.match(head) and _CHUNKED.search(head))

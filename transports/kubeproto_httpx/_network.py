@@ -1,4 +1,4 @@
-"""Between httpcore and the sockets: hands on what they say in larger pieces, see `_merging`."""
+"""Between httpcore and the sockets: passes their bytes on in larger pieces, see `_merging`."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _Options = Iterable[httpcore.SOCKET_OPTION] | None
 def merge_chunks(transport: httpx.HTTPTransport | httpx.AsyncHTTPTransport) -> None:
     """Have all connections of a transport merge chunks.
 
-    httpcore lets its pools be given a backend, and httpx has no way to say so. If either calls these two
-    attributes otherwise one day, all works as before, only slower; the contract suite notices.
+    httpcore's pools accept a backend, which httpx cannot set. If either renames these two attributes,
+    everything works as before, only slower; the contract suite notices that.
     """
     pool: Any = getattr(transport, "_pool", None)
     backend = getattr(pool, "_network_backend", None)
@@ -37,7 +37,7 @@ def merge_chunks(transport: httpx.HTTPTransport | httpx.AsyncHTTPTransport) -> N
 
 
 def _set_options(connected: Any, options: _Options) -> None:
-    """Set what the kernel takes. Kernels in sandboxes refuse some, and httpcore would give up for that."""
+    """Set the options that the kernel accepts: in sandboxes it refuses some, and httpcore would fail."""
     for option in options or ():
         with suppress(OSError):
             connected.setsockopt(*option)
@@ -132,7 +132,7 @@ class BlockingStream(httpcore.NetworkStream):
         self._merging = Merging()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        limit = bounded(timeout)  # of all reads together: what comes may make no piece
+        limit = bounded(timeout)  # for all reads together: the bytes may not complete a piece
         while not self._merging.problem:
             data = read(self._inner, max(max_bytes, _READ), limit)
             if not data or (data := self._merging.came(data)):

@@ -1,7 +1,7 @@
-"""`Patience`: a timeout of the blocking client that ends at a time, and not again with each read.
+"""`Patience`: a timeout of the blocking client that ends at a time, and does not restart with each read.
 
-httpcore takes a number of seconds from a request and hands it, as it is, to every read of the connection. So
-a server that sends a byte before each of them runs out is never given up. This number knows when it ends.
+httpcore takes a number of seconds from a request and passes it unchanged to every read of the connection. So
+a server that sends a byte before each of them expires would never time out. This number knows when it ends.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ import httpcore
 # Some sockets take 0 for "do not wait at all".
 _LEAST: Final = 0.001
 
-# Bytes that are written before the time is looked at.
+# Bytes that are written between two checks of the time.
 _AT_ONCE: Final = 64 * 1024
 
 
 class Patience(float):
-    """Seconds for one read, and the time after which there is none for any."""
+    """Seconds for one read, and the time at which all reads end."""
 
     until: float
 
@@ -36,7 +36,7 @@ class Patience(float):
 
 
 def patience(seconds: float | None, until: float) -> float | None:
-    """Return a timeout of so many seconds a read, none of which lasts longer than `until`."""
+    """Return a timeout of this many seconds for each read, none of which lasts longer than `until`."""
     if until == math.inf:
         return seconds
     left = max(until - monotonic(), _LEAST)
@@ -61,7 +61,7 @@ def read(stream: httpcore.NetworkStream, size: int, timeout: float | None) -> by
 
 
 def write(stream: httpcore.NetworkStream, data: bytes, timeout: float | None) -> None:
-    """Write to a stream, and look in between what is left of a timeout."""
+    """Write to a stream, and check the rest of a timeout in between."""
     if not isinstance(timeout, Patience):
         stream.write(data, timeout)
         return

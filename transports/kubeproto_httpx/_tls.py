@@ -16,7 +16,7 @@ _RECORD: Final = 16 * 1024  # bytes that TLS gives at once, at most
 
 
 class _Greedy(ssl.SSLObject):
-    """Reads all records that have come, as far as there is room. A server writes one for each event."""
+    """Reads all records that have arrived, as far as there is room. A server writes one for each event."""
 
     _failure: Exception | None = None
 
@@ -37,15 +37,15 @@ class _Greedy(ssl.SSLObject):
         except ssl.SSLError as error:
             if not pieces:
                 raise
-            self._failure = error  # for the next time: first what came before it
+            self._failure = error  # for the next call: first the bytes before it
         return b"".join(pieces)
 
 
 class _NamedContext(ssl.SSLContext):
-    """Checks the server's certificate against a name of its own, through a tunnel as well.
+    """Checks the server's certificate against a given name, through a tunnel as well.
 
-    httpx has an extension for this, `sni_hostname`, which its tunnels do not heed. A CA in a file is looked
-    at before each handshake; when it has changed, a new context is made, and replaces this one.
+    httpx has an extension for this, `sni_hostname`, which its tunnels ignore. The file of a CA is checked
+    before each handshake; when it has changed, a new context is made, and replaces this one.
     """
 
     tls_name: str
@@ -73,7 +73,7 @@ class _NamedContext(ssl.SSLContext):
 
     def _newest(self) -> _NamedContext:
         context = self.newer or self
-        # A file that is gone, half written or garbage changes nothing: the next handshake looks again.
+        # A file that is missing, half written or garbage changes nothing: the next handshake checks again.
         with suppress(OSError, ConfigError):
             if path := context.connection.ca_file:
                 ca = Path(path).read_bytes()
@@ -83,7 +83,7 @@ class _NamedContext(ssl.SSLContext):
 
 
 def server_context(connection: Connection) -> _NamedContext:
-    """How this server is trusted, and what it is shown; `ConfigError` for what cannot be read."""
+    """Return the TLS settings for this server; `ConfigError` for what cannot be read."""
     context = _NamedContext(ssl.PROTOCOL_TLS_CLIENT)
     context.sslobject_class = _Greedy
     context.tls_name, context.connection = connection.tls_name, connection
@@ -94,7 +94,7 @@ def server_context(connection: Connection) -> _NamedContext:
 
 
 def proxy_context(connection: Connection) -> ssl.SSLContext:
-    """How an ``https`` proxy is trusted: as the server is, and it is shown no certificate."""
+    """Return those for an ``https`` proxy: it is trusted like the server, and gets no client certificate."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _trust(context, connection)
     return context
@@ -103,14 +103,14 @@ def proxy_context(connection: Connection) -> ssl.SSLContext:
 def _trust(context: ssl.SSLContext, connection: Connection) -> None:
     # Not `ssl.create_default_context`: from Python 3.13 on it refuses a CA without a key identifier, and
     # many clusters have such a one.
-    # As in Go, what is given is trusted, be it a root or issued by one.
+    # As in Go, a given certificate is trusted, whether it is a root or not.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if connection.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     elif connection.ca:
         try:
-            # Between the certificates may stand comments, in any alphabet.
+            # Between the certificates there may be comments, in any alphabet.
             context.load_verify_locations(cadata=connection.ca.decode("ascii", "ignore"))
         except ssl.SSLError as error:
             raise ConfigError(f"the CA cannot be read: {error}") from error
@@ -119,7 +119,8 @@ def _trust(context: ssl.SSLContext, connection: Connection) -> None:
 
 
 def _load_client(context: ssl.SSLContext, connection: Connection) -> None:
-    # The ssl module reads them from files alone. The folder is this user's only, and gone at once.
+    # The ssl module reads them only from files. The folder is readable only by this user, and removed at
+    # once.
     with tempfile.TemporaryDirectory(prefix="kubeproto-") as folder:
         path = Path(folder, "client.pem")
         path.touch(mode=0o600)

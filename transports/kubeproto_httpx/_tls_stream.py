@@ -1,7 +1,7 @@
 """`TlsStream`: TLS for the blocking client, over bytes in memory.
 
 Python's own TLS sockets read one record at a time, with two system calls and a turn through httpcore for
-each, and servers write a record an event. Here one read of the socket gives all that is in it.
+each, and servers write a record for each event. Here one read of the socket returns all of its records.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class TlsStream(httpcore.NetworkStream):
         self._inner = inner
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
-        # Bounded as a whole: each of its reads would have that much time else.
+        # Bounded as a whole: otherwise each of its reads would have that much time.
         whole = None if timeout is None else patience(None, monotonic() + timeout)
         try:
             self._through(self._tls.do_handshake, whole)
@@ -42,7 +42,7 @@ class TlsStream(httpcore.NetworkStream):
         try:
             return self._through(lambda: self._tls.read(max_bytes), timeout)
         except ssl.SSLEOFError:
-            return b""  # an end without TLS's farewell: HTTP knows if it was one
+            return b""  # an end without TLS's closing alert: HTTP detects a cut
         except ssl.SSLError as error:
             raise httpcore.ReadError(str(error)) from error
 
@@ -59,14 +59,14 @@ class TlsStream(httpcore.NetworkStream):
         return self._tls if info == "ssl_object" else self._inner.get_extra_info(info)
 
     def _through(self, work: Callable[[], T], timeout: float | None) -> T:
-        """Do this, and read as often as it wants more."""
+        """Call this, and read as often as it needs more."""
         while True:
             try:
                 return work()
             except ssl.SSLWantReadError:
                 pass
             finally:
-                self._flush(timeout)  # if it failed, why
+                self._flush(timeout)  # the alert, if it failed
             if data := read(self._inner, _READ, timeout):
                 self._incoming.write(data)
             else:

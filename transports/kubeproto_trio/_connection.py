@@ -18,11 +18,11 @@ from ._tls import session
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
-# More than a socket mostly has at once, so that one read takes all.
+# More than a socket usually has at once, so that one read takes all.
 _READ: Final = 256 * 1024
 
 # Seconds, and how often. A peer that vanished is noticed after 30 + 4 x 15 s; client-go first asks after 30.
-# Nobody asks while something that was sent waits for its receipt: that is for the last one, in milliseconds.
+# No probes are sent while sent data is unacknowledged: the last option bounds that, in milliseconds.
 _KEEP_ALIVE: Final = {
     "TCP_KEEPIDLE": 30,
     "TCP_KEEPALIVE": 30,  # what macOS calls it
@@ -31,7 +31,7 @@ _KEEP_ALIVE: Final = {
     "TCP_USER_TIMEOUT": 90_000,
 }
 
-# A request of up to this size is sent before its answer is looked for, as it fits the buffers of a socket.
+# A request of up to this size is sent before its response is read, because it fits the buffers of a socket.
 _AT_ONCE: Final = 32 * 1024
 
 _BROKEN: Final = (trio.BrokenResourceError, trio.ClosedResourceError, OSError)
@@ -49,7 +49,7 @@ class TrioByteStream:
         _keep_alive(stream)
 
     async def encrypt(self, context: ssl.SSLContext, name: str) -> None:
-        """Shake hands; from here on all goes through TLS, perhaps inside another TLS."""
+        """Do the TLS handshake, perhaps inside another TLS; everything is encrypted afterwards."""
         try:
             made = session(context, name)
         except ValueError as error:
@@ -70,7 +70,7 @@ class TrioByteStream:
         self._sessions.add(made)
 
     async def receive(self, by: float) -> bytes | None:
-        """What has come; empty when the server has closed, None when nothing came by that time."""
+        """Return received bytes; empty when the server has closed, None if nothing arrived by that time."""
         try:
             if by == math.inf:
                 return await self._receive()
@@ -96,7 +96,7 @@ class TrioByteStream:
         return saying.sent
 
     async def send(self, data: bytes) -> None:
-        """Send all of it, as soon as the server takes it. Cancelled in the middle, the line is of no use."""
+        """Send all of it, as soon as the server takes it. If cancelled, the connection is unusable."""
         try:
             await self._send(data)
         except _BROKEN as error:
@@ -118,27 +118,27 @@ class TrioByteStream:
             await self._stream.send_all(self._sessions.encrypt(data))
 
     async def _send_own(self, data: bytes) -> None:
-        """Send what TLS itself has to say."""
+        """Send the bytes of TLS itself."""
         try:
             async with self._sending:
                 await self._stream.send_all(data)
         except BaseException:
-            # A part may have gone out, and what was received with it would be lost.
+            # A part may have been sent, and what was received with it would be lost.
             self.close()
             raise
 
     @property
     def stale(self) -> bool:
-        """True if an idle connection must not be used: its server has closed it, or speaks unasked."""
+        """True if an idle connection must not be used: its server has closed it or sent something."""
         return self._socket.fileno() < 0 or self._socket.is_readable()
 
     def close(self) -> None:
-        """Close the socket at once; HTTP tells an end from a cut without TLS's farewell."""
+        """Close the socket at once; HTTP does not need TLS's closing alert to detect a cut."""
         self._socket.close()
 
 
 class _Saying:
-    """How the two halves of a conversation went, each without an exception that would end the other."""
+    """The outcomes of sending and listening, each without an exception that would end the other."""
 
     def __init__(self, sends: Callable[[bytes], Awaitable[None]]) -> None:
         self.sent = False
@@ -146,7 +146,7 @@ class _Saying:
         self._sends = sends
 
     async def send(self, data: bytes) -> None:
-        # If it breaks, listening tells why: the server may have answered before it hung up.
+        # If it breaks, listening shows why: the server may have responded before it closed.
         with suppress(*_BROKEN):
             await self._sends(data)
             self.sent = True
@@ -168,7 +168,7 @@ async def open_line(host: str, port: int) -> TrioByteStream:
 
 @contextmanager
 def until(at: float, what: str) -> Generator[None]:
-    """Let it last until `at`; then it is `DeadlineExceeded`."""
+    """Raise `DeadlineExceeded` if the block lasts longer than `at`."""
     with trio.move_on_at(at) as scope:
         yield
     if scope.cancelled_caught:
@@ -176,7 +176,7 @@ def until(at: float, what: str) -> Generator[None]:
 
 
 def _reason(error: BaseException) -> str:
-    """What the system says under the wrappings: refused, unknown host, certificate has expired."""
+    """Return the system's reason at the bottom: refused, unknown host, certificate has expired."""
     inner: BaseException | None
     while (inner := error.__cause__) is not None:
         group = isinstance(inner, BaseExceptionGroup)
@@ -191,7 +191,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _keep_alive(stream: trio.SocketStream) -> None:
-    # No system has all options, and kernels in sandboxes refuse some; a connection is of use without.
+    # No system has all options, and kernels in sandboxes refuse some; a connection works without them.
     with suppress(OSError):
         stream.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in _KEEP_ALIVE.items():

@@ -1,6 +1,6 @@
 """The TLS settings of a `Connection` as `ssl.SSLContext`s, and their sessions.
 
-It has a twin in the other transport: what they share does no I/O, and OpenSSL reads keys from files alone.
+It has a twin in the other transport: what they share does no I/O, and OpenSSL reads keys only from files.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from kubeproto_h11 import ReloadingTLS, Session
 
 
 class Contexts(NamedTuple):
-    """For the server and for its proxy; None where they are spoken to in plain text."""
+    """For the server and for its proxy; None where the connection is not encrypted."""
 
     server: ssl.SSLContext | None
     proxy: ssl.SSLContext | None
 
 
 def trust(connection: Connection) -> ReloadingTLS[Contexts]:
-    """Whom this connection trusts, and what it shows them."""
+    """Return the authorities that this connection trusts, and the certificate that it shows."""
     return ReloadingTLS(connection, _contexts, lambda path: Path(path).read_bytes())
 
 
@@ -40,7 +40,7 @@ def _server_context(connection: Connection) -> ssl.SSLContext | None:
 
 
 def _proxy_context(connection: Connection) -> ssl.SSLContext | None:
-    # It is trusted as the server is, and shown nothing.
+    # The proxy is trusted like the server, and gets no client certificate.
     proxy = connection.proxy_url
     return _trusting(connection) if proxy is not None and proxy.scheme == "https" else None
 
@@ -53,18 +53,18 @@ def session(context: ssl.SSLContext, name: str) -> Session:
 
 
 def _trusting(connection: Connection) -> ssl.SSLContext:
-    # Not `ssl.create_default_context`: from Python 3.13 on it refuses a CA without a key identifier, and
-    # many clusters have such a one.
+    # Not `ssl.create_default_context`: from Python 3.13 on it refuses a CA without a key identifier, and many
+    # clusters have such a CA.
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.set_alpn_protocols(["http/1.1"])
-    # As in Go, what is given is trusted, be it a root or issued by one.
+    # As in Go, a given certificate is trusted, whether it is a root or not.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if connection.insecure:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     elif connection.ca:
         try:
-            # Between the certificates stand comments, in any alphabet.
+            # Between the certificates there may be comments, in any alphabet.
             context.load_verify_locations(
                 cadata=connection.ca.decode("ascii", "replace").replace("\ufffd", "?")
             )
@@ -76,7 +76,7 @@ def _trusting(connection: Connection) -> ssl.SSLContext:
 
 
 def _show(context: ssl.SSLContext, connection: Connection) -> None:
-    # OpenSSL takes a key from a file alone. The folder is this user's only, and gone at once.
+    # OpenSSL reads a key only from a file. The folder is readable only by this user, and removed at once.
     with tempfile.TemporaryDirectory(prefix="kubeproto-") as folder:
         path = Path(folder, "client.pem")
         path.touch(mode=0o600)

@@ -27,7 +27,7 @@ class TrioTransport:
     """Carries requests to one server, on connections that it keeps until its context is left."""
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
-        self._connection = connection  # first, for its repr is asked for when what follows fails
+        self._connection = connection  # first, because the repr uses it when the following lines fail
         trusting = trust(connection)
         self._lending = ConnectionPool(
             lambda: dial(connection, trusting),
@@ -47,7 +47,7 @@ class TrioTransport:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Close every connection; what is still being answered breaks."""
+        """Close every connection; open responses break."""
         self._lending.close()
 
     @asynccontextmanager
@@ -96,7 +96,7 @@ class TrioTransport:
 
 
 def _check_loop(transport: TrioTransport) -> None:
-    """Refuse another event loop by name: what trio says of it names no cause."""
+    """Refuse another event loop with a clear message: trio's own does not name the cause."""
     if not trio.lowlevel.in_trio_run():
         raise LocalProtocolError(
             f"{transport!r} needs trio, which does not run here: call connect() inside of the event loop that"

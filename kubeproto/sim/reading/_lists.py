@@ -99,7 +99,7 @@ def _page(
     prefix = f"{namespace}/" if namespace else ""
     start, end = 0, len(keys)
     if prefix:
-        # "0" is the character after "/": between them stand all keys of the namespace.
+        # "0" is the character after "/": between them are all keys of the namespace.
         start, end = bisect_left(keys, prefix), bisect_left(keys, f"{namespace}0")
     if page is not None:
         after = prefix + page.start.removeprefix("/").removesuffix("\x00")
