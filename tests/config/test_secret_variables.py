@@ -9,6 +9,8 @@ from types import TracebackType
 from typing import Any, Final
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kubeproto import KubeprotoError
 from kubeproto.config import (
@@ -113,6 +115,19 @@ def test_no_variable_of_a_traceback_holds_the_password_of_a_url(place: str, url:
     with pytest.raises(ConfigError) as raised:
         URL_PLACES[place](url)
     assert list(shown(raised.value)) == []
+
+
+@given(scheme=st.sampled_from(["https", "http", "socks5"]) | st.text(), user=st.text(), host=st.text())
+@pytest.mark.parametrize(
+    "place", ["a connection", "a connection's proxy", "a proxy for a server", "an override"]
+)
+def test_no_url_however_broken_shows_its_password(place: str, scheme: str, user: str, host: str) -> None:
+    refused: ConfigError | None = None
+    try:
+        URL_PLACES[place](f"{scheme}://{user}:{MARK}@{host}")
+    except ConfigError as error:
+        refused = error
+    assert list(shown(refused)) == []
 
 
 @pytest.mark.parametrize("what", BROKEN)
