@@ -13,6 +13,7 @@ from typing import Any, Final
 import pytest
 from asking import Asker
 
+VALID: Final[list[Any]] = json.loads(Path(__file__).with_name("minimal_objects.json").read_text())
 RECORDED: Final[list[Any]] = json.loads(Path(__file__).with_name("invalid_objects.json").read_text())
 OTHERWISE: Final = frozenset((
     # The port is checked by the table and by the backend that has none.
@@ -57,3 +58,32 @@ def test_invalid_objects_are_refused_as_by_a_real_server() -> None:
     }
     assert len(RECORDED) >= 200
     assert wrong == OTHERWISE
+
+
+def test_objects_are_refused_whatever_was_found_good_before() -> None:
+    asker = Asker()
+    for target, obj, *_ in VALID:
+        asker.send("POST", f"{target}?dryRun=All", obj)
+    for kind, label, target, obj, wanted in [*reversed(RECORDED), *RECORDED]:
+        assert seen(asker, target, obj) == wanted or (kind, label) in OTHERWISE
+
+
+@pytest.mark.parametrize(("name", "code"), [("a" * 52, 201), ("a" * 53, 422)])
+def test_a_name_is_too_long_for_a_cron_job_whose_spec_was_found_good(name: str, code: int) -> None:
+    asker = Asker()
+    pod = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
+    spec = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
+    for named, wanted in (("a", 201), (name, code)):
+        job = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": named}, "spec": spec}
+        assert asker.send("POST", "/apis/batch/v1/namespaces/default/cronjobs", job).status == wanted
+
+
+def test_no_more_specs_are_remembered_than_fit_in_memory() -> None:
+    asker = Asker()
+    asker.watch("/api/v1/pods")
+    [opened] = asker.cluster.watches
+    remembered = opened.viewer.served.passed
+    for number in range(1030):
+        spec = {"containers": [{"name": "c", "image": str(number)}]}
+        asker.made("/api/v1/namespaces/default/pods", {"metadata": {"name": f"a{number}"}, "spec": spec})
+        assert 0 < len(remembered) <= 1024

@@ -172,6 +172,7 @@ class Served:
         self.converter: Converter | None = None
         self.facts: Facts | None = None
         self.owned: dict[Any, list[dict[str, Any]]] = {}  # the managedFields of new objects, by their shape
+        self.passed: set[bytes] = set()  # specs that the rules of a built-in kind have found good
         self.fields: dict[str, SelectableField] = BUILT_IN.get(self.full_name, {})
         if defined:
             paths = (path.removeprefix(".") for path in defined.selectable_fields)
