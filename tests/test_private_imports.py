@@ -25,6 +25,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto.objects._values": "how a field of a generated kind is decoded by itself",
     "kubeproto.sim.access": "rules compared with Go's verdicts one by one; a request needs several at once",
     "kubeproto.sim.apply": "compared with Go's own cases of structured-merge-diff, which have no request",
+    "kubeproto.sim.kinds._protobuf": "the bits of all integers; a refusal shows them for one at a time",
     "kubeproto.sim.kinds._quick": "that the quick check agrees with the whole one, which a write cannot show",
     "kubeproto.sim.kinds._kinds": "the kinds of a release, without a server",
     "kubeproto.sim.kinds._releases": "what a release lacks, type by type",

@@ -24,6 +24,14 @@ def test_sv_12_a_status_is_written_at_its_own_subresource_only(client: Client) -
     assert client.merge(target, {"spec": {"size": 4}})["metadata"]["generation"] == 2
 
 
+def test_the_kind_in_an_update_of_a_status_does_not_matter(client: Client) -> None:
+    target = f"{foos(client.namespace)}/a"
+    made = client.create(foos(client.namespace), foo("a")) | {"kind": "Other", "status": {"note": "n"}}
+    assert client.refused("PUT", target, made)["message"].endswith('Invalid value: "Other": must be Foo')
+    written = client.ask("PUT", f"{target}/status", made)
+    assert (written["kind"], written["status"]) == ("Foo", {"note": "n"})
+
+
 @pytest.mark.kubernetes("1.33")
 def test_a_status_is_validated_from_inside(client: Client) -> None:
     client.create(foos(client.namespace), foo("a"))

@@ -13,6 +13,7 @@ from ._facts import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_
 from ._managers import OwnedFields, Owner, decode_managers, encode_managers
 from ._ownership import update
 from ._refusals import ApplyRefused
+from ._scale_owners import update_by_scale
 from ._strategic import PatchRefused, strategic_merge
 
 __all__ = [
@@ -36,4 +37,5 @@ __all__ = [
     "fieldsets",
     "strategic_merge",
     "update",
+    "update_by_scale",
 ]

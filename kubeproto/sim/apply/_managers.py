@@ -100,9 +100,11 @@ def _check(entry: Any) -> Owner:
     return owner_of(texts["manager"], entry["operation"], texts["apiVersion"], texts["subresource"])
 
 
-def encode_managers(managers: Mapping[Owner, OwnedFields]) -> list[dict[str, Any]]:
+def encode_managers(
+    managers: Mapping[Owner, OwnedFields] | list[tuple[Owner, OwnedFields]],
+) -> list[dict[str, Any]]:
     """Return the entries: those that apply first, then the oldest, keys in the order of a built-in kind."""
-    entries = list(managers.items())
+    entries = managers if isinstance(managers, list) else list(managers.items())
     if len(entries) > 1:
         entries.sort(key=lambda entry: _place(*entry))
     return [_entry(owner, held) for owner, held in entries]

@@ -63,6 +63,24 @@ def numbers() -> tuple[dict[str, str], dict[str, dict[int, ProtobufField]]]:
     }
 
 
+@functools.cache
+def _widths() -> dict[tuple[str, str], int]:
+    """Return the bits of integers, by type and field, the type without the packages above its group."""
+    bits = {"int32": 32, "int64": 64}
+    return {
+        (".".join(name.split(".")[-3:]), field.name): bits[field.type]
+        for name, fields in numbers()[1].items()
+        for field in fields.values()
+        if field.type in bits
+    }
+
+
+def bits_of(type_: str, field: str) -> int:
+    """Return how many bits an integer of a type has: 32, or 64 where Kubernetes' own types say so."""
+    package, _, struct = type_.partition(".")
+    return _widths().get((f"{package.replace('_', '.')}.{struct}", field), 32)
+
+
 def read_protobuf(body: bytes) -> dict[str, Any]:
     """Return the object in a body, or raise `MalformedProtobuf`."""
     if not body:

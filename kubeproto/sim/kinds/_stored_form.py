@@ -24,8 +24,10 @@ from ._releases import Release
 # Texts that already are what `_canonical` would make of them. A quantity of up to three digits is.
 _MICRO_TIME: Final = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z"
 _QUANTITY: Final = r"\A(0|[1-9][0-9]{0,2}(m|k|M|G|T|Ki|Mi|Gi|Ti)?)\Z"
+# An integer that fits any type. One of 64 bits may be larger, and then goes through its plan.
+_INTEGER: Final[Any] = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 _LEAVES: Final[dict[str, Any]] = {
-    "string": str, "integer": int, "number": int | float, "boolean": bool, "bytes": str,
+    "string": str, "integer": _INTEGER, "number": int | float, "boolean": bool, "bytes": str,
     "time": Annotated[str, Meta(pattern=r"(?s)\A.{10}T.{8}Z\Z")],
     "micro-time": Annotated[str, Meta(pattern=_MICRO_TIME)],
     "quantity": Annotated[str, Meta(pattern=_QUANTITY)],
@@ -35,7 +37,7 @@ _LEAVES: Final[dict[str, Any]] = {
 _FULL: Final[dict[str, Any]] = {
     "string": Annotated[str, Meta(min_length=1)],
     "bytes": Annotated[str, Meta(min_length=1)],
-    "integer": Annotated[int, Meta(ge=1)],
+    "integer": Annotated[int, Meta(ge=1, le=2**31 - 1)],
     "int-or-string": Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)],
 }
 _NOT_NULL: Final[Any] = bool | int | float | str | list[Any] | dict[str, Any]

@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import UNSET, Struct, UnsetType
+from msgspec import UNSET, Meta, Struct, UnsetType
 
 from ...kinds import FieldFacts, table
 from ...objects import Quantity, format_time, parse_time
 from ..storage._values import is_list, is_map
 from ._builtin import built_in
 from ._orders import ALWAYS, POINTERS, SHOWN_AS, in_order
+from ._protobuf import bits_of
 from ._releases import NEWEST, Release
 from ._stored_form import stored_form
 
@@ -27,13 +28,17 @@ _LEAVES: Final[dict[str, Any]] = {
     "string": str, "integer": int, "number": int | float, "boolean": bool, "bytes": str, "time": str,
     "micro-time": str, "quantity": str, "int-or-string": int | str, "object": dict[str, Any], "any": Any,
 }  # fmt: skip
+_INTEGERS: Final[dict[int, Any]] = {
+    32: Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)], 64: Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)],
+}  # fmt: skip
 _MICRO_TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}(Z|[-+]\d\d:\d\d)")
 _SECONDS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d")
-_WRONG_TYPE: Final = re.compile(r"Expected `([^`]*)`, got `([^`]*)`(?: - at `(\$[^`]*)`)?")
+_WRONG_TYPE: Final = re.compile(r"Expected `([^`]*)`(?:, got `([^`]*)`| [<>]= \S+)(?: - at `(\$[^`]*)`)?")
 _GO_VALUES: Final = {
     "int": "number", "float": "number", "str": "string", "object": "object", "array": "array", "bool": "bool",
 }  # fmt: skip
-_GO_TYPES: Final = {"str": "string", "int": "int32", "bool": "bool", "object": "map[string]string"}
+_GO_TYPES: Final = {"string": "string", "bytes": "[]uint8", "boolean": "bool", "number": "float64"}
+_STEPS: Final = re.compile(r"\.([^.[]+)|\[([^]]*)\]")
 _MAP: Final = ("map",)
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
@@ -147,22 +152,26 @@ class TypedCodec:
         try:
             return escaped(_encode(msgspec.convert(obj, struct_of(self.type))))
         except msgspec.ValidationError as error:
-            raise Misfit(self._go_text(str(error))) from None
+            raise Misfit(self._go_text(str(error), obj)) from None
 
-    def _go_text(self, text: str) -> str:
+    def _go_text(self, text: str, obj: dict[str, Any]) -> str:
         found = _WRONG_TYPE.match(text)
         if not found:
             return f"json: {text}"
-        wanted, got, path = found[1].partition(" | ")[0], found[2], found[3] or "$"
+        wanted, got, path = found[1].partition(" | ")[0], found[2] or "int", found[3] or "$"
+        go_value, go_type = _GO_VALUES.get(got, got), _GO_VALUES.get(wanted, wanted)
         field = re.sub(r"\[[^]]*\]", "", path).removeprefix("$")
-        go_value, go_type = _GO_VALUES.get(got, got), _GO_TYPES.get(wanted, wanted)
         holder, held = self._holder(field)
         if held is not None:
-            go_type = _go_type(held, inside=path.endswith("]")) or go_type
-        return f"json: cannot unmarshal {go_value} into Go struct field {holder}{field} of type {go_type}"
+            inside = path.endswith("]")
+            go_type = _go_type(holder, field.rpartition(".")[2], held, inside=inside)
+            if go_value == "number" and not (held.form and not inside) and held.type == "integer":
+                go_value = f"number {_encode(_value_at(obj, path)).decode()}"
+        shown = self.kind if holder == self.type else holder.rpartition(".")[2]
+        return f"json: cannot unmarshal {go_value} into Go struct field {shown}{field} of type {go_type}"
 
     def _holder(self, field: str) -> tuple[str, FieldFacts | None]:
-        """Return the struct that contains a field, which a server names, and the field."""
+        """Return the type of the struct that contains a field, and the field."""
         holder, held = self.type, None
         for name in field.split(".")[1:]:
             if held is not None:
@@ -170,18 +179,38 @@ class TypedCodec:
             facts = table().types.get(holder)
             held = facts.fields.get(name) if facts else None
             if held is None:
-                return self.kind, None
-        return holder.rpartition(".")[2] if holder != self.type else self.kind, held
+                return self.type, None
+        return holder, held
 
 
-def _go_type(field: FieldFacts, *, inside: bool) -> str:
-    """Return the type of a field, or of its elements, as Go names it; empty if it needs no other name."""
-    if field.type not in ("string", "boolean"):
-        return ""
-    form = "".join(
-        "[]" if one == "list" else "map[string]" for one in (field.form[1:] if inside else field.form)
-    )
-    return form + ("string" if field.type == "string" else "bool") if form else ""
+def _go_type(holder: str, name: str, field: FieldFacts, *, inside: bool) -> str:
+    """Return the type of a field, or of its elements, as Go names it."""
+    forms = field.form[1:] if inside else field.form
+    form = "".join("[]" if one == "list" else "map[string]" for one in forms)
+    if "." in field.type:
+        package, _, struct = field.type.rpartition(".")
+        return f"{form}{package.rpartition('_')[2]}.{struct}"
+    if field.type == "integer":
+        return f"{form}int{bits_of(holder, name)}"
+    return form + _GO_TYPES.get(field.type, field.type)
+
+
+def _value_at(obj: Any, path: str) -> Any:
+    """Return the value at a path as msgspec names it: `$.spec.ports[0].port`, with `[...]` for any key."""
+    found = [obj]
+    for name, index in _STEPS.findall(path):
+        if name:
+            found = [each[name] for each in found if is_map(each) and name in each]
+        elif index == "...":
+            found = [value for each in found if is_map(each) for value in each.values()]
+        else:
+            found = [each[int(index)] for each in found if is_list(each)]
+    # Of several, the first that does not fit 32 bits: that is where a server stops.
+    return next((one for one in found if not _is_small(one)), found[0])
+
+
+def _is_small(value: Any) -> bool:
+    return isinstance(value, int) and -(2**31) <= value < 2**31
 
 
 def escaped(data: bytes) -> bytes:
@@ -203,7 +232,7 @@ def struct_of(type_: str) -> type[Struct]:
     nulls = built_in().nulls.get(SHOWN_AS.get(type_, type_), [])
     for name in in_order(type_, facts):
         field = facts[name]
-        annotation = _annotation(field, type_)
+        annotation = _annotation(field, type_, name)
         if not field.form and field.default == {} and "." in field.type:
             default: Any = msgspec.field(name=name, default_factory=_empty(annotation))
         elif (type_, name) in ALWAYS and field.type == "string" and not field.form:
@@ -219,9 +248,11 @@ def struct_of(type_: str) -> type[Struct]:
     return msgspec.defstruct(type_.rpartition(".")[2], fields, kw_only=True)
 
 
-def _annotation(field: FieldFacts, above: str) -> Any:
+def _annotation(field: FieldFacts, above: str, name: str) -> Any:
     if field.type == above or field.type.startswith("schema-"):
         annotation: Any = Any  # JSON schemas hold schemas; below the first they are written as they are
+    elif field.type == "integer":
+        annotation = _INTEGERS[bits_of(above, name)]
     else:
         annotation = struct_of(field.type) if "." in field.type else _LEAVES[field.type]
     for form in reversed(field.form):

@@ -7,21 +7,22 @@ from typing import Any, Final
 import msgspec
 
 from ...crd import Violation
-from ...objects import PatchError, Selector, apply_json_patch, apply_merge_patch
-from .._refusals import Rejection, about, conflict, failure, invalid, rejected_patch
+from ...objects import Selector
+from .._refusals import Rejection, about, bad_request, conflict, failure, invalid, quoted
 from .._state import ServerState
-from ..kinds._typed import TypedCodec
 from ..reading._columns import look_up
+from ..reading._lists import read_version
 from ..reading._query import write_options
 from ..reading._routes import Route
+from ..storage._storage import Stored
 from ..storage._values import is_map
-from ..writing._bodies import read_value
-from ..writing._patches import JSON_PATCH, check_operations
+from ..writing._mistakes import no_version, other_uid
 from ..writing._writes import Writer
 from ._messages import ServerRequest, ServerResponse, body_response
-from ._subresource_bodies import check_fit, read_body, stored_object
+from ._scale_bodies import CODEC, patched_scale, updated_scale
+from ._subresource_bodies import stored_object
 
-_SCALE: Final = "autoscaling_v1.Scale"
+_UNSET: Final = -(2**31)
 
 
 def scale(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
@@ -29,47 +30,58 @@ def scale(state: ServerState, route: Route, request: ServerRequest, warnings: li
     writes = route.verb != "get"
     if writes:
         write_options(request.query, "PatchOptions" if route.verb == "patch" else "UpdateOptions")
-    body = read_body(request, _SCALE, custom=route.served.custom) if route.verb == "update" else None
+    body = updated_scale(state, route, request) if route.verb == "update" else None
     stored = stored_object(route)
     obj = route.served.read(stored.data)
-    spec_path, _, _ = _scale_paths(route)
     if writes:
-        wanted = body or _patched_scale(request, _scale_of(route, obj, strict=False))
-        version = wanted.get("metadata", {}).get("resourceVersion", "")
-        if version not in ("", "0", str(stored.version)):
-            raise conflict(route.served.plural, route.served.group, route.name)
-        replicas = wanted.get("spec", {}).get("replicas", 0)
-        if replicas < 0 and not route.served.custom:
-            fault = Violation(
-                "FieldValueInvalid", "spec.replicas", replicas, "must be greater than or equal to 0"
-            )
-            raise invalid("Scale", "autoscaling", route.name, [fault])
-        _put(obj, spec_path, replicas)
         main = msgspec.structs.replace(route, subresource="")
         # Webhooks of the scaled kind are not asked about its scale.
         writer = Writer(state, main, request.query, request.manager)
-        writer.tracker.subresource = "scale"
+        if body is None:
+            present = _scale_of(route, obj, strict=False)
+            # A server tells by this number that there are no replicas yet.
+            present["spec"].setdefault("replicas", _UNSET)
+            body = patched_scale(state, route, request, present)
+            _check_meta(writer, stored, body.get("metadata", {}), patched=True)
+        else:
+            _check_meta(writer, stored, body.get("metadata", {}), patched=False)
+        path = tuple(_scale_paths(route)[0].removeprefix(".").split("."))
+        _put(obj, path, _wanted(route, body))
+        writer.tracker.scaled = path
         written = writer.store(stored, obj)
         obj = route.served.read(written.data)
-    codec = TypedCodec(_SCALE, "Scale")
-    return body_response(200, codec.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
+    return body_response(200, CODEC.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
 
 
-def _patched_scale(request: ServerRequest, scale: dict[str, Any]) -> dict[str, Any]:
-    change = read_value(request.head.body)
-    patched: Any
-    if request.headers.get("content-type", "").startswith(JSON_PATCH):
-        check_operations(change)
-        try:
-            patched = apply_json_patch(scale, change, like_server=True)
-        except PatchError:
-            raise rejected_patch() from None
-    else:
-        patched = apply_merge_patch(scale, change)
-    if not is_map(patched):
-        raise rejected_patch()
-    check_fit(patched, _SCALE)
-    return patched
+def _check_meta(writer: Writer, stored: Stored, meta: dict[str, Any], *, patched: bool) -> None:
+    """Refuse the Scale of another object, or of another version of it."""
+    served, name = writer.served, writer.route.name
+    writer.check_place(meta)
+    version, uid = meta.get("resourceVersion", ""), meta.get("uid", "")
+    if version and read_version(version) is None:
+        raise no_version(version)
+    # The Scale of a custom resource is patched on what is stored, whatever uid it says.
+    if uid and uid != stored.uid and not (patched and served.custom):
+        why = other_uid(served, stored.key, uid, stored.uid, dry_run=writer.dry_run)
+        if not patched:
+            raise conflict(served.plural, served.group, name, why)
+        why = why.partition("AdditionalErrorMsg: ")[2]
+        raise conflict(f"{served.plural}/scale", served.group, name, why)
+    if version not in ("", "0", str(stored.version)):
+        raise conflict(served.plural, served.group, name)
+
+
+def _wanted(route: Route, scale: dict[str, Any]) -> int:
+    """Return the replicas that a Scale wants; or a refusal."""
+    replicas: int = scale.get("spec", {}).get("replicas", 0)
+    if route.served.custom and replicas == _UNSET:
+        raise bad_request(f"the spec replicas field {quoted(_scale_paths(route)[0])} cannot be empty")
+    if replicas < 0 and not route.served.custom:
+        fault = Violation(
+            "FieldValueInvalid", "spec.replicas", replicas, "must be greater than or equal to 0"
+        )
+        raise invalid("Scale", "autoscaling", route.name, [fault])
+    return replicas
 
 
 def _scale_paths(route: Route) -> tuple[str, str, str]:
@@ -104,8 +116,8 @@ def _scale_of(route: Route, obj: dict[str, Any], *, strict: bool) -> dict[str, A
     }
 
 
-def _put(obj: dict[str, Any], path: str, value: Any) -> None:
-    *above, last = path.removeprefix(".").split(".")
+def _put(obj: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    *above, last = path
     for name in above:
         obj = obj.setdefault(name, {})
     obj[last] = value

@@ -21,25 +21,16 @@ CREATED: Final[dict[str, Any]] = {
 }
 
 
-def read_body(request: ServerRequest, type_: str, *, custom: bool = False) -> dict[str, Any]:
-    """Return the body of a request as an object of a type; or 400, which differs for a custom resource."""
+def read_body(request: ServerRequest, type_: str) -> dict[str, Any]:
+    """Return the body of a request as an object of a type; or 400."""
     kind = type_.rpartition(".")[2]
     body, _ = read_object(request.head.body, request.headers.get("content-type", ""), kind)
-    check_fit(body, type_, custom=custom)
-    return body
-
-
-def check_fit(body: dict[str, Any], type_: str, *, custom: bool = False) -> None:
-    """Refuse a body that is not an object of a type."""
-    kind = type_.rpartition(".")[2]
     codec = TypedCodec(type_, kind)
     try:
         codec.tidy(body)
     except Misfit as error:
-        if custom:
-            why = f'no kind is registered for the type v1.{kind} in scheme "pkg/runtime/scheme.go:111"'
-            raise bad_request(why) from None
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
+    return body
 
 
 def stored_object(route: Route) -> Stored:

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from ...crd import Violation
-from .._refusals import Rejection, bad_request, unexplained
-from ..kinds._kinds import Served
+from .._refusals import Rejection, bad_request, quoted, unexplained
+from ..kinds._kinds import Kinds, Served
 from ..kinds._typed import Misfit
 from ..reading._lists import invalid_version
 from ..storage._values import go_kind
@@ -39,6 +39,23 @@ def no_metadata(served: Served, value: Any) -> Misfit:
     """Return the fault of metadata that is not an object."""
     into = "value" if served.custom else f"struct field {served.kind}.metadata"
     return Misfit(f"json: cannot unmarshal {go_kind(value)} into Go {into} of type v1.ObjectMeta")
+
+
+def mistyped(kinds: Kinds | None, own: tuple[str, str], kind: str, api_version: str) -> str:
+    """Return why an object is not of a built-in kind, by its kind and apiVersion; empty if it is.
+
+    Without `kinds`, the server knows no other one at this place.
+    """
+    own_kind, own_version = own
+    kind, api_version = kind or own_kind, api_version or own_version
+    if (kind, api_version) == own:
+        return ""
+    other = None if kinds is None else kinds.of_kind(api_version, kind)
+    if other is None or other.custom:
+        scheme = quoted("pkg/runtime/scheme.go:111")
+        return f"no kind {quoted(kind)} is registered for version {quoted(api_version)} in scheme {scheme}"
+    package = own_version.rpartition("/")[0].partition(".")[0] or "core"
+    return f"converting ({other.version}.{kind}) to ({package}.{own_kind}): unknown conversion"
 
 
 def of_status(violation: Violation) -> Violation:

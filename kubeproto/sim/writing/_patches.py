@@ -38,7 +38,10 @@ STRATEGIC: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 _FOR_CUSTOM: Final = f"{JSON_PATCH}, {MERGE_PATCH}, {APPLY}"
 _MOST_OPERATIONS: Final = 10_000
-_UNREADABLE: Final = re.compile(r"cannot unmarshal (\w+) into Go .* of type (\S+)$")
+_UNREADABLE: Final = re.compile(
+    r"cannot unmarshal (\w+)(?: (\S+))? into Go struct field [^.]*\.(\S+) of type (\S+)$"
+)
+_GIVEN: Final = {"number": "int64", "array": "slice", "object": "map"}
 _encode: Final = msgspec.json.Encoder().encode
 
 
@@ -70,7 +73,7 @@ class PatchWriter(Writer):
             return unexplained(f"failed to convert new object ({self.applied}) to proper version: {why}")
         if self.change is None:
             return _odd(self.shown(), str(error))
-        return _odd(go_text(self.change), _restored(str(error)))
+        return _odd(go_text(self.change), _restored(str(error), self.change))
 
 
 def check_media(served: Served, content_type: str) -> None:
@@ -90,10 +93,13 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
     old = served.storage.objects.get(served.key(route.namespace, route.name))
     if old is None:
         raise not_found(served.plural, served.group, route.name)
-    change = _change(media, body)
+    change = read_change(media, body)
 
     def patched() -> Any:
-        return _patched(writer, media, msgspec.json.decode(served.shown(old.data)), change)
+        current = msgspec.json.decode(served.shown(old.data))
+        return (
+            writer.tracker.merged(current, change) if media == STRATEGIC else changed(media, current, change)
+        )
 
     result = patched()
     if not is_map(result):
@@ -109,7 +115,7 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
     return writer.store(old, result)
 
 
-def _change(media: str, body: bytes) -> Any:
+def read_change(media: str, body: bytes) -> Any:
     """Return the value of a patch; or a refusal."""
     what = "" if media == STRATEGIC else "error decoding patch: "
     change: Any = read_value(body, what)
@@ -126,19 +132,23 @@ def _change(media: str, body: bytes) -> Any:
     return change
 
 
-def _patched(writer: Writer, media: str, current: dict[str, Any], change: Any) -> Any:
-    match media:
-        case _ if media == JSON_PATCH:
-            if any(operation is None or operation.get("path") == "" for operation in change):
-                raise rejected_patch()  # a server's library accepts neither null nor the whole document
-            try:
-                return apply_json_patch(current, change, like_server=True)
-            except PatchError:
-                raise rejected_patch() from None
-        case _ if media == MERGE_PATCH:
-            return _merge(current, change)
-        case _:
-            return writer.tracker.merged(current, change)
+def changed(media: str, current: dict[str, Any], change: Any) -> Any:
+    """Return an object after a JSON patch or a merge patch, which changes it in place; or a refusal."""
+    if media != JSON_PATCH:
+        return _merge(current, change)
+    if any(operation is None or operation.get("path") == "" for operation in change):
+        raise rejected_patch()  # a server's library accepts neither null nor the whole document
+    try:
+        return apply_json_patch(current, change, like_server=True)
+    except PatchError:
+        raise rejected_patch() from None
+
+
+def unfit(media: str, change: Any, result: dict[str, Any], error: Misfit) -> Rejection:
+    """Return the refusal of a patch whose result does not fit its type."""
+    if media == STRATEGIC:
+        return _odd(go_text(change), _restored(str(error), change))
+    return _odd(_shown(result, _touched(change) if media == JSON_PATCH else change), str(error))
 
 
 def _merge(current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
@@ -225,23 +235,33 @@ def _sorted_along(value: Any, change: Any) -> Any:
     }
 
 
-def _restored(why: str) -> str:
+def _restored(why: str, change: dict[str, Any]) -> str:
     """Return what is wrong with a value, as a strategic merge patch words it: without any JSON."""
     found = _UNREADABLE.search(why)
     if found is None:
         return why
-    value = {"number": "int64", "array": "slice", "object": "map"}.get(found[1], found[1])
-    match found[2]:
-        case "string":
-            return f"cannot convert {value} to string"
-        case wanted if wanted.startswith("map["):
-            return f"cannot restore map from {value}"
-        case wanted if wanted.startswith("[]"):
-            return f"cannot restore slice from {value}"
-        case wanted if "." in wanted:
-            return f"cannot restore struct from: {value}"
-        case wanted:
-            return f"cannot convert {value} to {wanted}"
+    read, number, field, wanted = found.groups()
+    given = _GIVEN.get(read, read)
+    if read == "number" and (number is None or not number.lstrip("-").isdigit()):
+        given = _number_at(change, field)
+    if wanted.startswith("map["):
+        return f"cannot restore map from {given}"
+    if wanted.startswith("[]"):
+        return f"cannot restore slice from {given}"
+    if "." in wanted:
+        return f"cannot restore struct from: {given}"
+    # Go converts between numbers, and an integer to a string; the converter then finds that it may not.
+    if (given, wanted) == ("int64", "string") or (given == "float64" and wanted.startswith("int")):
+        return f"cannot convert {given} to {wanted}"
+    return f"unrecognized type: {wanted}"
+
+
+def _number_at(change: Any, field: str) -> str:
+    """Return the type of the number at a field of a patch, or of one inside it."""
+    for name in field.split("."):
+        change = change.get(name) if is_map(change) else None
+    numbers = change.values() if is_map(change) else change if is_list(change) else [change]
+    return "float64" if any(isinstance(one, float) for one in numbers) else "int64"
 
 
 def _odd(text: str, why: str) -> Rejection:

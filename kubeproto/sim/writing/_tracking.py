@@ -11,8 +11,10 @@ from .._state import ServerState
 from ..apply._apply import Conflicts, apply, check_applied, update
 from ..apply._facts import Facts, facts_of_kind, facts_of_schema
 from ..apply._refusals import ApplyRefused
+from ..apply._scale_owners import update_by_scale
 from ..apply._strategic import strategic_merge
 from ..apply._typing import misfits
+from ..apply.fieldsets import field_step
 from ..kinds._kinds import Kinds, SchemaCodec, Served
 from ..reading._routes import Route
 from ..storage._storage import Stored
@@ -63,6 +65,7 @@ class Tracker:
         self.served = served
         self.manager = manager
         self.subresource = subresource
+        self.scaled: tuple[str, ...] | None = None  # where the replicas are, if this write is of the Scale
         self._applied: list[dict[str, Any]] | None = None
         self._lost = False
 
@@ -177,8 +180,8 @@ class Tracker:
 
     def _remembered(self, before: dict[str, Any] | None, obj: dict[str, Any]) -> Entries:
         """Return managedFields after this write, from memory if only values are new."""
-        if self.subresource == "scale":
-            return self._updated(before, obj, "")  # a server gives these entries no time
+        if self.scaled is not None and before is not None:
+            return self._scaled(before, obj, self.scaled)
         now = self.state.clock.stamp()
         if before is None:
             if "managedFields" in obj["metadata"]:
@@ -212,8 +215,13 @@ class Tracker:
         return update(
             before, obj, manager=self.manager, facts=facts_for(self.served),
             api_version=self.served.api_version, now=now, subresource=self.subresource,
-            # A Scale has fields of its own, so a server compares no other version of the object.
-            versions=None if self.subresource == "scale" else KindVersions(self.state.kinds, self.served),
+            versions=KindVersions(self.state.kinds, self.served),
+        )  # fmt: skip
+
+    def _scaled(self, before: dict[str, Any], obj: dict[str, Any], path: tuple[str, ...]) -> Entries:
+        return update_by_scale(
+            before, replicas=tuple(map(field_step, path)), manager=self.manager,
+            api_version=self.served.api_version, changed=_at(before, path) != _at(obj, path),
         )  # fmt: skip
 
 
@@ -264,6 +272,12 @@ def facts_for(served: Served) -> Facts:
             facts = facts_of_kind(served.resource.gvk)
         served.facts = facts
     return facts
+
+
+def _at(obj: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        obj = obj.get(name) if is_map(obj) else None
+    return obj
 
 
 def _refusal(refused: ApplyRefused) -> Rejection:

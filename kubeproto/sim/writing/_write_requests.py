@@ -12,7 +12,7 @@ from ..reading._query import Query
 from ..reading._routes import Route
 from ..storage._values import is_map
 from ._gates import OPEN, Gate
-from ._mistakes import no_metadata, other_name
+from ._mistakes import mistyped, no_metadata, other_name
 from ._schema_shapes import DEFINITIONS, check_schemas, drop_selectable_fields
 from ._tracking import Tracker
 
@@ -104,18 +104,7 @@ class WriteRequest:
 
     def mistyped(self, kind: str, api_version: str) -> str:
         """Return why an object is not of this built-in kind by its kind and apiVersion; empty if it is."""
-        served = self.served
-        if kind in ("", served.kind) and api_version in ("", served.api_version):
-            return ""
-        kind, api_version = kind or served.kind, api_version or served.api_version
-        other = self.state.kinds.of_kind(api_version, kind)
-        if other is None or other.custom:
-            scheme = quoted("pkg/runtime/scheme.go:111")
-            return (
-                f"no kind {quoted(kind)} is registered for version {quoted(api_version)} in scheme {scheme}"
-            )
-        package = served.group.partition(".")[0] or "core"
-        return f"converting ({other.version}.{kind}) to ({package}.{served.kind}): unknown conversion"
+        return mistyped(self.state.kinds, (self.served.kind, self.served.api_version), kind, api_version)
 
     def metadata(self, obj: dict[str, Any]) -> dict[str, Any]:
         meta = obj.get("metadata")

@@ -1,0 +1,49 @@
+"""Who owns the replicas of an object after its Scale was written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from conformance.client import MERGE, Client
+from conformance.kinds import foo, foos
+
+REPLICAS = {"f:spec": {"f:replicas": {}}}
+
+
+def owners(client: Client, target: str) -> list[tuple[str, bool, Any]]:
+    """Return the entries: the subresource, whether there is a time, and the fields of the spec."""
+    entries = client.get(target)["metadata"]["managedFields"]
+    return [(one.get("subresource", ""), "time" in one, one["fieldsV1"].get("f:spec")) for one in entries]
+
+
+@pytest.mark.parametrize(
+    ("had", "change", "found"),
+    [
+        (2, {"spec": {"replicas": 1}}, [("scale", False, {"f:replicas": {}})]),
+        # A server makes a new entry even where nothing changes, and forgets it with the next write.
+        (1, {"spec": {"replicas": 1}}, [("", False, {"f:replicas": {}})]),
+        (2, {"metadata": {"labels": {"a": "b"}}}, [("", False, {"f:replicas": {}})]),
+        (None, {"spec": {"replicas": 1}}, []),
+    ],
+)
+def test_a_scale_takes_the_replicas_from_their_owner(
+    client: Client, had: int | None, change: Any, found: list[Any]
+) -> None:
+    target = f"{foos(client.namespace)}/a"
+    client.create(foos(client.namespace), foo("a") if had is None else foo("a", replicas=had))
+    client.merge(f"{target}/scale", change)
+    rest = ("", True, {".": {}, "f:color": {}, "f:size": {}})
+    assert owners(client, target) == [*found, rest]
+    client.merge(target, {"metadata": {"annotations": {"a": "b"}}})
+    assert owners(client, target) == [*(one for one in found if one[0]), rest]
+
+
+def test_a_scale_needs_replicas(client: Client) -> None:
+    target = f"{foos(client.namespace)}/a"
+    client.create(foos(client.namespace), foo("a"))
+    status = client.refused("PATCH", f"{target}/scale", {"metadata": {"labels": {"a": "b"}}}, MERGE)
+    assert (status["code"], status["message"]) == (
+        400, 'the spec replicas field ".spec.replicas" cannot be empty',
+    )  # fmt: skip

@@ -1,0 +1,27 @@
+"""The bits of the integers of built-in kinds, found by field numbers, are those of the OpenAPI documents."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from kubeproto.sim.kinds._protobuf import bits_of
+from tools.kinds._facts import FACTS, children
+
+
+def integers(name: str, schema: Any) -> Iterator[tuple[str, str, int]]:
+    group, version, struct = name.split(".")[-3:]
+    for field, facts in schema.get("properties", {}).items():
+        for one in (facts, *children(facts)):
+            if one.get("format") in ("int32", "int64"):
+                yield f"{group}_{version}.{struct}", field, int(one["format"][3:])
+
+
+def test_integers_have_the_bits_of_the_documents() -> None:
+    schemas = json.loads(FACTS.read_bytes())["schemas"]
+    found = [one for name, schema in schemas.items() for one in integers(name, schema)]
+    assert len(found) > 200
+    assert {(type_, field): bits_of(type_, field) for type_, field, _ in found} == {
+        (type_, field): bits for type_, field, bits in found
+    }
