@@ -160,10 +160,10 @@ def test_a_storm_ends_though_no_request_ever_reaches_the_cluster(
     assert outcome.requests == 0
 
 
-def test_what_a_storm_has_found_is_mended() -> None:
-    for path in FOUND:
-        outcome = play(read(path.read_bytes()))
-        assert not outcome.violations, in_words(play(outcome.plan, keep=True))
+@pytest.mark.parametrize("path", FOUND, ids=lambda path: path.stem)
+def test_what_a_storm_has_found_is_mended(path: Path) -> None:
+    outcome = play(read(path.read_bytes()))
+    assert not outcome.violations, in_words(play(outcome.plan, keep=True))
 
 
 @pytest.mark.parametrize("seeds", [range(4), pytest.param(range(4, 20), marks=thorough)], ids=str)
