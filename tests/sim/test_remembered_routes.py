@@ -77,3 +77,13 @@ def test_a_kind_that_is_defined_later_is_found() -> None:
     asker.cluster.define(Book)
     asker.book("a")
     assert asker.send("GET", f"{BOOKS}/a").status == 200
+
+
+@pytest.mark.parametrize(("method", "end"), [("POST", "pods"), ("GET", "pods/a")])
+def test_no_more_paths_are_remembered_than_fit_in_memory(method: str, end: str) -> None:
+    remembering = Routes(KINDS)
+    served = remembering.find("POST", "/api/v1/namespaces/first/pods", {})
+    assert remembering.find("POST", "/api/v1/namespaces/first/pods", {}) is served
+    for number in range(1100):
+        remembering.find(method, f"/api/v1/namespaces/n{number}/{end}", {})
+    assert remembering.find("POST", "/api/v1/namespaces/first/pods", {}) is not served

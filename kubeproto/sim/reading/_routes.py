@@ -52,7 +52,10 @@ class Routes:
 
     def find(self, method: str, path: str, query: Query) -> Route | list[str]:
         """Return the route of a request to a resource; for any other path its segments."""
-        if self._changes != self._kinds.changes or len(self._objects) > _MOST_PATHS:
+        if (
+            self._changes != self._kinds.changes
+            or len(self._objects) + len(self._creations) >= _MOST_PATHS  # whoever asks for many namespaces
+        ):
             self._changes = self._kinds.changes
             self._objects.clear()
             self._creations.clear()
