@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 import msgspec
@@ -157,6 +158,7 @@ def _place(owner: Owner, held: OwnedFields) -> tuple[str, int, str, str, str]:
     return owner.operation, _seconds(held.time), owner.manager, held.api_version, owner.subresource
 
 
+@lru_cache(maxsize=1024)
 def _seconds(time: str) -> int:
     try:
         return int(parse_time(time).timestamp()) if time else 0

@@ -63,7 +63,7 @@ class _Plan(Struct):
 
 
 @functools.cache
-def _matters(type_: str) -> bool:
+def has_defaults(type_: str) -> bool:
     """Return whether a type, or any below it, has defaults."""
     return _reaches(type_, frozenset(built_in().defaults), set())
 
@@ -88,7 +88,7 @@ def _plan(type_: str) -> _Plan:
         else:
             plan.cases.append((name, rule[0], {key: _encode(value) for key, value in rule[1].items()}))
     for name, field in facts.fields.items() if facts else ():
-        if "." in field.type and field.type != "meta_v1.ObjectMeta" and _matters(field.type):
+        if "." in field.type and field.type != "meta_v1.ObjectMeta" and has_defaults(field.type):
             plan.below.append((name, field.form, field.type))
             if field.default == {} and not field.form and name != "status":
                 plan.always.append((name, field.type))

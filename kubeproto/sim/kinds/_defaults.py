@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, Final
 
 import msgspec
 
+from ...kinds import table
 from ..storage._parts import listed, member, texts
-from ._builtin import built_in, fill
+from ._builtin import built_in, fill, has_defaults
 from ._kinds import Served
 
 Json = dict[str, Any]
@@ -45,7 +47,7 @@ _CONTAINERS: Final = ("containers", "initContainers")
 
 def fill_in(served: Served, obj: Json) -> None:
     """Fill in what an object of this kind leaves out, in place."""
-    if served.custom:
+    if served.custom or not _fills_in(served.type, served.full_name):
         return
     if (before := _BEFORE.get(served.full_name)) is not None:
         before(obj)
@@ -55,6 +57,14 @@ def fill_in(served: Served, obj: Json) -> None:
             del one["apiGroup"]
     for spec in pod_specs(served, obj):
         _pod_spec(spec, whole=served.full_name == "pods")
+
+
+@cache
+def _fills_in(type_: str, full_name: str) -> bool:
+    """Return whether anything is filled in for a kind: there is nothing in a ConfigMap or a Lease."""
+    if full_name in _BEFORE or full_name in POD_SPECS or "subjects" in table().types[type_].fields:
+        return True
+    return has_defaults(type_)
 
 
 def pod_specs(served: Served, obj: Json) -> Iterator[Json]:
