@@ -42,7 +42,7 @@ class Server:
         return {"port": self.port, "authorization": self._authorization, "authority": self._authority}
 
     def connect(self, buffer: int | None = None) -> socket.socket:
-        """Open a connection, which receives no more than so many bytes before they are read."""
+        """Open a connection, which receives no more than this many bytes before they are read."""
         plain = socket.socket()
         plain.settimeout(_PATIENCE)
         if buffer:

@@ -17,7 +17,7 @@ LONG: Final = 1.0  # seconds of a lap that needs no second one: what disturbs it
 class Stopwatch:
     """A probe: each call gives the seconds that one run of `run` takes, the best of a few laps.
 
-    It is the processor's time, which others on the machine disturb least; whoever waits for another process
+    It is CPU time, which other processes disturb least; a contender that waits for another process
     gives `time.perf_counter` as the clock. The first call finds out how many runs make a lap that lasts
     `shortest`; later ones keep that number.
     """
@@ -102,7 +102,7 @@ def middle(spent: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
 @contextmanager
 def own_garbage_only() -> Generator[None]:
     """Let the collector work as in any program, but hide from it what the benchmark itself keeps around."""
-    hidden = gc.get_freeze_count()  # by whoever calls: only they know until when
+    hidden = gc.get_freeze_count()  # by the caller, who alone knows until when
     gc.collect()
     gc.freeze()
     try:

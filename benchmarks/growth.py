@@ -43,7 +43,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Stream:
-    """A streaming list of so many objects, 64 at a time, made from one."""
+    """A streaming list of `count` objects, 64 at a time, made from one."""
 
     status = 200
     headers: Headers = (("Content-Type", "application/json"),)
@@ -92,7 +92,7 @@ def grown_by(before: int) -> int:
 
 
 async def measure(count: int) -> Point:
-    """Fill a cache of so many objects."""
+    """Fill a cache with `count` objects."""
     stream = Stream(count)
     before = grown_by(0)
     begun = time.thread_time()

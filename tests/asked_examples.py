@@ -8,5 +8,5 @@ _ALL = 100  # the examples of a property without a number of its own, when all a
 
 
 def examples(count: int) -> int:
-    """Return the same share of so many as is tried of any property's examples."""
+    """Return the same share of a number as is tried of any property's examples."""
     return -(-count * settings().max_examples // _ALL)

@@ -1,6 +1,6 @@
 """Bytes from outside are read in a few places, which know the three ways in which msgspec refuses them.
 
-msgspec raises an error of its own, `UnicodeDecodeError` or `RecursionError`, and whoever sends the bytes
+msgspec raises an error of its own, `UnicodeDecodeError` or `RecursionError`, and the sender of the bytes
 chooses which. So what a server sends is read by `Reader` alone; the other places that decode JSON stand here.
 """
 

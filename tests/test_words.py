@@ -48,6 +48,13 @@ REPLACED: Final = {
     rf"(?<!there )\b(is|was|are|were) no (?!{_NO_NOUN})[a-z]": "is not a",
     r"\bfor ever\b": "forever",
     r"\b(comes?|came) to be\b": "is made, was made",
+    r"\bwhoever\b": "the caller, the user, the task: who acts",
+    r"\bin good order\b": "normally",
+    r"\btold apart\b": "distinguished",
+    r"\bbe it\b": "whether",
+    r"\bfor want of\b": "without, because of a lack of",
+    r"\bto be had\b": "available",
+    r"\bbehind the back\b": "without the knowledge of, directly",
 }
 
 # Most files use none of them, which one search over the whole text shows.

@@ -86,7 +86,7 @@ def latency(setting: Setting, at: float, pace: float = PACE, course: Course = "p
 
 
 def paced(setting: Setting, pace: float, course: Course) -> dict[str, "Waits"]:
-    """Start whoever takes part in a row of latencies."""
+    """Start the contenders of a row of latencies."""
     count = setting.size(3_000, quick=400) if pace != SLOW_PACE else setting.size(300, quick=60)
     if course == "flooded":
         count = setting.size(500, quick=100)

@@ -80,7 +80,8 @@ class Demo:
             await anyio.sleep(30)
 
             self.say(
-                "trouble", "the watches end, and the server forgets its history: 410 for whoever comes back"
+                "trouble",
+                "the watches end, and the server forgets its history: 410 for a client that comes back",
             )
             self.cluster.end_watches()
             self.say("user", "asks for three replicas meanwhile, and somebody deletes the Deployment")

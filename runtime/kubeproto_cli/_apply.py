@@ -82,7 +82,7 @@ def _print_applied(applied: Any) -> None:
 
 
 def _print_plan(plan: Plan) -> None:
-    """Say what would be done in the words of what was done."""
+    """Print what would be done, in the words for what was done."""
     from kubeproto_runtime.sets import PlannedCreation
 
     for one in plan.writes:

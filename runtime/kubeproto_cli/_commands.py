@@ -39,7 +39,7 @@ class Command(click.Command):
                 formatter.write(f"{'':{formatter.current_indent}}{line}\n")
 
 
-class LazyCommand(NamedTuple):  # not a Struct: msgspec costs as much at the start as click
+class LazyCommand(NamedTuple):  # not a Struct: importing msgspec costs as much as importing click
     """Where a command is defined, and its line in the list of commands."""
 
     home: str  # module:name
@@ -55,7 +55,7 @@ class LazyCommand(NamedTuple):  # not a Struct: msgspec costs as much at the sta
 class LazyGroup(click.Group):
     """A group that knows the names and summaries of its commands, and imports the one that is called.
 
-    Listing them imports none, so that ``kubeproto --help`` costs no more than its own text.
+    Listing them imports none, so that ``kubeproto --help`` only costs its own text.
     """
 
     def __init__(self, *args: Any, lazy: Mapping[str, LazyCommand], **options: Any) -> None:

@@ -1,6 +1,6 @@
-"""The options that say which server, as whom and in which namespace, and the client that they give.
+"""The options for the server, the user and the namespace, and the client that follows from them.
 
-Every command that speaks to a server takes the options by `@connection_options`, gets them as one
+Every command that talks to a server declares the options by `@connection_options`, gets them as one
 `ConnectionOptions`, and does its work in `asyncio_run`, within ``async with connected(options) as client``.
 """
 
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 F = TypeVar("F", bound="Callable[..., Any]")
 
-# Somebody waits for a command. Two retries get over a connection that the server has closed meanwhile; the
-# four of a client in a program would be three seconds until it says that nothing listens there.
+# A person waits for a command. Two retries are enough for a connection that the server has closed meanwhile;
+# with the four of a client in a program it would take three seconds to report that nothing listens there.
 _RETRIES: Final = 2
 _TIMEOUT: Final = 60.0
 
@@ -58,7 +58,7 @@ class ConnectionOptions(NamedTuple):
 
     @property
     def wanted(self) -> ConnectOptions:
-        """The parameters of `connect` and its kin."""
+        """The parameters of `connect` and similar functions."""
         from kubeproto.config import Impersonation
 
         acting = Impersonation(user=self.impersonated or "", uid=self.uid or "", groups=self.groups)
@@ -89,7 +89,7 @@ class ConnectionOptions(NamedTuple):
 
     @property
     def place(self) -> str | AllNamespaces:
-        """Where to read: a namespace, all of them, or nothing for that of the context."""
+        """The namespace to read, all of them, or nothing for that of the context."""
         if self.all_namespaces:
             from kubeproto import ALL
 
@@ -116,7 +116,7 @@ def connection_options(
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Add kubectl's options of a connection to a command, which gets them as its argument `connection`.
 
-    `all_namespaces` adds ``-A``; without `namespace`, there is no ``-n``, for what has no namespace.
+    `all_namespaces` adds ``-A``; without `namespace`, there is no ``-n``, for cluster-scoped objects.
     """
     options = list(_COMMON)
     if namespace:
@@ -159,7 +159,7 @@ _COMMON: Final = (
     ),
     click.option(
         "--insecure-skip-tls-verify", "insecure", is_flag=True,
-        help="Do not check the server's certificate: whoever is between here and there can read all.",
+        help="Do not check the server's certificate: anybody in between can read everything.",
     ),
     click.option("--as", "impersonated", metavar="USER", help="Act as this user."),
     click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="With --as: in this group."),
@@ -186,7 +186,7 @@ async def connected(options: ConnectionOptions, *, warnings: int = logging.WARNI
 
 
 def asyncio_run(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> T:
-    """Run the asynchronous part of a command. Ctrl-C cancels it, so that what is open is closed."""
+    """Run the asynchronous part of a command. Ctrl-C cancels it, so that connections are closed."""
     import asyncio
 
     return asyncio.run(function(*args))

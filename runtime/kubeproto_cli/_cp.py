@@ -87,7 +87,7 @@ def _remote(text: str) -> _Remote | None:
 
 
 class _Progress:
-    """Shows on a terminal, in one line, how much was copied; in a pipe nothing."""
+    """Shows how much was copied: in one line on a terminal, nothing in a pipe."""
 
     def __init__(self) -> None:
         self._columns = columns_of(sys.stderr)
@@ -105,7 +105,7 @@ class _Progress:
         sys.stderr.flush()
 
     def end(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         if self._shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()

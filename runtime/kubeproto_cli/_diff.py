@@ -60,7 +60,7 @@ async def _diff(connection: ConnectionOptions, files: ManifestFiles, given: dict
 
 
 def diff_lines(plan: Plan) -> list[str]:
-    """Return the lines of the diff: of each object that would change, be created or be pruned."""
+    """Return the lines of the diff, for each object that would change, be created or be pruned."""
     from kubeproto_runtime.sets import PlannedCreation
 
     lines: list[str] = []

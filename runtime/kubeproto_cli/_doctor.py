@@ -72,7 +72,7 @@ async def _diagnose(
         timeout=min(connection.request_timeout or _TIMEOUT, _TIMEOUT),
         notify=lambda check: result(_as_json(check) if json else _as_text(check, color)),
     )
-    with warnings_shown(logging.ERROR):  # what a client would warn of is among the checks
+    with warnings_shown(logging.ERROR):  # the checks include what a client would warn about
         return await diagnose(options, **connection.wanted)
 
 

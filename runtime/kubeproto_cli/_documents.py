@@ -1,4 +1,4 @@
-"""Objects as plain JSON, for what is printed of them."""
+"""Objects as plain JSON, for printing."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def as_plain(obj: KubeObject, *, managed_fields: bool = False) -> dict[str, Any]:
-    """Return an object as plain JSON, by default without managedFields, which hardly anybody reads."""
+    """Return an object as plain JSON, by default without managedFields, which people rarely read."""
     plain: dict[str, Any] = msgspec.json.decode(encode(obj))
     if not managed_fields:
         plain.get("metadata", {}).pop("managedFields", None)

@@ -45,7 +45,7 @@ def drain(connection: ConnectionOptions, node: str, **given: Any) -> None:
     """Cordon a node, and evict its pods as their budgets allow.
 
     Static pods and those of DaemonSets are left. If a pod would be lost, nothing is evicted, and the exit
-    status is 1. A budget that says no is asked again every five seconds.
+    status is 1. An eviction that a budget refuses is retried every five seconds.
     """
     asyncio_run(_drain, connection, node, given)
 

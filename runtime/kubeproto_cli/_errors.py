@@ -1,4 +1,4 @@
-"""Which errors are the input's, a server's or the installation's, and the one line that each becomes."""
+"""Errors of the input, of a server or of the installation, and the line that each becomes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class CommandFailed(click.ClickException):
 
 
 def first_error(error: BaseException) -> BaseException:
-    """Return what a group of errors is about: Ctrl-C and a closed pipe count more than the others."""
+    """Return the error that counts in a group: Ctrl-C and a closed pipe take precedence."""
     leaves = list(_leaves(error))
     for one in leaves:
         if isinstance(one, KeyboardInterrupt | BrokenPipeError):
@@ -39,7 +39,7 @@ def _leaves(error: BaseException) -> Iterator[BaseException]:
 
 
 def reason_of(error: BaseException) -> str | None:
-    """Return what went wrong and what to do about it; None for a mistake of this program."""
+    """Return what went wrong and what to do about it; None for a bug of this program."""
     from kubeproto import KubeprotoError
 
     match error:
@@ -58,7 +58,7 @@ def reason_of(error: BaseException) -> str | None:
 
 
 def _advice(error: Exception) -> str:
-    """Return what somebody at a terminal can do; empty where the error itself says so."""
+    """Return what a user at a terminal can do; empty if the error itself says so."""
     from kubeproto import ConnectError, DeadlineExceeded, Forbidden, Unauthorized
     from kubeproto.config import ConfigError, CredentialsError
 

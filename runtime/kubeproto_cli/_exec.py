@@ -112,7 +112,7 @@ async def _converse(process: Process, *, stdin: bool, tty: bool) -> Exited:
 
 
 async def _send_stdin(process: Process) -> None:
-    """Pass on standard input, as fast as the command takes it; the reading side reports a lost connection."""
+    """Send standard input, as fast as the command takes it; the reading side reports a lost connection."""
     from kubeproto import KubeprotoError
 
     try:
@@ -124,7 +124,7 @@ async def _send_stdin(process: Process) -> None:
 
 
 async def _read_stdin() -> bytes:
-    """Read what there is, without a thread that would outlive the command."""
+    """Read the available input, without a thread that would outlive the command."""
     loop = asyncio.get_running_loop()
     fd = sys.stdin.fileno()
     ready = asyncio.Event()
@@ -151,7 +151,7 @@ async def _send_sizes(process: Process, resized: asyncio.Event) -> None:
 
 @contextmanager
 def _raw_terminal(tty: bool) -> Generator[None]:
-    """Hand each key to the command: Ctrl-C too."""
+    """Pass each key to the command, even Ctrl-C."""
     if not tty:
         yield
         return

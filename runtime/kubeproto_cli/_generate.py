@@ -69,7 +69,7 @@ def _from_files(paths: Sequence[str]) -> list[dict[str, Any]]:
 
 
 async def _from_server(connection: ConnectionOptions, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the definitions of these names, and all of these groups; one that is not there is an error."""
+    """Return the definitions of these names, and all of these groups; a missing one is an error."""
     from ._documents import as_plain
 
     async with connected(connection) as client:

@@ -67,7 +67,7 @@ def get(connection: ConnectionOptions, resources: tuple[str, ...], **given: Any)
 
 
 class _Getting:
-    """One call: what is wanted, and whether all of it was to be had."""
+    """One call: what is requested, and whether all of it could be read."""
 
     def __init__(self, connection: ConnectionOptions, given: dict[str, Any]) -> None:
         self.connection = connection

@@ -1,8 +1,8 @@
 """A table on a terminal that follows its objects: rows of the server, current ages, changes in color.
 
-A watch says which objects have changed, and the server is asked for their rows: it alone knows how a kind is
-printed. The table is drawn on the terminal's second screen, so that a line which was wrapped, or a window
-that has another size, leaves nothing behind; the last state stays on the first one.
+A watch reports which objects have changed, and the server is asked for their rows: only it knows how a kind
+is printed. The table is drawn on the terminal's second screen, so that wrapped lines and a resized window
+leave no traces; the last state stays on the first one.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
 
     from ._resources import Selected
 
-_TICK: Final = 1.0  # seconds; the finest that an age is shown
+_TICK: Final = 1.0  # seconds; the finest unit in which an age is shown
 _PAUSE: Final = 0.1  # seconds between two drawings, however many changes there are
-_SHINE: Final = 3.0  # seconds for which a row that has changed stands out
+_SHINE: Final = 3.0  # seconds for which a changed row is highlighted
 _FEW: Final = 10  # changed objects; more are read as one list
 _SECOND_SCREEN: Final = "\x1b[?1049h"
 _FIRST_SCREEN: Final = "\x1b[?1049l"
 
 
 class LiveRows:
-    """The rows of one watch, and which of them are to be read again."""
+    """The rows of one watch, and which of them must be read again."""
 
     def __init__(self, client: Client, api: BoundApi[Dynamic], selection: Selected) -> None:
         self.api = api
@@ -59,7 +59,7 @@ class LiveRows:
         self._news = asyncio.Event()
 
     def changed(self, obj: Dynamic) -> None:
-        """An object is new, or has changed."""
+        """Note that an object is new, or has changed."""
         key = obj.metadata.namespace, obj.metadata.name
         self._there.add(key)
         self._dirty.add(key)
@@ -69,7 +69,7 @@ class LiveRows:
             self._until.pop(key, None)
 
     def deleted(self, obj: Dynamic) -> None:
-        """An object has gone."""
+        """Note that an object was deleted."""
         key = obj.metadata.namespace, obj.metadata.name
         self.rows.pop(key, None)
         self._there.discard(key)
@@ -77,12 +77,12 @@ class LiveRows:
         self.styles.pop(key, None)
 
     def complete(self) -> None:
-        """All objects that there are have been seen."""
+        """Note that all existing objects have been seen."""
         self.synced = True
         self._news.set()
 
     async def keep_fresh(self, redraw: Callable[[], object]) -> None:
-        """Read rows as they change. This waits for a server; drawing does not."""
+        """Read rows as they change. This waits for a server, drawing does not."""
         while True:
             await self._news.wait()
             self._news.clear()
@@ -103,7 +103,7 @@ class LiveRows:
             else:
                 for key in sorted(dirty):
                     await self._read(*key)
-        except (ApiError, TransportError):  # the watch meets it too, and says why; these are read again
+        except (ApiError, TransportError):  # the watch fails too, and shows why; these rows are read again
             self._dirty |= dirty
 
     async def _read_all(self) -> None:
@@ -115,12 +115,12 @@ class LiveRows:
             table = page
             rows.update(_keyed(page))
         self.table = table
-        # What has been deleted while this was read is not to come back.
+        # An object that was deleted while this was read must not come back.
         self.rows = {key: row for key, row in rows.items() if key in self._there}
 
     async def _read(self, namespace: str, name: str) -> None:
         api = self._client.api(self.api.kind, namespace=namespace, resource=self.api.resource)
-        with suppress(NotFound):  # it has been deleted since; the watch is about to say so
+        with suppress(NotFound):  # it has been deleted since; the watch will report that
             found = _keyed(await api.as_table().get(name))
             self.rows.update((key, row) for key, row in found.items() if key in self._there)
 
@@ -198,7 +198,7 @@ class LiveTable:
         return lines
 
     def _footer(self) -> str:
-        """Say which watch is not in step, and why."""
+        """Return which watch is not in step, and why."""
         return next((f"{one.api.resource}: {why}" for one in self._watched if (why := one.why())), "")
 
 

@@ -1,4 +1,4 @@
-"""``MODULE:NAME`` on the command line: which object of a program is meant."""
+"""``MODULE:NAME`` on the command line: an object of a program."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import click
 
 
 def load_object(reference: str) -> Any:
-    """Import what ``package.module:name`` or ``folder/file.py:name`` means.
+    """Import the object that ``package.module:name`` or ``folder/file.py:name`` names.
 
     Modules are looked for in the current folder first, those of a file in its folder: as Python does when it
     runs the program.
@@ -50,5 +50,5 @@ def _module_of(place: str) -> str:
 def _is_there(module: str) -> bool:
     try:
         return find_spec(module) is not None
-    except ModuleNotFoundError:  # of a package above it
+    except ModuleNotFoundError:  # a package above it is missing
         return False

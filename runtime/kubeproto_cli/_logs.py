@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kubeproto_runtime.pods import LogLine, LogReading
 
-# A container has the same color each time; red and the shades of gray stand for other things.
+# A container has the same color each time; red and the shades of gray have other meanings.
 _COLORS: Final = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
 # What kubectl shows of each of several pods.
 _TAIL_OF_MANY: Final = 10
@@ -84,7 +84,7 @@ def _moment(text: str) -> datetime:
 )
 @click.option("--max-log-requests", type=click.IntRange(1), help="How many containers may be followed; 50.")
 @click.option(
-    "--limit-bytes", type=click.IntRange(1), help="End the log of each container after so many bytes."
+    "--limit-bytes", type=click.IntRange(1), help="End the log of each container after this many bytes."
 )
 @click.option("--ignore-errors", is_flag=True, help="Go on with the others when a log cannot be read.")
 @connection_options()

@@ -94,7 +94,7 @@ def kubeproto() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; an error outside of this program is one line on standard error."""
+    """Run a command; an error that is not a bug becomes one line on standard error."""
     if instruction := os.environ.get(COMPLETION):
         from click.shell_completion import shell_complete
 
@@ -121,7 +121,7 @@ def run(arguments: Sequence[str]) -> int:
 def _failed(context: click.Context, error: BaseException) -> int:
     """Print an error in one line, and return the exit status; other exceptions propagate."""
     if isinstance(error, BrokenPipeError) or (reason := reason_of(error)) is None:
-        raise error  # a mistake of this program: its traceback belongs in a report
+        raise error  # a bug of this program: its traceback belongs in a report
     name = context.invoked_subcommand or ""
     command = kubeproto.get_command(context, name)
     status = command.failure_status if isinstance(command, Command) else 1

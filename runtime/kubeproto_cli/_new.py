@@ -28,7 +28,7 @@ _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*
 
 
 class Project(Struct, frozen=True, kw_only=True):
-    """What is to be made: names alone."""
+    """The names of the project to create."""
 
     name: str
     kind: str

@@ -28,7 +28,7 @@ _LEAST: Final = 6
 def object_printer(
     output: str, stream: TextIO, *, headers: bool = True, managed_fields: bool = False, sort_by: str = ""
 ) -> ObjectPrinter:
-    """Return what prints objects in a format; a `UsageError` names the formats that there are."""
+    """Return the printer for a format; a `UsageError` names the known formats."""
     name, equals, argument = output.partition("=")
     made: ObjectPrinter
     match name, bool(equals and argument):
@@ -84,7 +84,7 @@ class ObjectPrinter:
         self.objects.append(obj)
 
     def end(self) -> None:
-        """This kind is done."""
+        """End this kind."""
 
     def close(self) -> None:
         """Print what was collected."""
@@ -95,12 +95,12 @@ class ObjectPrinter:
         self.stream.flush()
 
     def written(self) -> str:
-        """Return all of it as text."""
+        """Return everything as a string."""
         raise NotImplementedError
 
     @property
     def whole(self) -> dict[str, Any]:
-        """The object that was named, or a List of all, as kubectl prints them."""
+        """The named object, or a List of all, as kubectl prints them."""
         if self.single and self.objects:
             return self.objects[0]
         return {
@@ -132,7 +132,7 @@ class JsonPrinter(ObjectPrinter):
 
 
 class _EachPrinter(ObjectPrinter):
-    """Prints each object when it comes, unless they are to be sorted."""
+    """Prints each object when it arrives, unless they are to be sorted."""
 
     def take(self, obj: dict[str, Any]) -> None:
         """Print it, or keep it."""
@@ -142,7 +142,7 @@ class _EachPrinter(ObjectPrinter):
             self.stream.write(self.line(obj))
 
     def end(self) -> None:
-        """Show what there is."""
+        """Print the objects."""
         self.stream.flush()
 
     def written(self) -> str:
@@ -163,7 +163,7 @@ class JsonLinesPrinter(_EachPrinter):
 
 
 class NamePrinter(_EachPrinter):
-    """Names that other commands take: ``pod/web``."""
+    """Names in the form that other commands accept: ``pod/web``."""
 
     def line(self, obj: dict[str, Any]) -> str:
         """Return kind and name."""

@@ -22,7 +22,7 @@ async def install_definitions(client: Client, kinds: Iterable[type[Any]]) -> Non
     from kubeproto import Dynamic
     from kubeproto.crd import definition_of
 
-    # Built-in kinds are served by themselves, and a Dynamic says nothing of its schema.
+    # Built-in kinds need no definition, and a Dynamic has no schema.
     own = [
         kind
         for kind in kinds
@@ -37,7 +37,7 @@ async def install_definitions(client: Client, kinds: Iterable[type[Any]]) -> Non
 async def operate(operator: Operator, parent: int | None) -> None:
     """Run an operator until it ends, SIGTERM or Ctrl-C comes, or the descriptor `parent` ends.
 
-    The first of these lets runs end and gives up the lease; a second signal ends it at once.
+    The first of these lets runs end and releases the lease; a second signal ends it at once.
     """
     async with anyio.create_task_group() as tasks:
         await tasks.start(_signals, operator, tasks.cancel_scope)
@@ -61,7 +61,7 @@ async def _signals(
 
 
 async def _until_end(parent: int, operator: Operator) -> None:
-    # A process that was killed closes its end of the pipe, too: no operator is left behind.
+    # A process that was killed closes its end of the pipe too, so no operator is left running.
     await anyio.wait_readable(parent)
     os.read(parent, 1)
     operator.stop()

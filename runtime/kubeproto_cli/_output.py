@@ -1,4 +1,4 @@
-"""Where a command writes: results to standard output, all else to standard error; colors on a terminal."""
+"""Output of commands: results to standard output, everything else to standard error; colors on a terminal."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def use_color(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
 
 
 def styled(text: str, style: str, color: bool) -> str:
-    """Return the text in a style, where there is color."""
+    """Return the text in a style, if colors are on."""
     return f"\x1b[{style}m{text}\x1b[0m" if color and text else text
 
 
@@ -48,18 +48,18 @@ def indented(value: Any) -> str:
 
 
 def note(line: str) -> None:
-    """Write what is not the result: to standard error, so that a pipe carries results alone."""
+    """Write a note to standard error, so that a pipe carries only results."""
     print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
 def result(text: str) -> None:
-    """Write a part of the result, at once: somebody may be reading."""
+    """Write a part of the result, and flush it: another program may be reading."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 def columns_of(stream: TextIO) -> int:
-    """The width of a terminal; 0 for what is none."""
+    """Return the width of a terminal; 0 for anything else."""
     try:
         return os.get_terminal_size(stream.fileno()).columns
     except (OSError, ValueError):

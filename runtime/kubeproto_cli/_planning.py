@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def planning_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what is to be applied, and as whom."""
+    """Add the options for what is applied, and as which manager."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -44,7 +44,7 @@ _OPTIONS = (
 
 
 def read_files(paths: tuple[str, ...], *, recursive: bool) -> ManifestFiles:
-    """Read all files; that there is nothing in them is an error, since nobody means that."""
+    """Read all files; it is an error if they are empty, since nobody intends that."""
     from kubeproto_runtime.sets import read_manifests
 
     files = read_manifests(*paths, recursive=recursive)
@@ -54,7 +54,7 @@ def read_files(paths: tuple[str, ...], *, recursive: bool) -> ManifestFiles:
 
 
 def require_set(given: dict[str, Any]) -> None:
-    """Refuse --prune without --applyset and the reverse, before anything is read or asked."""
+    """Refuse --prune without --applyset and the reverse, before anything is read or requested."""
     if given["prune"] != bool(given["applyset"]):
         raise click.UsageError("--prune and --applyset belong together: members of the set are pruned")
 

@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 def record(connection: ConnectionOptions, **given: Any) -> None:
     """Record a watch with its timing, for `kubeproto replay`.
 
-    It begins with the objects that there are and ends by Ctrl-C, SIGTERM or --for. Objects are written as the
+    It begins with the existing objects and ends by Ctrl-C, SIGTERM or --for. Objects are written as the
     server sends them, Secrets included; a new file is readable by you alone.
     """
     require_one_place(connection)

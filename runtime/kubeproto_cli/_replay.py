@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kubeproto_serve import WatchRecording
 
 
-_FAREWELL: Final = 0.5  # seconds in which the last event reaches those who watch
+_FAREWELL: Final = 0.5  # seconds in which the last event reaches the watchers
 
 
 @click.command(
@@ -53,9 +53,9 @@ _FAREWELL: Final = 0.5  # seconds in which the last event reaches those who watc
 def replay(**given: Any) -> None:
     """Serve what `kubeproto record` has written, with its timing.
 
-    The server has the objects that there were, and lets the rest happen from the first watch of the kind on:
-    for kubectl, kubeproto watch, or a program in any language. Objects are those of the file but for their
-    resource versions. It ends with Ctrl-C.
+    The server begins with the objects that existed, and repeats the events from the first watch of the kind
+    on: for kubectl, kubeproto watch, or a program in any language. Objects are those of the file except for
+    their resource versions. It ends with Ctrl-C.
     """
     from kubeproto.sim import Cluster
     from kubeproto_serve import read_recording

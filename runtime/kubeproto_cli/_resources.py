@@ -1,4 +1,4 @@
-"""``pods``, ``po web``, ``deploy/web``, ``pods,services``: which resources and names a command line means."""
+"""``pods``, ``po web``, ``deploy/web``, ``pods,services``: the resources and names of a command line."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _EXPECTED: Final = "expected TYPE, TYPE NAME… or TYPE/NAME…, such as pods, d
 
 
 class WantedResources(NamedTuple):
-    """Objects of one kind, as somebody named them: all that there are, or those of the names."""
+    """Objects of one kind, as the user named them: all, or those with these names."""
 
     kind: str
     names: tuple[str, ...] = ()
@@ -27,10 +27,10 @@ class Selected(NamedTuple):
 
 
 def parse_resources(words: Sequence[str]) -> tuple[WantedResources, ...]:
-    """Read the arguments of a command as kubectl does: what is to be had of which kind.
+    """Read the arguments of a command as kubectl does: which objects of which kinds.
 
     ``TYPE[,TYPE…]`` is all of these kinds, ``TYPE[,TYPE…] NAME…`` these names of each, ``TYPE/NAME…`` single
-    objects. The kinds are words yet: `Client.resource` asks the server what they mean.
+    objects. The kinds are only words here: `Client.resource` asks the server what they mean.
     """
     if not words:
         raise click.UsageError(f"which resources? {_EXPECTED}")

@@ -20,7 +20,7 @@ from ._output import note
 if TYPE_CHECKING:
     from kubeproto_runtime import Client
 
-# Set by the process that watches the files for the one that runs the operator: it ends when its input does.
+# Set for the process that runs the operator by the one that watches the files: it ends when its input does.
 SUPERVISED = "_KUBEPROTO_SUPERVISED"
 
 
@@ -45,7 +45,7 @@ SUPERVISED = "_KUBEPROTO_SUPERVISED"
 )  # fmt: skip
 @click.option(
     "--nodes", type=click.IntRange(0), default=0, metavar="COUNT",
-    help="With --simulated: run pods on so many simulated nodes; without nodes they stay pending.",
+    help="With --simulated: run pods on this many simulated nodes; without nodes they stay pending.",
 )  # fmt: skip
 @click.option("--reload/--no-reload", default=True, help="Whether to restart it when a file changes.")
 @click.option("--define", is_flag=True, help="Apply the definitions of its kinds first, as --simulated does.")
@@ -100,7 +100,7 @@ def _made(make: Any, client: Client) -> Any:
 
 
 async def _supervise(connection: ConnectionOptions, given: dict[str, Any]) -> int:
-    """Run the operator in a process of its own, with a simulated cluster if there is to be one."""
+    """Run the operator in a separate process, with a simulated cluster if that is requested."""
     words = ["run", given["operator"], *connection.words]
     root = _root(given["operator"]) if given["reload"] else None
     if not given["simulated"]:
@@ -118,7 +118,7 @@ async def _supervise(connection: ConnectionOptions, given: dict[str, Any]) -> in
             path.touch(mode=0o600)
             path.write_text(url.kubeconfig)
             note(f"# a simulated cluster at {url}; for kubectl: export KUBECONFIG={path}")
-            # A namespace of the command line holds; a context of the user's own files does not.
+            # A namespace of the command line applies; a context of the user's own files does not.
             namespace = ["--namespace", connection.namespace] if connection.namespace else []
             words = ["run", given["operator"], "--kubeconfig", str(path), *namespace, "--define"]
             return await _repeat(words, root)
@@ -132,6 +132,6 @@ async def _repeat(words: list[str], root: Path | None) -> int:
 
 
 def _root(reference: str) -> Path:
-    """Return the folder whose files are looked at: that of the program, or of the package that it is in."""
+    """Return the folder whose files are watched: that of the program, or of its package."""
     place = reference.rpartition(":")[0]
     return Path(place).parent.resolve() if place.endswith(".py") else Path.cwd()

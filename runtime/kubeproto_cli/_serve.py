@@ -119,7 +119,7 @@ _DEFAULTS: Final = ServeOptions()
 )  # fmt: skip
 @click.option(
     "--nodes", type=click.IntRange(0), default=_DEFAULTS.nodes, metavar="COUNT",
-    help="Run pods on so many simulated nodes; without nodes they stay pending.",
+    help="Run pods on this many simulated nodes; without nodes they stay pending.",
 )  # fmt: skip
 @click.option(
     "--programs",
@@ -158,7 +158,7 @@ def simulated_cluster(options: ServeOptions) -> Cluster:
     from kubeproto.sim import Cluster
     from kubeproto_serve import read_token_file
 
-    # uids are to differ between two servers, but for those whose whole course a seed decides. Versions, too:
+    # uids must differ between two servers, unless a seed decides everything. Versions, too:
     # where they begin at 1 again, a watch from before is one from the future, which a real server, too,
     # leaves open and silent; one from the past gets a 410, and its client lists anew at once.
     seed, version = options.faults, 0
@@ -207,7 +207,7 @@ def _security(options: ServeOptions) -> Security:
 
     asked = list(options.token)
     if options.authorization == "RBAC" and not (asked or options.client_certificates or options.client_ca):
-        asked.append(secrets.token_urlsafe(16))  # somebody has to grant the first rights
+        asked.append(secrets.token_urlsafe(16))  # an administrator has to grant the first rights
     tokens = dict.fromkeys(asked, "kubernetes-admin")
     if options.tls_cert or options.tls_key:
         if not (options.tls_cert and options.tls_key):
@@ -260,6 +260,6 @@ async def _serve(
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that its owner alone may read: there may be a token or a key in it."""
+    """Write a file that only its owner may read: it may contain a token or a key."""
     path.touch(mode=0o600)
     path.write_text(text)

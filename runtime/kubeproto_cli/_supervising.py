@@ -6,8 +6,8 @@
                    │ it ended by itself ─► waiting ── a file changed ─► starting
                    └ SIGTERM, Ctrl-C ─► draining ─► done
 
-The process is told to end by the end of its standard input, which works on every system, reaches it when this
-process was killed, and does not count as a second signal beside a Ctrl-C that the terminal sends to both.
+The end of its standard input tells the process to end. That works on every system, also when this process was
+killed, and does not count as a second signal beside a Ctrl-C that the terminal sends to both.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 FileTimes: TypeAlias = "dict[str, tuple[int, int]]"
 Reason: TypeAlias = Literal["changed", "ended", "stopped"]
 
-# A person does not notice it, and a thousand files cost some milliseconds each time.
+# A delay that people do not notice; a thousand files cost some milliseconds each time.
 _INTERVAL: Final = 0.3
 _GRACE: Final = 30.0  # what Kubernetes gives a pod
 _PASSED_BY: Final = ("__pycache__", "node_modules")
 
 
 def file_times(root: Path) -> FileTimes:
-    """Return when each Python file below a folder was changed, and its size; environments are passed by."""
+    """Return when each Python file below a folder was changed, and its size, without environments."""
     found: FileTimes = {}
     for folder, folders, names in os.walk(root):
         folders[:] = [
@@ -52,19 +52,19 @@ def file_times(root: Path) -> FileTimes:
                 path = os.path.join(folder, name)
                 try:
                     stat = os.stat(path)
-                except OSError:  # an editor replaces it in this moment
+                except OSError:  # an editor is just replacing it
                     continue
                 found[path] = stat.st_mtime_ns, stat.st_size
     return found
 
 
 def changed(before: FileTimes, after: FileTimes) -> list[str]:
-    """Return the files that are new, other or gone."""
+    """Return the files that were added, changed or removed."""
     return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
 
 
 class Supervisor:
-    """Runs a command until a signal comes; with a `root`, again when a Python file below it changes."""
+    """Runs a command until a signal arrives; with a `root`, again when a Python file below it changes."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], root: Path | None) -> None:
         self._command = command

@@ -62,7 +62,7 @@ class TablePrinter:
             self._table.raw_rows = self._table.rows + table.rows
 
     def end(self) -> None:
-        """Print the table, if there is anything in it."""
+        """Print the table unless it is empty."""
         table = self._table
         if table is None or not table.rows:
             return
@@ -80,18 +80,18 @@ class TablePrinter:
         self.count += len(table.rows)
 
     def close(self) -> None:
-        """Nothing is left to print."""
+        """Do nothing: everything has been printed."""
 
 
 def sort_path(text: str) -> JsonPath | None:
-    """Return the path to sort by; None for no text."""
+    """Return the path to sort by; None for an empty string."""
     from kubeproto.objects import JsonPath
 
     return JsonPath.parse(text) if text else None
 
 
 def sort_key(value: Any) -> tuple[int, float, str]:
-    """Return a key that puts what is missing first, then numbers, then texts, as kubectl does."""
+    """Return a key that sorts missing values first, then numbers, then strings, as kubectl does."""
     match value:
         case None:
             return 0, 0.0, ""
@@ -133,7 +133,7 @@ def add_labels(table: Table, columns: tuple[str, ...], *, all_labels: bool) -> N
 
 
 def name_kinds(table: Table, resource: Resource) -> None:
-    """Put the kind before each name, as kubectl does where several kinds are shown."""
+    """Put the kind before each name, as kubectl does if several kinds are shown."""
     at = next((at for at, column in enumerate(table.column_definitions or ()) if column.name == "Name"), 0)
     for row in table.rows:
         row.cells[at] = f"{kind_name(resource)}/{row.cells[at]}"

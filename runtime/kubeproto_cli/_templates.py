@@ -14,7 +14,7 @@ _ESCAPES: Final = {"n": "\n", "t": "\t", "r": "\r"}
 
 
 class FixedText(NamedTuple):
-    """Text that stands for itself."""
+    """Literal text."""
 
     text: str
 
@@ -68,7 +68,7 @@ class Template(NamedTuple):
 
 
 def plain_text(value: Any) -> str:
-    """Return a value as kubectl writes it: a text as it is, anything else as JSON."""
+    """Return a value as kubectl writes it: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else msgspec.json.encode(value, order="sorted").decode()
 
 

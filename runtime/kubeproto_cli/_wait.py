@@ -62,7 +62,7 @@ def wait(connection: ConnectionOptions, resources: tuple[str, ...], **given: Any
 
 
 def parse_condition(text: str) -> Condition[Any]:
-    """Read what is to be waited for; a `UsageError` says what is expected."""
+    """Read the condition; a `UsageError` says what is expected."""
     from kubeproto_runtime import conditions
 
     kind, _, rest = text.partition("=")
@@ -82,7 +82,7 @@ def parse_condition(text: str) -> Condition[Any]:
 
 
 def _path_and_value(text: str) -> tuple[str, str | None]:
-    """Split at the equals sign behind the path, which may have some of its own in a filter."""
+    """Split at the equals sign after the path, whose filters may contain others."""
     end = text.rfind("}") + 1
     path, equals, value = text[:end], text[end : end + 1], text[end + 1 :]
     if not end:
@@ -97,7 +97,7 @@ def _path_and_value(text: str) -> tuple[str, str | None]:
 
 
 class _Waits:
-    """All objects that are waited for, at once."""
+    """Waits for all objects at once."""
 
     def __init__(self, connection: ConnectionOptions, given: dict[str, Any]) -> None:
         self.connection = connection
@@ -123,9 +123,9 @@ class _Waits:
     async def _targets(
         self, api: BoundApi[Dynamic], names: Sequence[str]
     ) -> list[tuple[BoundApi[Dynamic], str, str]]:
-        """Return the objects: each with the verbs in its namespace, its name, and its uid if it is to go."""
+        """Return the objects: each with the verbs in its namespace, its name, and its uid for a deletion."""
         if names:
-            # Another object may come under the name: it is not the one that was to go.
+            # Another object may get the name: it is not the one whose deletion is awaited.
             found = [(name, await api.get_or_none(name)) for name in names] if self.deletion else []
             uids = {name: obj.metadata.uid for name, obj in found if obj is not None}
             return [(api, name, uids.get(name, "")) for name in names]

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 def watch(connection: ConnectionOptions, resources: tuple[str, ...], **given: Any) -> None:
     """Show objects and each change of them: a live table, or JSON lines.
 
-    It begins with the objects that there are, and goes on until Ctrl-C. Connections that are lost, servers
+    It begins with the existing objects, and continues until Ctrl-C. Connections that are lost, servers
     that restart, versions that have expired and tokens that have run out are survived: no change is missed
     and none is shown twice. In a pipe, a line is {"type": "ADDED", "object": …}, with MODIFIED and DELETED.
     """

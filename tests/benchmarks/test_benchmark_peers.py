@@ -225,7 +225,7 @@ def setting(broken: Peers) -> Iterator[Setting]:
 
 
 @pytest.mark.parametrize("kind", decode.KINDS)
-def test_a_decode_row_measures_whoever_meets_every_event(
+def test_a_decode_row_measures_a_contender_that_meets_every_event(
     setting: Setting, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(decode.COUNTS, kind, (40, 40))

@@ -60,7 +60,7 @@ class Driver:
                 case c.Refuse() as refused, _:
                     raise refused.error
                 case _, changed:
-                    await changed.wait()  # no wait at all for whoever performed the task
+                    await changed.wait()  # no wait at all for the performer of the task
 
     async def send(self, server: Callable[[Credentials], int]) -> int:
         """One request: sent again once, if a 401 brought other credentials."""
@@ -165,7 +165,7 @@ def test_a_request_that_is_refused_anew_is_not_sent_a_third_time() -> None:
     asyncio.run(main())
 
 
-def test_whoever_runs_the_plugin_may_be_cancelled_and_another_takes_over() -> None:
+def test_the_task_that_runs_the_plugin_may_be_cancelled_and_another_takes_over() -> None:
     async def main() -> None:
         plugins = Plugins()
         driver = Driver(plugins)

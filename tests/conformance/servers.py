@@ -1,4 +1,4 @@
-"""The interface of the suite: what a test asks of a server, be it the simulated one or a real one."""
+"""The interface of the suite: what a test asks of a server, the simulated one or a real one."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class Years:
             self.check()
 
     def check(self) -> None:
-        """Whoever calls trusts what any server shows."""
+        """Every client trusts what any server shows."""
         trusted = [self.bundle(self.now), self.bundle(self.now - LAG)] if self.now > LAG else []
         recent = [one for since, one in self.shown if since > self.now - LAG]
         before = [one for since, one in self.shown if since <= self.now - LAG][-1:]

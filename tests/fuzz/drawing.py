@@ -1,7 +1,7 @@
 """Documents drawn from bytes: right ones first, which are then changed in a few places.
 
 Bytes that a fuzzer makes up are refused at their first character; a document that is right but for one value
-gets as far as the code that trusted that value. Each byte is a decision, so that whoever leads the fuzzer by
+gets as far as the code that trusted that value. Each byte is a decision, so that a fuzzer that is led by
 coverage can change one decision at a time; when the bytes are used up, the rest is plain.
 """
 

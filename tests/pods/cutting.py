@@ -11,7 +11,7 @@ import kubeproto as kp
 
 
 class Cutting:
-    """A transport that ends each response of a log after some bytes, broken or in good order."""
+    """A transport that ends each response of a log after some bytes, broken or normally."""
 
     def __init__(self, transport: Any, seed: int, most: int) -> None:
         self._transport = transport
@@ -34,7 +34,7 @@ class Cutting:
 
 
 class CutIncoming:
-    """A response that ends after so many bytes."""
+    """A response that ends after a number of bytes."""
 
     def __init__(self, incoming: Any, left: int, breaks: bool) -> None:
         self.status, self.headers = incoming.status, incoming.headers

@@ -41,12 +41,12 @@ COMMAND: Final = (sys.executable, "-m", "kubeproto_cli")
 
 
 def pieces(size: int) -> list[int]:
-    """How long each piece is that makes up so many bytes."""
+    """The lengths of the pieces that make up a number of bytes."""
     return [len(PIECE)] * (size // len(PIECE)) + [size % len(PIECE)]
 
 
 def handle(session: sim.CommandSession) -> int | None:
-    """Write so many bytes, swallow what comes, or be a tar with one large file."""
+    """Write a number of bytes, swallow what comes, or be a tar with one large file."""
     command = session.command
     if command[0] == "test":
         return 0 if command[1] == "-f" else 1

@@ -168,7 +168,7 @@ def test_a_connection_that_breaks_leaves_what_was_copied_and_says_so(copying: Ca
 
 
 class Breaking:
-    """A transport whose WebSockets break after so many messages."""
+    """A transport whose WebSockets break after a number of messages."""
 
     def __init__(self, transport: Any, messages: int) -> None:
         self._transport = transport

@@ -1,4 +1,4 @@
-"""When the logs of pods end: with the Job, after so many bytes, and what is let go on the way."""
+"""When the logs of pods end: with the Job, after a number of bytes, and what is released meanwhile."""
 
 from __future__ import annotations
 

@@ -170,7 +170,7 @@ def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_
         configured = defined.printed(PROGRAM, "--definition", *where)
         try:
             defined.kubectl("apply -f -", configured)
-            # A server takes a while until it calls webhooks that it has just learnt of, each kind by itself.
+            # A server takes a while until it calls webhooks that it has just learned of, each kind by itself.
             site.until(
                 "create --dry-run=server -o jsonpath={.spec.text} -f -",
                 "Warning: Hello quiet has no replicas: .*Hello from quiet!",

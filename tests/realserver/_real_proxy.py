@@ -15,7 +15,7 @@ _PIECE: Final = 16 * 1024
 
 
 class Proxy:
-    """Carries bytes between whoever connects and one port of this machine; TLS passes through."""
+    """Carries bytes between its clients and one port of this machine; TLS passes through."""
 
     def __init__(self, port: int) -> None:
         self.port = 0

@@ -68,7 +68,7 @@ def main(what: str, arguments: list[str]) -> int:
     if what == "churn":
         environment["KUBEPROTO_CHURN"] = str(CHURN)
     command = [*RUNS[what], *arguments]
-    # Whoever names files wants these alone, in one process.
+    # A user who names files wants only these, in one process.
     if any(argument.startswith("tests/") for argument in arguments):
         command = [
             part

@@ -54,7 +54,7 @@ def ask(asker: Asker, seed: str, shapes: int, count: int) -> Iterator[dict[str, 
 
 
 def _define(asker: Asker, kind: type[kp.KubeObject]) -> bool:
-    """Send the definition of a class. The cost of rules in lists without bounds is for whoever writes them."""  # noqa: E501
+    """Send the definition of a class. The cost of rules in lists without bounds is for their authors."""
     try:
         asker.ask(DEFINITIONS.create(definition_of(kind)))
     except kp.Invalid as error:

@@ -128,7 +128,7 @@ class Script:
         self.path = folder / "login"
         self.log = folder / "runs"
         self.go = folder / "go"
-        # A pipe that is not written to yet: whoever reads it waits.
+        # A pipe that is not written to yet: its reader waits.
         wait = f"until [ -e '{self.go}' ]; do sleep 0.01; done" if waits else ":"
         self.path.write_text(
             f"#!/bin/sh\necho $$ >> '{self.log}'\nN=$(wc -l < '{self.log}' | tr -d ' ')\n"

@@ -2,7 +2,7 @@
 
 Two processes stand for one lease, over networks that fail, with clocks that may be stopped. Their runs begin
 and end, fail, clean up slowly and write. What must hold: no run begins and no write is sent after the lease
-has expired; no two runs of a key at once; whoever is stopped ends; and in the end, what is there has been
+has expired; no two runs of a key at once; a stopped program ends; and in the end, what is there has been
 reconciled.
 """
 

@@ -1,4 +1,4 @@
-"""Which namespace a client means, be it one that awaits or one that blocks."""
+"""Which namespace a client means, whether it awaits or blocks."""
 
 from __future__ import annotations
 

@@ -608,7 +608,7 @@ def test_metadata_alone_is_asked_for_and_kept(go: Go) -> None:
     go(main)
 
 
-def test_whoever_is_notified_hears_when_a_cache_is_live_no_more_and_when_it_is_again(go: Go) -> None:
+def test_a_callback_learns_when_a_cache_is_no_longer_live_and_when_it_is_again(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         faults = sim.Faults(cluster)

@@ -110,7 +110,7 @@ def test_a_day_of_trouble_ends_well(seed: int, backend: Backend, caplog: pytest.
 
     async def day() -> None:
         async with simulated(cluster, faults=faults, seed=seed) as client:
-            # Whoever still sees a Book that has another uid by now makes a child that is collected at once,
+            # A program that still sees a Book whose uid has changed makes a child that is collected at once,
             # and would make the next one at once.
             client.start(Controller(client, Book, debounce=1.0).owns(ConfigMap).run(shelf.reconcile))
             await anyio.sleep(DAY)

@@ -61,14 +61,14 @@ async def put_books(client: SimulatedClient) -> None:
 
 
 def state_after(seconds: float, backend: Backend) -> dict[str, Any]:
-    """What /debug.json holds of an operator after so many virtual seconds."""
+    """What /debug.json holds of an operator after some virtual seconds."""
 
     found: dict[str, Any] = json.loads(pages_after(seconds, backend)["/debug.json"])
     return found
 
 
 def pages_after(seconds: float, backend: Backend) -> dict[str, str]:
-    """Both pages of an operator after so many virtual seconds."""
+    """Both pages of an operator after some virtual seconds."""
 
     async def body() -> dict[str, str]:
         async with simulated(sim.Cluster(crds=[Book])) as client:

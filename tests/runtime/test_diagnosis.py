@@ -485,7 +485,7 @@ def test_what_a_server_says_of_itself(
     assert advice in check.advice
 
 
-def test_what_speaks_no_http_and_what_speaks_no_tls_are_told_apart(setup: Setup) -> None:
+def test_a_port_without_http_and_one_without_tls_are_distinguished(setup: Setup) -> None:
     def greet(listening: socket.socket) -> None:
         while True:
             try:

@@ -66,7 +66,7 @@ async def forever(front: bytes, piece: bytes, every: float) -> Chunks:
     for _ in range(10_000):
         await anyio.sleep(every)
         yield piece
-    raise AssertionError("whoever reads this reads forever")
+    raise AssertionError("a reader of this reads forever")
 
 
 def page(*names: str, token: str = "", version: str = "9") -> bytes:
@@ -248,7 +248,7 @@ class _Dripping(Answer):
         for _ in range(10_000):
             self._server.now += 2
             yield self._piece
-        raise AssertionError("whoever reads this reads forever")
+        raise AssertionError("a reader of this reads forever")
 
 
 @pytest.mark.parametrize(("status", "seconds"), [(200, 60), (403, 10)])

@@ -96,7 +96,7 @@ def test_a_read_that_is_called_off_ends_at_once_with_its_thread_and_connection(s
 def test_a_wait_outlasts_a_server_that_is_not_there_yet() -> None:
     with socket.socket() as place:
         place.bind(("127.0.0.1", 0))
-        port = place.getsockname()[1]  # nobody listens: whoever connects is refused
+        port = place.getsockname()[1]  # nobody listens: connections are refused
         now, pauses = 0.0, list[float]()
 
         def sleep(seconds: float) -> None:

@@ -494,7 +494,7 @@ def test_troubles_are_said_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
     assert (record.name, record.levelno) == ("kubeproto.watch", logging.WARNING)
 
 
-def test_whoever_waits_for_a_reflector_that_is_stopped_is_woken() -> None:
+def test_a_task_that_waits_for_a_stopped_reflector_is_woken() -> None:
     """The wait has no timeout: without the wake-up this would hang, so another thread waits."""
     server = Hand()
     looking, ended = threading.Event(), queue.Queue[BaseException]()

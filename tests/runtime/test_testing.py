@@ -206,7 +206,7 @@ def test_what_is_started_runs_until_the_end_and_no_longer(go: Go) -> None:
     assert ticks == [0.0, 10.0, 20.0]
 
 
-def test_an_error_comes_out_as_it_is_be_it_of_the_test_or_of_what_it_started(go: Go) -> None:
+def test_an_error_of_the_test_or_of_what_it_started_is_raised_unchanged(go: Go) -> None:
     async def fail() -> None:
         await anyio.sleep(5)
         raise ZeroDivisionError("in the background")

@@ -148,7 +148,7 @@ def test_rn_06_ct_11_so_many_keys_run_at_once_and_no_more(backend: Backend) -> N
     run(main, backend=backend)
 
 
-def test_a_delayed_key_runs_at_its_time_whoever_rests(backend: Backend) -> None:
+def test_a_delayed_key_runs_at_its_time_whichever_worker_rests(backend: Backend) -> None:
     async def main() -> None:
         rig = Rig(nothing)
 

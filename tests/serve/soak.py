@@ -3,7 +3,7 @@
 `make soak` kills a server 200 times and then keeps 1,100 watches open for two minutes; ARGS="--kills 20" or
 ARGS="--seconds 30" make it shorter. It fails if an acknowledged write was lost, if one was there by half, or
 if memory grew by more than a fifth after the first tenth of the run. The history of the resource that is
-written to is filled before: a server keeps so many events of each, whoever watches.
+written to is filled before: a server keeps a number of events of each, watched or not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What holds whoever applies what over whatever."""
+"""What holds for any apply by any manager over any object."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class _Body:
 
 
 class Provider:
-    """Whoever gives out tokens: an identity provider, as a transport, a file or a plugin."""
+    """The issuer of tokens: an identity provider, as a transport, a file or a plugin."""
 
     def __init__(self, rng: Random, now: Callable[[], float], count: Callable[[str], None]) -> None:
         self.calm = False
@@ -73,7 +73,7 @@ class Provider:
         yield _Body(200, json.dumps({"id_token": token, "refresh_token": f"r{self._issued}"}).encode())
 
     def token(self, life: float) -> str:
-        """A token that expires after so many seconds."""
+        """A token that expires after a number of seconds."""
         claims = json.dumps({"sub": f"t{self._issued}", "exp": self._now() + life}).encode()
         return f"e30.{urlsafe_b64encode(claims).decode().rstrip('=')}.x"
 

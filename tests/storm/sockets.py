@@ -4,7 +4,7 @@
     operator ─┼── transport ══ sockets ══ proxy ══ sockets ══ served cluster
     user ─────┘
 
-The seed decides what the proxy does to each connection, by its number: it cuts it after so many bytes, ends a
+The seed decides what the proxy does to each connection, by its number: it cuts it after some bytes, ends a
 response early as if it were complete, delays pieces, or sends a request twice, as proxies do that retry. The
 kernel decides the rest, so a seed does not repeat a run exactly. Once the user has written enough, the proxy
 is faithful, and everything has to come to the state of the server.

@@ -113,7 +113,7 @@ class Stream:
         self.waiting = list(waiting)
 
     def read(self, most: int) -> list[Event]:
-        """The next events, at most so many."""
+        """The next events, at most `most`."""
         self.waiting += self.server.since(self.version)
         self.version = max(self.version, self.server.visible)
         events, self.waiting = self.waiting[:most], self.waiting[most:]

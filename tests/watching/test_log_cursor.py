@@ -82,7 +82,7 @@ def test_cut_at_any_byte_the_lines_are_exactly_the_lines(
 def test_after_a_tail_the_lines_before_it_stay_away(
     steps: list[tuple[int, bytes]], tail: int, cuts: list[int]
 ) -> None:
-    # Lines of one time cannot be told apart when only their last was shown: here each has its own.
+    # Lines of one time cannot be distinguished when only their last was shown: here each has its own.
     log = timed([(pause + 1, text) for pause, text in steps])
     tail = min(tail, len(log))
     cursor = LogCursor()

@@ -76,7 +76,7 @@ TABLE: list[Row] = [
      Finished(), (EndRun(), Finish())),
     ("closed after the end: to be confirmed", Reading(1, 99.9, True, True), Closed(),
      Opening(1, NOW, True, True, True), RESUMED),
-    ("closed in good order", Reading(1, 99.0, failures=4), Closed(), Opening(1, NOW), RESUMED),
+    ("closed normally", Reading(1, 99.0, failures=4), Closed(), Opening(1, NOW), RESUMED),
     ("closed at once", Reading(1, 99.1, failures=1), Closed(), Opening(1, NOW + 1.6, failures=2), later(1.6)),
     ("broken after a while", Reading(1, 99.0, failures=4), Failed(),
      Opening(1, NOW + 0.8, failures=1), later(0.8)),

@@ -195,7 +195,7 @@ def test_a_configuration_that_comes_later_or_loses_its_bundle_has_it_at_once(bac
             await anyio.sleep(60)
             assert all(bundles(cluster, shipped[1:]))
             cluster.put(shipped[0])
-            cluster.put(shipped[1])  # as whoever applies manifests without a bundle
+            cluster.put(shipped[1])  # as by a user who applies manifests without a bundle
             assert not any(bundles(cluster, shipped[:2]))
             await anyio.sleep(5)
             assert all(bundles(cluster, shipped))

@@ -378,7 +378,7 @@ def test_a_request_that_has_come_is_answered_although_the_server_ends(backend: B
     on(backend, main)
 
 
-def test_an_operator_serves_webhooks_whoever_leads_and_is_ready_when_it_does(
+def test_an_operator_serves_webhooks_as_leader_or_not_and_is_ready_when_it_does(
     backend: Backend, tls: Tls
 ) -> None:
     async def nothing(subject: Book, ctx: Any) -> None:

@@ -31,7 +31,7 @@ from kubeproto_runtime.webhooks import ManagedCertificates, WebhookApplication, 
 
 NAME: Final = f"{Book.resource.plural}.{Book.resource.group}"
 BOUND: Final = 120.0
-# After so many seconds more days pass: a decision may need a look at what was published before.
+# After this many seconds more days pass: a decision may need a look at what was published before.
 AGAIN: Final = 2.0
 DAY: Final = timedelta(days=1)
 LIFETIMES: Final = {"authority": 90.0, "leaf": 60.0, "overlap": 60.0, "settle": 1.0}  # days
@@ -65,7 +65,7 @@ class Hooked(Struct):
     async def call_with_what_stands_there(self) -> None:
         """Return once the server calls by the configurations as they are now.
 
-        Each call says its time limit, which changes here: whoever has seen that has seen all before.
+        Each call says its time limit, which changes here: a client that has seen it has seen all before.
         """
         self.limit += 1
         for api in self.configurations():

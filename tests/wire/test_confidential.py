@@ -1,4 +1,4 @@
-"""No error and no warning quotes what a Secret holds, whoever quotes it and however it was sent."""
+"""No error and no warning quotes what a Secret holds, no matter who quotes it and how it was sent."""
 
 from __future__ import annotations
 

@@ -129,7 +129,7 @@ def test_the_garbage_collector_can_be_hindered_as_well(hinder: str) -> None:
     assert pods(it) == 0
 
 
-def test_whoever_drives_the_clock_hears_of_a_controller_that_goes_on() -> None:
+def test_a_driver_of_the_clock_is_notified_of_a_controller_that_continues() -> None:
     it = cluster()
     heard: list[float] = []
     it.controllers["replicaset"].stop()

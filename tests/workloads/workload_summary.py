@@ -31,7 +31,7 @@ _ONCE: Final = ("NoPods", "SawCompletedJob", "JobAlreadyActive")
 _MOVING: Final = re.compile(
     r'"message": "(?:Created new replica set [^ ]*|ReplicaSet [^ ]* is progressing.)", "reason": "\w+"'
 )
-_MANY: Final = "more than are told apart"
+_MANY: Final = "more than are distinguished"
 _MOST_SCALINGS: Final = 7  # the tenth and all after it are combined
 _COMBINED: Final = "(combined from similar events): "
 _COMPONENTS: Final = frozenset((

@@ -41,7 +41,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def streaming_lists(self) -> bool:
-        """Whether a watch may begin with the objects that there are, unless a mode says otherwise."""
+        """Whether a watch may begin with the existing objects, unless a mode says otherwise."""
         return self.minor in _STREAMING_LISTS
 
     @property
@@ -99,7 +99,7 @@ NEWEST: Final = Release("1.36")
 
 @cache
 def release_of(number: str) -> Release:
-    """Return the release of this number; ValueError if the simulator cannot be it."""
+    """Return the release of this number; ValueError if it cannot be simulated."""
     if number == NEWEST.number:
         return NEWEST
     facts = table().releases.get(number)

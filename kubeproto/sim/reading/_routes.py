@@ -54,7 +54,7 @@ class Routes:
         """Return the route of a request to a resource; for any other path its segments."""
         if (
             self._changes != self._kinds.changes
-            or len(self._objects) + len(self._creations) >= _MOST_PATHS  # whoever asks for many namespaces
+            or len(self._objects) + len(self._creations) >= _MOST_PATHS  # a client with many namespaces
         ):
             self._changes = self._kinds.changes
             self._objects.clear()

@@ -2,7 +2,7 @@
 
 ::
 
-    a change ──event──▶ keys ──queue──▶ sync(key) ──▶ nothing more to do, or again after so many seconds
+    a change ──event──▶ keys ──queue──▶ sync(key) ──▶ nothing more to do, or again after some seconds
                                           │
                                           └── a write was refused: again after a backoff that doubles
 

@@ -31,7 +31,7 @@ _sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 def hash_of(value: Any, collisions: int | None = None) -> str:
-    """Return a short name for a value: FNV-1a of its JSON, spelt as Kubernetes spells hashes.
+    """Return a short name for a value: FNV-1a of its JSON, spelled as Kubernetes spells hashes.
 
     Go hashes a printed form of its own types, so the names differ from those of a real cluster.
     """

@@ -145,7 +145,7 @@ class BlockingClient(BlockingObjectVerbs):
     def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
         """Check that the server serves these kinds, or `KindNotServed` names the first that it does not.
 
-        With `within`, wait so many seconds for them to be installed.
+        With `within`, wait that many seconds for them to be installed.
         """
         self.run(require(self, kinds, within=within))
 

@@ -106,7 +106,7 @@ class Peer:
         await self.writer.drain()
 
     async def drip(self, data: bytes) -> None:
-        """Byte by byte, and whoever reads has a chance to take each alone."""
+        """Byte by byte, so that the reader can take each alone."""
         for at in range(len(data)):
             await self.send(data[at : at + 1])
             await asyncio.sleep(0)
@@ -119,7 +119,7 @@ class Peer:
         await abort(self.writer)
 
     async def close(self) -> None:
-        """Close the connection in good order; what was sent arrives."""
+        """Close the connection normally; what was sent arrives."""
         self.writer.close()
         await self.writer.wait_closed()
 

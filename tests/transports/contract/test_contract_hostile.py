@@ -34,7 +34,7 @@ def now_and_then(front: bytes, piece: bytes) -> Script:
         for _ in range(250):
             await asyncio.sleep(0.02)
             await peer.send(piece)
-        # Whoever is still there has not looked at the time, and meets a lost connection.
+        # A client that is still there has not looked at the time, and meets a lost connection.
         await peer.close()
 
     return script
@@ -117,7 +117,7 @@ def test_a_head_of_66_kb_is_refused_however_it_comes(rig: Rig, serve: Serve, cut
 @pytest.mark.parametrize("cut", ["whole", "byte by byte"])
 @pytest.mark.parametrize("end", [b"\r\n\r\n", b"\n\r\n", b"\r\n\n", b"\n\n"])
 def test_a_head_ends_where_h11_ends_it(rig: Rig, serve: Serve, end: bytes, cut: str) -> None:
-    # A chunk of the body holds what would end the head for whoever looks for the usual end alone.
+    # A chunk of the body holds what would end the head for a reader that looks only for the usual end.
     data = HEAD.rstrip(b"\r\n") + end + chunk(b"{}\r\n\r\n") + chunk(HELLO) + b"0\r\n\r\n"
     script = sending(data) if cut == "whole" else dripping(data)
     assert fetched(rig, serve(script), timeout=LONG).body == b"{}\r\n\r\n" + HELLO

@@ -193,5 +193,5 @@ def test_a_connection_whose_tls_cannot_be_set_up_is_shown_without_its_key(
     )
     with pytest.raises(ConfigError) as raised:
         fetched(rig, connection)
-    # Whoever logs variables asks the half-made transport for its repr as well.
+    # A tool that logs variables asks the half-made transport for its repr as well.
     assert list(shown(raised.value)) == []

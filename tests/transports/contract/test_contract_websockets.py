@@ -237,7 +237,7 @@ def test_pings_are_answered_and_other_forms_of_speech_are_understood(rig: Rig, s
     assert events[:-1] == [Stdout(b"fragments"), Stdout(b"text")]
 
 
-def test_leaving_says_farewell_in_good_order(rig: Rig, serve: Serve) -> None:
+def test_leaving_closes_the_websocket_normally(rig: Rig, serve: Serve) -> None:
     heard: list[Event] = []
 
     async def wait(side: Side) -> None:

@@ -234,7 +234,7 @@ class AnyHistory(RuleBasedStateMachine):
         assert [one.ticket for one in self.state.waiting] == self.waiting
         assert len(self.holding) + len(self.idle) <= 3
         assert len(self.idle) <= 2
-        # Whoever waits, waits for something: no request is lost.
+        # A waiting request waits for something: none is lost.
         assert not self.waiting or len(self.holding) == 3
 
 
