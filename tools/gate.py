@@ -34,8 +34,8 @@ PYTEST: Final = ("-m", "pytest", "--thorough", "-n", "auto", "--dist", "workstea
 
 # A type checker keeps one core busy, so two lanes of steps run side by side. All of mypy is in one of them:
 # its runs share a cache, and the first one fills it. The storm has the same seeds each time; new ones are for
-# `make storm`. It has three processes, because memory is not judged by fewer than twenty runs of one:
-# what a process imports and caches in its first runs would count. A test with many short runs judges it.
+# `make storm`. It has three processes, so that there are too few runs of each to judge its memory by.
+# A test with many short runs judges it.
 STORM: Final = ("env", "PYTHONHASHSEED=0", "PYTHONPATH=tests", f"{BIN}/python", "-m", "storm")
 LANES: Final = (
     (
