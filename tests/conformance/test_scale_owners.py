@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Final
 
 import pytest
 
 from conformance.client import MERGE, Client
 from conformance.kinds import foo, foos
 
-REPLICAS = {"f:spec": {"f:replicas": {}}}
+REPLICAS: Final[Any] = {"f:replicas": {}}
 
 
 def owners(client: Client, target: str) -> list[tuple[str, bool, Any]]:
@@ -21,20 +22,20 @@ def owners(client: Client, target: str) -> list[tuple[str, bool, Any]]:
 @pytest.mark.parametrize(
     ("had", "change", "found"),
     [
-        (2, {"spec": {"replicas": 1}}, [("scale", False, {"f:replicas": {}})]),
+        (2, {"spec": {"replicas": 1}}, [("scale", False, REPLICAS)]),
         # A server makes a new entry even where nothing changes, and forgets it with the next write.
-        (1, {"spec": {"replicas": 1}}, [("", False, {"f:replicas": {}})]),
-        (2, {"metadata": {"labels": {"a": "b"}}}, [("", False, {"f:replicas": {}})]),
-        (None, {"spec": {"replicas": 1}}, []),
+        (1, {"spec": {"replicas": 1}}, [("", False, REPLICAS)]),
+        (2, {"metadata": {"labels": {"a": "b"}}}, [("", False, REPLICAS)]),
+        (None, {"spec": {"replicas": 1}}, ()),
     ],
 )
 def test_a_scale_takes_the_replicas_from_their_owner(
-    client: Client, had: int | None, change: Any, found: list[Any]
+    client: Client, had: int | None, change: Any, found: Sequence[Any]
 ) -> None:
     target = f"{foos(client.namespace)}/a"
     client.create(foos(client.namespace), foo("a") if had is None else foo("a", replicas=had))
     client.merge(f"{target}/scale", change)
-    rest = ("", True, {".": {}, "f:color": {}, "f:size": {}})
+    rest: Any = ("", True, {".": {}, "f:color": {}, "f:size": {}})
     assert owners(client, target) == [*found, rest]
     client.merge(target, {"metadata": {"annotations": {"a": "b"}}})
     assert owners(client, target) == [*(one for one in found if one[0]), rest]
