@@ -35,11 +35,18 @@ class Nullable:
 
 
 class Part:
-    """An object of which a class knows some fields."""
+    """An object of which a class knows some fields.
 
-    def __init__(self, rng: random.Random, depth: int) -> None:
+    An element of a list has a mark: one that was removed and a new one in its place could otherwise look the
+    same to the class, and the new one is then merged into what was there.
+    """
+
+    def __init__(self, rng: random.Random, depth: int, *, marked: bool = False) -> None:
         self.fields: dict[str, Shape] = {f"f{number}": drawn(rng, depth - 1) for number in range(3)}
         self.known = [name for name in self.fields if rng.random() < 0.7]
+        if marked:
+            self.fields["mark"] = Text()
+            self.known.append("mark")
         declared = [(name, self.fields[name].typed | None, None) for name in self.known]
         self.typed: Any = msgspec.defstruct("Part", declared, omit_defaults=True)
 
@@ -48,7 +55,7 @@ class Listed:
     """A list, of lists too."""
 
     def __init__(self, rng: random.Random, depth: int) -> None:
-        self.of = drawn(rng, depth - 1, nulls=True)
+        self.of = drawn(rng, depth - 1, nulls=True, marked=True)
         self.typed: Any = list[self.of.typed]  # type: ignore[name-defined]
 
 
@@ -63,11 +70,12 @@ class Mapped:
 Shape = Text | Nullable | Part | Listed | Mapped
 
 
-def drawn(rng: random.Random, depth: int, *, nulls: bool = False) -> Shape:
+def drawn(rng: random.Random, depth: int, *, nulls: bool = False, marked: bool = False) -> Shape:
     if depth <= 0:
         return Nullable() if nulls and rng.random() < 0.5 else Text()
     kinds: tuple[type[Part | Listed | Mapped], ...] = (Part, Listed, Listed, Mapped)
-    return rng.choice(kinds)(rng, depth)
+    kind = rng.choice(kinds)
+    return kind(rng, depth) if kind is not Part else Part(rng, depth, marked=marked)
 
 
 def holds_parts(shape: Shape) -> bool:
@@ -99,7 +107,11 @@ class Editor:
             case Mapped(of=of):
                 return {f"k{number}": self.document(of) for number in range(self.rng.randint(1, 3))}
             case Part(fields=fields):
-                held = {name: self.document(one) for name, one in fields.items() if self.rng.random() < 0.8}
+                held = {
+                    name: self.document(one)
+                    for name, one in fields.items()
+                    if name == "mark" or self.rng.random() < 0.8
+                }
                 return held | {"unheardOf": self.text(), "empty": None}
 
     def made(self, shape: Shape) -> tuple[Any, Any]:
@@ -141,7 +153,7 @@ class Editor:
         value = getattr(held, name)
         if value is not None and not isinstance(below, Text) and self.rng.random() < 0.8:
             self.edit(below, value, text[name])
-        elif value is not None and self.rng.random() < 0.3:
+        elif value is not None and name != "mark" and self.rng.random() < 0.3:
             setattr(held, name, None)
             del text[name]
         elif isinstance(below, Text) or (value is None and not holds_parts(below)):
