@@ -21,7 +21,7 @@ from benchmarks._results import Mismatch, Outcome, Run, load, minute, outcome_of
 from benchmarks._rows import Row, Setting, UnknownNames, every_row, select
 
 BOUND: Final = 20.0  # seconds after which a row begins no further round
-QUICK: Final = 2.0
+QUICK: Final = 1.0
 REPORT: Final = Path(__file__).parent / "report"
 
 
@@ -120,7 +120,9 @@ def _measured(row: Row, *, quick: bool, peers: Peers, shared: dict[str, Any], er
             contest = row.make(Setting(quick=quick, peers=peers, stack=stack, shared=shared))
             if row.once:
                 return hold(contest, row.unit, say, rounds=1, warm=False)
-            return hold(contest, row.unit, say, bound=QUICK if quick else BOUND)
+            if quick:
+                return hold(contest, row.unit, say, bound=QUICK, fewest=1)
+            return hold(contest, row.unit, say, bound=BOUND)
         except (Absent, ModuleNotFoundError) as reason:  # the latter: an extra that is not installed
             say(f"not measured: {reason}")
             return None

@@ -8,7 +8,7 @@ from typing import Final, Protocol, runtime_checkable
 import msgspec
 
 ROUNDS: Final = 7
-FEWEST: Final = 3  # rounds, however slow a contender is
+FEWEST: Final = 3  # rounds, however slow a contender is; a quick run is content with one
 _BASELINE: Final = "the baseline"  # its name among the contenders and in what is said
 
 Probe = Callable[[], float]
@@ -97,11 +97,12 @@ def hold(
     rounds: int | None = None,
     warm: bool = True,
     bound: float | None = None,
+    fewest: int = FEWEST,
     clock: Callable[[], float] = time.monotonic,
 ) -> Result:
     """Let the contenders take turns. One that is `Absent` is left out, and that is said.
 
-    After `bound` seconds no further round begins, unless there were fewer than three.
+    After `bound` seconds no further round begins, unless there were fewer than `fewest`.
     """
     others = dict(contest.peers)
     if contest.baseline:
@@ -110,7 +111,7 @@ def hold(
     figures: dict[str, list[float]] = {name: [] for name in others}
     begun = clock()
     for turn in range(0 if warm else 1, (rounds or contest.rounds) + 1):
-        if bound is not None and len(ours) >= FEWEST and clock() - begun > bound:
+        if bound is not None and len(ours) >= fewest and clock() - begun > bound:
             break
         mine = contest.ours()
         theirs = _turn(others, say)

@@ -141,7 +141,7 @@ def test_ours_absent_is_raised() -> None:
         hold(Contest(ours=nowhere), TIME, unsaid)
 
 
-def test_no_round_begins_after_the_bound_but_three_are_held() -> None:
+def test_no_round_begins_after_the_bound_but_the_fewest_are_held() -> None:
     clock, turns = Clock(), 0
 
     def slow() -> float:
@@ -155,6 +155,9 @@ def test_no_round_begins_after_the_bound_but_three_are_held() -> None:
     turns = 0
     hold(Contest(ours=slow), TIME, unsaid, bound=45, clock=clock)
     assert turns == 1 + 4
+    turns = 0
+    hold(Contest(ours=slow), TIME, unsaid, bound=5, fewest=1, clock=clock)
+    assert turns == 1 + 1
 
 
 def test_what_takes_seconds_takes_one_lap_a_round() -> None:
