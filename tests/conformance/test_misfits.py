@@ -132,6 +132,12 @@ def test_a_patch_whose_scale_does_not_fit_is_refused_like_another_patch(
     assert refusal(client, f"{path}/a/scale", change, media) == (code, message)
 
 
+@pytest.mark.parametrize("name", ["kind", "apiVersion"])
+def test_the_kind_of_a_scale_is_a_string(client: Client, name: str) -> None:
+    target = f"{deployments(client)}/a/scale"
+    assert refusal(client, target, {name: 5}, STRATEGIC) == (422, "cannot convert int64 to string")
+
+
 def test_the_kind_of_a_scale_is_checked(client: Client) -> None:
     path = foos(client.namespace)
     client.create(path, foo("a", replicas=2))

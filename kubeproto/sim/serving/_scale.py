@@ -42,9 +42,7 @@ def scale(state: ServerState, route: Route, request: ServerRequest, warnings: li
             # A server tells by this number that there are no replicas yet.
             present["spec"].setdefault("replicas", _UNSET)
             body = patched_scale(state, route, request, present)
-            _check_meta(writer, stored, body.get("metadata", {}), patched=True)
-        else:
-            _check_meta(writer, stored, body.get("metadata", {}), patched=False)
+        _check_meta(writer, stored, body.get("metadata", {}), patched=route.verb == "patch")
         path = tuple(_scale_paths(route)[0].removeprefix(".").split("."))
         _put(obj, path, _wanted(route, body))
         writer.tracker.scaled = path

@@ -11,7 +11,7 @@ from ..reading._routes import Route
 from ..storage._values import copied, go_kind, is_map
 from ..writing._bodies import read_object
 from ..writing._mistakes import mistyped
-from ..writing._patches import STRATEGIC, changed, check_media, read_change, unfit
+from ..writing._patches import changed, check_media, read_change, unfit
 from ._messages import ServerRequest
 
 CODEC: Final = TypedCodec("autoscaling_v1.Scale", "Scale")
@@ -46,8 +46,7 @@ def patched_scale(
         raise rejected_patch()
     wanted: dict[str, Any] = copied(result)
     try:
-        if media != STRATEGIC:
-            _check_texts(wanted)
+        _check_texts(wanted)
         _check(state, route, wanted)
     except Misfit as error:
         raise unfit(media, change, result, error) from None
