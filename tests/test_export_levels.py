@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from test_one_name import MACHINES, modules
+from test_public_names import MODULES, ROOT
 
-import kubeproto
+import kubeproto as kp
 import kubeproto_runtime
-from kubeproto_runtime import calls
 
-ROOT: Final = Path(__file__).resolve().parent.parent
 SHOWN: Final = "\n".join(
     path.read_text(encoding="utf-8")
     for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.py"))
@@ -26,7 +29,9 @@ def is_shown(name: str) -> bool:
     """Whether users see the name as code: qualified, imported, or between backticks."""
     return bool(
         re.search(rf"\b(?:kp|kubeproto|kubeproto_runtime)\.{name}\b", CODE)
-        or re.search(rf"^\s*from kubeproto(?:_runtime)? import [^\n]*\b{name}\b", CODE, re.MULTILINE)
+        or re.search(
+            rf"^\s*from kubeproto(?:_runtime)? import (\([^)]*|[^\n]*)\b{name}\b", CODE, re.MULTILINE
+        )
         or re.search(rf"`[^`\n]*\b{name}\b[^`\n]*`", CODE)
     )
 
@@ -41,13 +46,123 @@ def test_each_name_of_the_first_level_is_shown_to_users_or_is_an_error(package: 
     assert {name for name in values.keys() - errors if not is_shown(name)} == set()
 
 
-def test_each_error_that_calls_raise_is_on_the_first_level() -> None:
-    tree = "".join((ROOT / "kubeproto" / name).read_text() for name in ("_errors.py", "_api_errors.py"))
-    assert set(re.findall(r"^class (\w+)\(", tree, re.MULTILINE)) - set(kubeproto.__all__) == set()
-    raised = {name for name, value in vars(calls).items() if isinstance(value, type)}
-    errors = {name for name in raised if issubclass(getattr(calls, name), Exception)}
-    assert len(errors) >= 3
-    assert errors - set(kubeproto_runtime.__all__) == set()
+# What pages and examples import from below the first level, and why it is not on the first level.
+TOPICS: Final = {
+    "kubeproto.config": "the configuration, for programs that bring their own client",
+    "kubeproto.crd": "definitions, their checks, and reviews",
+    "kubeproto.kinds": "the built-in kinds, a module for each group",
+    "kubeproto.sim": "the simulated server",
+    "kubeproto.watching.resync": "a machine, which is used qualified",
+    "kubeproto.wire": "what a transport is made of",
+    "kubeproto_asyncio": "a transport",
+    "kubeproto_h11": "what a transport is made of",
+    "kubeproto_httpx": "a transport",
+    "kubeproto_runtime.diagnosis": "what `kubeproto doctor` does",
+    "kubeproto_runtime.logs": "logs for people and for machines",
+    "kubeproto_runtime.pods": "logs, copies and ports of pods",
+    "kubeproto_runtime.sets": "sets of objects",
+    "kubeproto_runtime.testing": "tests of a program",
+    "kubeproto_runtime.webhooks": "webhooks",
+    "kubeproto_serve": "the simulated server on a port",
+    "kubeproto_trio": "a transport",
+}
+
+# The parts of a controller are for programs without the runtime; these two are shown to such readers.
+PARTS: Final = {("kubeproto.control", "Store"), ("kubeproto.control", "Change")}
+
+# Errors that stay beside the functions that raise them: who catches one has imported the package.
+BESIDE: Final = {
+    "kubeproto.crd",
+    "kubeproto_h11",
+    "kubeproto_runtime.pods",
+    "kubeproto_runtime.sets",
+    "kubeproto_serve",
+}
+
+# Errors that nobody catches by their own name, and by which name they are caught.
+CAUGHT_AS: Final = {
+    "NaiveTime": kp.LocalProtocolError,
+    "TooDeep": kp.InvalidObject,
+    "WrongResult": kubeproto_runtime.Terminal,
+}
+
+
+def snippets() -> Iterator[tuple[Path, str]]:
+    """The Python of README, pages and examples."""
+    for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
+        for block in re.findall(r"^```python\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE):
+            yield path, block
+    yield from ((path, path.read_text()) for path in (ROOT / "examples").rglob("*.py"))
+
+
+def imported(source: str) -> Iterator[tuple[str, str]]:
+    """The names of the project that a source imports, with their modules."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kubeproto"):
+            yield from (((node.module or ""), alias.name) for alias in node.names)
+
+
+def topic(module: str, name: str) -> str | None:
+    full = f"{module}.{name}."
+    return next((topic for topic in TOPICS if full.startswith(f"{topic}.")), None)
+
+
+def test_pages_and_examples_import_from_the_first_level_or_from_the_package_of_a_topic() -> None:
+    found = {(module, name, path) for path, block in snippets() for module, name in imported(block)}
+    assert len(found) > 100
+    below = {one for one in found if one[0] not in ("kubeproto", "kubeproto_runtime") or topic(*one[:2])}
+    assert {one for one in below if topic(*one[:2]) is None and one[:2] not in PARTS} == set()
+    assert PARTS - {one[:2] for one in below} == set()
+    # Two transports and the reading of a configuration are named in prose alone.
+    prose = {"kubeproto.config", "kubeproto_asyncio", "kubeproto_h11", "kubeproto_httpx", "kubeproto_trio"}
+    assert TOPICS.keys() - {topic(*one[:2]) for one in below} - prose == set()
+
+
+def errors(base: type[Exception]) -> Iterator[type[Exception]]:
+    for error in base.__subclasses__():
+        yield error
+        yield from errors(error)
+
+
+def test_each_error_that_a_program_catches_is_on_the_first_level_or_beside_what_raises_it() -> None:
+    for module in modules():
+        if not module.endswith("__main__"):
+            importlib.import_module(module)
+    ours = {error for error in errors(kp.KubeprotoError) if error.__module__.startswith("kubeproto")}
+    assert len(ours) > 40
+    first = {getattr(level, name) for level in (kp, kubeproto_runtime) for name in level.__all__}
+    beside = {
+        getattr(importlib.import_module(module), name)
+        for module in BESIDE
+        for name in importlib.import_module(module).__all__
+    }
+    hidden = ours - first - beside
+    assert {error.__name__ for error in hidden} == CAUGHT_AS.keys()
+    assert all(issubclass(error, CAUGHT_AS[error.__name__]) for error in hidden)
+
+
+@cache
+def words_outside_of_the_core() -> frozenset[str]:
+    folders = ("runtime", "transports", "examples", "docs", "tests", "benchmarks", "tools")
+    texts = [
+        path.read_text(encoding="utf-8")
+        for folder in folders
+        for path in (ROOT / folder).rglob("*")
+        if path.suffix in (".py", ".md") and path != Path(__file__)
+    ]
+    return frozenset(re.findall(r"\w+", "\n".join(texts)))
+
+
+def test_what_only_the_core_uses_is_not_public() -> None:
+    """Types are public where a signature shows them, and the constants of a machine describe it."""
+    unused = {
+        f"{module}.{name}"
+        for module in MODULES.keys() - MACHINES.keys()
+        if module.startswith("kubeproto.") and not module.startswith("kubeproto.kinds.")
+        for name in getattr(importlib.import_module(module), "__all__", ())
+        if name[0].islower() and name not in words_outside_of_the_core()
+    }
+    assert unused - {"kubeproto.sim.apply.fieldsets.field_step"} == set()  # one of three forms of a step
 
 
 def test_a_name_that_nobody_shows_is_found() -> None:

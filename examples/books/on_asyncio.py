@@ -13,8 +13,7 @@ from contextlib import suppress
 from book import Book, describe
 
 import kubeproto as kp
-from kubeproto_runtime import Client, connect
-from kubeproto_runtime.operator import FollowedKind, ProgramDescription
+from kubeproto_runtime import Client, FollowedKind, ProgramDescription, connect
 
 
 async def tell(client: Client, say: Callable[[str], object] = print) -> None:

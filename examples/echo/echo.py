@@ -17,7 +17,6 @@ import socket
 import anyio
 
 import kubeproto as kp
-from kubeproto.control import owner_reference
 from kubeproto.crd import definition_of
 from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
 from kubeproto.kinds.core_v1 import Container, ContainerPort, PodSpec, PodTemplateSpec
@@ -32,6 +31,7 @@ from kubeproto_runtime import (
     Run,
     connect,
     finalizer,
+    owner_reference,
     requeue,
 )
 

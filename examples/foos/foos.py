@@ -28,9 +28,7 @@ from starlette.routing import Route
 
 import kubeproto as kp
 from kubeproto.crd import definition_of
-from kubeproto_runtime import Caches, Client, connect
-from kubeproto_runtime.caches import Cache
-from kubeproto_runtime.operator import FollowedKind, ProgramDescription
+from kubeproto_runtime import Cache, Caches, Client, FollowedKind, ProgramDescription, connect
 
 PAGE: Final = Path(__file__).with_name("foos.html")
 PORT: Final = 8000

@@ -21,7 +21,6 @@ from hello_tracing import show_spans
 from hello_webhooks import webhooks
 
 import kubeproto as kp
-from kubeproto.control import owner_reference, set_condition
 from kubeproto.crd import definition_of
 from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
 from kubeproto.kinds.core_v1 import Container, ContainerPort, PodSpec, PodTemplateSpec
@@ -38,7 +37,9 @@ from kubeproto_runtime import (
     await_change,
     connect,
     finalizer,
+    owner_reference,
     requeue,
+    set_condition,
 )
 from kubeproto_runtime.webhooks import CertificateFiles, ManagedCertificates, WebhookServer, Where
 

@@ -11,7 +11,6 @@ from msgspec import Meta
 
 import kubeproto as kp
 from kubeproto.kinds.meta_v1 import Condition
-from kubeproto.objects import Scale
 
 Replicas = Annotated[int, Meta(ge=0, le=20)]
 
@@ -38,7 +37,7 @@ class Hello(
             kp.Column("Reason", ".status.conditions[?(@.type=='Ready')].reason"),
             kp.Column("Age", ".metadata.creationTimestamp", "date"),
         ),
-        scale=Scale(),
+        scale=kp.Scale(),
         storage=True,
     ),
 ):

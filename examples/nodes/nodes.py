@@ -15,8 +15,7 @@ from typing import Final
 
 import kubeproto as kp
 from kubeproto.kinds.core_v1 import Event, Node
-from kubeproto_runtime import Client, connect
-from kubeproto_runtime.operator import FollowedKind, ProgramDescription
+from kubeproto_runtime import Client, FollowedKind, ProgramDescription, connect
 
 SELECTOR: Final = "role=worker"
 EVENTS: Final = 5  # the last ones are shown

@@ -7,10 +7,20 @@ import anyio
 from book import Book
 
 import kubeproto as kp
-from kubeproto.control import owner_reference
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_runtime import Action, Client, Context, Controller, Run, await_change, connect, requeue
-from kubeproto_runtime.operator import LeaderElector, Operator
+from kubeproto_runtime import (
+    Action,
+    Client,
+    Context,
+    Controller,
+    LeaderElector,
+    Operator,
+    Run,
+    await_change,
+    connect,
+    owner_reference,
+    requeue,
+)
 
 
 async def reconcile(book: Book, ctx: Context[None]) -> Action:

@@ -6,8 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from aiohttp import web
 from book import Book
 
-from kubeproto_runtime import Caches, Client, connect
-from kubeproto_runtime.caches import Cache
+from kubeproto_runtime import Cache, Caches, Client, connect
 
 BOOKS = web.AppKey("books", Cache[Book])
 

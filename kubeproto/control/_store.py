@@ -34,7 +34,8 @@ from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 from msgspec import Struct
 
 from .._errors import InvalidObject, KubeprotoError, LocalProtocolError
-from ..objects import KubeObject, Reader, Resource, TooDeep, decode, joined, kept_text, members, object_in
+from ..objects import KubeObject, Reader, Resource, TooDeep, decode, members
+from ..objects._shared import joined, kept_text, object_in
 from ..watching import Added, Bookmark, Deleted, Malformed, Modified, WatchEvent
 from ._changes import CachedObject, Change
 

@@ -20,7 +20,8 @@ from typing import Final
 from msgspec import Raw
 
 from .._errors import InvalidObject
-from ..objects import Reader, check_json, joined, members
+from ..objects import Reader, members
+from ..objects._shared import check_json, joined
 
 _METADATA: Final = b'"metadata":{'
 _FIELDS: Final = b',"managedFields":['

@@ -6,7 +6,7 @@ from .. import _deferred
 from ._api_versions import api_version_priority
 from ._base import Constant, Fields, KubeObject, Object
 from ._capabilities import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
-from ._codec import decode, encode, identified, is_identified, kept_text, read_whole, shows_all
+from ._codec import decode, encode
 from ._definition import (
     Atomic,
     Column,
@@ -38,15 +38,12 @@ from ._names import (
 from ._pointers import format_pointer, is_list, is_object, parse_pointer, resolve_pointer
 from ._reading import Reader, TooDeep
 from ._ref import ObjectRef
-from ._resource import GroupVersionKind, Resource, guess_plural
-from ._scanning import check_json, elements, is_json, members
-from ._sources import joined
-from ._spans import object_in
+from ._resource import GroupVersionKind, Resource
+from ._scanning import members
 from ._status import Status, StatusCause, StatusDetails
 from ._times import MicroTime, format_time, parse_time
 from ._versions import comparable, compare_versions, is_newer
 from ._view_methods import asdict, kind_of, replace, settle
-from ._views import KindViews, views_of
 
 if TYPE_CHECKING:
     from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, make_json_patch
@@ -100,7 +97,6 @@ __all__ = [
     "InvalidManifest",
     "JsonPatch",
     "JsonPath",
-    "KindViews",
     "KubeObject",
     "ListMap",
     "ListMeta",
@@ -140,7 +136,6 @@ __all__ = [
     "check_dns_label",
     "check_dns_subdomain",
     "check_finalizer",
-    "check_json",
     "check_label_key",
     "check_label_value",
     "check_path_segment",
@@ -148,33 +143,22 @@ __all__ = [
     "compare_versions",
     "decode",
     "dump_yaml",
-    "elements",
     "encode",
     "format_pointer",
     "format_time",
-    "guess_plural",
     "human_duration",
-    "identified",
-    "is_identified",
-    "is_json",
     "is_list",
     "is_newer",
     "is_object",
-    "joined",
     "json_equal",
-    "kept_text",
     "kind_of",
     "make_json_patch",
     "make_merge_patch",
     "members",
-    "object_in",
     "parse_manifest",
     "parse_pointer",
     "parse_time",
-    "read_whole",
     "replace",
     "resolve_pointer",
     "settle",
-    "shows_all",
-    "views_of",
 ]

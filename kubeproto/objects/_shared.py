@@ -1,6 +1,6 @@
 """What the packages of the core share for reading objects in stages, and the rules of names; not public."""
 
-from ._codec import FRONT_MARKS, FRONT_SKIP, LONG
+from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, identified, kept_text, read_whole, shows_all
 from ._malformed import Malformed
 from ._name_faults import (
     LABEL,
@@ -15,9 +15,11 @@ from ._name_faults import (
 )
 from ._nulls import without_nulls
 from ._reading import reader
-from ._spans import ListedText, ListTexts, Span, whole
+from ._scanning import check_json, elements, is_json
+from ._sources import joined
+from ._spans import ListedText, ListTexts, Span, object_in, whole
 from ._values import dec_hook, enc_hook
-from ._views import NEXT_NUMBER, SOURCE, text_of
+from ._views import NEXT_NUMBER, SOURCE, KindViews, text_of, views_of
 
 __all__ = [
     "FRONT_MARKS",
@@ -28,20 +30,31 @@ __all__ = [
     "NEXT_NUMBER",
     "SOURCE",
     "SUBDOMAIN_TEXT",
+    "KindViews",
     "ListTexts",
     "ListedText",
     "Malformed",
     "Span",
+    "check_json",
     "dec_hook",
+    "elements",
     "enc_hook",
+    "identified",
+    "is_json",
     "is_subdomain",
+    "joined",
+    "kept_text",
     "key_faults",
     "label_faults",
+    "object_in",
+    "read_whole",
     "reader",
     "service_label_faults",
+    "shows_all",
     "subdomain_faults",
     "text_of",
     "value_faults",
+    "views_of",
     "whole",
     "without_nulls",
 ]

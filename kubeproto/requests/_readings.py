@@ -7,7 +7,8 @@ from typing import Final, Generic, TypeVar, get_origin
 from msgspec import Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import Dynamic, KubeObject, Metadata, ObjectList, Resource, Status, check_json, decode
+from ..objects import Dynamic, KubeObject, Metadata, ObjectList, Resource, Status, decode
+from ..objects._shared import check_json
 from ..watching import WatchDecoder, WatchEvent, read_page
 from ..wire import Decoder, Head, Headers, header
 

@@ -22,8 +22,8 @@ from typing import Any, Final, Generic, TypeVar, get_origin
 from msgspec.structs import force_setattr
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import Dynamic, KubeObject, Resource, is_json, views_of
-from ..objects._shared import LONG, NEXT_NUMBER, SOURCE
+from ..objects import Dynamic, KubeObject, Resource
+from ..objects._shared import LONG, NEXT_NUMBER, SOURCE, is_json, views_of
 from ..wire import Headers, open_inflater
 from ._events import CHANGES, WatchEvent
 from ._fronts import Fronts

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from msgspec.structs import force_setattr
 
 from .._errors import InvalidObject
-from ..objects import KindViews, Resource, shows_all
-from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, SOURCE
+from ..objects import Resource
+from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, SOURCE, KindViews, shows_all
 from ._line_buffer import LineRun
 from ._wire_lines import object_line_reader
 

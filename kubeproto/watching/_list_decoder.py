@@ -15,8 +15,8 @@ import msgspec
 
 from .._errors import InvalidObject, RemoteProtocolError
 from .._patterns import Pattern
-from ..objects import KubeObject, ListMeta, Resource, is_json
-from ..objects._shared import Malformed
+from ..objects import KubeObject, ListMeta, Resource
+from ..objects._shared import Malformed, is_json
 from ..wire import Headers, open_inflater
 from ._events import WatchFailed
 from ._line_buffer import MAX_LINE

@@ -7,18 +7,8 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import (
-    KindViews,
-    Metadata,
-    ObjectMeta,
-    Reader,
-    TooDeep,
-    members,
-    read_whole,
-    settle,
-    views_of,
-)
-from ..objects._shared import Malformed
+from ..objects import Metadata, ObjectMeta, Reader, TooDeep, members, settle
+from ..objects._shared import KindViews, Malformed, read_whole, views_of
 from ..wire import Headers, header, read_status
 from ._events import Added, Deleted, Modified, Unknown, WatchFailed
 

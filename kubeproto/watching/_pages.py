@@ -24,14 +24,23 @@ from ..objects import (
     Reader,
     Resource,
     TooDeep,
+    members,
+)
+from ..objects._shared import (
+    FRONT_MARKS,
+    FRONT_SKIP,
+    LONG,
+    SOURCE,
+    ListedText,
+    ListTexts,
+    Malformed,
     elements,
     identified,
-    members,
     read_whole,
+    reader,
     shows_all,
     views_of,
 )
-from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, SOURCE, ListedText, ListTexts, Malformed, reader
 from ._odd_lines import name_of, read_metadata
 
 K = TypeVar("K", bound=KubeObject)

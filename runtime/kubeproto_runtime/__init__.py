@@ -7,38 +7,49 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from kubeproto.control import Action, await_change, requeue
+    from kubeproto.config import ConfigError, CredentialsError
+    from kubeproto.control import Action, StoreFull, await_change, owner_reference, requeue, set_condition
 
     from . import conditions, predicates
     from ._rollouts import ConditionUnreachable
     from .blocking import BlockingClient, connect_blocking
-    from .caches import Caches
+    from .caches import Cache, Caches
     from .calls import BodyLimits, KindNotServed, LeaseLost, UnknownKind
     from .client import Client, connect
-    from .controllers import Controller, Events, finalizer, recording
-    from .operator import LeaderElector, Operator, Run
+    from .controllers import Children, Controller, Events, finalizer, recording
+    from .operator import FollowedKind, LeaderElector, Operator, ProgramDescription, Run
     from .reconciling import Context, ReconcileTimeout, Terminal
+    from .sets import PlanRefused
     from .watching import WaitTimeout
-    from .writing import ApplyError, MigrationError, apply_manifests
+    from .writing import ApplyError, DrainError, MigrationError, apply_manifests
 
 __all__ = [
     "Action",
     "ApplyError",
     "BlockingClient",
     "BodyLimits",
+    "Cache",
     "Caches",
+    "Children",
     "Client",
     "ConditionUnreachable",
+    "ConfigError",
     "Context",
     "Controller",
+    "CredentialsError",
+    "DrainError",
     "Events",
+    "FollowedKind",
     "KindNotServed",
     "LeaderElector",
     "LeaseLost",
     "MigrationError",
     "Operator",
+    "PlanRefused",
+    "ProgramDescription",
     "ReconcileTimeout",
     "Run",
+    "StoreFull",
     "Terminal",
     "UnknownKind",
     "WaitTimeout",
@@ -48,9 +59,11 @@ __all__ = [
     "connect",
     "connect_blocking",
     "finalizer",
+    "owner_reference",
     "predicates",
     "recording",
     "requeue",
+    "set_condition",
 ]
 
 # Where the names come from, as the imports above say; a module stands for itself.
@@ -59,19 +72,28 @@ _HOMES: Final = {
     "ApplyError": ".writing",
     "BlockingClient": ".blocking",
     "BodyLimits": ".calls",
+    "Cache": ".caches",
     "Caches": ".caches",
+    "Children": ".controllers",
     "Client": ".client",
     "ConditionUnreachable": "._rollouts",
+    "ConfigError": "kubeproto.config",
     "Context": ".reconciling",
     "Controller": ".controllers",
+    "CredentialsError": "kubeproto.config",
+    "DrainError": ".writing",
     "Events": ".controllers",
+    "FollowedKind": ".operator",
     "KindNotServed": ".calls",
     "LeaderElector": ".operator",
     "LeaseLost": ".calls",
     "MigrationError": ".writing",
     "Operator": ".operator",
+    "PlanRefused": ".sets",
+    "ProgramDescription": ".operator",
     "ReconcileTimeout": ".reconciling",
     "Run": ".operator",
+    "StoreFull": "kubeproto.control",
     "Terminal": ".reconciling",
     "UnknownKind": ".calls",
     "WaitTimeout": ".watching",
@@ -81,9 +103,11 @@ _HOMES: Final = {
     "connect": ".client",
     "connect_blocking": ".blocking",
     "finalizer": ".controllers",
+    "owner_reference": "kubeproto.control",
     "predicates": ".predicates",
     "recording": ".controllers",
     "requeue": "kubeproto.control",
+    "set_condition": "kubeproto.control",
 }
 
 

@@ -7,13 +7,12 @@ they come from the API's description (`facts_of_kind`) or from the schema of a c
 """
 
 from . import fieldsets
-from ._apply import AppliedObject, apply, check_applied
+from ._apply import AppliedObject, apply
 from ._conflicts import Conflicts, FieldConflict
 from ._facts import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
 from ._managers import OwnedFields, Owner, decode_managers, encode_managers
 from ._ownership import update
 from ._refusals import ApplyRefused
-from ._scale_owners import update_by_scale
 from ._strategic import PatchRefused, strategic_merge
 
 __all__ = [
@@ -29,7 +28,6 @@ __all__ = [
     "Owner",
     "PatchRefused",
     "apply",
-    "check_applied",
     "decode_managers",
     "encode_managers",
     "facts_of_kind",
@@ -37,5 +35,4 @@ __all__ = [
     "fieldsets",
     "strategic_merge",
     "update",
-    "update_by_scale",
 ]
