@@ -246,9 +246,13 @@ def empty_project(tmp_path: Path) -> Path:
     for folder in ("", "client", "caches", "operator"):
         (tmp_path / "runtime" / "kubeproto_runtime" / folder).mkdir(parents=True)
         (tmp_path / "runtime" / "kubeproto_runtime" / folder / "__init__.py").touch()
-    for folder in ("sim/storage", "sim/serving", "crd/cel", "crd/definitions"):
-        (tmp_path / "kubeproto" / folder).mkdir()
+    for folder in ("sim/storage", "sim/serving", "sim/workloads/jobs", "crd/cel", "crd/definitions"):
+        (tmp_path / "kubeproto" / folder).mkdir(parents=True)
         (tmp_path / "kubeproto" / folder / "__init__.py").touch()
+    for folder in ("sim/workloads", "sim/workloads/services"):
+        (tmp_path / "kubeproto" / folder).mkdir(exist_ok=True)
+        (tmp_path / "kubeproto" / folder / "__init__.py").touch()
+    (tmp_path / "kubeproto" / "sim" / "workloads" / "services" / "_endpoints.py").touch()
     (tmp_path / "kubeproto" / "crd" / "definitions" / "_reading.py").touch()
     return tmp_path
 
@@ -282,6 +286,7 @@ def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> No
         ("shared", "runtime/kubeproto_runtime/client/_read.py", "from kubeproto.objects._shared import LONG"),
         ("runtime-layers", "runtime/kubeproto_runtime/client/_run.py", "from ..operator import Operator"),
         ("sim-layers", "kubeproto/sim/storage/_watch.py", "from ..serving import Server"),
+        ("workloads-layers", "kubeproto/sim/workloads/jobs/_jobs.py", "from ..services import _endpoints"),
         ("crd-layers", "kubeproto/crd/cel/_rules.py", "from ..definitions import _reading"),
         ("kinds-on-demand", "kubeproto/control/_events.py", "from kubeproto.kinds import events_v1"),
     ],

@@ -10,8 +10,8 @@ from ..._errors import LocalProtocolError
 from .._state import ServerState
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..workloads._controllers import Workloads, is_chosen, long_name
-from ..workloads._objects import Gates, Objects
-from ..workloads._switch import ControllerSwitch, SwitchedWork
+from ..workloads.facts._objects import Gates, Objects
+from ..workloads.loops._switch import ControllerSwitch, SwitchedWork
 from ..writing._quotas import QUOTAS, note_quota
 from ._aggregation import RoleAggregation
 from ._bootstrap import Defaults

@@ -15,8 +15,8 @@ from msgspec import Struct
 
 from ...objects import Quantity
 from ..storage._parts import listed, member
-from ..workloads._node_selection import selects
-from ..workloads._node_selection import tolerates as one_tolerates
+from ..workloads.facts._node_selection import selects
+from ..workloads.facts._node_selection import tolerates as one_tolerates
 
 Json = dict[str, Any]
 _NO_SCHEDULE: Final = ("NoSchedule", "NoExecute")

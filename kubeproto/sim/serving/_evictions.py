@@ -14,7 +14,7 @@ from ..nodes._disruptions import mark_disrupted
 from ..reading._routes import Route
 from ..storage._parts import member
 from ..storage._storage import Stored
-from ..workloads._pods import is_ready, is_terminating
+from ..workloads.facts._pods import is_ready, is_terminating
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit
 from ._messages import ServerRequest, ServerResponse, body_response

@@ -6,19 +6,19 @@ from collections.abc import Callable, Iterable
 from typing import Final
 
 from ..storage._storage import ResourceStorage, StoredEvent
-from ._cronjobs import CronJobs
-from ._daemonsets import DaemonSets
-from ._deployments import Deployments
 from ._disruption import Disruption
-from ._endpoint_slices import EndpointSlices
-from ._endpoints import Endpoints
-from ._jobs import Jobs
-from ._loop import ControlLoop, Shared
-from ._objects import Objects
 from ._quota_status import ResourceQuotas
-from ._replicasets import ReplicaSets, ReplicationControllers
-from ._statefulsets import StatefulSets
-from ._ttl import TtlAfterFinished
+from .daemonsets._daemonsets import DaemonSets
+from .deployments._deployments import Deployments
+from .deployments._replicasets import ReplicaSets, ReplicationControllers
+from .facts._objects import Objects
+from .jobs._cronjobs import CronJobs
+from .jobs._jobs import Jobs
+from .jobs._ttl import TtlAfterFinished
+from .loops._loop import ControlLoop, Shared
+from .services._endpoint_slices import EndpointSlices
+from .services._endpoints import Endpoints
+from .statefulsets._statefulsets import StatefulSets
 
 # In the order in which they act on the same change: controllers whose objects others use come first.
 LOOPS: Final[tuple[type[ControlLoop], ...]] = (

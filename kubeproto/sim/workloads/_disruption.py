@@ -13,13 +13,13 @@ from ...objects import Selector
 from ..storage._parts import listed, member
 from ..storage._storage import StoredEvent
 from ..storage._values import seconds_of
-from ._amounts import share
-from ._indexes import SelectorIndex
-from ._loop import ControlLoop, Listener, Shared
-from ._objects import Json
-from ._ownership import controller_of, key_of
-from ._pods import condition, is_finished, is_ready
-from ._scales import scale_of
+from .facts._amounts import share
+from .facts._objects import Json
+from .facts._ownership import controller_of, key_of
+from .facts._pods import condition, is_finished, is_ready
+from .facts._scales import scale_of
+from .loops._indexes import SelectorIndex
+from .loops._loop import ControlLoop, Listener, Shared
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
 _DELETED_WITHIN: Final = 120.0  # seconds after which an evicted pod that still exists counts again

@@ -13,9 +13,9 @@ from ..storage._parts import member
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._quota_usage import Usage, add, in_scope, names_for, usage_of
 from ..writing._quotas import QUOTAS
-from ._loop import ControlLoop, Listener
-from ._objects import Json
-from ._pods import is_finished
+from .facts._objects import Json
+from .facts._pods import is_finished
+from .loops._loop import ControlLoop, Listener
 
 _RECOUNTED = ("pods", "services", "persistentvolumeclaims")
 

@@ -1,0 +1,1 @@
+"""What controllers read from objects: pods, owners, revisions, conditions, amounts."""
