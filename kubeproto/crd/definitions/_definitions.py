@@ -64,23 +64,9 @@ def definition_of(*classes: type[KubeObject], storage: str = "") -> CustomResour
     _check_same_kind(classes)
     stored = storage or _stored_version(classes)
     definitions = [_definition(cls) for cls in classes]
-    names: dict[str, Any] = {
-        "plural": first.plural,
-        "singular": first.singular,
-        "kind": first.kind,
-        "listKind": _agreed(classes, "list_kind", [one.list_kind for one in definitions])
-        or f"{first.kind}List",
-    }
-    for name, wire in (("short_names", "shortNames"), ("categories", "categories")):
-        own = [
-            tuple(dict.fromkeys(getattr(cls.resource, name) + getattr(one, name)))
-            for cls, one in zip(classes, definitions, strict=True)
-        ]
-        if agreed := _agreed(classes, name, own):
-            names[wire] = list(agreed)
     spec: dict[str, Any] = {
         "group": first.group,
-        "names": names,
+        "names": _names(classes, definitions),
         "scope": "Namespaced" if first.namespaced else "Cluster",
         "versions": [
             _version(cls, stored)
@@ -101,6 +87,25 @@ def definition_of(*classes: type[KubeObject], storage: str = "") -> CustomResour
     if wrong := check_definition(msgspec.to_builtins(made)):
         raise DefinitionError(f"{first.kind}: " + "; ".join(map(str, wrong)))
     return made
+
+
+def _names(classes: tuple[type[KubeObject], ...], definitions: list[Definition]) -> dict[str, Any]:
+    first = classes[0].resource
+    list_kind = _agreed(classes, "list_kind", [one.list_kind for one in definitions])
+    names: dict[str, Any] = {
+        "plural": first.plural,
+        "singular": first.singular,
+        "kind": first.kind,
+        "listKind": list_kind or f"{first.kind}List",
+    }
+    for name, wire in (("short_names", "shortNames"), ("categories", "categories")):
+        own = [
+            tuple(dict.fromkeys(getattr(cls.resource, name) + getattr(one, name)))
+            for cls, one in zip(classes, definitions, strict=True)
+        ]
+        if agreed := _agreed(classes, name, own):
+            names[wire] = list(agreed)
+    return names
 
 
 def _definition(cls: type[KubeObject]) -> Definition:

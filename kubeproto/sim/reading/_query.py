@@ -7,6 +7,7 @@ Unknown parameters are ignored; the first value of a repeated parameter counts; 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Final
 from urllib.parse import unquote, unquote_plus
 
@@ -18,6 +19,10 @@ from ...objects._shared import key_faults, value_faults
 from .._refusals import bad_request, invalid_options, quoted
 
 Query = dict[str, str]
+
+_MATCH: Final = "resourceVersionMatch"
+_INITIAL: Final = "sendInitialEvents"
+_NO_TOKEN: Final = "resourceVersionMatch is forbidden when continue is provided"
 
 _NUMBER: Final = re.compile(r"[+-]?\d+")
 _LARGEST: Final = 2**63
@@ -139,65 +144,45 @@ def list_options(query: Query, *, watching: bool, streaming_lists: bool, sharded
         initial_events=initial,
         shards=query.get("shardSelector", "") if sharded else "",
     )
-    if wrong := _violations(options, streaming_lists):
-        raise invalid_options("ListOptions", wrong)
+    wrong = _violations_of_watch(options, streaming_lists) if options.watch else _violations_of_list(options)
+    if found := list(wrong):
+        raise invalid_options("ListOptions", found)
     return options
 
 
-def _violations(options: ListQuery, streaming_lists: bool) -> list[Violation]:
-    found: list[Violation] = []
-
-    def forbid(field: str, why: str) -> None:
-        found.append(Violation("FieldValueForbidden", field, detail=why))
-
+def _violations_of_watch(options: ListQuery, streaming_lists: bool) -> Iterator[Violation]:
     match, initial = options.match, options.initial_events
-    if options.watch:
-        if initial is not None and match != "NotOlderThan":
-            forbid(
-                "resourceVersionMatch",
-                "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan",
-            )
-        if initial is not None and not streaming_lists:
-            forbid(
-                "sendInitialEvents",
-                "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled",
-            )
-        if match and initial is None:
-            forbid(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
-            )
-        if match not in ("", "NotOlderThan"):
-            supported = 'supported values: "NotOlderThan"'
-            found.append(Violation("FieldValueNotSupported", "resourceVersionMatch", match, supported))
-        if match and options.token:
-            forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
-        return found
-    if match:
-        if not options.version:
-            forbid(
-                "resourceVersionMatch",
-                "resourceVersionMatch is forbidden unless resourceVersion is provided",
-            )
-        if options.token:
-            forbid("resourceVersionMatch", "resourceVersionMatch is forbidden when continue is provided")
-        if match not in ("Exact", "NotOlderThan"):
-            found.append(
-                Violation(
-                    "FieldValueNotSupported",
-                    "resourceVersionMatch",
-                    match,
-                    'supported values: "Exact", "NotOlderThan"',
-                )
-            )
-        if match == "Exact" and options.version == "0":
-            forbid(
-                "resourceVersionMatch",
-                'resourceVersionMatch "exact" is forbidden for resourceVersion "0"',
-            )
-    if initial is not None:
-        forbid("sendInitialEvents", "sendInitialEvents is forbidden for list")
-    return found
+    if initial is not None and match != "NotOlderThan":
+        yield _forbidden(_MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
+    if initial is not None and not streaming_lists:
+        gate = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+        yield _forbidden(_INITIAL, gate)
+    if match and initial is None:
+        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        yield _forbidden(_MATCH, why)
+    if match not in ("", "NotOlderThan"):
+        yield Violation("FieldValueNotSupported", _MATCH, match, 'supported values: "NotOlderThan"')
+    if match and options.token:
+        yield _forbidden(_MATCH, _NO_TOKEN)
+
+
+def _violations_of_list(options: ListQuery) -> Iterator[Violation]:
+    match = options.match
+    if match and not options.version:
+        yield _forbidden(_MATCH, "resourceVersionMatch is forbidden unless resourceVersion is provided")
+    if match and options.token:
+        yield _forbidden(_MATCH, _NO_TOKEN)
+    if match not in ("", "Exact", "NotOlderThan"):
+        supported = 'supported values: "Exact", "NotOlderThan"'
+        yield Violation("FieldValueNotSupported", _MATCH, match, supported)
+    if match == "Exact" and options.version == "0":
+        yield _forbidden(_MATCH, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+    if options.initial_events is not None:
+        yield _forbidden(_INITIAL, "sendInitialEvents is forbidden for list")
+
+
+def _forbidden(field: str, why: str) -> Violation:
+    return Violation("FieldValueForbidden", field, detail=why)
 
 
 def _labels(text: str) -> Selector | None:

@@ -114,22 +114,7 @@ class Tracker:
         live: dict[str, Any] | None = None if old is None else msgspec.json.decode(served.shown(old.data))
         if live is None and self.subresource:
             raise not_found(served.plural, served.group, writer.route.name)
-        facts = facts_for(served)
-        try:
-            check_applied(applied, facts, served.api_version, served.kind)
-            outcome = apply(
-                live, self._part(applied), manager=self.manager, facts=facts,
-                api_version=served.api_version, kind=served.kind, now=self.state.clock.stamp(),
-                force=force, subresource=self.subresource, apart=self._apart(live),
-                versions=KindVersions(self.state.kinds, served),
-            )  # fmt: skip
-        except ApplyRefused as refused:
-            raise _refusal(refused) from None
-        if isinstance(outcome, Conflicts):
-            causes = [msgspec.to_builtins(cause) for cause in outcome.causes]
-            raise Rejection(failure(409, outcome.message, {"causes": causes}))
-        self._applied = outcome.managed_fields
-        result = outcome.object
+        result = self._merged(live, applied, force=force)
         meta = result["metadata"]
         if old is not None:
             meta.setdefault("name", writer.route.name)
@@ -144,6 +129,25 @@ class Tracker:
         result["apiVersion"] = served.api_version
         writer.tidy(result, twice)
         return writer.store(old, result)
+
+    def _merged(self, live: dict[str, Any] | None, applied: dict[str, Any], *, force: bool) -> dict[str, Any]:
+        """Return the object as it is after an apply, and keep who owns its fields then."""
+        served, facts = self.served, facts_for(self.served)
+        try:
+            check_applied(applied, facts, served.api_version, served.kind)
+            outcome = apply(
+                live, self._part(applied), manager=self.manager, facts=facts,
+                api_version=served.api_version, kind=served.kind, now=self.state.clock.stamp(),
+                force=force, subresource=self.subresource, apart=self._apart(live),
+                versions=KindVersions(self.state.kinds, served),
+            )  # fmt: skip
+        except ApplyRefused as refused:
+            raise _refusal(refused) from None
+        if isinstance(outcome, Conflicts):
+            causes = [msgspec.to_builtins(cause) for cause in outcome.causes]
+            raise Rejection(failure(409, outcome.message, {"causes": causes}))
+        self._applied = outcome.managed_fields
+        return outcome.object
 
     def _apart(self, live: dict[str, Any] | None) -> tuple[str, ...]:
         """Return the fields of an object that this subresource ignores."""

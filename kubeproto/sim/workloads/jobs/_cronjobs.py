@@ -25,6 +25,9 @@ _JOBS: Final = "jobs.batch"
 _DELTA: Final = 0.1  # seconds after its time at which a Job is started
 _MANY: Final = 100
 _SCHEDULED: Final = "batch.kubernetes.io/cronjob-scheduled-timestamp"
+_TOO_MANY: Final = (
+    "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock skew"
+)
 
 
 class CronJobs(OwnerLoop):
@@ -131,29 +134,11 @@ class CronJobs(OwnerLoop):
         if at is None:
             return left
         if many:
-            said = (
-                "too many missed start times. Set or decrease .spec.startingDeadlineSeconds or check clock"
-                " skew"
-            )
-            self._record(cron, "TooManyMissedTimes", said, warning=True)
-        deadline = spec.get("startingDeadlineSeconds")
-        if deadline is not None and at + deadline < self.objects.now:
-            when = datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
-            said = f"Missed scheduled time to start a job: {when}"
-            self._record(cron, "MissSchedule", said, warning=True)
-            return left
+            self._record(cron, "TooManyMissedTimes", _TOO_MANY, warning=True)
         name = f"{cron['metadata']['name']}-{int(at) // 60}"
-        last = status.get("lastScheduleTime")
-        if any(one["name"] == name for one in listed(status, "active")):
+        if self._is_too_late(cron, at) or _has_started(status, name, at) or self._is_forbidden(cron):
             return left
-        if last is not None and seconds_of(last) == at:
-            return left
-        policy = spec.get("concurrencyPolicy", "Allow")
-        if policy == "Forbid" and listed(status, "active"):
-            said = "Not starting job because prior execution is running and concurrency policy is Forbid"
-            self._record(cron, "JobAlreadyActive", said)
-            return left
-        if policy == "Replace":
+        if spec.get("concurrencyPolicy") == "Replace":
             self._replace(cron)
         made = self._create(cron, name, at, timing[1])
         if made is None:
@@ -165,6 +150,23 @@ class CronJobs(OwnerLoop):
         })  # fmt: skip
         status["lastScheduleTime"] = _stamp(at)
         return self._until_next(cron, *timing)
+
+    def _is_too_late(self, cron: Json, at: float) -> bool:
+        deadline = cron["spec"].get("startingDeadlineSeconds")
+        if deadline is None or at + deadline >= self.objects.now:
+            return False
+        when = datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%a, %d %b %Y %H:%M:%S +0000")
+        said = f"Missed scheduled time to start a job: {when}"
+        self._record(cron, "MissSchedule", said, warning=True)
+        return True
+
+    def _is_forbidden(self, cron: Json) -> bool:
+        """Whether a Job is running, and none may run beside it."""
+        if cron["spec"].get("concurrencyPolicy") != "Forbid" or not listed(cron["status"], "active"):
+            return False
+        said = "Not starting job because prior execution is running and concurrency policy is Forbid"
+        self._record(cron, "JobAlreadyActive", said)
+        return True
 
     def _timing(self, cron: Json) -> tuple[Schedule, datetime.tzinfo] | None:
         """Return the schedule of a CronJob and its time zone; None, with an Event, if either is unknown."""
@@ -271,6 +273,14 @@ def _outcome(job: Json) -> str | None:
 def _started(job: Json) -> tuple[bool, str, str]:
     at = member(job, "status").get("startTime", "")
     return not at, at, job["metadata"]["name"]
+
+
+def _has_started(status: Json, name: str, at: float) -> bool:
+    """Whether the Job of a time is active, or was started."""
+    last = status.get("lastScheduleTime")
+    return any(one["name"] == name for one in listed(status, "active")) or (
+        last is not None and seconds_of(last) == at
+    )
 
 
 def _earliest(cron: Json) -> float:

@@ -1,4 +1,4 @@
-"""How long a Job waits before it replaces a failed pod: twice as long after each failure in a row."""
+"""How often a Job may fail, and how long it waits: twice as long after each failure in a row."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Final
 from msgspec import Struct
 
 from ...._pacing import exponential_backoff
+from ...storage._parts import listed, member
 from ..facts._objects import Json
+from ..facts._pods import phase
 from ._job_pods import finished_at
 
 _FIRST: Final = 10.0
@@ -29,6 +31,20 @@ def after_pods(known: Failures, succeeded: list[Json], failed: list[Json]) -> Fa
     success = max(map(finished_at, succeeded))
     later = [end for end in ends if end > success]
     return Failures(len(later), later[-1] if later else None)
+
+
+def has_restarted_too_often(job: Json, pods: list[Json], limit: int) -> bool:
+    """Whether containers were restarted in place as often as pods may fail."""
+    if job["spec"]["template"]["spec"].get("restartPolicy") != "OnFailure":
+        return False
+    restarts: int = sum(
+        one.get("restartCount", 0)
+        for pod in pods
+        if phase(pod) in ("Running", "Pending")
+        for group in ("initContainerStatuses", "containerStatuses")
+        for one in listed(member(pod, "status"), group)
+    )
+    return restarts >= limit if limit else restarts > 0
 
 
 def time_left(failures: Failures, now: float) -> float:

@@ -6,6 +6,7 @@ from typing import Final
 
 from ...storage._parts import listed, member, texts
 from ...storage._values import copied, seconds_of
+from ..facts._deletion_order import in_order_of_deletion
 from ..facts._objects import Json
 from ..facts._pods import condition, is_terminating, phase
 from ..loops._pod_control import pod_from
@@ -77,6 +78,27 @@ def failure_counts(pod: Json | None) -> tuple[int, int]:
     noted = member(pod["metadata"], "annotations") if pod is not None else {}
     counted, ignored = str(noted.get(FAILURES, "")), str(noted.get(IGNORED, ""))
     return int(counted) if counted.isdecimal() else 0, int(ignored) if ignored.isdecimal() else 0
+
+
+def surplus_pods(job: Json, active: list[Json], at_least: int, now: float) -> list[Json]:
+    """Return pods to delete: those without an index, duplicates of one, and then the cheapest."""
+    completions: int | None = job["spec"].get("completions")
+    if not is_indexed(job) or completions is None:
+        return in_order_of_deletion(active, [], now)[:at_least]
+    by_index: dict[int | None, list[Json]] = {}
+    for pod in active:
+        by_index.setdefault(index_of(pod), []).append(pod)
+    doomed: list[Json] = []
+    left: list[Json] = []
+    for index, pods in by_index.items():
+        if index is None or index >= completions:
+            doomed += pods
+            continue
+        in_order = in_order_of_deletion(pods, [], now)
+        doomed += in_order[:-1]
+        left.append(in_order[-1])
+    missing = max(at_least - len(doomed), 0)
+    return doomed + in_order_of_deletion(left, [], now)[:missing]
 
 
 def new_pod(job: Json, index: int | None, replaced: Json | None) -> Json:

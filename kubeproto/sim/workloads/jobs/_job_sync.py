@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from ..._refusals import Rejection
-from ...storage._parts import listed, member
+from ...storage._parts import member
 from ...storage._values import copied, seconds_of
 from ..facts._conditions import find_condition
-from ..facts._deletion_order import in_order_of_deletion
 from ..facts._objects import Json, Objects
 from ..facts._ownership import key_of
 from ..facts._pods import is_active, is_finished, is_ready, is_terminating, phase
 from ..loops._loop import Shared
 from ..loops._pod_control import PodControl, is_namespace_going, slow_start
-from ._job_backoff import Failures, after_pods, time_left
+from ._job_backoff import Failures, after_pods, has_restarted_too_often, time_left
 from ._job_conditions import (
     COMPLETE,
     FAILED,
@@ -24,10 +23,9 @@ from ._job_conditions import (
     ensure_condition,
     job_condition,
 )
-from ._job_indexes import pending_indexes, read_indexes, write_indexes
+from ._job_index_counts import IndexCounts, is_valid
+from ._job_indexes import pending_indexes, write_indexes
 from ._job_pods import (
-    failure_counts,
-    finished_at,
     has_failed,
     index_of,
     is_indexed,
@@ -35,6 +33,7 @@ from ._job_pods import (
     limits_each_index,
     new_pod,
     replaces_failed_alone,
+    surplus_pods,
 )
 from ._job_policies import judge_failure, judge_success
 
@@ -81,7 +80,7 @@ class JobSync:
         self.status["uncountedTerminatedPods"] = dict(uncounted)
         self.completions: int | None = job["spec"].get("completions")
         self._again: float | None = None
-        self._read_indexes()
+        self._indexes = IndexCounts.read(job, pods, self.active)
 
     @property
     def suspended(self) -> bool:
@@ -101,7 +100,7 @@ class JobSync:
         known = self._loop.failures_of.get(self._key, Failures())
         self.failures = after_pods(known, new_succeeded, new_failed)
         if is_indexed(self.job):
-            self.succeeded = len(self.succeeded_indexes)
+            self.succeeded = len(self._indexes.succeeded)
         end = self._end()
         refused: Rejection | None = None
         changed = False
@@ -109,18 +108,11 @@ class JobSync:
             for pod in self.active:
                 self._delete(pod)
         else:
-            try:
-                if "deletionTimestamp" not in self.job["metadata"]:
-                    self._manage()
-            except Rejection as error:
-                refused = error
-            enough = (
-                self.succeeded >= self.completions if self.completions is not None else self.succeeded > 0
-            )
-            if enough and not self.running:
+            refused = self._try_to_manage()
+            if self._has_enough() and not self.running:
                 said = "Reached expected number of succeeded pods"
                 end = self._condition(MET, "True", "CompletionsReached", said)
-            elif "deletionTimestamp" not in self.job["metadata"]:
+            elif not self._is_going:
                 changed = self._note_suspension()
         now = {"active": self.running, "ready": self.ready, "terminating": self.terminating}
         changed |= any(
@@ -132,53 +124,31 @@ class JobSync:
             raise refused
         return self._again
 
+    @property
+    def _is_going(self) -> bool:
+        return "deletionTimestamp" in self.job["metadata"]
+
+    def _has_enough(self) -> bool:
+        return self.succeeded >= self.completions if self.completions is not None else self.succeeded > 0
+
+    def _try_to_manage(self) -> Rejection | None:
+        """Create and delete pods; return why the server refused one, for the status is written even so."""
+        try:
+            if not self._is_going:
+                self._manage()
+        except Rejection as refused:
+            return refused
+        return None
+
     # Counting the pods.
-
-    def _read_indexes(self) -> None:
-        self.counted_indexes: set[int] = set()
-        self.succeeded_indexes: set[int] = set()
-        self.failed_indexes: set[int] | None = None
-        self.waiting: dict[int, Json] = {}  # failed pods that stay until they are replaced
-        if not is_indexed(self.job) or self.completions is None:
-            return
-        self.counted_indexes = read_indexes(self.status.get("completedIndexes", ""), self.completions)
-        indexed = [(index_of(pod), pod) for pod in self.pods]
-        valid = [(index, pod) for index, pod in indexed if index is not None and index < self.completions]
-        new = {index for index, pod in valid if phase(pod) == "Succeeded" and is_tracked(pod)}
-        self.succeeded_indexes = self.counted_indexes | new
-        if not limits_each_index(self.job):
-            return
-        self.failed_indexes = read_indexes(self.status.get("failedIndexes") or "", self.completions)
-        self.failed_indexes |= {index for index, pod in valid if is_tracked(pod) and self._fails_index(pod)}
-        done = self.succeeded_indexes | self.failed_indexes | {index_of(pod) for pod in self.active}
-        for index, pod in valid:
-            if index not in done and is_tracked(pod) and has_failed(pod, self.job):
-                other = self.waiting.get(index)
-                if other is None or _later(pod, other):
-                    self.waiting[index] = pod
-
-    def _fails_index(self, pod: Json) -> bool:
-        if not has_failed(pod, self.job):
-            return False
-        verdict = judge_failure(self.job, pod)
-        if verdict.action == "FailIndex":
-            return True
-        limit: int = self.job["spec"]["backoffLimitPerIndex"]
-        return bool(verdict.counts and failure_counts(pod)[0] >= limit)
 
     def _uncounted(self, known: set[str]) -> list[Json]:
         """Return the pods that have not been counted yet, in any phase."""
         return [
             pod
             for pod in self.pods
-            if is_tracked(pod) and pod["metadata"]["uid"] not in known and self._is_valid(pod)
+            if is_tracked(pod) and pod["metadata"]["uid"] not in known and is_valid(pod, self.job)
         ]
-
-    def _is_valid(self, pod: Json) -> bool:
-        if not is_indexed(self.job):
-            return True
-        index = index_of(pod)
-        return index is not None and self.completions is not None and index < self.completions
 
     # How the Job ends.
 
@@ -195,14 +165,14 @@ class JobSync:
                 return self._condition(TARGET, "True", "PodFailurePolicy", said)
         if (why := self._failure()) is not None:
             return self._condition(TARGET, "True", *why)
-        if is_indexed(self.job) and (said_of := judge_success(self.job, self.succeeded_indexes)) is not None:
+        if is_indexed(self.job) and (said_of := judge_success(self.job, self._indexes.succeeded)) is not None:
             return self._condition(MET, "True", "SuccessPolicy", said_of)
         return None
 
     def _failure(self) -> tuple[str, str] | None:
         spec = self.job["spec"]
         limit: int = spec.get("backoffLimit", 6)
-        if self.failed > limit or self._restarted_too_often(limit):
+        if self.failed > limit or has_restarted_too_often(self.job, self.pods, limit):
             return "BackoffLimitExceeded", "Job has reached the specified backoff limit"
         allowed = spec.get("activeDeadlineSeconds")
         if allowed is not None and not self.suspended and "startTime" in self.status:
@@ -210,28 +180,7 @@ class JobSync:
             if left <= 0:
                 return "DeadlineExceeded", "Job was active longer than specified deadline"
             self._look_again(left)
-        if self.failed_indexes is not None and self.completions is not None:
-            most = spec.get("maxFailedIndexes")
-            if most is not None and len(self.failed_indexes) > most:
-                said = "Job has exceeded the specified maximal number of failed indexes"
-                return "MaxFailedIndexesExceeded", said
-            done = len(self.failed_indexes) + len(self.succeeded_indexes)
-            if self.failed_indexes and done >= self.completions:
-                return "FailedIndexes", "Job has failed indexes"
-        return None
-
-    def _restarted_too_often(self, limit: int) -> bool:
-        """Whether containers were restarted in place as often as pods may fail."""
-        if self.job["spec"]["template"]["spec"].get("restartPolicy") != "OnFailure":
-            return False
-        restarts: int = sum(
-            one.get("restartCount", 0)
-            for pod in self.pods
-            if phase(pod) in ("Running", "Pending")
-            for group in ("initContainerStatuses", "containerStatuses")
-            for one in listed(member(pod, "status"), group)
-        )
-        return restarts >= limit if limit else restarts > 0
+        return self._indexes.failure(spec)
 
     # Creating and deleting pods.
 
@@ -267,24 +216,14 @@ class JobSync:
         if replaces_failed_alone(self.job):
             pods += [pod for pod in self.pods if is_terminating(pod) and not is_finished(pod)]
         taken = {index for pod in pods if (index := index_of(pod)) is not None}
-        done = self.succeeded_indexes | (self.failed_indexes or set()) | taken
+        done = self._indexes.succeeded | (self._indexes.failed or set()) | taken
         pending = pending_indexes(done, missing, self.completions)
         if not limits_each_index(self.job):
             return list(pending)
-        found: list[int | None] = []
-        waits: list[float] = []
-        for index in pending:
-            failed = self.waiting.get(index)
-            count = sum(failure_counts(failed)) + 1 if failed is not None else 0
-            latest = finished_at(failed) if failed is not None else None
-            left = time_left(Failures(count, latest), self._objects.now)
-            if left > 0:
-                waits.append(left)
-            else:
-                found.append(index)
-        if waits:
-            self._look_again(min(waits))
-        return found
+        waits = {index: self._indexes.time_left(index, self._objects.now) for index in pending}
+        if later := [left for left in waits.values() if left > 0]:
+            self._look_again(min(later))
+        return [index for index, left in waits.items() if left <= 0]
 
     def _create(self, places: list[int | None]) -> None:
         self.running += len(places)
@@ -292,7 +231,7 @@ class JobSync:
         for batch in slow_start(len(places)):
             failed: Rejection | None = None
             for index in places[made : made + batch]:
-                replaced = self.waiting.get(index) if index is not None else None
+                replaced = self._indexes.waiting.get(index) if index is not None else None
                 try:
                     self._loop.pods.create(new_pod(self.job, index, replaced), self.job)
                 except Rejection as refused:
@@ -305,23 +244,7 @@ class JobSync:
                 raise failed
 
     def _surplus(self, at_least: int) -> list[Json]:
-        """Return pods to delete: duplicates of an index, and then the cheapest."""
-        doomed: list[Json] = []
-        left = self.active
-        if is_indexed(self.job) and self.completions is not None:
-            left = list[Json]()
-            by_index: dict[int | None, list[Json]] = {}
-            for pod in self.active:
-                by_index.setdefault(index_of(pod), []).append(pod)
-            for index, pods in by_index.items():
-                if index is None or index >= self.completions:
-                    doomed += pods
-                    continue
-                in_order = in_order_of_deletion(pods, [], self._objects.now)
-                doomed += in_order[:-1]
-                left.append(in_order[-1])
-        missing = max(at_least - len(doomed), 0)
-        return doomed + in_order_of_deletion(left, [], self._objects.now)[:missing]
+        return surplus_pods(self.job, self.active, at_least, self._objects.now)
 
     def _remove(self, pods: list[Json]) -> None:
         """Delete pods that need not be counted."""
@@ -377,12 +300,12 @@ class JobSync:
             self._record_end(end)
 
     def _is_countable(self, pod: Json, end: Json | None) -> bool:
-        if "deletionTimestamp" in self.job["metadata"] or end is not None or phase(pod) == "Succeeded":
+        if self._is_going or end is not None or phase(pod) == "Succeeded":
             return True
         if not has_failed(pod, self.job):
             return False
         index = index_of(pod)
-        waiting = self.waiting.get(index) if index is not None else None
+        waiting = self._indexes.waiting.get(index) if index is not None else None
         return waiting is None or waiting["metadata"]["uid"] != pod["metadata"]["uid"]
 
     def _note(self, countable: list[Json], end: Json | None) -> bool:
@@ -395,19 +318,19 @@ class JobSync:
             uid, index = pod["metadata"]["uid"], index_of(pod)
             if phase(pod) == "Succeeded" and uid not in self._known_failed:
                 if indexed:
-                    new |= {index} if index is not None and self._is_valid(pod) else set()
+                    new |= {index} if index is not None and is_valid(pod, self.job) else set()
                 elif uid not in self._known_succeeded:
                     uncounted.setdefault("succeeded", []).append(uid)
             elif has_failed(pod, self.job) or fails:
-                if uid in self._known_failed or not self._is_valid(pod):
+                if uid in self._known_failed or not is_valid(pod, self.job):
                     continue
                 if judge_failure(self.job, pod).counts:
                     uncounted.setdefault("failed", []).append(uid)
         if indexed:
-            done = self.succeeded_indexes | new
+            done = self._indexes.succeeded | new
             self.status |= {"succeeded": len(done), "completedIndexes": write_indexes(done)}
-            if self.failed_indexes is not None:
-                self.status["failedIndexes"] = write_indexes(self.failed_indexes)
+            if self._indexes.failed is not None:
+                self.status["failedIndexes"] = write_indexes(self._indexes.failed)
         return bool(self.status != before)
 
     def _finish(self, end: Json) -> bool:
@@ -449,11 +372,6 @@ class JobSync:
 
 
 _OMITTED: Final = ("active", "succeeded", "failed", "completedIndexes")
-
-
-def _later(pod: Json, other: Json) -> bool:
-    """Whether a pod failed after another pod of its index."""
-    return sum(failure_counts(pod)) >= sum(failure_counts(other)) and finished_at(pod) >= finished_at(other)
 
 
 def _count(status: Json, tracked: set[str]) -> bool:

@@ -49,29 +49,20 @@ class Endpoints(ServiceLoop):
         at = self.triggered_at(key, service, pods)
         subsets, truncated = _truncate(_subsets(service, pods))
         current = self.objects.get(ENDPOINTS, key)
-        labels: dict[str, str] = dict(service["metadata"].get("labels") or {})
-        labels.pop(_HEADLESS, None)
-        if not has_address(service):
-            labels[_HEADLESS] = ""
-        labels[_MANAGED_BY] = _MANAGER
+        labels = _labels(service)
         same = current is not None and (current.get("subsets") or []) == subsets
         if same and current is not None and current["metadata"].get("labels") == labels:
             return None
+        annotations = {_TRIGGER: precise(at) if at is not None else "", _OVER_CAPACITY: truncated}
 
         def change(obj: Json) -> None:
             meta = obj["metadata"]
             meta["labels"] = labels
-            annotations = dict(meta.get("annotations") or {})
-            for name, value in (
-                (_TRIGGER, precise(at) if at is not None else ""),
-                (_OVER_CAPACITY, truncated),
-            ):
-                annotations.pop(name, None)
-                if value:
-                    annotations[name] = value
-            meta.pop("annotations", None)
-            if annotations:
-                meta["annotations"] = annotations
+            own = {name: value for name, value in annotations.items() if value}
+            others = (meta.pop("annotations", None) or {}).items()
+            own = {name: value for name, value in others if name not in annotations} | own
+            if own:
+                meta["annotations"] = own
             obj.pop("subsets", None)
             if subsets:
                 obj["subsets"] = subsets
@@ -86,6 +77,16 @@ class Endpoints(ServiceLoop):
         change(made)
         self.objects.create(ENDPOINTS, made, self.user)
         return None
+
+
+def _labels(service: Json) -> dict[str, str]:
+    """Return the labels of a Service, and those of the controller."""
+    labels: dict[str, str] = dict(service["metadata"].get("labels") or {})
+    labels.pop(_HEADLESS, None)
+    if not has_address(service):
+        labels[_HEADLESS] = ""
+    labels[_MANAGED_BY] = _MANAGER
+    return labels
 
 
 def _subsets(service: Json, pods: list[Json]) -> list[Json]:
