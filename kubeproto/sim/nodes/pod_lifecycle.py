@@ -48,8 +48,22 @@ from typing import Final, TypeAlias, TypeVar
 from msgspec.structs import replace
 
 from ..._errors import LocalProtocolError
-from ..._pacing import exponential_backoff
-from ...objects import Duration
+from ._container_life import (
+    BACKOFF,
+    FIRST_RESTART,
+    FORGIVEN_AFTER,
+    KILLED,
+    MAX_BACKOFF,
+    called,
+    due_at,
+    exited,
+    frozen,
+    is_new_main,
+    restarts,
+    stop_all,
+    terminated,
+    turn,
+)
 from ._pod_values import (
     Action,
     Active,
@@ -81,13 +95,6 @@ from ._pod_values import (
     Waiting,
 )
 
-# The first restart is made by the next round of the kubelet, which comes within a second.
-FIRST_RESTART: Final = 1.0
-BACKOFF: Final = 10.0
-MAX_BACKOFF: Final = 300.0
-# A kubelet forgets the failures of a container that has not been started for twice the longest backoff.
-FORGIVEN_AFTER: Final = 2 * MAX_BACKOFF
-KILLED: Final = 137  # 128 + SIGKILL
 _DEADLINE: Final = "Pod was active on the node longer than the specified deadline"
 
 Step: TypeAlias = tuple[State, tuple[Action, ...]]
@@ -104,7 +111,7 @@ def due(state: State) -> float | None:
     """The next time at which something happens by itself; None if nothing will."""
     match state:
         case Initializing(plan, containers) | Active(plan, containers):
-            times = [_due(one) for one in containers] + [plan.deadline]
+            times = [due_at(one) for one in containers] + [plan.deadline]
             return min((time for time in times if time is not None), default=None)
         case Ending(at=at):
             return at
@@ -119,7 +126,7 @@ def step(state: State, event: Event, now: float) -> Step:
             return _pass_time(state, now)
         case ((Initializing() | Active()), ContainerExited(name=name)):
             found = _running(state, name)
-            ended = _exited(found, state.plan, event, now)
+            ended = exited(found, state.plan, event, now)
             return _settled(_with(state, ended), now, [StopContainer(name)])
         case ((Initializing() | Active() | Ending()), ReadinessChanged()):
             return _probed(state, event)
@@ -134,7 +141,7 @@ def step(state: State, event: Event, now: float) -> Step:
         case ((Initializing() | Active()), DeletionRequested(by)):
             return _begin_to_end(state, by, now)
         case Ending(), ContainerExited(name=name):
-            ended = _terminated(_running(state, name), event, now)
+            ended = terminated(_running(state, name), event, now)
             return _ended(_with(state, ended), [StopContainer(name)])
         case Ending(), DeletionRequested(by):
             return (replace(state, at=max(by, now), killed=True) if by < state.at else state), ()
@@ -151,14 +158,6 @@ def step(state: State, event: Event, now: float) -> Step:
 
 
 # Time
-
-
-def _due(container: Container) -> float | None:
-    match container.state:
-        case Waiting(starts_at=at) | Terminated(restarts_at=at):
-            return at
-        case Running(ready_at=ready_at, ends_at=ends_at):
-            return min((time for time in (ready_at, ends_at) if time is not None), default=None)
 
 
 def _pass_time(state: Initializing | Active | Ending, now: float) -> Step:
@@ -179,97 +178,16 @@ def _pass_time(state: Initializing | Active | Ending, now: float) -> Step:
 def _happen(state: Initializing | Active, at: float) -> Step:
     if state.plan.deadline is not None and state.plan.deadline <= at:
         return _end_all(state, at, "DeadlineExceeded", _DEADLINE)
-    container = next(one for one in state.containers if _due(one) == at)
-    turned, actions = _turn(container, state.plan, at)
+    container = next(one for one in state.containers if due_at(one) == at)
+    turned, actions = turn(container, state.plan, at)
     return _settled(_with(state, turned), at, actions)
-
-
-def _turn(container: Container, pod: PodPlan, at: float) -> tuple[Container, list[Action]]:
-    """What happens to a container by itself at that time."""
-    plan = container.plan
-    match container.state:
-        case Waiting() if plan.unpullable:
-            return replace(container, state=Waiting("ImagePullBackOff", None, plan.unpullable)), []
-        case Waiting():
-            return _started(container, at)
-        case Terminated() as last:
-            return _started(replace(container, last=last), at)
-        case Running(ready_at=ready_at) as running if ready_at == at:
-            return replace(container, state=replace(running, ready=True, ready_at=None)), []
-        case Running():
-            ended = _exited(container, pod, ContainerExited(container.name, plan.code), at)
-            return ended, [StopContainer(container.name)]
-
-
-def _started(container: Container, at: float) -> tuple[Container, list[Action]]:
-    plan = container.plan
-    late = plan.ready_after > 0
-    state = Running(
-        at, not late, at + plan.ready_after if late else None, None if plan.takes is None else at + plan.takes
-    )
-    again = container.restarts + (1 if container.last is not None else 0)
-    return replace(container, state=state, restarts=again), [StartContainer(container.name)]
 
 
 # Ends
 
 
-def _terminated(container: Container, event: ContainerExited, at: float) -> Container:
-    running = container.state
-    assert isinstance(running, Running)  # `_running` has checked
-    reason = event.reason or ("Completed" if event.code == 0 else "Error")
-    return replace(container, state=Terminated(running.since, at, event.code, reason, event.message))
-
-
-def _exited(container: Container, plan: PodPlan, event: ContainerExited, at: float) -> Container:
-    """A container that has ended, with its restart if it has one."""
-    ended = _terminated(container, event, at)
-    over = ended.state
-    assert isinstance(over, Terminated)
-    if not restarts(container, plan.restart, event.code):
-        return ended
-    failures = container.failures if over.at - over.since <= FORGIVEN_AFTER else 0
-    if failures == 0:
-        return replace(ended, state=replace(over, restarts_at=at + FIRST_RESTART), failures=1)
-    pause = exponential_backoff(failures, first=BACKOFF, longest=MAX_BACKOFF)
-    why = f"back-off {Duration.of(pause)} restarting failed container={container.name}"
-    return replace(
-        ended, state=Waiting("CrashLoopBackOff", at + pause, why), last=over, failures=failures + 1
-    )
-
-
-def restarts(container: Container, policy: RestartPolicy, code: int) -> bool:
-    """Whether a container that exited with this code is restarted."""
-    match container.role:
-        case "sidecar":
-            return True
-        case "ephemeral":
-            return False
-        case "init":
-            return code != 0 and policy != "Never"
-        case "main":
-            return policy == "Always" or (policy == "OnFailure" and code != 0)
-
-
-def _stop(containers: Containers, at: float, code: int) -> tuple[Containers, list[Action]]:
-    """End all containers that run, or wait to run again."""
-    stopped: list[Container] = []
-    actions: list[Action] = []
-    for one in containers:
-        match one.state:
-            case Running():
-                one = _terminated(one, ContainerExited(one.name, code), at)
-                actions.append(StopContainer(one.name))
-            case Waiting() if one.last is not None:
-                one = replace(one, state=one.last)
-            case _:
-                one = replace(one, state=_frozen(one.state))
-        stopped.append(one)
-    return tuple(stopped), actions
-
-
 def _end_all(state: Initializing | Active, at: float, reason: str, message: str) -> Step:
-    containers, actions = _stop(state.containers, at, KILLED)
+    containers, actions = stop_all(state.containers, at, KILLED)
     return Finished(containers, True, reason, message), (*actions, *_REPORT)
 
 
@@ -281,23 +199,12 @@ def _begin_to_end(state: Initializing | Active, by: float, now: float) -> Step:
     if not any(isinstance(one.state, Running) for one in state.containers):
         at = now  # there is nothing to wait for
     # From here on nothing is started, and nothing ends as planned.
-    containers = tuple(replace(one, state=_frozen(one.state)) for one in state.containers)
+    containers = tuple(replace(one, state=frozen(one.state)) for one in state.containers)
     return Ending(plan, containers, at, killed), ()
 
 
-def _frozen(state: ContainerState) -> ContainerState:
-    """The same container without anything that happens by itself."""
-    match state:
-        case Waiting():
-            return replace(state, starts_at=None)
-        case Running():
-            return replace(state, ready_at=None, ends_at=None)
-        case Terminated():
-            return replace(state, restarts_at=None)
-
-
 def _kill(state: Ending) -> Step:
-    containers, actions = _stop(state.containers, state.at, KILLED if state.killed else 0)
+    containers, actions = stop_all(state.containers, state.at, KILLED if state.killed else 0)
     return Removed(containers, _failed(containers)), (*actions, RemovePod())
 
 
@@ -333,7 +240,7 @@ def _initialized(state: Initializing, at: float) -> Initializing | Active | None
             continue
         match one.state:
             case Waiting(reason="PodInitializing"):
-                return _with(state, _called(one, at))
+                return _with(state, called(one, at))
             case Terminated(code=0, restarts_at=None) if one.role == "init":
                 continue
             case Terminated(restarts_at=None) if one.role == "init":
@@ -343,23 +250,13 @@ def _initialized(state: Initializing, at: float) -> Initializing | Active | None
             case _:
                 return state
     # Of a pod that was found running, as after a restart of its kubelet, some run already.
-    called = tuple(_called(one, at) if _is_new_main(one) else one for one in state.containers)
-    return Active(state.plan, called)
-
-
-def _is_new_main(container: Container) -> bool:
-    state = container.state
-    return container.role == "main" and isinstance(state, Waiting) and state.reason == "PodInitializing"
-
-
-def _called(container: Container, at: float) -> Container:
-    """A container whose turn has come."""
-    return replace(container, state=Waiting("ContainerCreating", at + container.plan.starts_after))
+    begun = tuple(called(one, at) if is_new_main(one) else one for one in state.containers)
+    return Active(state.plan, begun)
 
 
 def _finished(state: Initializing | Active, at: float, actions: list[Action]) -> Step:
     # Sidecars and containers for debugging end with the rest, and do not count.
-    containers, stopped = _stop(state.containers, at, KILLED)
+    containers, stopped = stop_all(state.containers, at, KILLED)
     return Finished(containers, _failed(containers)), (*actions, *stopped, *_REPORT)
 
 
