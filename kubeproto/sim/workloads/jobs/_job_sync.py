@@ -129,7 +129,8 @@ class JobSync:
         return "deletionTimestamp" in self.job["metadata"]
 
     def _has_enough(self) -> bool:
-        return self.succeeded >= self.completions if self.completions is not None else self.succeeded > 0
+        least = self.completions if self.completions is not None else 1
+        return bool(self.succeeded >= least)
 
     def _try_to_manage(self) -> Rejection | None:
         """Create and delete pods; return why the server refused one, for the status is written even so."""
