@@ -19,6 +19,7 @@ from benchmarks._peers import Peers
 from benchmarks._report import as_json, as_table, header
 from benchmarks._results import Mismatch, Outcome, Run, load, minute, outcome_of, run_of
 from benchmarks._rows import Row, Setting, UnknownNames, every_row, select
+from benchmarks._speed_page import PAGE, Unfit, speed_page
 
 BOUND: Final = 20.0  # seconds after which a row begins no further round
 QUICK: Final = 1.0
@@ -47,8 +48,19 @@ def _read(what: str, files: Sequence[str], out: TextIO, err: TextIO) -> int:
     if what == "compare":
         print(compare(*runs), file=out)
     else:
-        print("\n".join(map(str, write_report(runs[0], REPORT))), file=out)
+        _report(runs[0], out, err)
     return 0
+
+
+def _report(run: Run, out: TextIO, err: TextIO) -> None:
+    print("\n".join(map(str, write_report(run, REPORT))), file=out)
+    try:
+        page = speed_page(run)
+    except Unfit as reason:
+        print(f"docs/speed.md is as it was: {reason}", file=err)
+    else:
+        PAGE.write_text(page)
+        print(PAGE, file=out)
 
 
 def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: TextIO) -> int:

@@ -1,0 +1,54 @@
+"""The page on speed, `docs/speed.md`: a text with the figures of a run; nobody writes them by hand."""
+
+import re
+from pathlib import Path
+from typing import Final
+
+from benchmarks._results import Outcome, Run
+
+PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "speed.md"
+_TEXT: Final = Path(__file__).with_name("speed.template.md")
+
+# The ratio to the baseline `{decode.pods.view}` or to a peer `{decode.pods.typed/kube-rs}`, a figure of ours
+# or of another `{serve.start=ours}`, the CPU time of an event `{controller.throughput!kopf}`; with a format
+# where the usual one says too much or too little `{controller.rss=ours:.0f}`.
+_FIGURE: Final = re.compile(r"\{([\w.]+)(?:([/=!])([^}:]+))?(?::([^}]+))?\}")
+_CPU: Final = "µs of CPU an event"
+
+
+class Unfit(Exception):
+    """A run that does not have a figure of the page; the message says which."""
+
+
+def speed_page(run: Run, text: str | None = None) -> str:
+    """Return the page with the figures of the run; raises `Unfit` if one is missing, or the run was quick."""
+    if run.quick:
+        raise Unfit("the run was quick, and the page has the figures of a full one")
+    rows = {row.name: row for row in run.rows}
+
+    def figure(found: re.Match[str]) -> str:
+        name, what, who, form = found.groups()
+        value = _value(rows[name], what or "/", who) if name in rows else None
+        if value is None:
+            raise Unfit(f"the run has no {found[0]}")
+        return format(value, form) if form else _written(value)
+
+    return _FIGURE.sub(figure, _TEXT.read_text() if text is None else text)
+
+
+def _value(row: Outcome, what: str, who: str | None) -> float | None:
+    if what == "!":
+        return row.also.get(_CPU, {}).get("the baseline" if who == row.against else who or "")
+    if who == "ours":
+        return row.ours
+    standing = row.baseline if who in (None, row.against) else row.peers.get(who or "")
+    if standing is None:
+        return None
+    return standing.ratio if what == "/" else standing.figure
+
+
+def _written(value: float) -> str:
+    """Two or three digits: the rounds of a run differ in the third."""
+    if value >= 100:
+        return f"{float(f'{value:.2g}'):,.0f}"
+    return f"{value:.1f}" if value >= 5 else f"{value:.2f}"
