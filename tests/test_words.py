@@ -54,6 +54,7 @@ REPLACED: Final = {
     r"\bbe it\b": "whether",
     r"\bfor want of\b": "without, because of a lack of",
     r"\bto be had\b": "available",
+    r"\b(the|an|its|this) answers? (is|are|of|from|to|that|which|has|comes|was|whose)\b": "response",
     r"\bbehind the back\b": "without the knowledge of, directly",
 }
 

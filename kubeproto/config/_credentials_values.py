@@ -109,7 +109,7 @@ class PluginMissing(Struct, frozen=True):
     """The program of the plugin does not exist."""
 
 
-class Answered(Hiding, frozen=True):
+class Responded(Hiding, frozen=True):
     """The provider has responded to an `Ask`."""
 
     hides = frozenset(("body", "headers"))
@@ -130,7 +130,7 @@ class Abandoned(Struct, frozen=True):
 
 
 Event: TypeAlias = (
-    Wanted | CredentialsRejected | FilesRead | PluginEnded | PluginMissing | Answered | Failed | Abandoned
+    Wanted | CredentialsRejected | FilesRead | PluginEnded | PluginMissing | Responded | Failed | Abandoned
 )
 
 

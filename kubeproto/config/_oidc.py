@@ -185,4 +185,4 @@ def _read(status: int, headers: Headers, body: bytes, type_: type[T]) -> T:
         problem = f": {word}" if known else ""
     except (RemoteProtocolError, ValueError, RecursionError):  # a byte that is not UTF-8 is a ValueError
         problem = " and makes no sense"
-    raise CredentialsError(f"the answer of the identity provider is {status}{problem}")
+    raise CredentialsError(f"the response of the identity provider is {status}{problem}")

@@ -52,7 +52,6 @@ from ._credentials_values import (
     FOREVER,
     Abandoned,
     Action,
-    Answered,
     CloseConnections,
     CredentialsRejected,
     Event,
@@ -69,6 +68,7 @@ from ._credentials_values import (
     Refuse,
     RenewalContext,
     Renewing,
+    Responded,
     RunPlugin,
     State,
     Task,
@@ -93,7 +93,6 @@ __all__ = [
     "SHORTEST",
     "Abandoned",
     "Action",
-    "Answered",
     "CloseConnections",
     "Credentials",
     "CredentialsRejected",
@@ -113,6 +112,7 @@ __all__ = [
     "Refuse",
     "RenewalContext",
     "Renewing",
+    "Responded",
     "RunPlugin",
     "State",
     "Step",
@@ -200,7 +200,7 @@ def step(state: State, event: Event, now: float) -> Step:
             return _come(state, event, now)
         case Renewing(task=RunPlugin()), PluginEnded():
             return _come(state, event, now)
-        case Renewing(task=Discover() | Redeem()), Answered():
+        case Renewing(task=Discover() | Redeem()), Responded():
             return _come(state, event, now)
         case _:
             raise LocalProtocolError(f"{event} cannot happen in {type(state).__name__}")
@@ -243,7 +243,7 @@ def _is_news(event: CredentialsRejected, holding: Holding, now: float) -> bool:
     return _is_of(event, holding) and now >= holding.since + pause
 
 
-def _come(state: Renewing, event: FilesRead | PluginEnded | Answered, now: float) -> Step:
+def _come(state: Renewing, event: FilesRead | PluginEnded | Responded, now: float) -> Step:
     """The task has ended. Its outcome says whether it succeeded."""
     identity = state.context.identity
     try:
@@ -255,10 +255,10 @@ def _come(state: Renewing, event: FilesRead | PluginEnded | Answered, now: float
             case RunPlugin(), PluginEnded(stdout=stdout) if identity.plugin:
                 credentials, expires = read_output(stdout, identity.plugin)
                 return _succeed(state, credentials, now, expires)
-            case Discover(), Answered(status, headers, body) if identity.oidc:
+            case Discover(), Responded(status, headers, body) if identity.oidc:
                 task = redeem(identity.oidc, status, headers, body)
                 return replace(state, task=task), (task,)
-            case Redeem(), Answered(status, headers, body) if identity.oidc:
+            case Redeem(), Responded(status, headers, body) if identity.oidc:
                 return _grant(state, granted(identity.oidc, status, headers, body), now)
             case _:
                 raise LocalProtocolError(f"{event} cannot come of {state.task}")

@@ -53,7 +53,7 @@ class NotModified(Struct, frozen=True):
     """What was known is still valid."""
 
 
-RootAnswer: TypeAlias = Root | LegacyRoot | NotModified
+FoundRoot: TypeAlias = Root | LegacyRoot | NotModified
 
 
 class _Aggregated(Struct):
@@ -73,7 +73,7 @@ class _Resources(Struct):
 
 
 class _RootReading(Struct, frozen=True):
-    def read(self, status: int, headers: Headers, body: bytes) -> RootAnswer:
+    def read(self, status: int, headers: Headers, body: bytes) -> FoundRoot:
         if status == _NOT_MODIFIED:
             return NotModified()
         kind = read_json(DocumentIdentity, headers, body).kind
@@ -101,7 +101,7 @@ class _ResourcesReading(Struct, frozen=True):
         return legacy_resources(self.group, self.version, read_json(_Resources, headers, body).resources)
 
 
-def discovery_root(path: str, *, etag: str = "") -> Request[RootAnswer]:
+def discovery_root(path: str, *, etag: str = "") -> Request[FoundRoot]:
     """Ask for the groups under ``/api`` or ``/apis``; with the tag of last time, only if they changed."""
     if path not in _ROOTS:
         raise InvalidRequest(f"{path!r} is not a root of the API: {' or '.join(_ROOTS)}")
@@ -134,12 +134,12 @@ class Discovering(Struct, frozen=True):
 
     known: Discovery | None = None
     roots: tuple[Root | LegacyRoot | None, ...] = (None, None)
-    answers: tuple[tuple[str, ApiVersion], ...] = ()  # legacy documents by the target they came from
+    versions: tuple[tuple[str, ApiVersion], ...] = ()  # legacy documents by the target they came from
 
     @property
     def requests(self) -> tuple[Request[Any], ...]:
         """What is still to be requested, in any order or at once; empty when it is done."""
-        answered = {target for target, _ in self.answers}
+        known = {target for target, _ in self.versions}
         asked: list[Request[Any]] = []
         for path, root, etag in zip(_ROOTS, self.roots, self._etags(), strict=True):
             if root is None:
@@ -150,7 +150,7 @@ class Discovering(Struct, frozen=True):
                     for group in root.groups
                     for version in group.versions
                 ]
-                asked += [request for request in documents if request.target not in answered]
+                asked += [request for request in documents if request.target not in known]
         return tuple(asked)
 
     def received(self, request: Request[Any], status: int, headers: Headers, body: bytes) -> Discovering:
@@ -158,10 +158,10 @@ class Discovering(Struct, frozen=True):
         if request not in self.requests:
             raise LocalProtocolError(f"{request} is not what discovery asked")
         if request.target in _ROOTS:
-            answer = request.parse(status, headers, body).value
+            response = request.parse(status, headers, body).value
             roots = list(self.roots)
             index = _ROOTS.index(request.target)
-            roots[index] = self._known_root(index) if isinstance(answer, NotModified) else answer
+            roots[index] = self._known_root(index) if isinstance(response, NotModified) else response
             return msgspec.structs.replace(self, roots=tuple(roots))
         version = request.target.rpartition("/")[2]
         try:
@@ -169,7 +169,7 @@ class Discovering(Struct, frozen=True):
         except (ApiError, RemoteProtocolError):
             # A server behind the aggregator is down; the others are still served.
             found = ApiVersion(version, stale=True)
-        return msgspec.structs.replace(self, answers=(*self.answers, (request.target, found)))
+        return msgspec.structs.replace(self, versions=(*self.versions, (request.target, found)))
 
     @property
     def result(self) -> Discovery | None:
@@ -182,13 +182,13 @@ class Discovering(Struct, frozen=True):
     def _merged(self, root: Root | LegacyRoot) -> Root:
         if isinstance(root, Root):
             return root
-        documents = dict(self.answers)
+        found = dict(self.versions)
         return Root(
             tuple(
                 msgspec.structs.replace(
                     group,
                     versions=tuple(
-                        documents[discovery_resources(group.name, version.version).target]
+                        found[discovery_resources(group.name, version.version).target]
                         for version in group.versions
                     ),
                 )

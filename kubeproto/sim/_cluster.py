@@ -161,14 +161,14 @@ class Cluster:
         """
         chance, faults = self._state.chance.state, self.webhooks.begin()
         try:
-            answer = self._server.answer(head, User(user) if isinstance(user, str) else user, replies)
+            response = self._server.answer(head, User(user) if isinstance(user, str) else user, replies)
         except PendingCalls:
             self._state.chance.state = chance
             self.webhooks.take_back(faults)
             raise
         if self.keeps_log:
-            self.log.append(RecordedExchange(self.now, head, answer.status))
-        return answer
+            self.log.append(RecordedExchange(self.now, head, response.status))
+        return response
 
     def background_calls(self) -> tuple[WebhookCall, ...]:
         """Return the webhook calls that open watches wait for, each once; `take_reply` takes the replies.

@@ -18,7 +18,7 @@ from ..wire import Head, Headers, UpgradeRequest
 from ._streams import Conversation, Stream
 from .serving._messages import ServerResponse
 
-Answering = Callable[[Head], ServerResponse]
+Responder = Callable[[Head], ServerResponse]
 
 
 class VirtualServer(Protocol):
@@ -55,11 +55,11 @@ class Receiving:
     """A response whose body is still arriving: iterate over its bytes, once, async or not."""
 
     def __init__(
-        self, cluster: VirtualServer, answer: ServerResponse, deadline: float | None, idle: float | None
+        self, cluster: VirtualServer, response: ServerResponse, deadline: float | None, idle: float | None
     ) -> None:
-        self.status = answer.status
-        self.headers: Headers = answer.headers
-        self.body = answer.body
+        self.status = response.status
+        self.headers: Headers = response.headers
+        self.body = response.body
         self._cluster = cluster
         self._deadline = deadline
         self._idle = idle
@@ -114,13 +114,13 @@ class _Exchange:
     def __init__(
         self,
         cluster: VirtualServer,
-        answering: Answering,
+        respond: Responder,
         head: Head,
         timeout: float | None,
         idle: float | None,
     ) -> None:
         self._cluster = cluster
-        self._answering = answering
+        self._respond = respond
         self._head = head
         self._timeout = timeout
         self._idle = idle
@@ -131,15 +131,15 @@ class _Exchange:
         deadline = None if self._timeout is None else begun + self._timeout
         if self._head.check is not None:
             self._head.check()
-        answer = self._answering(self._head)
-        self._body = answer.body
+        response = self._respond(self._head)
+        self._body = response.body
         limits = [limit for limit in (self._timeout, self._idle) if limit is not None]
-        if answer.after > min(limits, default=answer.after):
+        if response.after > min(limits, default=response.after):
             cluster.advance(min(limits))
             raise DeadlineExceeded(f"no response within {min(limits):g} s")
-        if answer.after:
-            cluster.advance(answer.after)
-        return Receiving(cluster, answer, deadline, self._idle)
+        if response.after:
+            cluster.advance(response.after)
+        return Receiving(cluster, response, deadline, self._idle)
 
     def __exit__(self, *_: object) -> None:
         if not isinstance(self._body, bytes):
@@ -188,7 +188,7 @@ class SimWebSocket:
         self._conversation.feed(message)
 
 
-def begin_conversation(request: UpgradeRequest, answering: Answering) -> Conversation:
+def begin_conversation(request: UpgradeRequest, respond: Responder) -> Conversation:
     """Send a request with a handshake; return the conversation, or raise the error of a refusal."""
     head = request.with_headers(
         ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
@@ -196,34 +196,34 @@ def begin_conversation(request: UpgradeRequest, answering: Answering) -> Convers
     )  # fmt: skip
     if head.check is not None:
         head.check()
-    answer = answering(head)
-    body = answer.body
+    response = respond(head)
+    body = response.body
     if isinstance(body, bytes):
-        raise request.refused(answer.status, answer.headers, body)
+        raise request.refused(response.status, response.headers, body)
     if not isinstance(body, Conversation):
         body.close()  # a fault has replaced it
         raise TransportError(f"{request.about}: the connection broke while it was upgraded")
-    request.accepted(answer.headers)
+    request.accepted(response.headers)
     return body
 
 
 class SimTransport:
     """Carries requests to a simulated cluster, on any event loop or none."""
 
-    def __init__(self, cluster: VirtualServer, answering: Answering | None = None) -> None:
+    def __init__(self, cluster: VirtualServer, respond: Responder | None = None) -> None:
         self.cluster = cluster
-        self._answering = answering or cluster.answer
+        self._respond = respond or cluster.answer
 
     def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> _Exchange:
         """Send a request and wait for the head of its response."""
-        return _Exchange(self.cluster, self._answering, head, timeout, idle)
+        return _Exchange(self.cluster, self._respond, head, timeout, idle)
 
     @asynccontextmanager
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[SimWebSocket]:
         """Send a request that becomes a WebSocket, which is closed when the context is left."""
-        conversation = begin_conversation(request, self._answering)
+        conversation = begin_conversation(request, self._respond)
         try:
             yield SimWebSocket(self.cluster, conversation, idle)
         finally:

@@ -90,7 +90,7 @@ class ClusterDriver:
         """Answer a request; or `PendingCalls`.
 
         An error inside the machine is a 500 and a line in the log.
-        What a write has changed is in the journal before its answer is returned.
+        What a write has changed is in the journal before its response is returned.
         """
         try:
             # Nothing may have been due for minutes, and the clock would still show the time of the last

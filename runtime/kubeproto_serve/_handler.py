@@ -87,10 +87,10 @@ class RequestHandler:
             return Response(401, (_JSON,), _UNAUTHORIZED)
         if head.target.partition("?")[0] == "/metrics":
             return Response(200, (METRICS,), self._service.metrics.exposition())
-        answer = await self._service.driver.respond(head, user)
-        if answer.after:
-            await anyio.sleep(answer.after)
-        return self._response(answer, head)
+        response = await self._service.driver.respond(head, user)
+        if response.after:
+            await anyio.sleep(response.after)
+        return self._response(response, head)
 
     @property
     def _everybody_may(self) -> bool:
@@ -109,17 +109,17 @@ class RequestHandler:
                 return self._service.driver.cluster.user_of(token.strip())
         return None
 
-    def _response(self, answer: ServerResponse, head: Head) -> Response:
-        if isinstance(answer.body, bytes):
-            return Response(answer.status, answer.headers, answer.body)
-        if isinstance(answer.body, Conversation):
-            return self._conversation(answer, answer.body, head)
-        stream = OpenStream(answer.body, self._channel, self._service)
+    def _response(self, response: ServerResponse, head: Head) -> Response:
+        if isinstance(response.body, bytes):
+            return Response(response.status, response.headers, response.body)
+        if isinstance(response.body, Conversation):
+            return self._conversation(response, response.body, head)
+        stream = OpenStream(response.body, self._channel, self._service)
         if (accepted := accept_upgrade(head.headers)) is not None:
             return Response(101, accepted, switch=partial(send_over_websocket, stream, self._channel))
-        return Response(answer.status, answer.headers, stream=stream.send_all)
+        return Response(response.status, response.headers, stream=stream.send_all)
 
-    def _conversation(self, answer: ServerResponse, body: Conversation, head: Head) -> Response:
+    def _conversation(self, response: ServerResponse, body: Conversation, head: Head) -> Response:
         accepted = accept_upgrade(head.headers)
         if accepted is None:
             body.close()
@@ -127,4 +127,4 @@ class RequestHandler:
         from ._conversations import OpenConversation  # which brings wsproto
 
         opened = OpenConversation(body, self._channel, self._service, self._service.driver)
-        return Response(101, (*accepted, *answer.headers), switch=opened.converse)
+        return Response(101, (*accepted, *response.headers), switch=opened.converse)

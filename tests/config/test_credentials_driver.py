@@ -27,7 +27,7 @@ class Driver:
         self.warned: list[str] = []
 
     async def tell(self, event: c.Event) -> tuple[c.Action | None, asyncio.Event]:
-        """Step and perform. Gives the answer to a `Wanted`, and what the next step will set."""
+        """Step and perform. Gives the response to a `Wanted`, and what the next step will set."""
         self.state, actions = c.step(self.state, event, self.now)
         self.changed.set()
         self.changed = changed = asyncio.Event()

@@ -146,13 +146,13 @@ class CredentialsModel(RuleBasedStateMachine):
     def outcome_of(self, task: Task, life: float) -> c.Event:
         """What a task brings if all is well; a new token at its end."""
         if isinstance(task, c.Discover):
-            return c.Answered(200, (), b'{"token_endpoint": "https://id/token"}')
+            return c.Responded(200, (), b'{"token_endpoint": "https://id/token"}')
         self.issued += 1
         name, end = f"SECRET-{self.issued}", self.now + life
         if isinstance(task, c.Redeem):
             token = jwt(name, end)
             self.ends[f"Bearer {token}"] = max(end, self.now + 10.0)
-            return c.Answered(200, (), json.dumps({"id_token": token}).encode())
+            return c.Responded(200, (), json.dumps({"id_token": token}).encode())
         if isinstance(task, c.ReadFiles):
             self.ends[f"Bearer {name}"] = float("inf")
             return c.FilesRead((name.encode(),))
@@ -174,7 +174,7 @@ class CredentialsModel(RuleBasedStateMachine):
                 case c.RunPlugin():
                     event = c.PluginEnded(0, b"SECRET: [")
                 case _:
-                    event = c.Answered(500, (), b"<html>SECRET")
+                    event = c.Responded(500, (), b"<html>SECRET")
         [warning] = self.step(event)
         assert isinstance(warning, c.Warn)
         assert "SECRET" not in warning.why

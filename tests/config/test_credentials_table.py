@@ -57,7 +57,7 @@ def discover() -> c.Discover:
 
 
 DISCOVER: Final = discover()
-PROVIDER: Final = c.Answered(200, (), b'{"token_endpoint": "https://id:8443/token?x=1"}')
+PROVIDER: Final = c.Responded(200, (), b'{"token_endpoint": "https://id:8443/token?x=1"}')
 
 
 def redeem() -> c.Redeem:
@@ -252,7 +252,7 @@ ROWS: Final[list[Row]] = [
     (
         "new tokens are kept, and the next renewal needs the new refresh token",
         REDEEMING,
-        c.Answered(200, (), json.dumps({"id_token": jwt(NOW + 900), "refresh_token": "r2"}).encode()),
+        c.Responded(200, (), json.dumps({"id_token": jwt(NOW + 900), "refresh_token": "r2"}).encode()),
         NOW,
         (
             held(
@@ -269,9 +269,9 @@ ROWS: Final[list[Row]] = [
     (
         "a provider's refusal is told by its word",
         REDEEMING,
-        c.Answered(400, (), b'{"error": "invalid_grant", "error_description": "MARK"}'),
+        c.Responded(400, (), b'{"error": "invalid_grant", "error_description": "MARK"}'),
         NOW,
-        failed(REDEEMING, "the answer of the identity provider is 400: invalid_grant"),
+        failed(REDEEMING, "the response of the identity provider is 400: invalid_grant"),
     ),
     (
         "a provider that cannot be reached is named",
@@ -468,7 +468,7 @@ EVENTS: Final[tuple[c.Event, ...]] = (
     c.FilesRead((b"x",)),
     c.PluginEnded(0, b""),
     c.PluginMissing(),
-    c.Answered(500, (), b""),
+    c.Responded(500, (), b""),
     c.Failed("x"),
     c.Abandoned(),
 )
@@ -592,7 +592,7 @@ def test_what_the_provider_is_asked() -> None:
 
 def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
     body = b'{"token_endpoint":"https://id/t","token_endpoint_auth_methods_supported":["client_secret_post"]}'
-    _, [task] = c.step(DISCOVERING, c.Answered(200, (), body), NOW)
+    _, [task] = c.step(DISCOVERING, c.Responded(200, (), body), NOW)
     assert isinstance(task, c.Redeem)
     assert "authorization" not in {name.lower() for name, _ in task.head.headers}
     assert task.head.body == b"grant_type=refresh_token&refresh_token=r1&client_id=me&client_secret=s"
@@ -601,17 +601,17 @@ def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        (c.Answered(200, (), b"{}"), "no token_endpoint"),
-        (c.Answered(200, (), b'{"token_endpoint": "http://id/MARK"}'), "begins with https://"),
-        (c.Answered(200, (), b'{"token_endpoint": "https://u:MARK@id/"}'), "credentials in its URL"),
-        (c.Answered(200, (), b"MARK"), "200 and makes no sense"),
-        (c.Answered(200, (("Content-Encoding", "gzip"),), b"MARK"), "200 and makes no sense"),
-        (c.Answered(404, (), b"<html>MARK"), "404 and makes no sense"),
-        (c.Answered(403, (), b'{"error": "MARK MARK 1"}'), "is 403"),
-        (c.Answered(200, (), b"[" * 100_000), "makes no sense"),
+        (c.Responded(200, (), b"{}"), "no token_endpoint"),
+        (c.Responded(200, (), b'{"token_endpoint": "http://id/MARK"}'), "begins with https://"),
+        (c.Responded(200, (), b'{"token_endpoint": "https://u:MARK@id/"}'), "credentials in its URL"),
+        (c.Responded(200, (), b"MARK"), "200 and makes no sense"),
+        (c.Responded(200, (("Content-Encoding", "gzip"),), b"MARK"), "200 and makes no sense"),
+        (c.Responded(404, (), b"<html>MARK"), "404 and makes no sense"),
+        (c.Responded(403, (), b'{"error": "MARK MARK 1"}'), "is 403"),
+        (c.Responded(200, (), b"[" * 100_000), "makes no sense"),
     ],
 )
-def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Answered, why: str) -> None:
+def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Responded, why: str) -> None:
     state, [warn] = c.step(DISCOVERING, answer, NOW)
     assert isinstance(state, c.Troubled)
     assert isinstance(warn, c.Warn)
@@ -620,7 +620,7 @@ def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Answered, why: str
 
 
 def test_a_grant_without_an_id_token_is_trouble() -> None:
-    state, _ = c.step(REDEEMING, c.Answered(200, (), b'{"access_token": "MARK"}'), NOW)
+    state, _ = c.step(REDEEMING, c.Responded(200, (), b'{"access_token": "MARK"}'), NOW)
     assert isinstance(state, c.Troubled)
     assert "no id_token" in state.why
 

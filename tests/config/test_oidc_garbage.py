@@ -19,7 +19,7 @@ def renewing(*bodies: bytes) -> c.State:
     state, _ = c.step(c.begin(Identity(oidc=OIDC), 0.0), c.Wanted(), 0.0)
     for body in bodies:
         assert isinstance(state, c.Renewing)
-        state, _ = c.step(state, c.Answered(200, (), body), 1.0)
+        state, _ = c.step(state, c.Responded(200, (), body), 1.0)
     return state
 
 

@@ -98,7 +98,7 @@ def discover() -> c.Discover:
 
 
 def redeem() -> c.Redeem:
-    answer = c.Answered(200, (), b'{"token_endpoint": "https://id/t"}')
+    answer = c.Responded(200, (), b'{"token_endpoint": "https://id/t"}')
     _, [task] = c.step(c.Renewing(OIDC_COURSE, discover()), answer, 0.0)
     assert isinstance(task, c.Redeem)
     assert MARK.encode() in task.head.body
@@ -121,7 +121,7 @@ VALUES: Final[tuple[object, ...]] = (
     run_plugin(), discover(), redeem(),
     c.Renewing(OIDC_COURSE, redeem(), HOLDING), c.Troubled(COURSE, HOLDING, 1, 0.0, "why"),
     c.FilesRead((MARK.encode(),)), c.PluginEnded(0, MARK.encode()),
-    c.Answered(200, (("a", MARK),), MARK.encode()),
+    c.Responded(200, (("a", MARK),), MARK.encode()),
     c.Use(CREDENTIALS), c.Keep(MARK, MARK),
 )  # fmt: skip
 
@@ -243,13 +243,15 @@ MISTAKES: Final[dict[str, Callable[[], object]]] = {
     "plugin's line end": exec_credential(token=f"{MARK}\r\nx: y"),
     "plugin's nothing": plugin_said(""),
     "plugin's code": told(COURSE, run_plugin(), c.PluginEnded(1, MARK.encode())),
-    "provider's refusal": told(OIDC_COURSE, redeem(), c.Answered(400, (), f'{{"error": "{MARK}"}}'.encode())),
-    "provider's garbage": told(OIDC_COURSE, redeem(), c.Answered(200, (), MARK.encode())),
+    "provider's refusal": told(
+        OIDC_COURSE, redeem(), c.Responded(400, (), f'{{"error": "{MARK}"}}'.encode())
+    ),
+    "provider's garbage": told(OIDC_COURSE, redeem(), c.Responded(200, (), MARK.encode())),
     "provider's endpoint": told(
-        OIDC_COURSE, discover(), c.Answered(200, (), f'{{"token_endpoint": "https://{MARK}@x/"}}'.encode())
+        OIDC_COURSE, discover(), c.Responded(200, (), f'{{"token_endpoint": "https://{MARK}@x/"}}'.encode())
     ),
     "provider's types": told(
-        OIDC_COURSE, redeem(), c.Answered(200, (), f'{{"id_token": ["{MARK}"]}}'.encode())
+        OIDC_COURSE, redeem(), c.Responded(200, (), f'{{"id_token": ["{MARK}"]}}'.encode())
     ),
     "an event out of place": lambda: c.step(c.NoCredentials(COURSE), c.PluginEnded(0, MARK.encode()), 0.0),
 }  # fmt: skip
@@ -275,10 +277,10 @@ def test_no_error_shows_a_secret(mistake: str) -> None:
 
 
 def test_what_is_not_a_word_of_oauth_is_not_repeated() -> None:
-    event = c.Answered(400, (), b'{"error": "' + b"x" * 50 + b'"}')
+    event = c.Responded(400, (), b'{"error": "' + b"x" * 50 + b'"}')
     state, _ = c.step(c.Renewing(OIDC_COURSE, redeem()), event, 0.0)
     assert isinstance(state, c.Troubled)
-    assert state.why == "the answer of the identity provider is 400"
+    assert state.why == "the response of the identity provider is 400"
 
 
 def test_errors_of_settings_are_value_errors_too() -> None:

@@ -37,7 +37,7 @@ _numbers = itertools.count(1)
 
 
 class Answer:
-    """An answer that has come in whole."""
+    """A response that has come in whole."""
 
     def __init__(self, status: int, headers: Headers, body: bytes) -> None:
         self.status = status
@@ -104,7 +104,7 @@ class Client:
         self.configmaps = f"{self.home}/configmaps"
 
     def send(self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str) -> Answer:
-        """The answer to a request; a body that is bytes goes out as it is."""
+        """The response to a request; a body that is bytes goes out as it is."""
         with self.server.transport.send(_head(method, target, body, media, headers), timeout=PATIENCE) as got:
             data = b"".join(got)
             return Answer(got.status, got.headers, inflate(got.headers, data))
@@ -143,7 +143,7 @@ class Client:
         return status
 
     def call(self, request: Request[T]) -> Reply[T]:
-        """What the core reads in the answer to a request of its own; or the `ApiError` that it is."""
+        """What the core reads in the response to a request of its own; or the `ApiError` that it is."""
         with self.server.transport.send(request, timeout=PATIENCE) as got:
             return request.parse(got.status, got.headers, b"".join(got))
 

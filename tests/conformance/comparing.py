@@ -65,7 +65,7 @@ class Side:
         self._list: str = "0"
 
     def answer(self, ask: Ask) -> Answer:
-        """The answer to a request."""
+        """The response to a request."""
         body = ask.body
         if isinstance(body, dict | list):
             body = json.loads(self._filled(json.dumps(body)))

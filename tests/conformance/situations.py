@@ -1,4 +1,4 @@
-"""What stood in a cluster when an answer was recorded: one function a recording.
+"""What stood in a cluster when a response was recorded: one function a recording.
 
 A situation prepares a cluster and may change the request, where that holds a version, a token or a uid of
 its own. What happens while a watch is open is done by the function that it returns.
@@ -112,7 +112,7 @@ class Stage:
         return self.cluster.answer(Head(method, target, headers, data))
 
     def body(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
-        """The decoded body of its answer, which must be a success."""
+        """The decoded body of its response, which must be a success."""
         answer = self.send(method, target, body, media)
         assert isinstance(answer.body, bytes)
         assert answer.status < 300, answer.body

@@ -113,7 +113,7 @@ def test_a_policy_that_does_not_exist_is_invalid(client: Client) -> None:
     assert (status["code"], status["details"]["kind"]) == (422, "DeleteOptions")
 
 
-def test_a_pod_that_no_node_has_taken_goes_at_once_and_is_the_answer(client: Client) -> None:
+def test_a_pod_that_no_node_has_taken_goes_at_once_and_is_the_response(client: Client) -> None:
     client.pod("a")
     gone = client.ask("DELETE", f"{client.home}/pods/a")
     assert (gone["kind"], gone["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)

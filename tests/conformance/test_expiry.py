@@ -5,7 +5,7 @@ from __future__ import annotations
 from conformance.client import Client, names, version_of
 
 
-def test_sv_02_a_page_of_what_is_forgotten_is_gone_and_its_answer_goes_on_with_what_is_there(
+def test_sv_02_a_page_of_what_is_forgotten_is_gone_and_its_response_goes_on_with_what_is_there(
     bare: Client,
 ) -> None:
     for name in "abcd":

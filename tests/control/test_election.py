@@ -207,7 +207,7 @@ ROWS: Final[dict[str, Row]] = {
         Renewing(seen(RENEWED, since=100), 109, 101),
         (StartLeading(109), renewal(RENEWED, 101)),
     ),
-    "renewed by an answer that took long": (
+    "renewed by a response that took long": (
         Renewing(seen(), 101, 95),
         Wrote(RENEWED),
         Renewing(seen(RENEWED, since=100), 105, 100),

@@ -373,7 +373,7 @@ def test_a_patch_that_failed_for_now_is_retried(failure: Outcome) -> None:
     assert (len(scene.events), scene.event["series"]["count"]) == (1, 2)
 
 
-def test_the_answer_for_an_object_that_was_replaced_changes_nothing() -> None:
+def test_the_response_for_an_object_that_was_replaced_changes_nothing() -> None:
     scene = Scene()
     scene.say()
     old = scene.ask()
@@ -390,7 +390,7 @@ STEPS: Final = ["say", "note", "ask", "ask", "ok", "lost", "arrived", "down", "w
 
 @given(st.lists(st.sampled_from(STEPS), max_size=30))
 def test_whatever_goes_wrong_the_server_learns_all_and_no_event_twice(story: list[str]) -> None:
-    """`lost` never arrived, `arrived` did though its answer was lost; in the end all goes well."""
+    """`lost` never arrived, `arrived` did though its response was lost; in the end all goes well."""
     scene, flying, said, note = Scene(), list[EventRequest](), 0, 0
 
     def answer(request: EventRequest, step: str) -> None:

@@ -203,7 +203,7 @@ def test_labels_and_annotations_may_change() -> None:
     assert converted(conversion(book("a")), convert)["result"] == {"status": "Success"}
 
 
-def test_a_bug_in_a_converter_is_not_an_answer() -> None:
+def test_a_bug_in_a_converter_is_not_a_response() -> None:
     def convert(obj: dict[str, Any], version: str) -> dict[str, Any]:
         raise TypeError("a bug")
 

@@ -181,8 +181,8 @@ def fuzz_http(data: bytes) -> None:
         except RemoteProtocolError:
             return "refused"
         except TransportError:
-            return "cut", exchange.answer, body
-        return exchange.answer, body, exchange.rest, exchange.reusable
+            return "cut", exchange.response, body
+        return exchange.response, body, exchange.rest, exchange.reusable
 
     assert read([stream]) == read(draw.cut(stream))
 

@@ -127,7 +127,7 @@ def test_an_error_is_that_of_its_connection(served: Callable[[Work], None]) -> N
     served(work)
 
 
-def test_a_client_that_has_ended_its_side_still_gets_the_answer(served: Callable[[Work], None]) -> None:
+def test_a_client_that_has_ended_its_side_still_gets_the_response(served: Callable[[Work], None]) -> None:
     async def work(client: Client, _: sim.Cluster) -> None:
         async with forward_ports(client, "web-0", [":8080"]) as forwarded:
             (port,) = forwarded.ports

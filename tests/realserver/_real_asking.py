@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 DEFINITIONS: Final = kp.Api(CustomResourceDefinition)
 NAMESPACES: Final = kp.Api(Namespace)
-PATIENCE: Final = 60.0  # seconds until an answer that does not come is a failure
+PATIENCE: Final = 60.0  # seconds until a response that does not come is a failure
 
 
 class Asker:

@@ -29,7 +29,7 @@ ANSWERED: Final = (
 
 
 class Exchange(msgspec.Struct):
-    """One request and its answer, whose body came in `pieces`; `ended` if it was read to its end."""
+    """One request and its response, whose body came in `pieces`; `ended` if it was read to its end."""
 
     method: str
     target: str

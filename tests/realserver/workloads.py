@@ -97,7 +97,7 @@ def _lines(value: Any) -> list[str]:
 
 
 def summary_answer(summary: Summary, answer: Any) -> Any:
-    """The answer to a step, in the numbers of the summary after it."""
+    """The response to a step, in the numbers of the summary after it."""
     summary.take()
     return summary.plain(answer)
 

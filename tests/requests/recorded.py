@@ -20,7 +20,7 @@ class Asked(msgspec.Struct):
     body: str | None = None
 
 
-class Answered(msgspec.Struct):
+class Responded(msgspec.Struct):
     status: int
     headers: list[tuple[str, str]]
     body: str | dict[str, str] | None = None
@@ -42,7 +42,7 @@ class Answered(msgspec.Struct):
 class Recording(msgspec.Struct):
     situation: str
     request: Asked
-    response: Answered
+    response: Responded
 
 
 def _bytes(text: str | dict[str, str] | None) -> bytes:

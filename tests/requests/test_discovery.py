@@ -198,7 +198,7 @@ def test_a_root_that_is_refused_is_an_error() -> None:
         state.received(state.requests[0], 200, (), b'{"kind":"ConfigMap"}')
 
 
-def test_an_answer_to_what_was_not_asked_is_a_mistake_of_this_side() -> None:
+def test_a_response_to_what_was_not_asked_is_a_mistake_of_this_side() -> None:
     state = Discovering()
     done = state.received(state.requests[0], 200, (), b'{"kind":"APIVersions","versions":[]}')
     with pytest.raises(kp.LocalProtocolError):

@@ -45,27 +45,27 @@ from kubeproto.wire import UpgradeRequest
 
 
 class Fails(msgspec.Struct):
-    """The answer is this error, with this reason; its message is the server's."""
+    """The response is this error, with this reason; its message is the server's."""
 
     kind: type[kp.ApiError]
     reason: str = ""
 
 
 class Gives(msgspec.Struct):
-    """The answer is a value; what `look` sees of it is `seen`."""
+    """The response is a value; what `look` sees of it is `seen`."""
 
     look: Callable[[Any], Any]
     seen: Any
 
 
 class Streams(msgspec.Struct):
-    """The answer is a stream of these events."""
+    """The response is a stream of these events."""
 
     events: str
 
 
 class Refused(msgspec.Struct):
-    """The answer to an upgrade is this error."""
+    """The response to an upgrade is this error."""
 
     kind: type[kp.ApiError]
     reason: str
@@ -500,7 +500,7 @@ def test_api_asks_what_was_asked(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ROWS)
-def test_the_answer_is_read_as_what_it_means(name: str) -> None:
+def test_the_response_is_read_as_what_it_means(name: str) -> None:
     recorded, row = recording(name), ROWS[name]
     answer: Any = recorded.response
     ours: Any = row.ask()

@@ -58,7 +58,9 @@ def test_a_good_status_over_a_bad_body_names_the_request_and_what_came(
         request: Request[Any] = api.get("a", resource_version="private")
         with pytest.raises(kp.RemoteProtocolError) as caught:
             request.parse(200, headers, body)
-        assert str(caught.value).startswith("GET /api/v1/namespaces/w/configmaps/a: the answer is 200, but ")
+        assert str(caught.value).startswith(
+            "GET /api/v1/namespaces/w/configmaps/a: the response is 200, but "
+        )
         assert said in str(caught.value) or api is not CONFIG_MAPS
         assert "private" not in str(caught.value)
 
@@ -174,7 +176,7 @@ def test_a_log_may_be_absent_and_may_hold_anything() -> None:
     assert PODS.log("p").parse(200, (), b"half a line, \xff").value == "half a line, \ufffd"
 
 
-def test_ill_health_is_an_answer() -> None:
+def test_ill_health_is_a_response() -> None:
     assert health().parse(200, (), b"ok").value.healthy
     assert not health("livez").parse(500, (), b"[-]etcd failed").value.healthy
     with pytest.raises(kp.Unauthorized):

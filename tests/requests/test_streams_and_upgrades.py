@@ -84,7 +84,7 @@ def test_an_exec_offers_its_protocols_and_checks_the_choice() -> None:
             request.accepted(headers)
 
 
-def test_an_answer_that_neither_upgrades_nor_refuses_makes_no_sense() -> None:
+def test_a_response_that_neither_upgrades_nor_refuses_makes_no_sense() -> None:
     request = PODS.port_forward("p", [80])
     assert isinstance(request.refused(401, (), UNAUTHORIZED), kp.Unauthorized)
     for status in (200, 204, 302):

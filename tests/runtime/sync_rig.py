@@ -35,7 +35,7 @@ def client_of(cluster: sim.Cluster, faults: sim.Faults | None = None, **facts: A
 
 
 class Answer:
-    """An answer that was scripted, whose body is still arriving."""
+    """A response that was scripted, whose body is still arriving."""
 
     def __init__(self, status: int, headers: kp.Headers, body: Sequence[bytes]) -> None:
         self.status = status

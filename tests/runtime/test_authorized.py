@@ -370,7 +370,7 @@ def test_another_client_certificate_makes_another_transport_and_open_answers_go_
                 gate, net.gate = net.gate, None
                 assert await get(transport) == (200, b"two")
                 assert await get(transport) == (200, b"two")
-                assert [len(net.opened), len(net.closed)] == [2, 0], "an answer was cut off"
+                assert [len(net.opened), len(net.closed)] == [2, 0], "a response was cut off"
                 gate.set()
                 assert [piece async for piece in pieces] == [b"the end"]
             assert net.closed == [net.opened[0]], "the old transport is to be closed after its last answer"

@@ -66,7 +66,7 @@ def test_rq_21_three_tries_with_a_retry_after_of_one_second_wait_and_send_the_wh
 
 def test_rq_09_what_may_have_been_done_is_the_cause_of_the_last_error(go: Go) -> None:
     async def main() -> None:
-        lost = kp.TransportError("the answer was lost")
+        lost = kp.TransportError("the response was lost")
         client, _ = scripted(lost, CONFLICT)
         held = book()
         held.metadata.resource_version = "7"
@@ -79,7 +79,7 @@ def test_rq_09_what_may_have_been_done_is_the_cause_of_the_last_error(go: Go) ->
 
 def test_rq_09_the_cause_stands_behind_those_that_an_error_has_already(go: Go) -> None:
     async def main() -> None:
-        lost, refused = kp.TransportError("the answer was lost"), kp.ConnectError("nobody listens")
+        lost, refused = kp.TransportError("the response was lost"), kp.ConnectError("nobody listens")
         refused.__cause__ = OSError("refused")
         client, _ = scripted(lost, refused)
         with pytest.raises(kp.ConnectError) as caught:

@@ -311,7 +311,7 @@ def test_a_provider_that_refuses_or_cannot_be_reached_is_named_in_the_error(home
     anyio.run(main)
     at = "asking the identity provider at issuer.test"
     assert said == [
-        "the answer of the identity provider is 400: invalid_grant",
+        "the response of the identity provider is 400: invalid_grant",
         f"{at}: connection refused",
         f"{at}: the response is longer than 1048576 bytes",
     ]

@@ -158,7 +158,7 @@ def test_a_chunk_that_comes_in_the_moment_of_a_refresh_is_dropped(go: Go) -> Non
     go(main)
 
 
-def test_a_refresh_while_an_answer_closes_makes_its_end_void(go: Go) -> None:
+def test_a_refresh_while_a_response_closes_makes_its_end_void(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         sink = Sink()

@@ -402,7 +402,7 @@ class Partition:
         async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
             if self.rng.random() < self.failure:
                 await anyio.sleep(min(limit, self.rng.uniform(0, 8)))
-                raise kp.TransportError("the answer was lost")
+                raise kp.TransportError("the response was lost")
             yield incoming
 
 

@@ -108,7 +108,7 @@ def test_figures_are_escaped_and_several_priorities_are_several_samples() -> Non
     assert seen['leader_election_master_status{name="lease"}'] == 0
 
 
-def test_a_request_without_an_answer_counts_as_an_error(backend: Backend) -> None:
+def test_a_request_without_a_response_counts_as_an_error(backend: Backend) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book])
         faults = sim.Faults(cluster, script=[sim.RefuseConnection(), sim.Cut(5)])

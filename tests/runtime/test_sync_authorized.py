@@ -137,7 +137,7 @@ def test_another_client_certificate_makes_another_transport_and_open_answers_go_
             key.write_bytes(PEM % b"key two")
             clock.now += 61
             assert get(transport) == (200, b"two")
-            assert (len(net.opened), len(net.closed)) == (2, 0), "an answer was cut off"
+            assert (len(net.opened), len(net.closed)) == (2, 0), "a response was cut off"
             assert list(watching) == [b"one"]
         assert net.closed == [net.opened[0]], "the old transport is to be closed after its last answer"
         assert get(transport) == (200, b"two")

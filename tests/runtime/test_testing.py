@@ -136,7 +136,7 @@ def test_faults_stand_before_the_cluster_that_they_belong_to(go: Go) -> None:
 @pytest.mark.parametrize(
     ("timeout", "idle", "at"), [(5.0, None, 5.0), (None, 7.0, 7.0), (100.0, 7.0, 7.0), (5.0, 7.0, 5.0)]
 )
-def test_an_answer_that_does_not_come_in_time_is_a_deadline(
+def test_a_response_that_does_not_come_in_time_is_a_deadline(
     go: Go, timeout: float | None, idle: float | None, at: float
 ) -> None:
     async def main() -> None:

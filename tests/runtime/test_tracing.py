@@ -281,7 +281,7 @@ def test_nothing_is_recorded_without_a_provider_and_one_is_looked_for_once_a_sec
 ) -> None:
     tracing, head = Tracing(), kp.Head("GET", "/version")
     with tracing.request(head, None, 0.0) as traced:
-        traced.answered(500)
+        traced.responded(500)
         assert traced.head is head
     monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
     assert tracing.tracer(0.9) is None

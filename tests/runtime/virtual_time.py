@@ -55,7 +55,7 @@ def go(request: pytest.FixtureRequest) -> Go:
 
 
 class Said:
-    """An answer that comes at once."""
+    """A response that comes at once."""
 
     def __init__(self, status: int, headers: Headers, body: bytes) -> None:
         self.status, self.headers, self.pieces = status, headers, [body]

@@ -41,7 +41,7 @@ class Asker:
     def send(
         self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
     ) -> sim.ServerResponse:
-        """The answer to a request; a body that is bytes goes out as it is."""
+        """The response to a request; a body that is bytes goes out as it is."""
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {"User-Agent": "tests/1.0", "Accept": "application/json", "Content-Type": media}
         named |= {name.replace("_", "-"): value for name, value in headers.items()}

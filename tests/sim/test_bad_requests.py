@@ -53,7 +53,7 @@ def asker() -> Asker:
         ("GET", "/openapi/v3", 200),
     ],
 )
-def test_every_path_has_its_answer(asker: Asker, method: str, target: str, status: int) -> None:
+def test_every_path_has_its_response(asker: Asker, method: str, target: str, status: int) -> None:
     before = asker.cluster.version
     assert asker.send(method, target).status == status
     assert asker.cluster.version == before
@@ -81,7 +81,7 @@ def test_every_path_has_its_answer(asker: Asker, method: str, target: str, statu
         ("%00=1&=&&", 200, ""),
     ],
 )
-def test_every_query_has_its_answer(asker: Asker, query: str, status: int, message: str) -> None:
+def test_every_query_has_its_response(asker: Asker, query: str, status: int, message: str) -> None:
     answer = asker.ask("GET", f"{CONFIGMAPS}?{query}")
     assert asker.status == status, answer
     assert message in answer.get("message", "")
@@ -123,7 +123,7 @@ def test_a_named_version_of_nonsense_is_a_500_on_get_and_watch(asker: Asker) -> 
         ),
     ],
 )
-def test_every_body_has_its_answer(asker: Asker, body: bytes, media: str, status: int) -> None:
+def test_every_body_has_its_response(asker: Asker, body: bytes, media: str, status: int) -> None:
     before = asker.cluster.version
     asker.send("POST", CONFIGMAPS, body, media)
     assert asker.status == status, asker.answer.body
@@ -237,7 +237,7 @@ METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "BRE
 
 
 @given(METHODS, TARGETS, QUERIES, BODIES, MEDIA)
-def test_whatever_comes_there_is_an_answer_and_a_refusal_changes_nothing(
+def test_whatever_comes_there_is_a_response_and_a_refusal_changes_nothing(
     method: str, target: str, query: str, body: bytes, media: str
 ) -> None:
     cluster = FORKED.fork()

@@ -70,7 +70,7 @@ def test_a_half_open_stream_says_nothing_until_the_client_has_had_enough() -> No
 
 
 @pytest.mark.parametrize("fault", [sim.LoseResponse(), sim.Fail(after=True)])
-def test_a_write_may_take_effect_although_its_answer_is_lost(fault: sim.Fault) -> None:
+def test_a_write_may_take_effect_although_its_response_is_lost(fault: sim.Fault) -> None:
     faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
     asker = Asker(faults.cluster)
     head = Head("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
@@ -148,7 +148,7 @@ def test_a_replica_that_is_behind_shows_what_was() -> None:
     assert b'"title":"u"' in read(faults, head)[1]
 
 
-def test_an_answer_is_late_and_later_than_a_caller_waits() -> None:
+def test_a_response_is_late_and_later_than_a_caller_waits() -> None:
     faults = sim.Faults(cluster(), script=[sim.Delay(5), sim.Delay(5)])
     begun = faults.cluster.now
     assert read(faults, GET)[0] == 200

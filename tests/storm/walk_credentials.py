@@ -69,8 +69,8 @@ def _came(rng: Random, task: Any, number: int, now: float) -> Any:
             text = json.dumps({"apiVersion": _EXEC, "kind": "ExecCredential", "status": status}).encode()
             return c.PluginEnded(int(bad), text)
         case c.Discover():
-            return c.Answered(503 if bad else 200, (), b'{"token_endpoint":"https://id/token"}')
+            return c.Responded(503 if bad else 200, (), b'{"token_endpoint":"https://id/token"}')
         case _:
             claims = urlsafe_b64encode(json.dumps({"exp": expires}).encode()).decode().rstrip("=")
             body = json.dumps({"id_token": f"e30.{claims}.{number}", "refresh_token": "r"}).encode()
-            return c.Answered(400 if bad else 200, (), body)
+            return c.Responded(400 if bad else 200, (), body)

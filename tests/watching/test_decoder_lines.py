@@ -254,7 +254,7 @@ def test_sp_10_members_of_gzip_may_end_inside_an_event() -> None:
 @pytest.mark.parametrize(
     "content_type", ["application/vnd.kubernetes.protobuf;stream=watch", "application/cbor-seq"]
 )
-def test_sp_11_an_answer_that_is_not_json_is_refused_by_name(content_type: str) -> None:
+def test_sp_11_a_response_that_is_not_json_is_refused_by_name(content_type: str) -> None:
     headers = (("Content-Type", content_type),)
     for decoder in (WatchDecoder, ListDecoder):
         with pytest.raises(RemoteProtocolError, match=content_type):

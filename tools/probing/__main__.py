@@ -25,7 +25,7 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 TABLE: Final = ROOT / "kubeproto/sim/kinds/builtin.json"
 COLUMNS: Final = ROOT / "kubeproto/sim/columns.json"
 AS_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
-GENERATED: Final = "by `make probe`, from the answers of a real kube-apiserver; do not edit"
+GENERATED: Final = "by `make probe`, from the responses of a real kube-apiserver; do not edit"
 
 
 def asking(transport: BlockingTransport, target: str) -> Ask:

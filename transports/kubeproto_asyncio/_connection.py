@@ -66,7 +66,7 @@ class AsyncioByteStream:
             raise TransportError(f"the connection broke: {_reason(error)}") from error
         return received
 
-    async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
+    async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
         """Send all of it, and listen meanwhile; True if all had been sent when the listener was done."""
         self._send(data)
         await listen()

@@ -22,25 +22,25 @@ SHAKE_HANDS: Final = 10.0  # seconds for TLS, and for the tunnel of a proxy, as 
 
 
 async def dial(
-    lines: AsyncioByteStreams, connection: Connection, trust: ReloadingTLS[Contexts]
+    streams: AsyncioByteStreams, connection: Connection, trust: ReloadingTLS[Contexts]
 ) -> AsyncioByteStream:
     """Open a connection; a `ConnectError` if none can be made, whatever the reason."""
     host, port = connection.address
     clock = asyncio.get_running_loop().time
     try:
         async with until(clock() + DIAL, f"nothing answered within {DIAL:g} s"):
-            line = await lines.open(host, port)
+            stream = await streams.open(host, port)
         try:
             async with until(clock() + SHAKE_HANDS, f"no handshake within {SHAKE_HANDS:g} s"):
                 if (proxy := trust.settings.proxy) is not None:
-                    await line.encrypt(proxy, host)
+                    await stream.encrypt(proxy, host)
                 if connection.tunnelled:
-                    await open_tunnel(line, connection, math.inf)
+                    await open_tunnel(stream, connection, math.inf)
                 if (server := trust.settings.server) is not None:
-                    await line.encrypt(server, connection.tls_name)
+                    await stream.encrypt(server, connection.tls_name)
         except BaseException:
-            line.close()
+            stream.close()
             raise
     except (TransportError, RemoteProtocolError) as error:
         raise ConnectError(f"no connection to {host}:{port}: {error}") from error
-    return line
+    return stream

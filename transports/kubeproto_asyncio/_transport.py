@@ -31,14 +31,14 @@ class AsyncioTransport:
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
         self._connection = connection  # first, because the repr uses it when the following lines fail
         trusting = trust(connection)
-        lines = self._lines = AsyncioByteStreams()
-        self._lending = ConnectionPool(
-            lambda: dial(lines, connection, trusting),
+        streams = self._streams = AsyncioByteStreams()
+        self._pool = ConnectionPool(
+            lambda: dial(streams, connection, trusting),
             limits or Limits(),
             clock=_now,
             signal=asyncio.Event,
         )
-        self._calling = Calling(connection, self._lending, clock=_now)
+        self._calling = Calling(connection, self._pool, clock=_now)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._connection!r})"
@@ -51,8 +51,8 @@ class AsyncioTransport:
 
     async def aclose(self) -> None:
         """Close every connection; open responses break."""
-        self._lending.close()
-        await self._lines.close()
+        self._pool.close()
+        await self._streams.close()
 
     @asynccontextmanager
     async def send(

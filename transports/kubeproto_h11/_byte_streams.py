@@ -29,7 +29,7 @@ class ByteStream(Protocol):
         """Return received bytes; empty when the server has closed, None if nothing arrived by that time."""
         ...
 
-    async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
+    async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
         """Send all of it, and listen meanwhile; True if all had been sent when the listener was done.
 
         A server may respond before it has read the request, and then stop reading: what `listen` receives
@@ -46,19 +46,19 @@ class ByteStream(Protocol):
         ...
 
 
-async def open_tunnel(line: ByteStream, connection: Connection, by: float) -> None:
+async def open_tunnel(stream: ByteStream, connection: Connection, by: float) -> None:
     """Make a connection to a proxy into one to the server."""
-    digging = tunnel(connection)
-    saying: bytes = Concealed(digging.outgoing)
+    opening = tunnel(connection)
+    outgoing: bytes = Concealed(opening.outgoing)
 
     async def listen() -> None:
-        nonlocal saying
-        saying = b""
-        while not saying and not digging.done:
-            heard = await line.receive(by)
+        nonlocal outgoing
+        outgoing = b""
+        while not outgoing and not opening.done:
+            heard = await stream.receive(by)
             if not heard:
                 raise TransportError("the proxy " + ("says nothing" if heard is None else "hung up"))
-            saying = Concealed(digging.feed(heard))
+            outgoing = Concealed(opening.feed(heard))
 
-    while saying:
-        await line.say(saying, listen)
+    while outgoing:
+        await stream.send_and_listen(outgoing, listen)

@@ -44,7 +44,7 @@ class Call(Generic[L]):
 
     def __init__(
         self,
-        line: L,
+        stream: L,
         exchange: Exchange,
         head: Head,
         *,
@@ -52,7 +52,7 @@ class Call(Generic[L]):
         deadline: float,
         idle: float | None,
     ) -> None:
-        self.line = line
+        self.stream = stream
         self._exchange = exchange
         self._method = head.method
         self._check = head.check
@@ -61,7 +61,7 @@ class Call(Generic[L]):
         self._idle = idle
         # A large body takes time, and the server is silent meanwhile.
         self._silent_first = exchange.has_body
-        self._reused = line.used
+        self._reused = stream.used
         self._begun = False
         self._sent = False
         self._head_by: float | None = None
@@ -90,10 +90,10 @@ class Call(Generic[L]):
         if self._check is not None:
             self._check()
         self._begun = True
-        self._sent = await self.line.say(self._exchange.outgoing, self._listen)
-        if self._exchange.answer is None:
+        self._sent = await self.stream.send_and_listen(self._exchange.outgoing, self._listen)
+        if self._exchange.response is None:
             raise LocalProtocolError("a connection reported that it had listened, and had not")
-        return self._exchange.answer
+        return self._exchange.response
 
     async def piece(self) -> bytes:
         """The next piece of the body; empty at its end."""
@@ -107,7 +107,7 @@ class Call(Generic[L]):
         return b""
 
     async def _listen(self) -> None:
-        while self._exchange.answer is None:
+        while self._exchange.response is None:
             self._first = await self._hear(self._until_head())
 
     def _until_head(self) -> float:
@@ -120,7 +120,7 @@ class Call(Generic[L]):
     async def _hear(self, limit: float) -> bytes:
         """Wait for bytes; return those of the body."""
         by = min(self._deadline, limit)
-        heard = await self.line.receive(by)
+        heard = await self.stream.receive(by)
         if heard:
             try:
                 return self._exchange.feed(heard)
@@ -133,7 +133,7 @@ class Call(Generic[L]):
             self._exchange.close()
             return b""
         if by < self._deadline:
-            what = "the server was silent" if self._exchange.answer else "no whole head came"
+            what = "the server was silent" if self._exchange.response else "no whole head came"
             raise DeadlineExceeded(f"{what} for {self._idle:g} s")
         raise DeadlineExceeded("the time given ran out before the response ended")
 
@@ -141,9 +141,9 @@ class Call(Generic[L]):
 class IncomingResponse(Generic[L]):
     """A response whose body is still arriving: iterate for its bytes, once, inside its context."""
 
-    def __init__(self, head: Head, answer: ResponseHead, call: Call[L]) -> None:
-        self.status = answer.status
-        self.headers: Headers = answer.headers
+    def __init__(self, head: Head, response: ResponseHead, call: Call[L]) -> None:
+        self.status = response.status
+        self.headers: Headers = response.headers
         self._head = head
         self._call: Call[L] | None = call
 
@@ -179,7 +179,7 @@ class Calling(Generic[L]):
         self, connection: Connection, lending: ConnectionPool[L], *, clock: Callable[[], float]
     ) -> None:
         self._connection = connection
-        self._lending = lending
+        self._pool = lending
         self._clock = clock
 
     async def begin(
@@ -189,10 +189,10 @@ class Calling(Generic[L]):
         if isinstance(head, UpgradeRequest):
             raise LocalProtocolError(f"{named(head)}: it becomes a WebSocket; call `upgrade`, not `send`")
         try:
-            call, answer = await self._ask(addressed(head, self._connection), deadline, idle)
+            call, response = await self._ask(addressed(head, self._connection), deadline, idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
             raise _of(head, error) from error.__cause__
-        return IncomingResponse(head, answer, call)
+        return IncomingResponse(head, response, call)
 
     def end(self, incoming: IncomingResponse[L]) -> None:
         """Return the connection of a response that is not needed any more to the pool, or close it."""
@@ -200,9 +200,9 @@ class Calling(Generic[L]):
         if call is None:
             return
         if call.over:
-            self._lending.release(call.line)
+            self._pool.release(call.stream)
         else:
-            self._lending.discard(call.line)
+            self._pool.discard(call.stream)
 
     async def upgrade(
         self, upgrade: Upgrade, deadline: float = math.inf, idle: float | None = None
@@ -212,38 +212,38 @@ class Calling(Generic[L]):
         head = addressed(upgrade.asking, self._connection)
         exchange = Exchange(head)
         # Never on a connection that may be stale: a command must not be started twice.
-        line = await self._lending.take(fresh=True)
-        call = Call(line, exchange, head, clock=self._clock, deadline=deadline, idle=None)
+        stream = await self._pool.take(fresh=True)
+        call = Call(stream, exchange, head, clock=self._clock, deadline=deadline, idle=None)
         try:
-            answer = await call.ask()
-            if answer.status != 101:
-                raise request.refused(answer.status, answer.headers, await _beginning(call))
-            protocol = upgrade.agreed(answer)
+            response = await call.ask()
+            if response.status != 101:
+                raise request.refused(response.status, response.headers, await _beginning(call))
+            protocol = upgrade.agreed(response)
             from ._framing import Framing  # imported when a WebSocket is opened, because it imports wsproto
 
             framing = Framing(call.rest)
-            return WebSocketStream(line, framing, protocol, named(request), clock=self._clock, idle=idle)
+            return WebSocketStream(stream, framing, protocol, named(request), clock=self._clock, idle=idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
-            self._lending.discard(line)
+            self._pool.discard(stream)
             raise _of(request, error) from error.__cause__
         except BaseException:
-            self._lending.discard(line)
+            self._pool.discard(stream)
             raise
 
     def hang_up(self, socket: WebSocketStream[L]) -> None:
         """Close the connection of a WebSocket that is not needed any more."""
-        self._lending.discard(socket.line)
+        self._pool.discard(socket.stream)
 
     async def _ask(self, head: Head, deadline: float, idle: float | None) -> tuple[Call[L], ResponseHead]:
         """Send a call and read the head of its response; once more if the connection was stale."""
         for fresh in (False, True):
             exchange = Exchange(head)
-            line = await self._lending.take(fresh=fresh)
-            call = Call(line, exchange, head, clock=self._clock, deadline=deadline, idle=idle)
+            stream = await self._pool.take(fresh=fresh)
+            call = Call(stream, exchange, head, clock=self._clock, deadline=deadline, idle=idle)
             try:
                 return call, await call.ask()
             except BaseException as error:
-                self._lending.discard(line)
+                self._pool.discard(stream)
                 if not call.may_replay_after(error):
                     raise
         raise AssertionError("a fresh connection is never stale")

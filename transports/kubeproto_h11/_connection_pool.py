@@ -39,7 +39,7 @@ class _Asking(Generic[L]):
 
     def __init__(self, told: Signal) -> None:
         self.told = told
-        self.line: L | None = None
+        self.stream: L | None = None
         self.refused = False
 
 
@@ -60,37 +60,37 @@ class ConnectionPool(Generic[L]):
         self._pool: State = Pool(limits)
         self._tickets = count()
         self._asking: dict[int, _Asking[L]] = {}
-        self._lines: dict[int, L] = {}
+        self._streams: dict[int, L] = {}
         self._numbers: dict[L, int] = {}
 
     async def take(self, *, fresh: bool = False) -> L:
         """Return an idle connection, or a new one; if `fresh`, always a new one."""
         while True:
             ticket = next(self._tickets)
-            line = await self._ask(ticket, fresh=fresh)
-            if line is None:
+            stream = await self._ask(ticket, fresh=fresh)
+            if stream is None:
                 return await self._open(ticket)
-            if not line.stale:
-                return line
-            self.discard(line)
+            if not stream.stale:
+                return stream
+            self.discard(stream)
 
-    def release(self, line: L) -> None:
+    def release(self, stream: L) -> None:
         """Return a connection that can be reused to the pool."""
-        line.used = True
-        self._advance(Released(self._numbers[line]))
+        stream.used = True
+        self._advance(Released(self._numbers[stream]))
 
-    def discard(self, line: L) -> None:
+    def discard(self, stream: L) -> None:
         """Close a connection that cannot be reused."""
-        line.close()
-        number = self._numbers.pop(line)
-        del self._lines[number]
+        stream.close()
+        number = self._numbers.pop(stream)
+        del self._streams[number]
         self._advance(Lost(number))
 
     def close(self) -> None:
         """Close all connections; a request that uses one fails with a `TransportError`."""
         self._advance(Ended())
-        for line in self._lines.values():
-            line.close()
+        for stream in self._streams.values():
+            stream.close()
 
     async def _ask(self, ticket: int, *, fresh: bool) -> L | None:
         """Return the connection that the pool hands out; None if this request has to open one."""
@@ -104,44 +104,44 @@ class ConnectionPool(Generic[L]):
                 raise
         if asking.refused:
             raise TransportError("the transport is closed")
-        return asking.line
+        return asking.stream
 
     def _give_up(self, ticket: int, asking: _Asking[L]) -> None:
         """Note that the request was cancelled while it waited, perhaps after the pool's decision."""
         if self._asking.pop(ticket, None) is not None:
             self._advance(Left(ticket))
-        elif asking.line is not None:
-            self._advance(Released(self._numbers[asking.line]))
+        elif asking.stream is not None:
+            self._advance(Released(self._numbers[asking.stream]))
         elif not asking.refused:
             self._advance(Lost(ticket))
 
     async def _open(self, number: int) -> L:
         try:
-            line = await self._dial()
+            stream = await self._dial()
         except BaseException:
             self._advance(Lost(number))
             raise
         if isinstance(self._pool, Ending):
-            line.close()
+            stream.close()
             self._advance(Lost(number))
             raise TransportError("the transport is closed")
-        self._lines[number], self._numbers[line] = line, number
-        return line
+        self._streams[number], self._numbers[stream] = stream, number
+        return stream
 
     def _advance(self, event: Event) -> None:
         self._pool, actions = step(self._pool, event, self._clock())
         for action in actions:
             match action:
                 case Use(ticket, number):
-                    self._answer(ticket).line = self._lines[number]
+                    self._answer(ticket).stream = self._streams[number]
                 case Open(ticket):
                     self._answer(ticket)
                 case Refuse(ticket):
                     self._answer(ticket).refused = True
                 case Close(number):
-                    line = self._lines.pop(number)
-                    del self._numbers[line]
-                    line.close()
+                    stream = self._streams.pop(number)
+                    del self._numbers[stream]
+                    stream.close()
 
     def _answer(self, ticket: int) -> _Asking[L]:
         asking = self._asking.pop(ticket)

@@ -35,13 +35,13 @@ class ResponseHead(Struct, frozen=True):
 
 
 class Exchange:
-    """Write `outgoing`, feed what comes back. `answer` is set with the head; `feed` returns the body.
+    """Write `outgoing`, feed what comes back. `response` is set with the head; `feed` returns the body.
 
     A violation by the server is a `RemoteProtocolError`, a response cut short a `TransportError`.
     """
 
     def __init__(self, head: Head, *, max_head: int = MAX_HEAD) -> None:
-        self.answer: ResponseHead | None = None
+        self.response: ResponseHead | None = None
         self.touched = False  # a byte of a response has arrived
         self.has_body = bool(head.body)
         self._method = head.method
@@ -138,7 +138,7 @@ class Exchange:
         else:
             self._body = open_body(self._method, event.status_code, headers)
             self._stays = _stays(event)
-        self.answer = ResponseHead(event.status_code, headers)
+        self.response = ResponseHead(event.status_code, headers)
         return self._body.feed(rest) if rest else b""
 
 

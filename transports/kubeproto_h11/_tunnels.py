@@ -61,15 +61,15 @@ class HttpTunnel:
     @property
     def done(self) -> bool:
         """True when the proxy has opened the tunnel."""
-        return self._exchange.answer is not None
+        return self._exchange.response is not None
 
     def feed(self, data: bytes) -> bytes:
         """Take bytes from the proxy."""
         self._exchange.feed(data)
-        answer = self._exchange.answer
-        if answer is not None and not 200 <= answer.status < 300:
-            asks = " and asks for a password" if answer.status == 407 else ""
-            raise ConnectError(f"the proxy refuses: it responds with {answer.status}{asks}")
+        response = self._exchange.response
+        if response is not None and not 200 <= response.status < 300:
+            asks = " and asks for a password" if response.status == 407 else ""
+            raise ConnectError(f"the proxy refuses: it responds with {response.status}{asks}")
         if self._exchange.rest:
             # It can only be the proxy's, because a server sends nothing before TLS begins.
             raise RemoteProtocolError("the proxy sends more after it has opened the tunnel")

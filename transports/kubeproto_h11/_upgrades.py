@@ -29,9 +29,9 @@ class Upgrade(Struct, frozen=True):
             ("Sec-WebSocket-Protocol", ", ".join(self.request.protocols)),
         )
 
-    def agreed(self, answer: ResponseHead) -> str:
+    def agreed(self, response: ResponseHead) -> str:
         """Return the protocol that a 101 accepts; `RemoteProtocolError` if it accepts none."""
-        headers = answer.headers
+        headers = response.headers
         if header(headers, "upgrade").lower() != "websocket":
             raise RemoteProtocolError("the server changes to something else than a WebSocket")
         if header(headers, "sec-websocket-accept") != _accepted(self.key):

@@ -42,7 +42,7 @@ class WebSocketStream(Generic[L]):
 
     def __init__(
         self,
-        line: L,
+        stream: L,
         framing: Framing,
         protocol: str,
         name: str,
@@ -51,7 +51,7 @@ class WebSocketStream(Generic[L]):
         idle: float | None,
     ) -> None:
         self.protocol = protocol
-        self.line = line
+        self.stream = stream
         self._framing = framing
         self._name = name
         self._clock = clock
@@ -74,7 +74,7 @@ class WebSocketStream(Generic[L]):
                     return None
                 await self._hear()
         except (TransportError, RemoteProtocolError) as error:
-            self.line.close()
+            self.stream.close()
             raise type(error)(f"{self._name}: {error}") from error.__cause__
         finally:
             self._receiving = False
@@ -94,7 +94,7 @@ class WebSocketStream(Generic[L]):
             by = self._clock() + CLOSE
             await self._send(self._framing.outgoing + self._framing.close())
             while self._framing.farewell is None:
-                heard = await self.line.receive(by)
+                heard = await self.stream.receive(by)
                 if not heard:
                     break
                 self._framing.feed(heard)
@@ -104,7 +104,7 @@ class WebSocketStream(Generic[L]):
         silent_until = self._clock() + self._idle
         pause = min(PING, self._idle / 2)
         await self._reply()
-        while (heard := await self.line.receive(min(silent_until, self._clock() + pause))) is None:
+        while (heard := await self.stream.receive(min(silent_until, self._clock() + pause))) is None:
             if self._clock() >= silent_until:
                 raise DeadlineExceeded(f"the server was silent for {self._idle:g} s")
             await self._send(self._framing.ping())
@@ -123,10 +123,10 @@ class WebSocketStream(Generic[L]):
 
     async def _send(self, data: bytes) -> None:
         try:
-            await self.line.send(data)
+            await self.stream.send(data)
         except BaseException:
             # A part may have been sent, and only the rest may follow it.
-            self.line.close()
+            self.stream.close()
             raise
 
 

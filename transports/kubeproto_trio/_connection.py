@@ -80,20 +80,20 @@ class TrioByteStream:
             raise TransportError(f"the connection broke: {_reason(error)}") from error
         return None
 
-    async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
+    async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
         """Send all of it, and listen meanwhile; True if all had been sent when the listener was done."""
-        saying = _Saying(self._send)
+        sending = _Sending(self._send)
         if len(data) <= _AT_ONCE:
-            await saying.send(data)
-            await saying.hear(listen)
+            await sending.send(data)
+            await sending.listen(listen)
         else:
             async with trio.open_nursery() as nursery:
-                nursery.start_soon(saying.send, data)
-                await saying.hear(listen)
+                nursery.start_soon(sending.send, data)
+                await sending.listen(listen)
                 nursery.cancel_scope.cancel()
-        if saying.unheard is not None:
-            raise saying.unheard
-        return saying.sent
+        if sending.failure is not None:
+            raise sending.failure
+        return sending.sent
 
     async def send(self, data: bytes) -> None:
         """Send all of it, as soon as the server takes it. If cancelled, the connection is unusable."""
@@ -137,12 +137,12 @@ class TrioByteStream:
         self._socket.close()
 
 
-class _Saying:
+class _Sending:
     """The outcomes of sending and listening, each without an exception that would end the other."""
 
     def __init__(self, sends: Callable[[bytes], Awaitable[None]]) -> None:
         self.sent = False
-        self.unheard: KubeprotoError | None = None
+        self.failure: KubeprotoError | None = None
         self._sends = sends
 
     async def send(self, data: bytes) -> None:
@@ -151,14 +151,14 @@ class _Saying:
             await self._sends(data)
             self.sent = True
 
-    async def hear(self, listen: Callable[[], Awaitable[None]]) -> None:
+    async def listen(self, listen: Callable[[], Awaitable[None]]) -> None:
         try:
             await listen()
         except KubeprotoError as error:
-            self.unheard = error
+            self.failure = error
 
 
-async def open_line(host: str, port: int) -> TrioByteStream:
+async def open_stream(host: str, port: int) -> TrioByteStream:
     """Dial the addresses of the host, the next one when the last is slow."""
     try:
         return TrioByteStream(await trio.open_tcp_stream(host, port))

@@ -10,7 +10,7 @@ import trio
 from kubeproto import ConnectError, RemoteProtocolError, TransportError
 from kubeproto_h11 import open_tunnel
 
-from ._connection import TrioByteStream, open_line, until
+from ._connection import TrioByteStream, open_stream, until
 
 if TYPE_CHECKING:
     from kubeproto.config import Connection
@@ -27,18 +27,18 @@ async def dial(connection: Connection, trust: ReloadingTLS[Contexts]) -> TrioByt
     host, port = connection.address
     try:
         with until(trio.current_time() + DIAL, f"nothing answered within {DIAL:g} s"):
-            line = await open_line(host, port)
+            stream = await open_stream(host, port)
         try:
             with until(trio.current_time() + SHAKE_HANDS, f"no handshake within {SHAKE_HANDS:g} s"):
                 if (proxy := trust.settings.proxy) is not None:
-                    await line.encrypt(proxy, host)
+                    await stream.encrypt(proxy, host)
                 if connection.tunnelled:
-                    await open_tunnel(line, connection, math.inf)
+                    await open_tunnel(stream, connection, math.inf)
                 if (server := trust.settings.server) is not None:
-                    await line.encrypt(server, connection.tls_name)
+                    await stream.encrypt(server, connection.tls_name)
         except BaseException:
-            line.close()
+            stream.close()
             raise
     except (TransportError, RemoteProtocolError) as error:
         raise ConnectError(f"no connection to {host}:{port}: {error}") from error
-    return line
+    return stream

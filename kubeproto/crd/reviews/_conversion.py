@@ -67,11 +67,11 @@ def answer_conversion(request: ConversionRequest, convert: Converter) -> bytes:
         try:
             converted.append(_converted(obj, request.desired_api_version, convert))
         except (ValueError, LookupError) as error:
-            return _answer(request, [], failure(f"{shown}: {error}"))
-    return _answer(request, converted, {"status": "Success"})
+            return _review(request, [], failure(f"{shown}: {error}"))
+    return _review(request, converted, {"status": "Success"})
 
 
-def _answer(request: ConversionRequest, objects: list[Object], result: dict[str, Any]) -> bytes:
+def _review(request: ConversionRequest, objects: list[Object], result: dict[str, Any]) -> bytes:
     response = {"uid": request.uid, "convertedObjects": objects, "result": result}
     return msgspec.json.encode({"kind": "ConversionReview", "apiVersion": _API, "response": response})
 

@@ -289,8 +289,8 @@ def _struck(
         case ErrorEvent(code=code):
             return _said(error_line(failure(code, "an error was asked for")))
         case Delay(seconds=late):
-            answer = respond()
-            return msgspec.structs.replace(answer, after=answer.after + late)
+            response = respond()
+            return msgspec.structs.replace(response, after=response.after + late)
         case Lag(versions=versions):
             return _lagging(cluster, respond, versions)
         case Cut(after=after, clean=clean):
@@ -307,8 +307,8 @@ def _too_many(seconds: int | None, *, plain: bool) -> ServerResponse:
         more = (*wait, ("X-Content-Type-Options", "nosniff"))
         return plain_response(429, "Too many requests, please try again later.\n", more)
     details = None if seconds is None else {"retryAfterSeconds": seconds}
-    answer = status_response(429, "storage is (re)initializing", details)
-    return msgspec.structs.replace(answer, headers=(*answer.headers, *wait))
+    response = status_response(429, "storage is (re)initializing", details)
+    return msgspec.structs.replace(response, headers=(*response.headers, *wait))
 
 
 def _expired(sort: Sort, form: str) -> ServerResponse:
@@ -329,8 +329,8 @@ def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
     message = f"Timeout: Too large resource version: {cluster.version + 1}, current: {cluster.version}"
     if sort == "watch":
         return _said(error_line(failure(504, message, details)))
-    answer = status_response(504, message, details)
-    return msgspec.structs.replace(answer, headers=(*answer.headers, ("Retry-After", "1")), after=3.0)
+    response = status_response(504, message, details)
+    return msgspec.structs.replace(response, headers=(*response.headers, ("Retry-After", "1")), after=3.0)
 
 
 def _lagging(cluster: Cluster, respond: Callable[[], ServerResponse], versions: int) -> ServerResponse:
@@ -348,12 +348,12 @@ def _said(line: bytes) -> ServerResponse:
     return ServerResponse(200, headers, BrokenBody(None, line, len(line), "clean"))
 
 
-def _broken(answer: ServerResponse, after: int, ending: Ending) -> ServerResponse:
-    if isinstance(answer.body, bytes):
-        broken = BrokenBody(None, answer.body, after, ending)
+def _broken(response: ServerResponse, after: int, ending: Ending) -> ServerResponse:
+    if isinstance(response.body, bytes):
+        broken = BrokenBody(None, response.body, after, ending)
     else:
-        broken = BrokenBody(answer.body, b"", after, ending)
-    return msgspec.structs.replace(answer, body=broken)
+        broken = BrokenBody(response.body, b"", after, ending)
+    return msgspec.structs.replace(response, body=broken)
 
 
 Ending = Literal["clean", "cut", "silent"]

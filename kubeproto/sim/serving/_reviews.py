@@ -46,8 +46,8 @@ def review(state: ServerState, route: Route, request: ServerRequest, warnings: l
     if is_map(meta) and served.namespaced and not meta.get("namespace"):
         meta["namespace"] = route.namespace
     writer.tracker.created(obj)
-    answer = respond(request.caller, obj)
-    return body_response(201, served.write(answer) + b"\n", request, warnings)
+    response = respond(request.caller, obj)
+    return body_response(201, served.write(response) + b"\n", request, warnings)
 
 
 def _who_am_i(caller: Caller, obj: Json) -> Json:

@@ -119,8 +119,8 @@ class Server:
         headers = {name.lower(): value for name, value in head.headers}
         warnings: list[str] = []
         try:
-            answer = self._answer(head, user, replies, headers, warnings, waits)
-            return answer if head.method != "HEAD" else msgspec.structs.replace(answer, body=b"")
+            response = self._answer(head, user, replies, headers, warnings, waits)
+            return response if head.method != "HEAD" else msgspec.structs.replace(response, body=b"")
         except Rejection as refused:
             return self._refusal(refused, headers, warnings)
         except PlainRefused as refused:

@@ -46,7 +46,7 @@ def token(state: ServerState, route: Route, request: ServerRequest, warnings: li
         "manager": request.manager, "operation": "Update", "apiVersion": "authentication.k8s.io/v1",
         "time": stamp, "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": owned}, "subresource": "token",
     }  # fmt: skip
-    answer = {
+    response = {
         "kind": "TokenRequest",
         "apiVersion": "authentication.k8s.io/v1",
         "metadata": {
@@ -60,7 +60,7 @@ def token(state: ServerState, route: Route, request: ServerRequest, warnings: li
         },
     }  # fmt: skip
     codec = TypedCodec("authentication_v1.TokenRequest", "TokenRequest")
-    return body_response(201, codec.write(answer) + b"\n", request, warnings)
+    return body_response(201, codec.write(response) + b"\n", request, warnings)
 
 
 def _bound_object(state: ServerState, account: Stored, bound: dict[str, Any]) -> tuple[str, Stored] | None:

@@ -227,7 +227,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             with client.tracing.request(head, client.transport, client.clock()) as traced:
                 sent = client.transport.send(traced.head, idle=idle, timeout=timeout)
                 incoming = sending.enter_context(sent)
-                traced.answered(incoming.status)
+                traced.responded(incoming.status)
             with self._lock:
                 if exchange == self._exchange:
                     self._reading = incoming

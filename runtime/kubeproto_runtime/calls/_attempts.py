@@ -73,7 +73,7 @@ class Warned:
         self._said: set[str] = set()
         self._lock = Lock()  # threads may share a client
 
-    def say(self, warnings: tuple[str, ...], request: Head, value: object) -> None:
+    def log(self, warnings: tuple[str, ...], request: Head, value: object) -> None:
         """Log new warnings, with the request and the object of the first one."""
         if not warnings:
             return

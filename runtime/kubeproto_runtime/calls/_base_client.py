@@ -104,7 +104,7 @@ class BaseClient(ClientCore):
             with self.tracing.request(request, transport, self.now()) as traced:
                 sent = transport.send(traced.head, timeout=timeout, idle=idle)
                 incoming = await sending.enter_async_context(sent)
-                traced.answered(incoming.status)
+                traced.responded(incoming.status)
             streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
             try:
                 yield streamed
@@ -128,9 +128,9 @@ class BaseClient(ClientCore):
                 try:
                     socket: WebSocket = await upgraded.enter_async_context(opening)
                 except ApiError as error:
-                    traced.answered(error.code)
+                    traced.responded(error.code)
                     raise
-                traced.answered(_SWITCHING)
+                traced.responded(_SWITCHING)
             yield socket
 
     async def admit(self, deadline: float = inf) -> None:
@@ -173,7 +173,7 @@ class BaseClient(ClientCore):
         transport = transport_of(self)
         with self.tracing.request(head, transport, self.now()) as traced:
             response = await self._send(transport, traced.head, timeout, idle)
-            traced.answered(response.status)
+            traced.responded(response.status)
         return response
 
     async def _send(

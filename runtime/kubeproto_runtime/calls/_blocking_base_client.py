@@ -89,7 +89,7 @@ class BlockingBaseClient(ClientCore):
             with self.tracing.request(request, self.transport, self.now()) as traced:
                 sent = self.transport.send(traced.head, timeout=timeout, idle=idle)
                 incoming = sending.enter_context(sent)
-                traced.answered(incoming.status)
+                traced.responded(incoming.status)
             yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
 
     def admit(self, deadline: float = inf) -> None:
@@ -140,7 +140,7 @@ class BlockingBaseClient(ClientCore):
         timeout = None if timeout is None else max(0.001, timeout)
         with self.tracing.request(head, self.transport, self.now()) as traced:
             response = self._send(traced.head, timeout, idle)
-            traced.answered(response.status)
+            traced.responded(response.status)
         return response
 
     def _send(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:

@@ -105,7 +105,7 @@ def read(
     except NotFound as error:
         note_absence(client, request, error.status)
         raise
-    client.warned.say(reply.warnings, request, reply.value)
+    client.warned.log(reply.warnings, request, reply.value)
     note_write(client, request, reply.value)
     return reply, body
 

@@ -93,7 +93,7 @@ class TracedRequest(Generic[H]):
         self.head = head
         self._span = span
 
-    def answered(self, status: int) -> None:
+    def responded(self, status: int) -> None:
         """Note the status of the response."""
         if self._span is None:
             return

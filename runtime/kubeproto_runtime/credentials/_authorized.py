@@ -218,7 +218,7 @@ class Authorized:
                     body += piece
                     if len(body) > MOST_ANSWERED:
                         return c.Failed(f"the response is longer than {MOST_ANSWERED} bytes")
-                return c.Answered(incoming.status, incoming.headers, bytes(body))
+                return c.Responded(incoming.status, incoming.headers, bytes(body))
         except KubeprotoError as error:
             return c.Failed(" ".join(str(error).split()))
 

@@ -89,12 +89,12 @@ class CredentialSource(Generic[S]):
     def obtain(self) -> TaskEffects[S, Credentials]:
         """Return credentials for a request; `CredentialsError` says why there are none."""
         while True:
-            answer, changed = yield from self._advance(c.Wanted())
-            match answer:
+            outcome, changed = yield from self._advance(c.Wanted())
+            match outcome:
                 case c.Use(credentials):
                     return credentials
                 case c.Refuse():
-                    raise answer.error
+                    raise outcome.error
                 case _:
                     yield changed
 
@@ -132,7 +132,7 @@ class CredentialSource(Generic[S]):
         Return the action, and the signal that the next step sets.
         """
         actions, changed = self._step(event)
-        answer: c.Action | None = None
+        outcome: c.Action | None = None
         for action in actions:
             match action:
                 case c.ReadFiles():  # it takes no time, and the content is needed at once
@@ -145,8 +145,8 @@ class CredentialSource(Generic[S]):
                 case c.CloseConnections() | c.Keep():
                     pass
                 case c.Use() | c.Wait() | c.Refuse():
-                    answer = action
-        return answer, changed
+                    outcome = action
+        return outcome, changed
 
     def _renewal(self, task: c.Task) -> TaskEffects[S, None]:
         """Perform a task and those that follow from it, to the end."""

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from kubeproto.sim import ServerResponse, Stream, User
 
 Author = Literal["operator", "user"]
-Answering: TypeAlias = "Callable[[], ServerResponse]"
+Respond: TypeAlias = "Callable[[], ServerResponse]"
 InjectedFault = Literal[
     "crash before", "crash after", "lost response", "refused", "conflict", "stale cache", "late events",
     "missed events", "lost lease",
@@ -87,7 +87,7 @@ class ObservedRun:
         """Enter a line into the transcript."""
         self.lines.append(f"{self.cluster.now - self._begun:9.1f} s  {text}")
 
-    def send(self, head: Head, author: Author, tap: Tap, answering: Answering) -> ServerResponse:
+    def send(self, head: Head, author: Author, tap: Tap, respond: Respond) -> ServerResponse:
         """Send a write, with its fault if it has one."""
         number = len(self.writes) + 1
         request = f"{head.method} {head.target}"
@@ -97,8 +97,8 @@ class ObservedRun:
         before = self._versions
         try:
             if fault is None:
-                return answering()
-            return self._with_fault(fault, head, author, tap, answering)
+                return respond()
+            return self._with_fault(fault, head, author, tap, respond)
         finally:
             changed = self._versions != before
             self.writes.append(ObservedWrite(number, author, request, changed, leading))
@@ -109,14 +109,14 @@ class ObservedRun:
         return None
 
     def _with_fault(
-        self, fault: InjectedFault, head: Head, author: Author, tap: Tap, answering: Answering
+        self, fault: InjectedFault, head: Head, author: Author, tap: Tap, respond: Respond
     ) -> ServerResponse:
         match fault:
             case "crash before":
                 self.on_crash()
                 raise ConnectError("the operator was killed before its request was sent")
             case "crash after":
-                response = answering()
+                response = respond()
                 self.on_crash()
                 if author == "operator":
                     raise TransportError("the operator was killed before the response came")
@@ -135,7 +135,7 @@ class ObservedRun:
                 self._cut()
             case "lost lease":
                 self._take_leases()
-        return answering()
+        return respond()
 
     def _hold(self, streams: list[TappedStream]) -> None:
         for stream in streams:
@@ -180,7 +180,7 @@ class Tap(Faults):
 
     def answer(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
         """Respond to a request, unless its fault changes that."""
-        observed, answering = self._observed, partial(self.cluster.answer, head, user, replies)
+        observed, respond = self._observed, partial(self.cluster.answer, head, user, replies)
         self._as_is = partial(super().answer, head, user, replies)
         if self.dead:
             raise ConnectError("the process was killed")
@@ -188,14 +188,14 @@ class Tap(Faults):
             raise ConnectError("this run has sent too many writes")
         if head.method != "GET":
             if _LEASES in head.target or head.target.endswith("/leases"):
-                return answering()
-            response = observed.send(head, self._author, self, answering)
+                return respond()
+            response = observed.send(head, self._author, self, respond)
             return msgspec.structs.replace(response, after=response.after + LATENCY)
         if self._author == "user":
-            return answering()
+            return respond()
         if self.cluster.now < observed.refuses_until:
             raise ConnectError("the connection was refused")
-        response = answering()
+        response = respond()
         if isinstance(response.body, bytes):
             return response
         stream = TappedStream(observed, self, head, response.body)

@@ -114,9 +114,9 @@ class SimulatedClient(Client):
         self.faults = faults
         self.tasks: TaskGroup | None = None
         self._offset = offset
-        answering: Callable[[Head], ServerResponse] = partial((faults or cluster).answer, user=user)
+        respond: Callable[[Head], ServerResponse] = partial((faults or cluster).answer, user=user)
         super().__init__(
-            _SimulatedTransport(cluster, offset, _recorded(answering, recorder) if recorder else answering),
+            _SimulatedTransport(cluster, offset, _recorded(respond, recorder) if recorder else respond),
             namespace=namespace,
             wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
             rng=random.Random(seed),  # the same test does the same each time
@@ -183,11 +183,11 @@ async def simulated(
 
 
 def _recorded(
-    answering: Callable[[Head], ServerResponse], recorder: AccessRecorder
+    respond: Callable[[Head], ServerResponse], recorder: AccessRecorder
 ) -> Callable[[Head], ServerResponse]:
     def recording(head: Head) -> ServerResponse:
         recorder.note(head)  # even if a fault swallows it
-        response = answering(head)
+        response = respond(head)
         recorder.note(head, response)
         return response
 
@@ -225,10 +225,10 @@ async def _drive(cluster: Cluster) -> None:
 class _Incoming:
     """A response whose body arrives as time passes."""
 
-    def __init__(self, answer: ServerResponse, deadline: float, idle: float | None) -> None:
-        self.status = answer.status
-        self.headers: Headers = answer.headers
-        self._body: bytes | Stream = answer.body
+    def __init__(self, response: ServerResponse, deadline: float, idle: float | None) -> None:
+        self.status = response.status
+        self.headers: Headers = response.headers
+        self._body: bytes | Stream = response.body
         self._deadline = deadline
         self._idle = idle
 
@@ -303,10 +303,10 @@ class _SimulatedSocket:
 class _SimulatedTransport:
     """Carries requests to a simulated cluster and lets them take their time."""
 
-    def __init__(self, cluster: Cluster, offset: float, answering: Callable[[Head], ServerResponse]) -> None:
+    def __init__(self, cluster: Cluster, offset: float, respond: Callable[[Head], ServerResponse]) -> None:
         self._cluster = cluster
         self._offset = offset
-        self._answering = answering
+        self._respond = respond
 
     def __repr__(self) -> str:
         return "SimulatedTransport()"
@@ -322,20 +322,20 @@ class _SimulatedTransport:
         due = self._cluster.due
         if head.check is not None:
             head.check()
-        answer = self._answering(head)
+        response = self._respond(head)
         try:
             self._cluster.advance_to(begun + self._offset)
             # The bookmarks and the end of a watch that is open now; most requests change nothing of this.
             if self._cluster.on_due is not None and self._cluster.due != due:
                 self._cluster.on_due()
             limits = [limit for limit in (timeout, idle) if limit is not None]
-            await anyio.sleep(min([answer.after, *limits]))
-            if limits and answer.after > min(limits):
+            await anyio.sleep(min([response.after, *limits]))
+            if limits and response.after > min(limits):
                 raise DeadlineExceeded(f"no response within {min(limits):g} s")
-            yield _Incoming(answer, float("inf") if timeout is None else begun + timeout, idle)
+            yield _Incoming(response, float("inf") if timeout is None else begun + timeout, idle)
         finally:
-            if not isinstance(answer.body, bytes):
-                answer.body.close()
+            if not isinstance(response.body, bytes):
+                response.body.close()
 
     @asynccontextmanager
     async def upgrade(
@@ -344,7 +344,7 @@ class _SimulatedTransport:
         """Send a request that becomes a WebSocket, which is closed when the context is left."""
         await checkpoint()
         self._cluster.advance_to(anyio.current_time() + self._offset)
-        conversation = begin_conversation(request, self._answering)
+        conversation = begin_conversation(request, self._respond)
         if self._cluster.on_due is not None:
             self._cluster.on_due()
         try:

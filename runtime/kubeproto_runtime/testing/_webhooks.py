@@ -55,10 +55,10 @@ def _answer(application: WebhookApplication, path: str, body: bytes) -> bytes:
     try:
         responding.send(None)
     except StopIteration as ended:
-        status, _, answer = ended.value
+        status, _, response = ended.value
         if status != _OK:
-            raise WebhookError(status, answer) from None
-        found: bytes = answer
+            raise WebhookError(status, response) from None
+        found: bytes = response
         return found
     responding.close()
     raise RuntimeError(

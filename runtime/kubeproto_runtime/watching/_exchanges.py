@@ -54,7 +54,7 @@ class PacedExchange:
         """Send the request, and wait for the head of its response."""
         raise NotImplementedError
 
-    async def hear(self) -> End | None:
+    async def receive(self) -> End | None:
         """Take the next chunk; return the outcome at the end."""
         try:
             chunk = await (self._next_of_refusal() if self._refused else anext(self._chunks))
@@ -113,7 +113,7 @@ class PacedExchange:
         with client.tracing.request(request, transport, client.now()) as traced:
             sending = transport.send(traced.head, idle=idle, timeout=timeout)
             incoming = await self._stack.enter_async_context(sending)
-            traced.answered(incoming.status)
+            traced.responded(incoming.status)
         self._progress = anyio.current_time()
         self._status = incoming.status
         self._refused = not 200 <= incoming.status < 300

@@ -61,7 +61,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
         self._client = client
         self._api = api
         self._at = 0.0
-        self._answer: PacedExchange | None = None
+        self._exchange: PacedExchange | None = None
         self._scope = anyio.CancelScope()
         self._busy = False
         self._telling = False
@@ -90,15 +90,15 @@ class ResyncDriver(SinkDriver, Generic[K]):
     @property
     def going(self) -> bool:
         """Whether there is anything to send, or to receive."""
-        return self._planned is not None or self._answer is not None
+        return self._planned is not None or self._exchange is not None
 
     async def advance(self) -> None:
         """Send the request that is planned, or take the next chunk of the response that is open."""
         try:
-            if self._answer is None:
+            if self._exchange is None:
                 await self._ask()
             else:
-                await self._hear(self._answer)
+                await self._receive(self._exchange)
         except OUTCOMES as error:
             await self._close(resync.Failed(outcome_of(error)), error)
         except BaseException as error:
@@ -108,7 +108,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
     @property
     def waiting(self) -> bool:
         """Whether the next request has a time, and nothing is open."""
-        return self._planned is not None and self._answer is None
+        return self._planned is not None and self._exchange is None
 
     async def pause(self) -> None:
         """Close what is open. `begin` continues from here."""
@@ -156,8 +156,8 @@ class ResyncDriver(SinkDriver, Generic[K]):
         self._at = self._client.random.uniform(planned.at, planned.latest)
 
     def _drop(self) -> None:
-        if self._answer is not None:
-            self._answer.dropped = True
+        if self._exchange is not None:
+            self._exchange.dropped = True
 
     async def _ask(self) -> None:
         planned = self._planned
@@ -169,27 +169,27 @@ class ResyncDriver(SinkDriver, Generic[K]):
         self._planned = None
         given = self._client, self._api
         if isinstance(planned, resync.SendList):
-            self._answer = ListExchange(*given, planned, self._selection, self._advance)
+            self._exchange = ListExchange(*given, planned, self._selection, self._advance)
         else:
-            self._answer = WatchExchange(*given, planned, self._selection, self._advance)
-        await self._answer.open()
+            self._exchange = WatchExchange(*given, planned, self._selection, self._advance)
+        await self._exchange.open()
 
-    async def _hear(self, answer: PacedExchange) -> None:
-        end = None if answer.dropped else await answer.hear()
-        if end is not None or answer.dropped:
+    async def _receive(self, exchange: PacedExchange) -> None:
+        end = None if exchange.dropped else await exchange.receive()
+        if end is not None or exchange.dropped:
             await self._close(end)
 
     async def _close(self, end: End | None, error: BaseException | None = None) -> None:
         """Leave the response that is open, and report its outcome, unless the machine has given it up."""
-        answer = self._answer
-        if answer is None:
+        exchange = self._exchange
+        if exchange is None:
             return
         try:
             with anyio.CancelScope(shield=True):
-                await answer.close(error)
+                await exchange.close(error)
         except OUTCOMES as late:
             end = end and resync.Failed(outcome_of(late))
         finally:
-            self._answer = None
-        if end is not None and not answer.dropped:
+            self._exchange = None
+        if end is not None and not exchange.dropped:
             self._advance(end)

@@ -136,7 +136,7 @@ class WebhookServer:
 
     async def _answer(self, request: Head) -> Response:
         said = _TIMEOUT.search(request.target)
-        # Shielded: the object of a client of the cluster depends on the answer, also while this program ends.
+        # Shielded: the object of a client of the cluster depends on it, also while this program ends.
         with anyio.move_on_after(min(float(said[1]), _LONGEST) if said else _LONGEST, shield=True):
             status, headers, body = await self.webhooks.respond(request.method, request.target, request.body)
             return Response(status, headers, body)

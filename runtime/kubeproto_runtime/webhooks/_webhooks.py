@@ -58,7 +58,7 @@ _JSON: Final = (("Content-Type", "application/json"),)
 _TEXT: Final = (("Content-Type", "text/plain; charset=utf-8"),)
 _log: Final = logging.getLogger("kubeproto.webhooks")
 
-Answer = tuple[int, tuple[tuple[str, str], ...], bytes]
+WebhookResponse = tuple[int, tuple[tuple[str, str], ...], bytes]
 
 
 class Webhooks(Generic[K]):
@@ -146,7 +146,7 @@ class Webhooks(Generic[K]):
         path = next((path for path in self.paths if path.startswith("/convert/")), "")
         return definition_for(self.conversions.classes, conversion_of(where, path) if path else None)
 
-    async def respond(self, method: str, target: str, body: bytes) -> Answer:
+    async def respond(self, method: str, target: str, body: bytes) -> WebhookResponse:
         """Return status, headers and body of the response to a request."""
         return await _respond(self.paths, method, target, body)
 
@@ -169,7 +169,7 @@ class WebhookApplication:
 
     def __init__(self, *webhooks: Webhooks[Any]) -> None:
         self.webhooks = webhooks
-        self.paths = {path: answer for one in webhooks for path, answer in one.paths.items()}
+        self.paths = {path: handle for one in webhooks for path, handle in one.paths.items()}
 
     def __or__(self, other: WebhookApplication | Webhooks[Any]) -> WebhookApplication:
         more = other.webhooks if isinstance(other, WebhookApplication) else (other,)
@@ -186,7 +186,7 @@ class WebhookApplication:
         definitions = (one.definition(where) for one in self.webhooks if one.conversions)
         return [*definitions, *self.configurations(name, where)]
 
-    async def respond(self, method: str, target: str, body: bytes) -> Answer:
+    async def respond(self, method: str, target: str, body: bytes) -> WebhookResponse:
         """Return status, headers and body of the response to a request."""
         return await _respond(self.paths, method, target, body)
 
@@ -197,14 +197,14 @@ class WebhookApplication:
 
 async def _respond(
     paths: dict[str, Callable[[bytes], Awaitable[bytes]]], method: str, target: str, body: bytes
-) -> Answer:
+) -> WebhookResponse:
     path = target.partition("?")[0]
-    if (answer := paths.get(path)) is None:
+    if (handle := paths.get(path)) is None:
         return 404, _TEXT, f"there are {', '.join(sorted(paths)) or 'no webhooks'}\n".encode()
     if method != "POST":
         return 405, (*_TEXT, ("Allow", "POST")), b"a review is sent by POST\n"
     try:
-        return 200, _JSON, await answer(body)
+        return 200, _JSON, await handle(body)
     except RemoteProtocolError as error:
         return 400, _TEXT, f"{error}\n".encode()
     except failures():

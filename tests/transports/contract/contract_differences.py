@@ -53,8 +53,8 @@ INTERIM: Final = Difference(
 )
 UNREAD: Final = Difference(
     "the server answers, and never reads the large body of the request",
-    "the answer is read",
-    "the answer is read",
+    "the response is read",
+    "the response is read",
     "`DeadlineExceeded`",
     "`DeadlineExceeded`",
 )

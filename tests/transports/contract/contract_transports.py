@@ -125,7 +125,7 @@ def fetched(
     timeout: float | None = None,
     idle: float | None = None,
 ) -> Answer:
-    """The answer to one request over a fresh transport."""
+    """The response to one request over a fresh transport."""
 
     async def body(transport: Transport) -> Answer:
         return await fetch(transport, head or get(), timeout=timeout, idle=idle)

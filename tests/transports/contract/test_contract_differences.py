@@ -52,10 +52,10 @@ def test_a_server_that_never_reads_the_body(rig: Rig, serve: Serve, gate: Gate) 
         peer.transport.resume_reading()
 
     expected = UNREAD.of(rig.label)
-    # Who reads the answer has all the time for it.
+    # Who reads the response has all the time for it.
     timeout = 0.3 if "Deadline" in expected else 60.0
     found = outcome(
-        rig, serve(script), post(b"x" * 30_000_000), lambda _: "the answer is read", timeout=timeout
+        rig, serve(script), post(b"x" * 30_000_000), lambda _: "the response is read", timeout=timeout
     )
     gate.open()
     assert found == expected

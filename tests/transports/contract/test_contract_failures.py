@@ -131,7 +131,7 @@ def early(*, drained: bool) -> Script:
     return script
 
 
-def test_an_answer_before_the_body_was_read_is_an_answer(rig: Rig, serve: Serve) -> None:
+def test_a_response_before_the_body_was_read_is_a_response(rig: Rig, serve: Serve) -> None:
     found = fetched(rig, serve(early(drained=True)), post(b"x" * 8_000_000), timeout=LONG)
     assert (found.status, found.body) == (413, b"too large")
 

@@ -1,4 +1,4 @@
-"""However an answer is framed and cut, its bytes arrive as they are: whole, never inflated, never changed."""
+"""However a response is framed and cut, its bytes arrive as they are: whole, not inflated, unchanged."""
 
 from __future__ import annotations
 

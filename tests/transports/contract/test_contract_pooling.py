@@ -96,7 +96,7 @@ def test_two_exchanges_at_once_have_two_connections(rig: Rig, serve: Serve) -> N
     assert [found.connection for found in server.asked] == [0, 1]
 
 
-def test_leaving_an_answer_unread_closes_its_connection_at_once(rig: Rig, serve: Serve) -> None:
+def test_leaving_a_response_unread_closes_its_connection_at_once(rig: Rig, serve: Serve) -> None:
     server = serve(answering(chunked(HELLO, end=False)))
 
     async def leave(transport: Transport) -> None:
@@ -253,7 +253,7 @@ def test_a_get_on_a_fresh_connection_is_not_sent_twice(rig: Rig, serve: Serve) -
     assert len(server.asked) == 1
 
 
-def test_an_answer_that_broke_off_is_not_asked_for_again(rig: Rig, serve: Serve) -> None:
+def test_a_response_that_broke_off_is_not_asked_for_again(rig: Rig, serve: Serve) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(answer())

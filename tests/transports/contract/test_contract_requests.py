@@ -100,7 +100,7 @@ def test_a_cookie_is_not_brought_back(rig: Rig, serve: Serve) -> None:
     assert [found.header("cookie") for found in server.asked] == ["", ""]
 
 
-def test_a_redirect_is_an_answer(rig: Rig, serve: Serve) -> None:
+def test_a_redirect_is_a_response(rig: Rig, serve: Serve) -> None:
     moved = answer(b"", ("Location", "/elsewhere"), status="301 Moved Permanently")
     server = serve(answering(moved))
     assert fetched(rig, server).status == 301

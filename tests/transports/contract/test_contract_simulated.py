@@ -154,7 +154,7 @@ def test_what_goes_wrong_is_what_a_real_transport_raises(
     anyio.run(main)
 
 
-def test_a_refusal_of_the_faults_comes_through_as_an_answer(make: Make) -> None:
+def test_a_refusal_of_the_faults_comes_through_as_a_response(make: Make) -> None:
     async def main() -> None:
         status, body = await read(make(Cluster(), (Throttle(2),)), READ)
         assert (status, b"Too many requests" in body) == (429, True)

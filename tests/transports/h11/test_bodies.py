@@ -181,7 +181,7 @@ def test_no_error_quotes_what_came() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"5", b"5\r\nhel", b"5\r\nhello", b"5\r\nhello\r\n", b"0\r\n", b"0\r\nA: 1\r\n"]
 )
-def test_a_connection_that_ends_before_the_last_chunk_cuts_the_answer_short(data: bytes) -> None:
+def test_a_connection_that_ends_before_the_last_chunk_cuts_the_response_short(data: bytes) -> None:
     body = ChunkedBody()
     body.feed(data)
     with pytest.raises(TransportError, match="before the last chunk"):

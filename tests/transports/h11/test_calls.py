@@ -72,7 +72,7 @@ class Paper:
             raise said
         return said
 
-    async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
+    async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
         self.sent += data
         await listen()
         return self.takes_all
@@ -216,7 +216,7 @@ def test_a_line_that_could_not_be_dialled_leaves_its_place_to_the_next() -> None
     assert run(network.fetch()) == b"hello"
 
 
-def test_an_answer_that_is_left_half_read_costs_its_line() -> None:
+def test_a_response_that_is_left_half_read_costs_its_line() -> None:
     network = Network(Paper(ANSWER[:-2], ANSWER[-2:]))
     incoming = run(network.calling.begin(GET))
     assert run(incoming.__anext__()) == b"hel"
@@ -224,7 +224,7 @@ def test_an_answer_that_is_left_half_read_costs_its_line() -> None:
     assert [line.closed for line in network.dialled] == [1]
 
 
-def test_an_answer_that_came_before_its_request_was_sent_costs_its_line() -> None:
+def test_a_response_that_came_before_its_request_was_sent_costs_its_line() -> None:
     line = Paper(ANSWER)
     line.takes_all = False
     network = Network(line)
@@ -241,7 +241,7 @@ def test_a_body_is_not_read_after_its_context_was_left() -> None:
         run(incoming.__anext__())
 
 
-def test_an_answer_shows_its_request_without_the_query() -> None:
+def test_a_response_shows_its_request_without_the_query() -> None:
     network = Network(Paper(ANSWER))
     assert repr(run(network.calling.begin(GET))) == "<GET /api/v1/pods: 200>"
 

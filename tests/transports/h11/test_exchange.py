@@ -87,13 +87,13 @@ def fed(exchange: Exchange, pieces: list[bytes]) -> bytes:
 
 @pytest.mark.parametrize(("method", "data", "status", "body", "lives"), ANSWERS.values(), ids=ANSWERS)
 @pytest.mark.parametrize("step", [1, 2, 7, 1000])
-def test_an_answer_means_the_same_however_it_is_cut(
+def test_a_response_means_the_same_however_it_is_cut(
     method: str, data: bytes, status: int, body: bytes, lives: bool, step: int
 ) -> None:
     exchange = Exchange(get(method=method))
     assert fed(exchange, [data[at : at + step] for at in range(0, len(data), step)]) == body
-    assert exchange.answer is not None
-    assert (exchange.answer.status, exchange.finished, exchange.reusable) == (status, True, lives)
+    assert exchange.response is not None
+    assert (exchange.response.status, exchange.finished, exchange.reusable) == (status, True, lives)
     exchange.close()
     assert not exchange.reusable
 
@@ -106,7 +106,7 @@ def test_a_body_without_a_length_lasts_until_the_connection_ends() -> None:
     assert (exchange.finished, exchange.reusable) == (True, False)
 
 
-def test_a_connection_is_not_used_again_before_its_answer_has_ended() -> None:
+def test_a_connection_is_not_used_again_before_its_response_has_ended() -> None:
     exchange = Exchange(get())
     assert exchange.feed(OK + CHUNKED + b"5\r\nhello\r\n") == b"hello"
     assert not exchange.reusable
@@ -124,7 +124,7 @@ def test_a_connection_is_not_used_again_before_its_answer_has_ended() -> None:
         (OK + CHUNKED + b"5\r\nhello\r\n", "before the last chunk"),
     ],
 )
-def test_an_answer_that_is_cut_short_is_not_an_answer(data: bytes, says: str) -> None:
+def test_a_response_that_is_cut_short_is_not_a_response(data: bytes, says: str) -> None:
     exchange = Exchange(get())
     exchange.feed(data)
     assert exchange.touched == bool(data)
@@ -159,7 +159,7 @@ def test_what_is_not_http_is_told_without_being_quoted(data: bytes) -> None:
 
 
 @given(st.binary(max_size=80), st.lists(st.integers(0, 80), max_size=4))
-def test_any_bytes_are_an_answer_or_an_error_of_ours(data: bytes, places: list[int]) -> None:
+def test_any_bytes_are_a_response_or_an_error_of_ours(data: bytes, places: list[int]) -> None:
     exchange = Exchange(get())
     edges = [0, *sorted(places), len(data)]
     try:
@@ -175,7 +175,7 @@ def test_headers_come_out_as_they_came_in_utf_8_or_latin_1() -> None:
     exchange = Exchange(get())
     exchange.feed(OK + "X-One: a\r\nx-two: ü\r\n".encode() + b"X-three: \xfc\r\nContent-Length: 0\r\n\r\n")
     headers: Headers = (("X-One", "a"), ("x-two", "ü"), ("X-three", "ü"), ("Content-Length", "0"))
-    assert exchange.answer == ResponseHead(200, headers)
+    assert exchange.response == ResponseHead(200, headers)
 
 
 def test_an_upgrade_ends_the_exchange_and_leaves_the_rest_to_the_next_protocol() -> None:
@@ -183,12 +183,12 @@ def test_an_upgrade_ends_the_exchange_and_leaves_the_rest_to_the_next_protocol()
     assert (
         exchange.feed(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x05hello") == b""
     )
-    assert exchange.answer is not None
-    assert exchange.answer.status == 101
+    assert exchange.response is not None
+    assert exchange.response.status == 101
     assert (exchange.finished, exchange.rest, exchange.reusable) == (True, b"\x81\x05hello", False)
 
 
-def test_a_refused_upgrade_is_an_answer_like_any_other() -> None:
+def test_a_refused_upgrade_is_a_response_like_any_other() -> None:
     exchange = Exchange(get("/exec", ("Connection", "Upgrade"), ("Upgrade", "websocket")))
     assert exchange.feed(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\n\r\nno") == b"no"
     assert exchange.reusable

@@ -149,9 +149,9 @@ def test_the_client_reads_what_the_server_writes(
     server.feed(client.outgoing)
     assert server.next_request() is not None
     read = client.feed(server.respond(status, headers, body))
-    assert client.answer is not None
-    assert client.answer.status == status
-    assert set(headers) <= set(client.answer.headers)
+    assert client.response is not None
+    assert client.response.status == status
+    assert set(headers) <= set(client.response.headers)
     assert read == (b"" if method == "HEAD" else body)
     assert client.finished
     assert client.reusable

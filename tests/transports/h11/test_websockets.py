@@ -241,7 +241,7 @@ class Paper:
             self._network.now = by
         return said
 
-    async def say(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
+    async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
         await self.send(data)
         await listen()
         return True

@@ -25,7 +25,7 @@ def chunks(*pieces: bytes) -> bytes:
 
 
 def heard(request: bytes, answer: bytes, cuts: set[int]) -> bytes:
-    """What httpx hears of an answer that is cut in these places."""
+    """What httpx hears of a response that is cut in these places."""
     merging = Merging()
     merging.sent(request)
     places = [0, *sorted(cut for cut in cuts if 0 < cut < len(answer)), len(answer)]

@@ -153,7 +153,7 @@ def test_a_slow_reader_slows_its_server_down_and_loses_nothing(loop: str) -> Non
 async def transport_stream(
     transport: TrioTransport | AsyncioTransport, listening: socket.socket
 ) -> AsyncGenerator[tuple[Any, socket.socket]]:
-    """An answer that goes on, and the server's end of it, which is written to by hand."""
+    """A response that goes on, and the server's end of it, which is written to by hand."""
     listening.setblocking(False)
     async with anyio.create_task_group() as group:
         server: list[socket.socket] = []
