@@ -7,6 +7,7 @@ three families it was written: decimal ("500m", "2G"), binary ("1Gi") or decimal
 from typing import Final, Literal, Self, final
 
 from ._amounts import Amount
+from ._values import READ_BEFORE
 
 QuantityFormat = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
@@ -100,6 +101,7 @@ class Quantity(Amount):
 # Quantities are immutable, so one object serves all.
 _MOST_READ_BEFORE: Final = 4096
 _read_before: Final[dict[str, Quantity]] = {}
+READ_BEFORE[Quantity] = _read_before
 
 
 def _read(text: str) -> tuple[int, QuantityFormat]:

@@ -17,7 +17,7 @@ from ._nulls import without_nulls
 from ._reading import reader
 from ._scanning import check_json, elements, is_json
 from ._sources import joined
-from ._spans import ListedText, ListTexts, Span, object_in, whole
+from ._spans import LineInPlace, ListedText, ListTexts, Span, object_in, whole
 from ._values import dec_hook, enc_hook
 from ._views import NEXT_NUMBER, SOURCE, KindViews, text_of, views_of
 
@@ -31,6 +31,7 @@ __all__ = [
     "SOURCE",
     "SUBDOMAIN_TEXT",
     "KindViews",
+    "LineInPlace",
     "ListTexts",
     "ListedText",
     "Malformed",

@@ -40,11 +40,19 @@ class ListedText(Struct, frozen=True, gc=False):
     index: int
 
 
+class LineInPlace(Struct, frozen=True, gc=False):
+    """A line of a watch that was read to its last byte, where it was received: copying it costs too much."""
+
+    segment: bytes
+    start: int
+    end: int
+
+
 # Either a line of a watch that was read to its last byte: one event, with nothing in it but its type and one
-# object (`WatchDecoder` makes sure). Or (segment, start, end) for a line of which only the front was read,
-# and (text, -1, -1) for the object's own bytes. Or the place of an item in a page.
-Span: TypeAlias = bytes | tuple[bytes, int, int] | ListedText
-SPANS: Final[frozenset[type]] = frozenset((bytes, tuple, ListedText))
+# object (`WatchDecoder` makes sure), as a copy or in its place. Or (segment, start, end) for a line of which
+# only the front was read, and (text, -1, -1) for the object's own bytes. Or the place of an item in a page.
+Span: TypeAlias = bytes | LineInPlace | tuple[bytes, int, int] | ListedText
+SPANS: Final[frozenset[type]] = frozenset((bytes, LineInPlace, tuple, ListedText))
 
 # How API servers begin a line of a watch, by the letter that distinguishes the event types; any other
 # spelling is read the slow way.
@@ -84,8 +92,12 @@ def line_of(span: Span) -> bytes:
         return span
     if isinstance(span, ListedText):
         return span.texts[span.index]
-    segment, start, end = span
+    segment, start, end = _place(span)
     return segment if start < 0 else segment[start:end].rstrip(b"\r")
+
+
+def _place(span: LineInPlace | tuple[bytes, int, int]) -> tuple[bytes, int, int]:
+    return span if isinstance(span, tuple) else (span.segment, span.start, span.end)
 
 
 def plainly_copied(span: Span) -> bytes:
@@ -101,15 +113,15 @@ def plainly_copied(span: Span) -> bytes:
         return b""
     if isinstance(span, ListedText):
         return span.texts[span.index]
-    segment, start, end = span
+    segment, start, end = _place(span)
     if start < 0:
         return segment
-    # All of it is read: a line looks the same at its end if another member with an object follows, and bytes
-    # that were never read may not be JSON.
     prefix = _PREFIXES.get(segment[start + _TELLING])
     if prefix and segment.startswith(prefix, start) and segment.endswith(b"}}", start, end):
         text = segment[start + len(prefix) : end - 1]
-        if is_json(text):
+        # After a front all is read: a line looks the same at its end if another member with an object
+        # follows, and bytes that were never read may not be JSON.
+        if isinstance(span, LineInPlace) or is_json(text):
             return text
     return b""
 

@@ -9,7 +9,7 @@ from msgspec.structs import force_setattr
 from .._errors import InvalidObject
 from ..objects import Resource
 from ..objects._shared import FRONT_MARKS, FRONT_SKIP, LONG, SOURCE, KindViews, shows_all
-from ._line_buffer import LineRun
+from ._line_buffer import LineRun, has_long_lines
 from ._wire_lines import object_line_reader
 
 if TYPE_CHECKING:
@@ -40,19 +40,8 @@ class Fronts:
         self._whole = whole
 
     def worth(self, run: LineRun) -> bool:
-        """Return True if the first line or the last is long and the last cuts did not all fail.
-
-        One of them may be a bookmark. It is short, whatever the kind, and says nothing about the others.
-        """
-        segment, start, stop = run
-        return (
-            bool(self._marks)
-            and stop - start >= LONG
-            and (
-                segment.find(b"\n", start, start + LONG) < 0
-                or segment.rfind(b"\n", stop - LONG, stop - 1) < 0
-            )
-        )
+        """Return True if there are long lines and the last cuts did not all fail."""
+        return bool(self._marks) and has_long_lines(run)
 
     def read(self, runs: list[LineRun], events: list[Any]) -> None:
         """Read lines by their fronts: find all, decode them in one call, and give each its span."""

@@ -60,13 +60,23 @@ def read(*chunks: bytes, kind: Any = Widget, **options: Any) -> list[Any]:
     return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish()
 
 
-def test_two_events_on_a_line_and_one_on_two_are_malformed_however_they_come() -> None:
-    two = line("a").rstrip(b"\n") + line("b")
-    broken = line("c").replace(b'"object":', b'"object":\n')
-    chunks = [two, *broken.splitlines(keepends=True), line("d")]
-    whole = read(b"".join(chunks))
-    assert [type(event) for event in whole] == [Malformed, Malformed, Malformed, Added]
-    assert [type(event) for event in read(*chunks)] == [type(event) for event in whole]
+@pytest.mark.parametrize(
+    ("pad", "options"),
+    [(pad, options) for pad in (0, 3_000) for options in ({"strict": True}, {"checked": True})] + [(0, {})],
+)
+@pytest.mark.parametrize("mark", [b'"object":', b'"n"', b'"}', None])
+def test_two_events_on_a_line_and_one_on_two_are_malformed_however_they_come(
+    mark: bytes | None, pad: int, options: dict[str, Any]
+) -> None:
+    """One is in two after a mark; without one nothing is in two."""
+    two = line("a", pad=pad).rstrip(b"\n") + line("b", pad=pad)
+    broken = line("c", pad=pad).replace(mark, mark + b"\n", 1) if mark else b""
+    last = line("d", pad=pad)
+    chunks = [two, *broken.splitlines(keepends=True), last]
+    whole = read(b"".join(chunks), **options)
+    assert [type(event) for event in whole] == [Malformed] * (len(chunks) - 1) + [Added]
+    assert whole[-1].raw == last[len(b'{"type":"ADDED","object":') : -2]
+    assert [type(event) for event in read(*chunks, **options)] == [type(event) for event in whole]
 
 
 def test_sp_01_w_25_one_event_split_at_every_offset_is_the_same() -> None:
