@@ -24,6 +24,9 @@ authority gets a successor only while its leaf has two thirds of its life left, 
 issued until the successor is known, and publishing it may take that long. Each step is one write, and the
 written objects hold the state: another leader continues from there.
 
+A leader whose clock was ahead leaves certificates that are not valid yet. What becomes valid within `settle`
+is waited for; anything later is replaced, because no client accepts it until then.
+
 Times are Unix times. Nothing here makes a key or a certificate: the driver that performs the actions does.
 """
 
@@ -135,10 +138,10 @@ def decide(
     `hosts` are the names that the leaf must be valid for; `published` maps authorities to the time since when
     every client knows them.
     """
-    if chain is None or not chain.authorities or now >= chain.authorities[-1].ends:
+    if chain is None or not chain.authorities or not _usable(chain.authorities[-1], now, lifetimes):
         return Begin()
     newest, leaf = chain.authorities[-1], chain.leaf
-    if now >= leaf.ends or leaf.issuer not in {one.id for one in chain.authorities}:
+    if not _usable(leaf, now, lifetimes) or leaf.issuer not in {one.id for one in chain.authorities}:
         return Issue()  # no client accepts the present leaf, so waiting would not help
     if leaf.issuer != newest.id:
         known = published.get(newest.id, now) + lifetimes.settle
@@ -155,3 +158,8 @@ def decide(
         return Rest(min(overlap, renewal))
     retirement = leaf.made + lifetimes.settle
     return Retire() if now >= retirement else Rest(min(overlap, renewal, retirement))
+
+
+def _usable(one: TrustedAuthority | Leaf, now: float, lifetimes: Lifetimes) -> bool:
+    """Return whether a certificate is valid, or soon will be."""
+    return one.made - lifetimes.settle <= now < one.ends

@@ -50,6 +50,12 @@ ROWS: Final[list[tuple[str, c.Chain | None, dict[str, float], float, c.Renewal]]
     ("old leaves may still be shown", chain(A, B, by="B", made=905.0), {}, 910.0, c.Rest(915.0)),
     ("none is shown any more", chain(A, B, by="B", made=905.0), {}, 915.0, c.Retire()),
     ("the old one is gone", chain(B, by="B", made=905.0), {}, 915.0, c.Rest(965.0)),
+    ("the authority is of a clock that was ahead", chain(B, by="B", made=880.0), {}, 869.0, c.Begin()),
+    ("it is valid soon", chain(B, by="B", made=880.0), {}, 870.0, c.Rest(940.0)),
+    ("the leaf is of a clock that was ahead", chain(A, by="A", made=500.0), {}, 489.0, c.Issue()),
+    ("the leaf is valid soon", chain(A, by="A", made=500.0), {}, 490.0, c.Rest(560.0)),
+    ("it is so before the new authority is published", chain(A, B, by="A", made=920.0), {"A": 0.0}, 900.0,
+     c.Issue()),
 ]  # fmt: skip
 
 

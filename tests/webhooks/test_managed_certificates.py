@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -123,7 +124,7 @@ def test_a_certificate_is_made_and_renewed_and_trusted_at_every_moment(
                 chain = read_chain(held.data)
                 assert chain is not None
                 assert chain.leaf.hosts == frozenset(WHERE.hosts)
-                assert chain.leaf.ends > client.wall().timestamp()
+                assert chain.leaf.ends > now(client)
                 assert all(chain.leaf.issuer in ids for ids in bundles(cluster, shipped))
                 leaves.add(chain.leaf.made)
                 authorities |= {one.id for one in chain.authorities}
@@ -167,20 +168,65 @@ def has_bundle(configuration: MutatingWebhookConfiguration) -> bool:
     return all(webhook.client_config.ca_bundle for webhook in configuration.webhooks or [])
 
 
-def test_what_cannot_be_used_is_made_anew(backend: Backend) -> None:
+Data = dict[str, bytes]
+# Of two Secrets with good certificates, one that nobody can use.
+UNUSABLE: dict[str, Callable[[Data, Data], Data]] = {
+    "garbage": lambda good, other: {"tls.crt": b"garbage", "tls.key": b"x"},
+    "the key of another certificate": lambda good, other: {**good, "tls.key": other["tls.key"]},
+    "the key of another authority": lambda good, other: {**good, "ca.key": other["ca.key"]},
+    "another authority": lambda good, other: {**good, "ca.crt": good["ca.crt"] + other["ca.crt"]},
+    "an empty bundle": lambda good, other: {**good, "ca.crt": b""},
+}
+
+
+@pytest.mark.parametrize("spoiled", UNUSABLE.values(), ids=list(UNUSABLE))
+def test_what_cannot_be_used_is_made_anew(
+    backend: Backend, spoiled: Callable[[Data, Data], Data], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, "kubeproto.webhooks")
+
     async def main() -> None:
         cluster, shipped = configured()
         async with simulated(cluster) as client:
             meta = kp.ObjectMeta(name="hooks", namespace="default")
-            await client.create(Secret(metadata=meta, data={"tls.crt": b"garbage", "tls.key": b"x"}))
+            good, other = (perform(c.Begin(), None, WHERE.hosts, now(client), c.DEFAULTS) for _ in range(2))
+            await client.create(Secret(metadata=meta, data=spoiled(good, other)))
             managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
             client.start(managed.run())
             client.start(managed.renew())
             await anyio.sleep(60)
             managed.context()
+            chain = read_chain((await client.api(Secret).get("hooks")).data)
+            assert chain is not None
+            assert [one.id for one in chain.authorities] == [chain.leaf.issuer]
+            assert caplog.text.count("the certificate of the webhooks: ") == 1
             await client.api(Secret).delete("hooks")
             await anyio.sleep(5)
             assert cluster.get(Secret, "hooks") is not None
+
+    run(main, backend=backend)
+
+
+def now(client: Client) -> float:
+    return client.wall().timestamp()
+
+
+@ONE_LOOP
+def test_certificates_of_a_leader_whose_clock_was_ahead_are_replaced(backend: Backend) -> None:
+    async def main() -> None:
+        cluster, shipped = configured()
+        async with simulated(cluster) as client:
+            meta = kp.ObjectMeta(name="hooks", namespace="default")
+            tomorrow = now(client) + 86_400.0
+            early = perform(c.Begin(), None, WHERE.hosts, tomorrow, c.DEFAULTS)
+            await client.create(Secret(metadata=meta, data=early))
+            managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
+            client.start(managed.renew())
+            await anyio.sleep(60)
+            chain = read_chain((await client.api(Secret).get("hooks")).data)
+            assert chain is not None
+            assert chain.leaf.made <= now(client)
+            assert all(chain.leaf.issuer in ids for ids in bundles(cluster, shipped))
 
     run(main, backend=backend)
 
@@ -237,7 +283,7 @@ def test_a_certificate_is_renewed_although_a_bundle_cannot_be_written(
             await anyio.sleep(SHORT.leaf * 2.5)
             chain = read_chain((await client.api(Secret).get("hooks")).data)
             assert chain is not None
-            assert chain.leaf.ends > client.wall().timestamp()
+            assert chain.leaf.ends > now(client)
 
     run(main, backend=backend)
     assert "the bundle of authorities was not put into" in caplog.text

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -39,13 +39,15 @@ class Pair(Struct, frozen=True):
 
 
 def read_chain(data: Data | None) -> c.Chain | None:
-    """Return the contents of a Secret; None if any of it is missing or cannot be read."""
+    """Return the contents of a Secret; None if something is missing, unreadable or does not match."""
     try:
         bundle = x509.load_pem_x509_certificates((data or {})[BUNDLE])
         leaf = x509.load_pem_x509_certificate((data or {})[CERTIFICATE])
-        for name in (AUTHORITY_KEY, KEY):
-            _load_key((data or {})[name])
-    except (KeyError, ValueError, TypeError):
+        # With the key of another authority each new leaf would be refused, and issued again at once.
+        for certificate, name in ((bundle[-1], AUTHORITY_KEY), (leaf, KEY)):
+            if certificate.public_key() != _load_key((data or {})[name]).public_key():
+                return None
+    except (KeyError, ValueError, TypeError, UnsupportedAlgorithm):
         return None
     authorities = tuple(c.TrustedAuthority(id_of(one), *_times(one)) for one in bundle)
     issuer = next((id_of(one) for one in bundle if _has_issued(one, leaf)), "")
