@@ -6,7 +6,7 @@ from .cel._evaluation import CannotEvaluate, CelFailure, evaluate_with
 from .cel._rules import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_rules
 from .definitions._changes import SchemaChange, compare_definitions
 from .definitions._definition_checks import check_definition
-from .definitions._definitions import CustomResourceDefinition, DefinitionError, definition_of
+from .definitions._definitions import CustomResourceDefinition, DefinitionError, definition_of, definitions_of
 from .definitions._reading import DefinedKind, DefinedVersion, KindConversion, read_definition
 from .definitions._structural import check_schema
 from .reviews._admission import (
@@ -56,6 +56,7 @@ __all__ = [
     "compare_definitions",
     "default",
     "definition_of",
+    "definitions_of",
     "deny",
     "evaluate_with",
     "invalid_status",

@@ -33,13 +33,9 @@ def crd(classes: tuple[str, ...], output: str) -> None:
     would refuse is an error, with every path and reason.
     """
     from kubeproto import dump_yaml
-    from kubeproto.crd import definition_of
+    from kubeproto.crd import definitions_of
 
-    kinds: dict[tuple[str, str], list[type[KubeObject]]] = {}
-    for reference in classes:
-        found = _class(reference)
-        kinds.setdefault((found.resource.group, found.resource.kind), []).append(found)
-    definitions = [definition_of(*versions) for versions in kinds.values()]
+    definitions = definitions_of(map(_class, classes))
     if output == "yaml":
         click.echo(dump_yaml(definitions), nl=False)
         return

@@ -20,7 +20,7 @@ _SERVED: Final = 30.0
 async def install_definitions(client: Client, kinds: Iterable[type[Any]]) -> None:
     """Apply the definitions of custom resources, and wait until they are served."""
     from kubeproto import Dynamic
-    from kubeproto.crd import definition_of
+    from kubeproto.crd import definitions_of
 
     # Built-in kinds need no definition, and a Dynamic has no schema.
     own = [
@@ -28,7 +28,7 @@ async def install_definitions(client: Client, kinds: Iterable[type[Any]]) -> Non
         for kind in kinds
         if not kind.__module__.startswith("kubeproto.") and not issubclass(kind, Dynamic)
     ]
-    definitions = [definition_of(kind) for kind in own]
+    definitions = definitions_of(own)
     if definitions:
         await client.apply_manifests(definitions, field_manager="kubeproto-run")
         await client.require(*own, within=_SERVED)

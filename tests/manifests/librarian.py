@@ -28,7 +28,10 @@ class BookStatus(kp.Fields):
     labelled: bool = False
 
 
-class Book(kp.Object[BookSpec, BookStatus], group="manifests.example.com", version="v1", plural="books"):
+class Book(
+    kp.Object[BookSpec, BookStatus], group="manifests.example.com", version="v1", plural="books",
+    definition=kp.Definition(storage=True),
+):  # fmt: skip
     """A book that gets a label."""
 
 

@@ -2,81 +2,41 @@
 
 from __future__ import annotations
 
-import re
-import subprocess
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import librarian
 import msgspec
 import pytest
-from deployed import described, objects_of
+from deployed import objects_of
 from librarian import Book
+from shelved import (
+    PACKAGING,
+    OldBook,
+    check,
+    converting,
+    downgraded,
+    nothing,
+    upgraded,
+    with_files,
+    with_managed,
+    with_two_versions,
+)
 
 import kubeproto as kp
 from kubeproto import sim
-from kubeproto.crd import Violation
 from kubeproto_runtime import Client, Controller, Operator
 from kubeproto_runtime.manifests import (
-    Packaging,
-    RequiredAccess,
     description_of,
     dockerfile,
-    helm_chart,
-    kustomization,
     manifests,
 )
 from kubeproto_runtime.operator import FollowedKind, ProgramDescription
 from kubeproto_runtime.testing import run, simulated
 from kubeproto_runtime.webhooks import (
-    Admission,
     CertificateFiles,
-    ManagedCertificates,
     Webhooks,
     WebhookServer,
-    Where,
 )
-
-PACKAGING: Final = Packaging(
-    name="books", namespace="library", image="registry.example.com/books:1.2",
-    access=frozenset([RequiredAccess("", "configmaps", "patch")]),
-)  # fmt: skip
-
-
-class OldBook(
-    kp.Object[librarian.BookSpec, None], group="manifests.example.com", version="v1alpha1", plural="books",
-    kind="Book",
-):  # fmt: skip
-    """A book as it was."""
-
-
-def check(admission: Admission[Book]) -> Violation | None:
-    return None
-
-
-def fill(admission: Admission[Book]) -> None:
-    pass
-
-
-WEBHOOKS: Final = Webhooks(Book).validate(check).default(fill)
-
-
-def with_files(client: Client) -> Operator:
-    files = CertificateFiles("/certificates/tls.crt", "/certificates/tls.key")
-    operator = Operator(webhooks=WebhookServer(WEBHOOKS, files))
-    operator.add(Controller(client, Book).run(librarian.label))  # type: ignore[arg-type]
-    return operator
-
-
-def with_managed(client: Client) -> Operator:
-    where = Where(namespace="library", service="books-webhooks")
-    managed = ManagedCertificates(
-        client,
-        where,
-        secret="certificate",
-        configurations=WEBHOOKS.configurations("books-books", where),
-    )
-    return Operator(webhooks=WebhookServer(WEBHOOKS, managed))
 
 
 def by_kind(objects: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -121,14 +81,8 @@ def test_a_pod_whose_webhooks_convert_is_ready_before_its_caches() -> None:
         container = pod_of(objects)["containers"][0]
         return {container[name]["httpGet"]["path"] for name in ("readinessProbe", "startupProbe")}
 
-    def up(old: OldBook) -> Book:
-        return Book(metadata=old.metadata, spec=old.spec)
-
-    def down(new: Book) -> OldBook:
-        return OldBook(metadata=new.metadata, spec=new.spec)
-
     assert probed(Webhooks(Book).validate(check)) == {"/readyz"}
-    assert probed(Webhooks(Book).convert(OldBook, up=up, down=down)) == {"/readyz/webhooks"}
+    assert probed(Webhooks(Book).convert(OldBook, up=upgraded, down=downgraded)) == {"/readyz/webhooks"}
 
 
 def test_an_operator_without_a_health_port_has_no_probes_and_lets_nothing_in() -> None:
@@ -284,61 +238,31 @@ def test_a_page_may_have_a_port_of_its_own() -> None:
     ]
 
 
-# Layouts
+def test_versions_of_one_kind_are_in_one_definition() -> None:
+    for make in (with_two_versions, converting):
+        [definition] = [
+            one for one in objects_of(make, PACKAGING) if one["kind"] == "CustomResourceDefinition"
+        ]
+        versions = {one["name"]: one["storage"] for one in definition["spec"]["versions"]}
+        assert versions == {"v1": True, "v1alpha1": False}
+        assert ("conversion" in definition["spec"]) == (make is converting)
 
 
-@pytest.mark.needs("kubectl")
-def test_kubectl_joins_the_files_of_a_kustomization_to_the_same_objects(tmp_path: Path) -> None:
-    objects = manifests(described(with_files), PACKAGING)
-    write(tmp_path, kustomization(objects, image=PACKAGING.image))
-    done = subprocess.run(
-        ["kubectl", "kustomize", str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert as_set(kp.parse_manifest(done.stdout)) == as_set(objects)
+class NewBook(
+    kp.Object[librarian.BookSpec, None], group="manifests.example.com", version="v2", plural="books",
+    kind="Book",
+):  # fmt: skip
+    """A book as it will be."""
 
 
-def test_a_chart_with_its_own_values_in_the_same_namespace_is_the_same_objects() -> None:
-    objects = manifests(described(with_files), PACKAGING)
-    files = helm_chart(objects, name="books", namespace="library")
-    assert {"Chart.yaml", "values.yaml"} < files.keys()
-    kept = [obj for obj in objects if obj.kind != "Namespace"]
-    assert as_set(rendered(files, "library")) == as_set(kept)
+def test_a_version_that_the_webhooks_do_not_convert_is_refused() -> None:
+    def operator(client: Client) -> Operator:
+        made = converting(client)
+        made.add(Controller(client, NewBook, name="new").run(nothing))
+        return made
 
-
-def test_a_chart_in_another_namespace_speaks_of_that_one_everywhere() -> None:
-    files = helm_chart(manifests(described(with_files), PACKAGING), name="books", namespace="library")
-    text = "\n".join(kp.dump_yaml(obj) for obj in rendered(files, "elsewhere"))
-    assert "elsewhere" in text
-    assert not re.search(r"\blibrary\b", text)
-
-
-def rendered(files: dict[str, str], namespace: str) -> list[kp.Dynamic]:
-    """What Helm makes of the few expressions that the templates have."""
-    values = dict(line.split(": ", 1) for line in files["values.yaml"].splitlines())
-    found: list[kp.Dynamic] = []
-    for name, text in files.items():
-        if name.startswith("crds/"):
-            assert "{{" not in text
-        elif not name.startswith("templates/"):
-            continue
-        text = text.replace("{{ .Release.Namespace }}", namespace)
-        text = text.replace("{{ toJson .Values.resources }}", values["resources"])
-        for key in ("image", "replicas"):
-            text = text.replace(f"{{{{ .Values.{key} }}}}", str(msgspec.json.decode(values[key])))
-        assert "{{" not in text
-        found += kp.parse_manifest(text)
-    return found
-
-
-def as_set(objects: list[kp.Dynamic]) -> set[bytes]:
-    return {msgspec.json.encode(msgspec.json.decode(kp.encode(obj)), order="sorted") for obj in objects}
-
-
-def write(folder: Path, files: dict[str, str]) -> None:
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    with pytest.raises(ValueError, match=r"NewBook is followed, and .* do not convert it"):
+        objects_of(operator, PACKAGING)
 
 
 def test_the_dockerfile_runs_the_program_as_the_user_of_the_pods() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -21,6 +21,9 @@ from ..schemas._class_fields import fields_of
 from ..schemas._markers import mark
 from ..schemas._schemas import schema_of
 from ._definition_checks import check_definition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class DefinitionError(LocalProtocolError, ValueError):
@@ -87,6 +90,14 @@ def definition_of(*classes: type[KubeObject], storage: str = "") -> CustomResour
     if wrong := check_definition(msgspec.to_builtins(made)):
         raise DefinitionError(f"{first.kind}: " + "; ".join(map(str, wrong)))
     return made
+
+
+def definitions_of(classes: Iterable[type[KubeObject]]) -> list[CustomResourceDefinition]:
+    """Return the definitions of several kinds; classes of one kind are its versions."""
+    kinds: dict[tuple[str, str], list[type[KubeObject]]] = {}
+    for cls in classes:
+        kinds.setdefault((cls.resource.group, cls.resource.kind), []).append(cls)
+    return [definition_of(*versions) for versions in kinds.values()]
 
 
 def _names(classes: tuple[type[KubeObject], ...], definitions: list[Definition]) -> dict[str, Any]:

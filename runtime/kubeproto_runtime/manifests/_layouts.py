@@ -19,6 +19,7 @@ _NAMESPACE: Final = "release-namespace-of-the-chart"
 _IMAGE: Final = "image-of-the-chart"
 _REPLICAS: Final = 1_234_567
 _RESOURCES: Final = "resources-of-the-chart"
+_KEPT: Final = "helm.sh/resource-policy"
 
 _KUSTOMIZATION: Final = """\
 apiVersion: kustomize.config.k8s.io/v1beta1
@@ -26,7 +27,7 @@ kind: Kustomization
 resources:
 {}images:
 - name: {}
-  newTag: "{}"
+  {}: "{}"
 """
 _CHART: Final = """\
 apiVersion: v2
@@ -39,9 +40,18 @@ version: "{}"
 def kustomization(objects: Iterable[Dynamic], *, image: str) -> dict[str, str]:
     """Return a folder for kustomize: a file for each object, and what joins them."""
     files = {_file_name(obj): dump_yaml(obj) for obj in objects}
-    name, _, tag = image.partition(":") if "/" not in image.rpartition(":")[2] else (image, "", "")
     resources = "".join(f"- {file}\n" for file in files)
-    return {"kustomization.yaml": _KUSTOMIZATION.format(resources, name, tag or "latest"), **files}
+    return {"kustomization.yaml": _KUSTOMIZATION.format(resources, *_image_parts(image)), **files}
+
+
+def _image_parts(image: str) -> tuple[str, str, str]:
+    """Return the name of an image, and which field of kustomize pins it to what."""
+    name, at, digest = image.partition("@")
+    if at:
+        return _image_parts(name)[0], "digest", digest
+    name, colon, tag = image.rpartition(":")
+    # A colon before a slash precedes the port of a registry.
+    return (name, "newTag", tag) if colon and "/" not in tag else (image, "newTag", "latest")
 
 
 def helm_chart(
@@ -49,6 +59,8 @@ def helm_chart(
 ) -> dict[str, str]:
     """Return a Helm chart: definitions in ``crds/``, everything else as templates with a few values.
 
+    A definition with a conversion webhook names the namespace of the release, which Helm does not fill in
+    in ``crds/``: it is a template too, which Helm keeps when the release is deleted.
     The Namespace is left out: Helm installs into an existing one, or creates it with ``--create-namespace``.
     """
     files: dict[str, str] = {}
@@ -58,8 +70,10 @@ def helm_chart(
         if obj.kind == "Namespace":
             continue
         if obj.kind == "CustomResourceDefinition":
-            files[f"crds/{_file_name(obj)}"] = dump_yaml(obj)
-            continue
+            if "conversion" not in document["spec"]:
+                files[f"crds/{_file_name(obj)}"] = dump_yaml(obj)
+                continue
+            document["metadata"].setdefault("annotations", {})[_KEPT] = "keep"
         if obj.kind == "Deployment":
             values = _take_values(document["spec"])
         text = _yaml(_placed(document, namespace))
@@ -104,7 +118,8 @@ def _placed_member(key: str, value: Any, namespace: str) -> Any:
 
 def _templated(text: str) -> str:
     return (
-        text.replace(_NAMESPACE, "{{ .Release.Namespace }}")
+        text.replace("{{", '{{ "{{" }}')  # in a description or a match condition
+        .replace(_NAMESPACE, "{{ .Release.Namespace }}")
         .replace(_IMAGE, "{{ .Values.image }}")
         .replace(str(_REPLICAS), "{{ .Values.replicas }}")
         .replace(_RESOURCES, "{{ toJson .Values.resources }}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kubeproto import Dynamic, parse_manifest
-from kubeproto.crd import definition_of
+from kubeproto.crd import definitions_of
 
 from .._documents import plain
 from ..webhooks import CertificateFiles, ManagedCertificates, Where
@@ -120,18 +120,22 @@ def _rule(rule: RoleRule) -> Document:
 
 
 def _definitions(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
-    converted = {
-        one.kind: one
-        for one in (described.webhooks.webhooks.webhooks if described.webhooks else ())
-        if one.conversions
-    }
-    for kind in dict.fromkeys((*described.kinds, *converted)):
-        if not _has_definition(kind):
+    own = [kind for kind in dict.fromkeys(described.kinds) if _has_definition(kind)]
+    for one in described.webhooks.webhooks.webhooks if described.webhooks else ():
+        if not one.conversions:
             continue
-        if kind in converted:
-            yield _injected(plain(converted[kind].definition(where)), described, packaging)
-        else:
-            yield plain(definition_of(kind))
+        yield _injected(plain(one.definition(where)), described, packaging)
+        versions = [kind for kind in own if _kind_of(kind) == _kind_of(one.kind)]
+        if missing := [kind for kind in versions if kind not in one.conversions.classes]:
+            raise ValueError(
+                f"{missing[0].__name__} is followed, and {one} do not convert it: add it with convert()"
+            )
+        own = [kind for kind in own if kind not in versions]
+    yield from map(plain, definitions_of(own))
+
+
+def _kind_of(kind: type[Any]) -> tuple[str, str]:
+    return kind.resource.group, kind.resource.kind
 
 
 def _has_definition(kind: type[Any]) -> bool:

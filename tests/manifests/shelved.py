@@ -1,0 +1,95 @@
+"""Operators of books with webhooks, for the tests of their manifests."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import librarian
+from librarian import Book
+
+import kubeproto as kp
+from kubeproto.crd import Violation
+from kubeproto.kinds.admissionregistration_v1 import MatchCondition
+from kubeproto_runtime import Client, Context, Controller, Operator
+from kubeproto_runtime.manifests import Packaging, RequiredAccess
+from kubeproto_runtime.webhooks import (
+    Admission,
+    CertificateFiles,
+    ManagedCertificates,
+    WebhookOptions,
+    Webhooks,
+    WebhookServer,
+    Where,
+)
+
+PACKAGING: Final = Packaging(
+    name="books", namespace="library", image="registry.example.com/books:1.2",
+    access=frozenset([RequiredAccess("", "configmaps", "patch")]),
+)  # fmt: skip
+
+
+class OldBook(
+    kp.Object[librarian.BookSpec, None], group="manifests.example.com", version="v1alpha1", plural="books",
+    kind="Book",
+):  # fmt: skip
+    """A book as it was."""
+
+
+def check(admission: Admission[Book]) -> Violation | None:
+    return None
+
+
+def fill(admission: Admission[Book]) -> None:
+    pass
+
+
+WEBHOOKS: Final = Webhooks(Book).validate(check).default(fill)
+
+
+def upgraded(old: OldBook) -> Book:
+    return Book(metadata=old.metadata, spec=old.spec)
+
+
+def downgraded(new: Book) -> OldBook:
+    return OldBook(metadata=new.metadata, spec=new.spec)
+
+
+CERTIFICATE: Final = CertificateFiles("/certificates/tls.crt", "/certificates/tls.key")
+# What Helm would take for an expression of its own.
+BRACES: Final = WebhookOptions(
+    match_conditions=(MatchCondition(name="odd", expression="object.metadata.name != '{{ .Values.odd }}'"),)
+)
+
+
+def with_files(client: Client) -> Operator:
+    operator = Operator(webhooks=WebhookServer(WEBHOOKS, CERTIFICATE))
+    operator.add(Controller(client, Book).run(librarian.label))  # type: ignore[arg-type]
+    return operator
+
+
+async def nothing(book: kp.KubeObject, ctx: Context[None]) -> None:
+    pass
+
+
+def with_two_versions(client: Client, webhooks: Webhooks[Book] | None = None) -> Operator:
+    """One whose controllers follow a kind in both of its versions."""
+    server = WebhookServer(webhooks, CERTIFICATE) if webhooks is not None else None
+    operator = Operator(webhooks=server)
+    operator.add(Controller(client, Book).run(nothing), Controller(client, OldBook, name="old").run(nothing))
+    return operator
+
+
+def converting(client: Client) -> Operator:
+    webhooks = Webhooks(Book, options=BRACES).validate(check)
+    return with_two_versions(client, webhooks.convert(OldBook, up=upgraded, down=downgraded))
+
+
+def with_managed(client: Client) -> Operator:
+    where = Where(namespace="library", service="books-webhooks")
+    managed = ManagedCertificates(
+        client,
+        where,
+        secret="certificate",
+        configurations=WEBHOOKS.configurations("books-books", where),
+    )
+    return Operator(webhooks=WebhookServer(WEBHOOKS, managed))
