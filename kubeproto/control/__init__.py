@@ -14,9 +14,10 @@ from ._conditions import (
     status_differs,
 )
 from ._own_writes import OwnWrites
-from ._queue import LATEST, LOW, Work, WorkQueue
+from ._queue import LATEST, LOW, WorkQueue
 from ._queue_backoff import AtMost, Exponential, FastThenSlow, Longest, QueueBackoff
 from ._queue_metrics import Histogram, QueueMetrics
+from ._queue_states import Work
 from ._recorder import CreateEvent, EventRequest, PatchEvent, Recorder
 from ._store import Store, StoreFull, key_of
 from ._transforms import drop_managed_fields

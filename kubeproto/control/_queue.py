@@ -30,18 +30,18 @@ A key is in one of these places, once, however often it is added.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from heapq import heappop, heappush
 from math import inf
 from typing import Final, Generic
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import LocalProtocolError
 from .._pacing import Rate
 from ._queue_backoff import Exponential, QueueBackoff
 from ._queue_metrics import Durations, QueueMetrics
-from ._queue_states import DELAYED, DUE, HELD, NOWHERE, DelayHeap, Key, QueuedKey, ReadyQueue
+from ._queue_states import DELAYED, DUE, HELD, NOWHERE, DelayHeap, Key, QueuedKey, ReadyQueue, Work
 
 # For objects of the first list, and for those that a relist shows unchanged. Go's controllers use the same
 # number.
@@ -54,21 +54,6 @@ OVERTAKERS: Final = 9
 LATEST: Final = 180 * 86400.0
 
 _BACKOFF: Final = Exponential()
-
-
-class Work(Struct, Generic[Key], frozen=True, gc=False):
-    """A key to work on: the number of the attempt, 1 if nothing has failed, and since when it was due."""
-
-    key: Key
-    attempt: int
-    priority: int
-    reason: str
-    at: float
-
-
-class _Run(Struct, frozen=True, gc=False):
-    since: float
-    priority: int
 
 
 class WorkQueue(Generic[Key]):
@@ -89,7 +74,7 @@ class WorkQueue(Generic[Key]):
         self._debounce = debounce
         self._longest_wait = 10.0 * debounce if longest_wait is None else longest_wait
         self._queued: dict[Key, QueuedKey[Key]] = {}
-        self._running: dict[Key, _Run] = {}
+        self._running: dict[Key, QueuedKey[Key]] = {}  # each as it was handed out
         self._kept = 0  # those of them that wait for `release` after their run; they began at infinity
         self._failures: dict[Key, int] = {}
         self._delays: DelayHeap[Key] = DelayHeap()
@@ -115,18 +100,27 @@ class WorkQueue(Generic[Key]):
             return
         if after > 0.0:
             self._want(key, now, now + min(after, LATEST), inf, priority, reason)
-        elif self._debounce > 0.0:
-            self._want(key, now, inf, now, priority, reason)
-        elif key in self._queued or key in self._running:
-            self._want(key, now, now, inf, priority, reason)
-        else:  # the most frequent case, on a short path
-            if self._delays.soonest <= now:
-                self._ripen(now)
-            self._turn += 1
-            queued = self._queued[key] = QueuedKey(now, self._turn, key, priority, reason, DUE, now, inf)
-            self._ready_queue(priority).append(queued)
-            self._due += 1
-            self._adds += 1
+        else:
+            self.add_each((key,), now, priority=priority, reason=reason)
+
+    def add_each(self, keys: Sequence[Key], now: float, *, priority: int = 0, reason: str = "") -> None:
+        """Request several keys at once, one after the other."""
+        if self._draining:
+            return
+        if self._delays.soonest <= now:
+            self._ripen(now)
+        known, running, line = self._queued, self._running, self._ready_queue(priority)
+        for key in keys:
+            if self._debounce > 0.0:
+                self._want(key, now, inf, now, priority, reason)
+            elif key in known or key in running:
+                self._want(key, now, now, inf, priority, reason)
+            else:  # the most frequent case, on a short path
+                self._turn += 1
+                queued = known[key] = QueuedKey(now, self._turn, key, priority, reason, DUE, now, inf)
+                line.append(queued)
+                self._due += 1
+                self._adds += 1
 
     def retry(
         self,
@@ -189,12 +183,14 @@ class WorkQueue(Generic[Key]):
                 return None
             self._full_at = self._rate.take(self._full_at)
         queued = self._take()
-        queued.place, key = NOWHERE, queued.key
+        queued.place, key, at = NOWHERE, queued.key, queued.at
         self._due -= 1
         del self._queued[key]
-        self._running[key] = _Run(now, queued.priority)
-        self._waited.observe(now - queued.at)
-        return Work(key, self._failures.get(key, 0) + 1, queued.priority, queued.reason, queued.at)
+        self._running[key] = queued
+        queued.at = now
+        self._waited.observe(now - at)
+        attempt = self._failures.get(key, 0) + 1 if self._failures else 1
+        return Work(key, attempt, queued.priority, queued.reason, at)
 
     def done(self, key: Key, now: float, *, hold: bool = False) -> None:
         """End the run of a key, successful or not. If the key was requested meanwhile, it is placed now.
@@ -202,19 +198,20 @@ class WorkQueue(Generic[Key]):
         With `hold` the key is not handed out until `release`, as if it were running.
         """
         run = self._running.pop(key, None)
-        if run is None or run.since == inf:
+        if run is None or run.at == inf:
             raise LocalProtocolError(f"done with {key!r}, which is not running")
-        self._worked.observe(now - run.since)
+        self._worked.observe(now - run.at)
         if hold:
-            self._running[key] = _Run(inf, run.priority)
+            run.at = inf
+            self._running[key] = run
             self._kept += 1
-        else:
+        elif key in self._queued or self._delays.soonest <= now:
             self._come_back(key, now)
 
     def release(self, key: Key, now: float) -> None:
         """Let the key be handed out again."""
         run = self._running.get(key)
-        if run is None or run.since < inf:
+        if run is None or run.at < inf:
             raise LocalProtocolError(f"release of {key!r}, which is not held")
         del self._running[key]
         self._kept -= 1
@@ -306,7 +303,7 @@ class WorkQueue(Generic[Key]):
         """Return the state of the queue, and its counters."""
         if self._delays.soonest <= now:
             self._ripen(now)
-        ages = [max(0.0, now - run.since) for run in self._running.values() if run.since < inf]
+        ages = [max(0.0, now - run.at) for run in self._running.values() if run.at < inf]
         return QueueMetrics(
             {line.priority: len(line) for line in self._ready_queues.values() if line},
             self._adds,

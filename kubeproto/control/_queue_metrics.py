@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from math import inf
 from typing import Final
 
 from msgspec import Struct
@@ -31,19 +32,23 @@ class Histogram(Struct, frozen=True):
 class Durations:
     """Gathers durations for a `Histogram`."""
 
-    __slots__ = ("counts", "sum")
+    __slots__ = ("_above", "_bucket", "_up_to", "counts", "sum")
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS) + 1)
         self.sum = 0.0
+        self._above, self._up_to, self._bucket = 0.0, BOUNDS[0], 0
 
     def observe(self, seconds: float) -> None:
         """Count one duration; a negative one, from a clock that was set back, counts as 0."""
-        if seconds > 0.0:
-            self.counts[bisect_left(BOUNDS, seconds)] += 1
-            self.sum += seconds
-        else:
-            self.counts[0] += 1
+        # Most are like the one before. Two comparisons take a fifth of the time of a search.
+        if not self._above < seconds <= self._up_to:
+            seconds = max(0.0, seconds)
+            at = self._bucket = bisect_left(BOUNDS, seconds)
+            self._above = BOUNDS[at - 1] if at else 0.0
+            self._up_to = BOUNDS[at] if at < len(BOUNDS) else inf
+        self.counts[self._bucket] += 1
+        self.sum += seconds
 
     def histogram(self) -> Histogram:
         """Return what has been gathered so far."""

@@ -9,7 +9,7 @@ for long.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
 from math import inf
@@ -44,7 +44,8 @@ class QueuedKey(Struct, Generic[Key], order=True, gc=False):
 
     It is ordered by that time, then by arrival: `turn` is different in every entry that meets another in the
     heap. `exact` is the earliest requested time, `since` the first event of a burst that is being waited out;
-    infinity if there is none.
+    infinity if there is none. While its key runs, `at` is when the run began, and infinity after a run that
+    keeps its key.
     """
 
     at: float
@@ -57,22 +58,29 @@ class QueuedKey(Struct, Generic[Key], order=True, gc=False):
     since: float
 
 
+class Work(Struct, Generic[Key], frozen=True, gc=False):
+    """A key to work on: the number of the attempt, 1 if nothing has failed, and since when it was due."""
+
+    key: Key
+    attempt: int
+    priority: int
+    reason: str
+    at: float
+
+
 class ReadyQueue(Generic[Key]):
     """The due keys of one priority, first come, first served."""
 
-    __slots__ = ("_entries", "_stale", "priority")
+    __slots__ = ("_entries", "_stale", "append", "priority")
 
     def __init__(self, priority: int) -> None:
         self.priority = priority
         self._entries: deque[QueuedKey[Key]] = deque()
         self._stale = 0
+        self.append: Callable[[QueuedKey[Key]], None] = self._entries.append  # adds an entry at the end
 
     def __len__(self) -> int:
         return len(self._entries) - self._stale
-
-    def append(self, entry: QueuedKey[Key]) -> None:
-        """Add an entry at the end."""
-        self._entries.append(entry)
 
     def first(self) -> QueuedKey[Key] | None:
         """Return the entry at the front."""
@@ -87,7 +95,7 @@ class ReadyQueue(Generic[Key]):
     def pop(self) -> QueuedKey[Key]:
         """Remove and return the entry at the front; there is one."""
         entry = self._entries.popleft()
-        while not self._is_current(entry):
+        while self._stale and not self._is_current(entry):
             self._stale -= 1
             entry = self._entries.popleft()
         return entry
@@ -96,7 +104,9 @@ class ReadyQueue(Generic[Key]):
         """Note that an entry has left out of turn; its own state shows where it is now."""
         self._stale += 1
         if self._stale > FEW and self._stale * 2 > len(self._entries):
-            self._entries = deque(entry for entry in self._entries if self._is_current(entry))
+            current = [entry for entry in self._entries if self._is_current(entry)]
+            self._entries.clear()
+            self._entries.extend(current)
             self._stale = 0
 
     def _is_current(self, entry: QueuedKey[Key]) -> bool:

@@ -99,7 +99,9 @@ class Store(Generic[K]):
             type_ = type(event)
             if type_ is Added or type_ is Modified:
                 obj: K = event.object  # type: ignore[union-attr]
-                key, version = _place(obj)  # pyright: ignore[reportUnknownArgumentType]
+                meta = obj.metadata
+                version, namespace = meta.resource_version, meta.namespace
+                key = f"{namespace}/{meta.name}" if namespace else meta.name
                 old = self._snapshot.get(key)
                 if old is None or old.version != version or not version:
                     self._put(key, old, self._entry(version, obj), changes)  # pyright: ignore[reportUnknownArgumentType]

@@ -23,7 +23,7 @@ from ._pointers import is_list, is_object
 from ._reading import Reader, TooDeep, reader
 from ._resource import Resource
 from ._sources import Source, joined, shallow
-from ._spans import whole
+from ._spans import plainly_copied, whole
 from ._values import enc_hook
 from ._view_methods import VIEWS, label, settle
 from ._views import META, KindViews, Views, text_in, text_of, views_of
@@ -83,6 +83,8 @@ def decode(
     except InvalidObject as error:
         refusal = str(error)
     else:
+        if resource is None or views.pinned:
+            return obj  # type: ignore[no-any-return]
         return identified(obj, resource, views)  # type: ignore[no-any-return]
     name = str(views.plain.__name__)
     named = refusal.startswith(f"{name} ") or isinstance(obj, KubeObject)
@@ -198,7 +200,7 @@ def kept_text(obj: KubeObject) -> bytes:
     views = VIEWS.get(type(obj))
     if isinstance(views, KindViews):
         if (span := views.untouched(obj)) is not None:
-            return text_in(obj, obj.metadata, span)
+            return plainly_copied(span) or text_in(obj, obj.metadata, span)
         if views.lazy and type(obj) is not views.plain:
             return _written(obj, views, named=False)
         if not views.lazy and (text := text_of(obj)) is not None and decode(text, views.plain) == obj:

@@ -9,7 +9,6 @@ such bytes.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, cast
 
 import msgspec
@@ -33,24 +32,27 @@ class TooDeep(InvalidObject):
 class Reader(Generic[T]):
     """Reads JSON as one type; `InvalidObject`, or its subclass `TooDeep`, if a value does not fit."""
 
+    # Two readers read each event of a controller, and an attribute of an instance takes longer than a slot.
+    __slots__ = ("_decode", "_decoder", "_owner", "_type")
+
     def __init__(self, type_: Any, owner: str = "") -> None:
         """`owner` is the class to name where an annotation cannot be resolved."""
         self._type = type_
         self._owner = owner or getattr(type_, "__qualname__", str(type_))
-
-    @cached_property
-    def _decoder(self) -> Any:
-        # Made when it is first used: most modules that read JSON have readers that a program never needs.
-        return decoder_of(self._type, self._owner)
-
-    @cached_property
-    def _decode(self) -> Callable[[Any], Any]:
-        return cast("Callable[[Any], Any]", self._decoder.decode)
+        self._decoder: Any = None
+        self._decode: Callable[[Any], Any] = self._decode_first
 
     def prepared(self) -> Reader[T]:
         """Resolve the annotations, and return this reader; `TypeError` if one cannot be resolved."""
-        _ = self._decode
+        if self._decoder is None:
+            self._decoder = decoder_of(self._type, self._owner)
+            self._decode = self._decoder.decode
         return self
+
+    def _decode_first(self, data: Any) -> Any:
+        # The decoder is made when it is first used: most modules that read JSON have readers that a program
+        # never needs.
+        return self.prepared()._decode(data)
 
     def read(self, data: bytes | memoryview | Raw) -> T:
         """Return the one value that the bytes hold."""
@@ -65,7 +67,7 @@ class Reader(Generic[T]):
     def read_each(self, data: Iterable[bytes]) -> list[T]:
         """Return the value of each of these byte strings."""
         try:
-            return list(map(self._decode, data))
+            return list(map(self.prepared()._decode, data))
         except _NOT_JSON as error:
             refusal = _refusal(error)
         raise refusal
@@ -73,7 +75,7 @@ class Reader(Generic[T]):
     def read_lines(self, data: bytes | memoryview) -> list[T]:
         """Return the values that follow each other, with any whitespace between them."""
         try:
-            return cast("list[T]", self._decoder.decode_lines(data))
+            return cast("list[T]", self.prepared()._decoder.decode_lines(data))
         except _NOT_JSON as error:
             refusal = _refusal(error)
         raise refusal

@@ -20,7 +20,6 @@ text.
 
 from __future__ import annotations
 
-from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING, Any, ClassVar, Final, cast
 
@@ -209,16 +208,9 @@ class KindViews(Views):
             ("api_version", "apiVersion", Raw(_write(resource.api_version))),
         )  # fmt: skip
         super().__init__(kind, [name for name in kind.__struct_fields__ if name not in HEAD])
-
-    @cached_property
-    def read_lazily(self) -> Callable[[bytes], Any]:
-        """Read a text as a view that has no text yet."""
-        return Reader[Any](self.payload(strict=False)).read
-
-    @cached_property
-    def read_strictly(self) -> Callable[[bytes], Any]:
-        """Read a text as an object whose own parts are typed, which has no text yet."""
-        return Reader[Any](self.payload(strict=True)).read
+        # They read a text as a view, or as an object whose own parts are typed, which has no text yet.
+        self.read_lazily: Callable[[bytes], Any] = Reader[Any](self.payload(strict=False)).read
+        self.read_strictly: Callable[[bytes], Any] = Reader[Any](self.payload(strict=True)).read
 
     def payload(self, *, strict: bool) -> type[Any]:
         """Return the class as which text is decoded; pass the text of such an object to `attach`."""

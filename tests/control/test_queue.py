@@ -668,6 +668,48 @@ def test_metrics_stand_in_the_buckets_of_gos_controllers() -> None:
     assert (counts[1e-8], counts[0.01], counts[100.0], spent.counts[-1]) == (1, 1, 1, 1)
 
 
+def test_a_duration_stands_in_its_bucket_whichever_came_before() -> None:
+    seconds = (0.002, 0.005, 3e-9, 0.002, 5000.0, 0.002, 0.01, 2000.0, 0.0, 0.01, 1e-8, 0.5, 0.02, -1.0, 0.0)
+    queue = WorkQueue[int]()
+    for key, spent in enumerate(seconds):
+        queue.add(key, 0)
+        assert queue.get(0) is not None
+        queue.done(key, spent)
+    seen = queue.metrics(0).work_duration_seconds
+    expected = [0] * len(seen.counts)
+    for spent in seconds:
+        expected[sum(bound < spent for bound in seen.bounds)] += 1
+    assert list(seen.counts) == expected
+    assert seen.sum == pytest.approx(sum(max(0.0, spent) for spent in seconds))
+
+
+def test_keys_that_are_added_together_are_handed_out_as_if_added_one_by_one() -> None:
+    together, single = queue_of("a", "c", "late"), queue_of("a", "c", "late")
+    for queue in (together, single):
+        assert take(queue, 0) == "a"
+        queue.add("later", 0, after=1)
+    keys = ["b", "a", "c", "b", "d"]
+    together.add_each(keys, 2, priority=7, reason="news")
+    for key in keys:
+        single.add(key, 2, priority=7, reason="news")
+    for queue in (together, single):
+        assert drained(queue, 2) == ["b", "c", "d", "late", "later"]
+        queue.done("a", 2)
+        work = queue.get(2)
+        assert work is not None
+        assert (work.key, work.priority, work.reason) == ("a", 7, "news")
+    assert together.metrics(2) == single.metrics(2)
+
+
+def test_keys_that_are_added_together_wait_out_a_debounce_and_not_a_drain() -> None:
+    queue = WorkQueue[str](debounce=5)
+    queue.add_each(["a", "b"], 0)
+    assert (drained(queue, 4), drained(queue, 5)) == ([], ["a", "b"])
+    queue.drain(6)
+    queue.add_each(["c"], 6)
+    assert (drained(queue, 20), queue.finished) == ([], True)
+
+
 # What people want to know of it
 
 

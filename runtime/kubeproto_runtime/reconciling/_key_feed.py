@@ -56,21 +56,28 @@ class KeyFeed:
         reasons = {"ADDED": f"{kind} added", "MODIFIED": f"{kind} modified", "DELETED": f"{kind} deleted"}
         listed = f"{kind} listed"
 
+        def request(keys: list[str], reason: str, now: float) -> None:
+            queue.add_each(keys, now, priority=LOW if reason is listed else 0, reason=reason)
+            keys.clear()
+
         def take(changes: list[Change[Any]]) -> None:
-            now = self._clock()
+            now, keys, reason = self._clock(), list[str](), ""
             for change in changes:
                 if keys_of is None and change.type == "DELETED":
+                    request(keys, reason, now)
                     self._forget_deleted(change.key)  # whatever the predicate says
                 if when is not None and not is_news_of_deletion(change) and not passes(when, change):
                     continue
                 # Objects of a list, and repetitions, may wait until actual changes are done.
-                news = not change.initial and change.old is not change.new
-                priority, reason = (0, reasons[change.type]) if news else (LOW, listed)
+                why = listed if change.initial or change.old is change.new else reasons[change.type]
+                if why is not reason:
+                    request(keys, reason, now)
+                    reason = why
                 if keys_of is not None:
-                    for key in keys_of(change):
-                        queue.add(key, now, priority=priority, reason=reason)
+                    keys += keys_of(change)
                 elif by_key or change.type != "DELETED":
-                    queue.add(change.key, now, priority=priority, reason=reason)
+                    keys.append(change.key)
+            request(keys, reason, now)
             self._stir()
 
         def listen(changes: list[Change[Any]]) -> None:

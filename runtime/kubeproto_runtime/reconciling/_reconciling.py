@@ -11,22 +11,18 @@ a snapshot older than the event that caused it. Runs begin when every source has
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from inspect import isawaitable
+from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
 from kubeproto import Conflict, InvalidObject, decode
-from kubeproto.control import (
-    Action,
-    Requeue,
-    Work,
-    WorkQueue,
-)
+from kubeproto.control import Action, Requeue, Work, WorkQueue
 
 from ..tasks._logged_lines import LoggedLines
-from ..tasks._stray_cancellations import complain, failures, is_stray
+from ..tasks._stray_cancellations import complain, failure_of, failures
 from ._context import Context, ref_of
 from ._failing_keys import FailingKey, error_summary
 from ._key_feed import KeyFeed
@@ -41,8 +37,8 @@ from ._plans import (
     check_awaitable,
 )
 from ._shown_writes import ShownWrites
-from ._tracing import reconcile_span
-from ._workers import Workers, clock
+from ._tracing import reconcile_span, traced
+from ._workers import Workers, clock, resumed
 
 if TYPE_CHECKING:
     from kubeproto.control import CachedObject
@@ -213,7 +209,11 @@ class Reconciling:
 
     # From keys to calls
 
-    async def _perform(self, work: Work[str]) -> None:
+    def _perform(self, work: Work[str]) -> Coroutine[Any, Any, None] | None:
+        """Begin a run; return the rest of it if it waits for something.
+
+        Most runs end in the step in which they begin, and need no coroutine besides the user's.
+        """
         plan, key = self.plan, work.key
         began = self._clock()
         subject: Any = key
@@ -223,31 +223,50 @@ class Reconciling:
             if not plan.by_key:
                 if entry is None:
                     self.queue.forget(key)
-                    return
+                    return None
                 try:
                     subject = decode(entry.raw, plan.kind, strict=True, resource=plan.resource)
                 except InvalidObject as error:
-                    await self._refuse(work, entry, error, context, began)
-                    return
-            span = reconcile_span(self._tracing, context, began)
-            if span is None:
-                action = await check_awaitable(plan.reconcile(subject, context))
+                    return self._refuse(work, entry, error, context, began)
+            run: Any
+            if (tracer := self._tracing.tracer(began)) is None:
+                run = plan.reconcile(subject, context)
             else:
-                with span:
-                    action = await check_awaitable(plan.reconcile(subject, context))
-            check_action(action, "the reconcile")
-        except Exception as error:
-            self._fail(work, error, context, began)
-        except anyio.get_cancelled_exc_class() as error:
-            if not is_stray():
-                raise
-            stray = RuntimeError("what the reconcile waited for was cancelled")
-            stray.__cause__ = error
-            self._fail(work, stray, context, began)
+                run = traced(reconcile_span(tracer, context), plan.reconcile, subject, context)
+            if type(run) is not CoroutineType:
+                run = _awaited(run)
+        except failures() as error:
+            self._fail(work, failure_of(error), context, began)
+            return None
+        try:
+            trap = run.send(None)
+        except StopIteration as ended:
+            action = ended.value
+        except failures() as error:
+            self._fail(work, failure_of(error), context, began)
+            return None
         else:
-            self._succeed(work, action, began)
+            return self._continue(work, resumed(run, trap), context, began)
+        self._succeed(work, action, context, began)
+        return None
 
-    def _succeed(self, work: Work[str], action: Action | None, began: float) -> None:
+    async def _continue(
+        self, work: Work[str], run: Awaitable[Action | None], context: Context[Any], began: float
+    ) -> None:
+        try:
+            action = await run
+        except failures() as error:
+            self._fail(work, failure_of(error), context, began)
+        else:
+            self._succeed(work, action, context, began)
+
+    def _succeed(self, work: Work[str], action: Action | None, context: Context[Any], began: float) -> None:
+        if action is not None:
+            try:
+                check_action(action, "the reconcile")
+            except WrongResult as error:
+                self._fail(work, error, context, began)
+                return
         now = self._clock()
         self.tally.observe(work.key, now - began, now)
         after = None
@@ -260,7 +279,8 @@ class Reconciling:
                 after = None
         else:
             self.tally.succeeded += 1
-            self.queue.forget(work.key)
+            if work.attempt > 1:
+                self.queue.forget(work.key)
         if self._reported:
             self._reported.pop(work.key, None)
         if self.failing:
@@ -328,8 +348,12 @@ class Reconciling:
         self.tally.failed += 1
         self.tally.terminal += 1
         context.logger.error("cannot be reconciled as it is: %s", error)
-        if self.plan.on_invalid is not None and isawaitable(told := self.plan.on_invalid(error, context)):
-            await told
+        try:
+            if self.plan.on_invalid is not None and isawaitable(told := self.plan.on_invalid(error, context)):
+                await told
+        except failures() as failure:
+            self._fail(work, failure_of(failure), context, began)
+            return
         self._reported[work.key] = entry.version
         self._notify(work, self._clock() - began, None, error)
 
@@ -369,3 +393,7 @@ class Reconciling:
                 self.plan.observe(Result(ref, work.reason, work.attempt, seconds, after, error))
             except failures():
                 self._log.exception("%s: observe failed, and its result is lost", ref)
+
+
+async def _awaited(returned: Awaitable[Action | None]) -> Action | None:
+    return await check_awaitable(returned)

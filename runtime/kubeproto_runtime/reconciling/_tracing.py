@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..calls._tracing import Tracing
+from ._plans import check_awaitable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from kubeproto.control import Action
+
     from ._context import Context
+    from ._plans import ReconcileFunction
 
 
-def reconcile_span(
-    tracing: Tracing, context: Context[Any], now: float
-) -> AbstractContextManager[object] | None:
-    """Return the span of a reconcile; None where none is recorded."""
-    if (tracer := tracing.tracer(now)) is None:
-        return None
+def reconcile_span(tracer: Any, context: Context[Any]) -> AbstractContextManager[object]:
+    """Return the span of a reconcile."""
     attributes = {
         "k8s.resource.kind": context.resource.kind,
         "k8s.resource.group": context.resource.group,
@@ -31,3 +30,11 @@ def reconcile_span(
         f"reconcile {context.resource.kind}", attributes=attributes
     )
     return started
+
+
+async def traced(
+    span: AbstractContextManager[object], reconcile: ReconcileFunction, subject: Any, context: Context[Any]
+) -> Action | None:
+    """Reconcile within a span."""
+    with span:
+        return await check_awaitable(reconcile(subject, context))

@@ -19,14 +19,17 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
 from math import inf
 from types import coroutine
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
-from anyio.lowlevel import checkpoint, current_token
+from anyio.lowlevel import checkpoint
 
 from ..calls._written import written
+from ..tasks._background import event_loop
 from ..tasks._stray_cancellations import complain, is_cancelled
 
 if TYPE_CHECKING:
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     from ..calls._written import Written
 
 Key = TypeVar("Key")
+T = TypeVar("T")
 
 _SLICE: Final = 0.001  # seconds that workers keep the event loop to themselves
 _LENIENCE: Final = 60.0  # seconds that a run may take to clean up after it was cancelled
@@ -48,9 +52,10 @@ _RUNS: Final = 256  # the same as a number of runs, for tests in which time stan
 class Workers(Generic[Key]):
     """Runs what a queue hands out: `concurrency` keys at a time, each for at most `limit` seconds.
 
-    `perform` handles everything that can go wrong in a run, except its timeout; that is for `cut`, which gets
-    the error that the run raised on its cancellation, if any. `fail` gets the error that a run raised when
-    all of it was cancelled, where that comes out together with the cancellation (on trio).
+    `perform` begins a run. It returns None if the run has ended, which costs least, or a coroutine for what
+    is left of it. It handles everything that can go wrong in a run, except its timeout; that is for `cut`,
+    which gets the error that the run raised on its cancellation, if any. `fail` gets the error that a run
+    raised when all of it was cancelled, where that comes out together with the cancellation (on trio).
     `hold` is called for a run that has written something, with its key, what it has written, when it began
     and when it ended: it returns whether its key waits until released.
     """
@@ -58,7 +63,7 @@ class Workers(Generic[Key]):
     def __init__(
         self,
         queue: WorkQueue[Key],
-        perform: Callable[[Work[Key]], Coroutine[Any, Any, None]],
+        perform: Callable[[Work[Key]], Coroutine[Any, Any, None] | None],
         cut: Callable[[Work[Key], Exception | None], None],
         *,
         concurrency: int,
@@ -72,7 +77,7 @@ class Workers(Generic[Key]):
         self._perform = perform
         self._cut = cut
         self._fail = fail or cut
-        self._may_begin = may_begin or _always
+        self._may_begin = may_begin
         self._concurrency = concurrency
         self._limit = inf if limit is None else limit
         self._clock: Callable[[], float] = anyio.current_time
@@ -115,8 +120,10 @@ class Workers(Generic[Key]):
 
     def stir(self) -> None:
         """Note that something may be due, now or later, and wake a worker for it."""
-        if self._awake or self._tasks is None or self._stopped or not self._may_begin():
+        if self._awake or self._tasks is None or self._stopped:
             return  # a worker that is awake looks by itself before it rests
+        if self._may_begin is not None and not self._may_begin():
+            return
         now = self._clock()
         at = self._queue.next_at(now)
         if at is None:
@@ -187,7 +194,7 @@ class Workers(Generic[Key]):
             if waited and (self._tasks is None or is_cancelled()):
                 break
             waited = False
-            work = queue.get(now) if may_begin() else None
+            work = queue.get(now) if may_begin is None or may_begin() else None
             if work is None:
                 await self._rest()
                 runs, rest_at, waited = 0, read_clock() + _SLICE, True
@@ -195,11 +202,17 @@ class Workers(Generic[Key]):
                 post.work, post.since = work, now
                 if now + self._limit < self._alarm:
                     self._wake_watchdog(now + self._limit)
-                await _noticing(perform(work), self._wait, post)
+                rest = perform(work)
+                if rest is not None:
+                    await _noticing(rest, self._wait, post)
                 now, runs, waited = read_clock(), runs + 1, post.waiting
-                self._end_run(post, work, now)
-                if post.scope.cancel_called:
-                    return True
+                if waited or post.written:
+                    self._end_run(post, work, now)
+                    if post.scope.cancel_called:
+                        return True
+                else:
+                    post.work = None
+                    queue.done(work.key, now)
                 if now < rest_at and runs < _RUNS:
                     continue
                 if self._awake > 1 and not self._stopped:
@@ -265,10 +278,6 @@ class Workers(Generic[Key]):
         return soonest
 
 
-def _always() -> bool:
-    return True
-
-
 class _Post(Generic[Key]):
     """The state of one worker: its key and since when, whether its run waits, and what it has written."""
 
@@ -289,7 +298,16 @@ def _noticing(
     """Await a coroutine, and report when it waits for the first time, if it does."""
     try:
         trap = run.send(None)
-        wait(post)
+    except StopIteration:
+        return
+    wait(post)
+    yield from resumed(run, trap)
+
+
+@coroutine
+def resumed(run: Coroutine[Any, Any, T], trap: Any) -> Generator[Any, Any, T]:
+    """Await a coroutine that has begun, and that waits for `trap`."""
+    try:
         while True:
             try:
                 sent = yield trap
@@ -300,13 +318,18 @@ def _noticing(
                 trap = run.throw(error)
             else:
                 trap = run.send(sent)
-    except StopIteration:
-        return
+    except StopIteration as stop:
+        ended: T = stop.value
+        return ended
 
 
 def clock() -> Callable[[], float]:
     """The clock of the running event loop; `anyio.current_time` looks for the loop each time, for a µs."""
-    token = current_token()
-    loop: Any = getattr(token, "native_token", token)
-    found: Callable[[], float] = getattr(loop, "time", anyio.current_time)
-    return found
+    if event_loop() == "trio":
+        from trio.lowlevel import current_clock
+
+        return current_clock().current_time
+    loop = asyncio.get_running_loop()
+    # A method that only calls another function, unless this loop has a time of its own.
+    own: Any = getattr(loop.time, "__func__", None)
+    return time.monotonic if own is asyncio.BaseEventLoop.time else loop.time

@@ -38,6 +38,17 @@ def failures() -> tuple[type[BaseException], ...]:
     return Exception, anyio.get_cancelled_exc_class()
 
 
+def failure_of(error: BaseException) -> Exception:
+    """Return the error of a run that failed. A stray cancellation is one; any other is raised."""
+    if isinstance(error, Exception):
+        return error
+    if not is_stray():
+        raise error
+    stray = RuntimeError("what the reconcile waited for was cancelled")
+    stray.__cause__ = error
+    return stray
+
+
 async def complain(work: Callable[..., Awaitable[Any]], *args: object) -> None:
     """Do the work of a task; if a stray cancellation ends it, it has failed."""
     try:
