@@ -14,8 +14,9 @@ import ssl
 import struct
 import threading
 from collections.abc import Awaitable, Callable, Coroutine
-from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
+
+from contract_sockets import has_connection
 
 T = TypeVar("T")
 
@@ -158,7 +159,7 @@ class Server:
     @property
     def idle(self) -> bool:
         """Whether every connection is closed, and the client's kernel has heard of it."""
-        return not self._tasks and not _established(self.port)
+        return not self._tasks and not has_connection(self.port)
 
     def until_idle(self) -> None:
         """Block until every connection is closed; an error if the client keeps one."""
@@ -224,19 +225,6 @@ async def abort(writer: asyncio.StreamWriter) -> None:
     writer.transport.abort()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
-
-
-def _established(port: int) -> bool:
-    """Whether the kernel has a connection on this port with an end that has not heard of a close.
-
-    What a closed socket tells its peer goes through a queue, and on a busy machine it may wait there.
-    """
-    mark = f":{port:04X}"
-    for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
-        _, here, there, state, *_ = line.split()
-        if state == "01" and (here.endswith(mark) or there.endswith(mark)):
-            return True
-    return False
 
 
 class ServerLoop:

@@ -1,0 +1,25 @@
+"""What the contract's server asks the kernel: whether a connection has an end that was not closed."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from contract_server import BOUND
+from contract_sockets import has_connection
+
+
+@pytest.mark.parametrize("first", ["the client", "the server"])
+def test_a_connection_is_there_until_an_end_is_closed_and_the_other_has_heard_of_it(first: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+        assert not has_connection(port)  # who listens has none
+        client = socket.create_connection(("127.0.0.1", port), timeout=BOUND)
+        server, _ = listener.accept()
+        with client, server:
+            assert has_connection(port)
+            assert has_connection(client.getsockname()[1])
+            closes, hears = (client, server) if first == "the client" else (server, client)
+            closes.close()
+            assert hears.recv(1) == b""
+            assert not has_connection(port)
