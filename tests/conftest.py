@@ -86,6 +86,13 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return how many processes `-n auto` is: many tests wait, and leave a core to somebody else's."""
+    cores = os.cpu_count() or 1
+    return cores + cores // 2
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     # What is made here stays to the end: the collector of garbage need not search it, neither now nor later.

@@ -6,7 +6,11 @@ import pytest
 from browsing import opened_page
 from playwright.sync_api import Page, expect
 
-pytestmark = [pytest.mark.needs("chromium"), pytest.mark.one_python]
+pytestmark = [
+    pytest.mark.needs("chromium"),
+    pytest.mark.one_python,
+    pytest.mark.thorough("a browser for the fixture alone, which tests/runtime/test_debug_page.py uses"),
+]
 
 
 def test_scripts_run(browser_page: Page) -> None:
@@ -14,7 +18,6 @@ def test_scripts_run(browser_page: Page) -> None:
     expect(browser_page.locator("h1")).to_have_text("new")
 
 
-@pytest.mark.thorough("another browser, for what the fixture refuses")
 def test_a_script_that_fails_and_a_foreign_resource_fail_the_test() -> None:
     with (
         pytest.raises(

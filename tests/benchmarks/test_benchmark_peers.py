@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -50,6 +51,7 @@ if __name__ == "__main__":
 """
 )
 SILENT = "import sys; sys.stdin.read()"
+PIP = pytest.mark.thorough("it starts pip twice")
 
 
 def peer(script: str, **options: object) -> PeerProcess:
@@ -106,6 +108,7 @@ def test_half_an_environment_is_made_again(tmp_path: Path) -> None:
     assert len(said) == 2
 
 
+@PIP
 def test_other_pins_are_another_environment(tmp_path: Path) -> None:
     def made(pins: str) -> Path:
         (tmp_path / "nothing.py").write_text(PINNED.format(pins))
@@ -116,6 +119,7 @@ def test_other_pins_are_another_environment(tmp_path: Path) -> None:
     assert first.exists()
 
 
+@PIP
 def test_a_failure_is_told_and_remembered_until_the_pins_are_mended(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(PINNED.format('"./no-such-file.whl"'))
     said: list[str] = []
@@ -206,6 +210,9 @@ def test_a_module_that_cannot_be_imported_is_absent() -> None:
         FreshImport(Path(sys.executable), "kubeproto_of_another_house")()
 
 
+OF_A_KIND: Final = pytest.mark.thorough("the same, on other data")
+
+
 def cut_lines(pieces: Sequence[bytes]) -> int:
     return len(b"".join(pieces).splitlines())
 
@@ -224,7 +231,9 @@ def setting(broken: Peers) -> Iterator[Setting]:
         yield Setting(quick=True, peers=broken, stack=stack)
 
 
-@pytest.mark.parametrize("kind", decode.KINDS)
+@pytest.mark.parametrize(
+    "kind", [decode.KINDS[0], *(pytest.param(kind, marks=OF_A_KIND) for kind in decode.KINDS[1:])]
+)
 def test_a_decode_row_measures_a_contender_that_meets_every_event(
     setting: Setting, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,7 +281,7 @@ def test_a_decode_row_refuses_a_run_that_misses_an_event(
         decode.watch(setting, "pods", lambda pieces: cut_lines(pieces) - 1)
 
 
-@pytest.mark.parametrize("cut", [True, False])
+@pytest.mark.parametrize("cut", [True, pytest.param(False, marks=OF_A_KIND)])
 def test_a_list_row_gives_the_page_whole_or_cut(setting: Setting, cut: bool) -> None:
     met: list[int] = []
 

@@ -124,6 +124,7 @@ class Book(kp.KubeObject, group="example.com", version="v1"):
     """A kind that comes and goes."""
 
 
+@pytest.mark.thorough("it waits as long as the watch that it is about waits before it retries")
 def test_a_table_says_why_it_is_not_in_step(cli: CommandLine) -> None:
     put(cli, "a")
     cli.server.call(lambda: cli.cluster.define(definition_of(Book)))

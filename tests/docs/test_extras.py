@@ -16,11 +16,13 @@ import pytest
 from packaging.requirements import Requirement
 from pages_shown import ROOT, snippets
 
+SAME_PAGE: Final = pytest.mark.thorough("the same page over another transport")
+
 # Which page promises to need no more than which extras.
 PROMISES: Final = [
     ("README.md", "runtime,asyncio"),
-    ("README.md", "runtime,trio"),
-    ("README.md", "runtime,httpx"),
+    pytest.param("README.md", "runtime,trio", marks=SAME_PAGE),
+    pytest.param("README.md", "runtime,httpx", marks=SAME_PAGE),
     ("docs/guides/machines.md", ""),
     ("docs/guides/scripts.md", "runtime,httpx"),
     ("docs/guides/observing.md", "runtime,asyncio"),

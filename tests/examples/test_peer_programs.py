@@ -24,7 +24,7 @@ from kubeproto_httpx import BlockingHttpxTransport
 from kubeproto_runtime import BlockingClient, conditions
 from kubeproto_serve import SimServer, serving
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.thorough("processes of other clients")]
 
 PROGRAMS: Final = PROJECT / "benchmarks" / "peers" / "programs"
 BOUND: Final = 60.0

@@ -26,6 +26,7 @@ def an_echo(name: str, replicas: int) -> str:
     return f"{head}\nspec: {{replicas: {replicas}}}\n"
 
 
+@pytest.mark.thorough("two processes, for what tests/runtime/test_leading.py shows in its own")
 def test_of_two_replicas_one_works_and_the_other_takes_over(defined: Site, site: Site) -> None:
     holder = "get lease/echo-operator -o jsonpath={.spec.holderIdentity}"
     with site.running(PROGRAM, "--port", "0", POD_NAME="echo-0") as first:

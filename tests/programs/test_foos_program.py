@@ -46,6 +46,7 @@ def read(url: str) -> tuple[int, str]:
         return response.status, response.read().decode()
 
 
+@pytest.mark.thorough("a browser beside the program, and a dozen calls of kubectl")
 @pytest.mark.needs("chromium")
 def test_the_page_is_right_after_changes_a_cut_and_an_expiry(place: Site, browser_page: Page) -> None:
     from playwright.sync_api import expect

@@ -100,6 +100,7 @@ def a_hello(name: str, replicas: int) -> str:
     return f"{head}\nspec: {{replicas: {replicas}}}\n"
 
 
+@pytest.mark.thorough("four processes, for crashes that tests/runtime/test_exploring.py makes in its own")
 def test_killed_three_times_it_reaches_what_is_asked_for_and_leaves_nothing(
     defined: Site, site: Site
 ) -> None:

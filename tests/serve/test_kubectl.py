@@ -25,7 +25,14 @@ WITH_ROLES: Final = {"authorization"}
 
 
 # More commands of the same kinds than the others: each takes kubectl two or three seconds of CPU.
-LONG: Final = {"authorization", "config maps and secrets", "workloads"}
+LONG: Final = {
+    "apply",
+    "authorization",
+    "config maps and secrets",
+    "custom resources",
+    "pods, without anybody who runs them",
+    "workloads",
+}
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from benchmarks._pins import PROJECT
 from kubeproto import sim
 from kubeproto_serve import serving
 
-pytestmark = pytest.mark.one_python
+pytestmark = [pytest.mark.one_python, pytest.mark.thorough("a process of another client for each")]
 
 CHECKS = {
     "kubernetes": {"versions", "verbs", "watch", "workloads", "dynamic", "election", "pods"},

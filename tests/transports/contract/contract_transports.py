@@ -39,6 +39,7 @@ class Rig(NamedTuple):
     name: str
     needs: tuple[str, ...] = ()
     wrapper: Wrapper | None = None
+    thorough: str = ""  # why it is tried in the gate alone
 
     def __str__(self) -> str:
         return self.label
@@ -52,6 +53,12 @@ class Rig(NamedTuple):
     def upgrades(self) -> bool:
         """True if it has WebSockets."""
         return self.module != "kubeproto_httpx"
+
+    @property
+    def marks(self) -> tuple[pytest.MarkDecorator, ...]:
+        """When it is not tried: where what it needs is missing, or where the other loop has shown enough."""
+        needs = pytest.mark.needs(*self.needs)
+        return (needs, pytest.mark.thorough(self.thorough)) if self.thorough else (needs,)
 
     def wrapped(self, wrapper: Wrapper) -> Rig:
         """The same transport inside of another one."""
@@ -76,7 +83,14 @@ ALL_RIGS: Final = (
     Rig("trio", "trio", "kubeproto_trio", "TrioTransport", ("trio", "h11")),
     Rig("asyncio", "asyncio", "kubeproto_asyncio", "AsyncioTransport", ("h11",)),
     Rig("httpx on asyncio", "asyncio", "kubeproto_httpx", "HttpxTransport", ("httpx",)),
-    Rig("httpx on trio", "trio", "kubeproto_httpx", "HttpxTransport", ("httpx", "trio")),
+    Rig(
+        "httpx on trio",
+        "trio",
+        "kubeproto_httpx",
+        "HttpxTransport",
+        ("httpx", "trio"),
+        thorough="the same on the other loop",
+    ),
     Rig("httpx, blocking", "none", "kubeproto_httpx", "BlockingHttpxTransport", ("httpx",)),
 )
 
@@ -84,9 +98,7 @@ ALL_RIGS: Final = (
 def rigs(*, waits: bool = False, upgrades: bool = False) -> list[Any]:
     """The table as pytest's parameters; only those that can be cancelled, or have WebSockets, if so told."""
     return [
-        pytest.param(
-            rig, id=rig.label.replace(", ", " ").replace(" ", "-"), marks=pytest.mark.needs(*rig.needs)
-        )
+        pytest.param(rig, id=rig.label.replace(", ", " ").replace(" ", "-"), marks=rig.marks)
         for rig in ALL_RIGS
         if rig.waits >= waits and rig.upgrades >= upgrades
     ]

@@ -139,14 +139,10 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     module = metafunc.function.__module__
     params = [
-        pytest.param(rig.wrapped(wrapper), id=f"{wrapper.__name__}-{rig.label}", marks=needs(rig))
+        pytest.param(rig.wrapped(wrapper), id=f"{wrapper.__name__}-{rig.label}", marks=rig.marks)
         for rig in ALL_RIGS
         for wrapper in wrapped(metafunc.definition.name, rig)
         if rig.waits or module != cancellation.__name__
         if rig.upgrades or module != websockets.__name__
     ]
     metafunc.parametrize("rig", params)
-
-
-def needs(rig: Rig) -> pytest.MarkDecorator:
-    return pytest.mark.needs(*rig.needs)
