@@ -23,10 +23,10 @@ from ._pointers import is_list, is_object
 from ._reading import Reader, TooDeep, reader
 from ._resource import Resource
 from ._sources import Source, joined, shallow
-from ._spans import plainly_copied, whole
+from ._spans import whole
 from ._values import enc_hook
 from ._view_methods import VIEWS, label, settle
-from ._views import META, KindViews, Views, text_in, text_of, views_of
+from ._views import META, KindViews, Views, text_of, views_of
 
 T = TypeVar("T")
 
@@ -199,8 +199,8 @@ def kept_text(obj: KubeObject) -> bytes:
     """Return what a Store keeps of an object: the text it was read from, or the JSON of one made by hand."""
     views = VIEWS.get(type(obj))
     if isinstance(views, KindViews):
-        if (span := views.untouched(obj)) is not None:
-            return plainly_copied(span) or text_in(obj, obj.metadata, span)
+        if (text := views.untouched_text(obj)) is not None:
+            return text
         if views.lazy and type(obj) is not views.plain:
             return _written(obj, views, named=False)
         if not views.lazy and (text := text_of(obj)) is not None and decode(text, views.plain) == obj:
@@ -210,10 +210,9 @@ def kept_text(obj: KubeObject) -> bytes:
 
 def _written(obj: KubeObject, views: KindViews, *, named: bool) -> bytes:
     """Return the text of a view, with what was changed since it was read."""
-    if (span := views.untouched(obj)) is not None:
-        text = text_in(obj, obj.metadata, span)
-        if not named or _says_its_kind(text, obj):
-            return text
+    text = views.untouched_text(obj)
+    if text is not None and (not named or _says_its_kind(text, obj)):
+        return text
     source = views.open(obj)
     found: dict[str, bytes | Raw] = dict(source.members)
     changed = _edit(obj, views, source, found)

@@ -242,13 +242,13 @@ class KindViews(Views):
             self.source.__set__(obj, found)
         return found
 
-    def untouched(self, obj: Any) -> Span | None:
-        """Return the span of a view if neither it nor its metadata has been used."""
+    def untouched_text(self, obj: Any) -> bytes | None:
+        """Return the text of a view if neither it nor its metadata has been used; None otherwise."""
         meta = obj.metadata
         if type(obj) is self.view and type(meta) is META.view and obj.source_ is None:
-            found = meta.source_
-            if type(found) in SPANS:
-                return found  # type: ignore[no-any-return]
+            span = meta.source_
+            if type(span) in SPANS:
+                return plainly_copied(span) or _searched_text(obj, meta, span)
         return None
 
     def _nested(self) -> dict[str, type[Any]]:
@@ -284,8 +284,11 @@ def _source(obj: Any, meta: Any, span: Span) -> Source:
 
 def text_in(obj: Any, meta: Any, span: Span) -> bytes:
     """Return the text that a span of an object, or of its metadata, leads to."""
-    if text := plainly_copied(span):
-        return text
+    return plainly_copied(span) or _searched_text(obj, meta, span)
+
+
+def _searched_text(obj: Any, meta: Any, span: Span) -> bytes:
+    """Return the text if something else than the usual surrounds it, or it is broken."""
     try:
         text = object_in(line_of(span))
         said = _identity_in(text)
@@ -315,6 +318,8 @@ def text_of(obj: KubeObject) -> bytes | None:
     """
     views = VIEWS.get(type(obj))
     if isinstance(views, KindViews) and (type(obj) is not views.plain or not views.lazy):
+        if (text := views.untouched_text(obj)) is not None:
+            return text
         source: Any = views.source.__get__(obj) if type(obj) is not views.plain else None
         meta: Any = obj.metadata
         if source is None and type(meta) is META.view:
