@@ -7,7 +7,7 @@ is empty.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -48,6 +48,24 @@ class Rejection(Exception):
         details: Details = self.status.get("details") or {}
         seconds: int = details.get("retryAfterSeconds", 0)
         return seconds
+
+
+class BrokenRules(Rejection):
+    """A refusal of an object, or of the options of a request, for what breaks rules."""
+
+    def __init__(self, word: str, group: str, name: str, violations: Sequence[Violation]) -> None:
+        # A fault that is found twice is listed once in the message, and twice in the causes.
+        lines = list(dict.fromkeys(str(violation) for violation in violations))
+        text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+        message = f"{dotted(word, group)} {quoted(name)} is invalid: {text}"
+        causes = [cause(violation) for violation in violations]
+        super().__init__(failure(422, message, about(name, group, word, causes)))
+        self._parts = (word, group, name, violations)
+
+    def worded(self, word: Callable[[Violation, str], Violation]) -> BrokenRules:
+        """Return the refusal in other words; `word` takes a violation and the group of the object."""
+        kind, group, name, violations = self._parts
+        return BrokenRules(kind, group, name, [word(violation, group) for violation in violations])
 
 
 class PlainRefused(Exception):
@@ -190,12 +208,7 @@ def conflict(word: str, group: str, name: str, why: str = _STALE) -> Rejection:
 
 def invalid(word: str, group: str, name: str, violations: Sequence[Violation]) -> Rejection:
     """422: the object breaks rules; `word` is usually the kind."""
-    # A fault that is found twice is listed once in the message, and twice in the causes.
-    lines = list(dict.fromkeys(str(violation) for violation in violations))
-    text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
-    message = f"{dotted(word, group)} {quoted(name)} is invalid: {text}"
-    causes = [cause(violation) for violation in violations]
-    return Rejection(failure(422, message, about(name, group, word, causes)))
+    return BrokenRules(word, group, name, violations)
 
 
 def invalid_options(kind: str, violations: Sequence[Violation]) -> Rejection:

@@ -17,6 +17,11 @@ DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 STREAMING: Final = "?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds=1"
 
 
+def number(release: str) -> int:
+    """The second part of a release."""
+    return int(release.partition(".")[2])
+
+
 def server(release: str) -> Asker:
     return Asker(Cluster(kubernetes=release))
 
@@ -152,3 +157,16 @@ def test_the_kubelets_of_a_cluster_are_of_its_release(release: str) -> None:
     [node] = asker.ask("GET", "/api/v1/nodes")["items"]
     version = table().releases[release].kubernetes if release in OLDER else table().kubernetes
     assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{version}"
+
+
+@pytest.mark.parametrize("release", [*OLDER, NEWEST])
+def test_a_pod_has_a_generation_and_shows_it_in_its_status_as_the_release_does(release: str) -> None:
+    asker = server(release)
+    asker.cluster.nodes(1)
+    asker.made(PODS, pod())
+    asker.cluster.advance(10)
+    made = asker.ask("GET", f"{PODS}/one")
+    assert made["status"]["phase"] == "Running"
+    assert ("generation" in made["metadata"]) == (number(release) >= 33)
+    parts = [made["status"], *made["status"]["conditions"]]
+    assert {"observedGeneration" in part for part in parts} == {number(release) >= 34}

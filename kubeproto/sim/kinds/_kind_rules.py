@@ -76,7 +76,7 @@ def _config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Vio
         if not _is_key(key):
             yield Violation("FieldValueInvalid", f"binaryData[{key}]", key, _KEY_TEXT)
     if _size({**data, **binary} if binary else data) > _LIMIT:
-        yield _too_large("")
+        yield _too_large("[]")  # as a server names a field without a name
 
 
 def _secret(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:

@@ -380,6 +380,8 @@ def _built_in(facts: ResourceFacts, storage: Storage, release: Release) -> Serve
     served.warning = release.deprecation(served.full_name)
     if not release.has_service_fields and served.full_name == "services":
         served.fields = META_FIELDS
+    if not release.pod_generations and served.full_name == "pods":
+        served.counts_generation = False
     return served
 
 

@@ -15,7 +15,12 @@ _STREAMING_LISTS: Final = (32, 34, 35, 36)
 _SELECTABLE_FIELDS_SINCE: Final = 31
 _SERVICE_FIELDS_SINCE: Final = 31
 _SHARDS_SINCE: Final = 36
+_REFUSES_NEW_KINDS_SINCE: Final = 31
+_INTERIM_JOB_CONDITIONS_SINCE: Final = 31
+_UNNAMED_TAINTS_SINCE: Final = 34
 _TOPOLOGY_LABELS_SINCE: Final = 35
+_POD_GENERATIONS_SINCE: Final = 33
+_OBSERVED_POD_GENERATIONS_SINCE: Final = 34
 # The warning of a deprecated kind, and the release that began to send it.
 _DEPRECATED: Final = {
     "endpoints": (33, "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
@@ -53,6 +58,31 @@ class Release(Struct, frozen=True, eq=False, dict=True):
     def topology_labels(self) -> bool:
         """Whether pods get the zone and the region of their node as labels."""
         return self.minor >= _TOPOLOGY_LABELS_SINCE
+
+    @property
+    def pod_generations(self) -> bool:
+        """Whether a pod has a generation."""
+        return self.minor >= _POD_GENERATIONS_SINCE
+
+    @property
+    def observed_pod_generations(self) -> bool:
+        """Whether the status of a pod says which generation it is about."""
+        return self.minor >= _OBSERVED_POD_GENERATIONS_SINCE
+
+    @property
+    def refuses_new_kinds(self) -> bool:
+        """Whether the first requests for a new custom resource are refused, until its storage is ready."""
+        return self.minor >= _REFUSES_NEW_KINDS_SINCE
+
+    @property
+    def interim_job_conditions(self) -> bool:
+        """Whether a Job says that it is going to end before it does."""
+        return self.minor >= _INTERIM_JOB_CONDITIONS_SINCE
+
+    @property
+    def names_taints(self) -> bool:
+        """Whether an unscheduled pod says which taint it does not tolerate."""
+        return self.minor < _UNNAMED_TAINTS_SINCE
 
     @property
     def selectable_fields(self) -> bool:

@@ -8,7 +8,7 @@ from .._state import ServerState
 from ..kinds._kinds import Served
 from ..storage._storage import Stored
 from ..writing._edits import edit
-from ._pod_status import set_condition
+from ._pod_status import observed_generation, set_condition
 
 Json = dict[str, Any]
 
@@ -18,9 +18,8 @@ def mark_disrupted(state: ServerState, pods: Served, stored: Stored, reason: str
     condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
 
     def change(pod: Json) -> None:
-        generation = pod["metadata"].get("generation")
-        observed: Json = {"observedGeneration": generation} if generation else {}
         conditions = pod.setdefault("status", {}).setdefault("conditions", [])
+        observed = observed_generation(pod, state.release)
         set_condition(conditions, observed | condition, state.clock.stamp())
 
     edit(state, pods, stored, change)

@@ -248,7 +248,7 @@ class Kubelets:
         pod: Json = msgspec.json.decode(stored.data)
         before = copied(pod.get("status"))
         ready = self.nodes.is_ready(run.node)
-        write_status(pod, run.state, run.placement, self.now, ready=ready)
+        write_status(pod, run.state, run.placement, self.now, self.state.release, ready=ready)
         if not gone and pod["status"] == before:
             return
 

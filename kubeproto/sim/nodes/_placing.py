@@ -61,12 +61,14 @@ class Unschedulable(Struct, frozen=True):
     message: str
 
 
-def place(pod: Json, candidates: Sequence[Candidate]) -> Candidate | Unschedulable:
-    """Return the node for a pod."""
+def place(
+    pod: Json, candidates: Sequence[Candidate], *, names_taints: bool = False
+) -> Candidate | Unschedulable:
+    """Return the node for a pod. `names_taints` is whether a refusal says which taint is not tolerated."""
     reasons: Counter[str] = Counter()
     fitting: list[Candidate] = []
     for candidate in candidates:
-        why = refusals(pod, candidate)
+        why = refusals(pod, candidate, names_taints=names_taints)
         reasons.update(why)
         if not why:
             fitting.append(candidate)
@@ -78,7 +80,7 @@ def place(pod: Json, candidates: Sequence[Candidate]) -> Candidate | Unschedulab
     return Unschedulable(f"0/{len(candidates)} nodes are available: {said}.")
 
 
-def refusals(pod: Json, candidate: Candidate) -> list[str]:
+def refusals(pod: Json, candidate: Candidate, *, names_taints: bool = False) -> list[str]:
     """Why a node does not take a pod: all messages of the first filter that refuses it."""
     spec = pod["spec"]
     node = candidate.node
@@ -87,8 +89,10 @@ def refusals(pod: Json, candidate: Candidate) -> list[str]:
         spec, {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
     ):
         return ["node(s) were unschedulable"]
-    if any(taint["effect"] in _NO_SCHEDULE and not tolerates(spec, taint) for taint in taints):
-        return ["node(s) had untolerated taint(s)"]
+    for taint in taints:
+        if taint["effect"] in _NO_SCHEDULE and not tolerates(spec, taint):
+            named = f" {{{taint['key']}: {taint.get('value', '')}}}" if names_taints else "(s)"
+            return [f"node(s) had untolerated taint{named}"]
     if not selects(spec, node):
         return ["node(s) didn't match Pod's node affinity/selector"]
     share = share_of(pod)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
+from ..kinds._releases import Release
 from ..storage._parts import listed, member
 from ._pod_values import (
     Container,
@@ -59,16 +60,24 @@ def phase_of(state: State) -> str:
             return "Pending" if unborn else "Running"
 
 
-def write_status(pod: Json, state: State, placement: Placement, now: float, *, ready: bool = True) -> None:
+def observed_generation(pod: Json, release: Release) -> Json:
+    """Return what a status or condition says of the generation of a pod; older releases say nothing."""
+    generation = pod["metadata"].get("generation")
+    return {"observedGeneration": generation} if generation and release.observed_pod_generations else {}
+
+
+def write_status(
+    pod: Json, state: State, placement: Placement, now: float, release: Release, *, ready: bool = True
+) -> None:
     """Update the status of a pod from its machine. `ready` is whether its node is."""
     status: Json = pod.setdefault("status", {})
-    generation = pod["metadata"].get("generation")
-    status |= {"observedGeneration": generation} if generation else {}
+    observed = observed_generation(pod, release)
+    status |= observed
     status["phase"] = phase_of(state)
     for name, text in (("reason", _reason(state)), ("message", _message(state))):
         if text:
             status[name] = text
-    status["conditions"] = _conditions(pod, state, time_text(now), ready=ready)
+    status["conditions"] = _conditions(pod, state, time_text(now), observed, ready=ready)
     status["hostIP"], status["hostIPs"] = placement.host_ip, [{"ip": placement.host_ip}]
     if _begun(state):
         status["podIP"], status["podIPs"] = placement.pod_ip, [{"ip": placement.pod_ip}]
@@ -104,10 +113,8 @@ def _begun(state: State) -> bool:
     return any(not isinstance(one.state, Waiting) or one.last is not None for one in state.containers)
 
 
-def _conditions(pod: Json, state: State, stamp: str, *, ready: bool) -> list[Json]:
+def _conditions(pod: Json, state: State, stamp: str, observed: Json, *, ready: bool) -> list[Json]:
     conditions = list(listed(member(pod, "status"), "conditions"))
-    generation = pod["metadata"].get("generation")
-    observed: Json = {"observedGeneration": generation} if generation else {}
     for changed in (_started(state), _initialized(state), *_readiness(pod, state, ready=ready)):
         set_condition(conditions, observed | changed, stamp)
     if not any(one["type"] == "PodScheduled" for one in conditions):

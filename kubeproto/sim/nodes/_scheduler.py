@@ -13,7 +13,7 @@ from ..storage._storage import Stored
 from ..writing._edits import edit
 from ..writing._topology import copy_topology
 from ._placing import Candidate, Share, Taken, Unschedulable, place, share_of
-from ._pod_status import set_condition
+from ._pod_status import observed_generation, set_condition
 
 Json = dict[str, Any]
 _OVER = ("Succeeded", "Failed")
@@ -75,7 +75,7 @@ class Scheduler:
         decoded.sort(key=lambda one: _turn(one[1]))
         candidates = self._candidates()
         for stored, pod in decoded:
-            choice = place(pod, candidates)
+            choice = place(pod, candidates, names_taints=self.state.release.names_taints)
             if isinstance(choice, Unschedulable):
                 self._refuse(stored, pod, choice.message)
                 continue
@@ -119,8 +119,7 @@ class Scheduler:
         self._edit(stored, lambda pod: self._scheduled(pod, condition))
 
     def _scheduled(self, pod: Json, condition: Json) -> None:
-        if generation := pod["metadata"].get("generation"):
-            condition = {"observedGeneration": generation} | condition
+        condition = observed_generation(pod, self.state.release) | condition
         conditions = pod.setdefault("status", {}).setdefault("conditions", [])
         set_condition(conditions, condition, self.state.clock.stamp())
 

@@ -12,6 +12,7 @@ import msgspec
 
 from ...wire import Head
 from .._refusals import (
+    BrokenRules,
     PlainRefused,
     Rejection,
     bad_request,
@@ -27,7 +28,9 @@ from ..access._users import User, authenticated
 from ..admission._calls import Replies, WebhookHandlers
 from ..admission._webhook_conversion import WebhookConversions
 from ..kinds._kinds import Served
+from ..kinds._releases import NEWEST
 from ..kinds._typed import escaped
+from ..kinds._wording import worded
 from ..reading._lists import ListResult, list_body, list_objects, read_version
 from ..reading._lists import invalid_version as _invalid_version
 from ..reading._negotiation import (
@@ -151,7 +154,7 @@ class Server:
         served = route.served
         if served.warning:
             warnings.append(served.warning)
-        if served.ready_at > self.state.clock.time:
+        if served.ready_at > self.state.clock.time and self.state.release.refuses_new_kinds:
             raise initializing()
         if route.subresource not in ("", "status"):
             return subresource(self.state, route, request, warnings)
@@ -289,6 +292,9 @@ class Server:
         return body_response(200, body, request, warnings)
 
     def _refusal(self, refused: Rejection, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
+        release = self.state.release
+        if isinstance(refused, BrokenRules) and release is not NEWEST:
+            refused = refused.worded(lambda one, group: worded(one, release.minor, group))
         accept, content_type = headers.get("accept", ""), JSON
         body = msgspec.json.encode(refused.status)
         if accepts_yaml(accept):

@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from ...crd import Violation
-from ...objects import check_finalizer
+from ...objects import Selector, check_finalizer
 from ...objects._shared import LABEL, LABEL_TEXT, SUBDOMAIN_TEXT, is_subdomain, key_faults, value_faults
 from .._refusals import quoted
 from ..kinds._builtin_rules import check_fields, ruled_fields
@@ -189,12 +189,13 @@ def _template(obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
     """Return the fault of a selector that does not select its template's pods, after its other faults."""
     spec: dict[str, Any] = obj.get("spec", {})
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
-    wanted = member(member(spec, "selector"), "matchLabels")
     selected = member(spec, "selector")
-    if "selector" in spec and not wanted and not selected.get("matchExpressions"):
-        return []  # an empty selector is refused as such
-    if spec.get("selector") and wanted.items() <= (labels or {}).items():
-        return []
+    try:
+        wanted = Selector.from_object(selected)
+    except ValueError:
+        return []  # a selector that is wrong is refused as such
+    if "selector" in spec and (not wanted or wanted.matches(labels)):
+        return []  # one that is empty is refused as such
     fault = Violation(
         "FieldValueInvalid",
         "spec.template.metadata.labels",

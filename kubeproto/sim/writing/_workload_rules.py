@@ -47,13 +47,16 @@ def selector(found: Json | None, path: str) -> Found:
                 yield invalid(f"{where}.values[{place}]", text, fault)
 
 
-def workload(obj: Json) -> Found:
-    """Return what is wrong with the selector of a workload, which has to select something."""
+def workload(obj: Json, kind: str = "deployment") -> Found:
+    """Return what is wrong with the selector of a workload, which has to select something.
+
+    A server calls a ReplicaSet a deployment here.
+    """
     found = member(obj, "spec").get("selector")
     faults = list(selector(found, "spec.selector"))
     yield from faults
     if found is not None and not member(found, "matchLabels") and not listed(found, "matchExpressions"):
-        yield invalid("spec.selector", found, "empty selector is invalid for a workload")
+        yield invalid("spec.selector", found, f"empty selector is invalid for {kind}")
     if any("matchExpressions" in one.field for one in faults):
         yield invalid("spec.selector", found, "invalid label selector")
 
@@ -86,9 +89,9 @@ def above(value: Any) -> bool:
     return isinstance(value, str) and value[:-1].isdigit() and value.endswith("%") and int(value[:-1]) > 100
 
 
-def update_strategy(obj: Json) -> Found:
+def update_strategy(obj: Json, kind: str) -> Found:
     """A StatefulSet or a DaemonSet."""
-    yield from workload(obj)
+    yield from workload(obj, kind)
     kind = member(member(obj, "spec"), "updateStrategy").get("type", "RollingUpdate")
     if kind not in ("RollingUpdate", "OnDelete"):
         yield unsupported("spec.updateStrategy", kind, ("RollingUpdate", "OnDelete"))
@@ -96,7 +99,7 @@ def update_strategy(obj: Json) -> Found:
 
 def stateful_set(obj: Json) -> Found:
     """A StatefulSet."""
-    yield from update_strategy(obj)
+    yield from update_strategy(obj, "statefulset")
     strategy = member(member(obj, "spec"), "updateStrategy")
     if strategy.get("type") == "OnDelete" and strategy.get("rollingUpdate") is not None:
         text = "only allowed for updateStrategy 'RollingUpdate'"
@@ -105,7 +108,7 @@ def stateful_set(obj: Json) -> Found:
 
 def daemon_set(obj: Json) -> Found:
     """A DaemonSet, which replaces pods before or after it removes them."""
-    yield from update_strategy(obj)
+    yield from update_strategy(obj, "daemonset")
     strategy, path = member(member(obj, "spec"), "updateStrategy"), "spec.updateStrategy.rollingUpdate"
     rolling = strategy.get("rollingUpdate")
     if strategy.get("type") != "RollingUpdate" or rolling is None:

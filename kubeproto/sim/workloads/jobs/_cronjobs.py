@@ -107,7 +107,8 @@ class CronJobs(OwnerLoop):
                 continue
             if uid in active:
                 _forget(status, uid)
-                self._record(cron, "SawCompletedJob", f"Saw completed job: {name}, condition: {end}")
+                word = "condition" if self.objects.state.release.interim_job_conditions else "status"
+                self._record(cron, "SawCompletedJob", f"Saw completed job: {name}, {word}: {end}")
             at = member(job, "status").get("completionTime")
             if end == COMPLETE and at and at > status.get("lastSuccessfulTime", ""):
                 status["lastSuccessfulTime"] = at

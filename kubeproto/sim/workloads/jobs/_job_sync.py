@@ -280,9 +280,13 @@ class JobSync:
         changed |= _count(self.status, tracked)
         countable = [pod for pod in self.pods if is_tracked(pod) and self._is_countable(pod, end)]
         changed |= self._note(countable, end)
+        interim = self._objects.state.release.interim_job_conditions
         if end is not None and end["type"] == TARGET:
-            self.status.setdefault("conditions", []).append(end)
+            if interim or end["reason"] == "PodFailurePolicy":
+                self.status.setdefault("conditions", []).append(end)
             changed, end = True, self._condition(FAILED, "True", end["reason"], end["message"])
+        elif end is not None and end["type"] == MET and not interim:
+            end = self._condition(COMPLETE, "True", "", "")
         elif end is not None and end["type"] == MET:
             if find_condition(self.status, MET) is None:
                 self.status.setdefault("conditions", []).append(end)

@@ -1,0 +1,225 @@
+"""What breaks a rule is said in the words of the release: the texts stand in the sources of that release."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import pytest
+from asking import CONFIGMAPS, Asker
+
+from kubeproto.kinds import table
+from kubeproto.sim import Cluster
+
+RELEASES: Final = (*table().releases, "1.36")
+DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+BOOKS: Final = "/apis/example.com/v1/namespaces/default/books"
+DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
+each_release = pytest.mark.parametrize("release", RELEASES)
+
+
+def number(release: str) -> int:
+    return int(release.partition(".")[2])
+
+
+def server(release: str, **options: Any) -> Asker:
+    return Asker(Cluster(kubernetes=release, **options))
+
+
+def refusal(asker: Asker, target: str, body: dict[str, Any], method: str = "POST") -> str:
+    said = asker.ask(method, target, body)
+    assert said["reason"] == "Invalid"
+    message: str = said["message"]
+    assert all(cause["message"] in message for cause in said["details"]["causes"])
+    return message.partition(" is invalid: ")[2]
+
+
+def with_books(asker: Asker) -> Asker:
+    tags = {
+        "type": "array", "maxItems": 1, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"],
+        "items": {"type": "object", "required": ["k"], "properties": {"k": {"type": "string"}}},
+    }  # fmt: skip
+    short: dict[str, Any] = {"type": "string", "maxLength": 1}
+    spec = {
+        "type": "object",
+        "properties": {"tags": tags, "title": {**short, "maxLength": 5}, "letter": short},
+    }
+    version = {
+        "name": "v1", "served": True, "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}},
+    }  # fmt: skip
+    definition = {
+        "metadata": {"name": "books.example.com"},
+        "spec": {
+            "group": "example.com", "scope": "Namespaced", "versions": [version],
+            "names": {"kind": "Book", "plural": "books"},
+        },
+    }  # fmt: skip
+    asker.made(DEFINITIONS, definition)
+    asker.cluster.advance(10)
+    return asker
+
+
+def book(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "example.com/v1", "kind": "Book", "metadata": {"name": "moby"}, "spec": spec}
+
+
+@each_release
+def test_what_is_too_long(release: str) -> None:
+    asker = with_books(server(release))
+    newer = number(release) >= 32
+    assert refusal(asker, CONFIGMAPS, {"metadata": {"name": "a"}, "data": {"a": "x" * 1048577}}) == (
+        f"[]: Too long: {'may not be more than' if newer else 'must have at most'} 1048576 bytes"
+    )
+    big = {"metadata": {"name": "a", "annotations": {"a": "x" * 262144}}}
+    text = "may not be more than" if newer else "must have at most"
+    assert refusal(asker, CONFIGMAPS, big) == f"metadata.annotations: Too long: {text} 262144 bytes"
+    assert refusal(asker, BOOKS, book(title="Moby Dick")) == (
+        f"spec.title: Too long: {'may not be more than 5 bytes' if newer else 'may not be longer than 5'}"
+    )
+    said = "may not be longer than 1" if not newer else "may not be more than 1 byte"
+    said += "s" if newer and number(release) < 34 else ""
+    assert refusal(asker, BOOKS, book(letter="xy")) == f"spec.letter: Too long: {said}"
+
+
+@each_release
+def test_a_label_that_is_too_long(release: str) -> None:
+    labels = {"metadata": {"name": "a", "labels": {"a": "x" * 64}}}
+    unit = "bytes" if number(release) >= 35 else "characters"
+    assert refusal(server(release), CONFIGMAPS, labels).endswith(f": must be no more than 63 {unit}")
+
+
+@each_release
+def test_an_owner_without_a_name(release: str) -> None:
+    owner = {"apiVersion": "v1", "kind": "Pod", "name": "", "uid": "u"}
+    said = refusal(server(release), CONFIGMAPS, {"metadata": {"name": "a", "ownerReferences": [owner]}})
+    word = "must not be empty" if number(release) >= 34 else "name must not be empty"
+    assert said == f'metadata.ownerReferences.name: Invalid value: "": {word}'
+
+
+@each_release
+def test_lists_with_too_much_in_them(release: str) -> None:
+    asker = with_books(server(release))
+    json = number(release) >= 34
+    unit = "item" if json else "items"
+    shown = '{"k":"a"}' if json else 'map[string]interface {}{"k":"a"}'
+    assert refusal(asker, BOOKS, book(tags=[{"k": "a"}, {"k": "b"}])) == (
+        f"spec.tags: Too many: 2: must have at most 1 {unit}"
+    )
+    assert f"spec.tags[1]: Duplicate value: {shown}" in refusal(asker, BOOKS, book(tags=[{"k": "a"}] * 2))
+
+
+@each_release
+def test_a_selector_that_changes_or_does_not_fit(release: str) -> None:
+    asker = server(release)
+    spec: dict[str, Any] = {
+        "selector": {"matchLabels": {"a": "b"}},
+        "template": {
+            "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+        },
+    }  # fmt: skip
+    asker.made(DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec})
+    spec["template"]["metadata"]["labels"] = {"a": "c", "b": "d"}
+    other = {"metadata": {"name": "web2"}, "spec": spec}
+    labels = 'map[string]string{"a":"c", "b":"d"}' if number(release) < 34 else '{"a":"c","b":"d"}'
+    assert refusal(asker, DEPLOYMENTS, other) == (
+        f"spec.template.metadata.labels: Invalid value: {labels}: `selector` does not match template `labels`"
+    )
+    spec["selector"] = {"matchLabels": {"a": "c"}, "matchExpressions": [{"key": "b", "operator": "Exists"}]}
+    shown = (
+        'v1.LabelSelector{MatchLabels:map[string]string{"a":"c"}, MatchExpressions:'
+        '[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:"b", Operator:"Exists",'
+        " Values:[]string(nil)}}}"
+        if number(release) < 34
+        else '{"matchLabels":{"a":"c"},"matchExpressions":[{"key":"b","operator":"Exists"}]}'
+    )
+    changed = {"metadata": {"name": "web"}, "spec": spec}
+    assert refusal(asker, f"{DEPLOYMENTS}/web", changed, "PUT") == (
+        f"spec.selector: Invalid value: {shown}: field is immutable"
+    )
+
+
+@each_release
+def test_a_kind_that_is_new_is_refused_for_a_moment_since_1_31(release: str) -> None:
+    asker = server(release)
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object"}},
+    }
+    spec = {
+        "group": "a.b",
+        "scope": "Namespaced",
+        "names": {"kind": "A", "plural": "as"},
+        "versions": [version],
+    }
+    asker.made(DEFINITIONS, {"metadata": {"name": "as.a.b"}, "spec": spec})
+    statuses: list[int] = []
+    for _ in range(200):
+        statuses.append(asker.send("GET", "/apis/a.b/v1/as").status)
+        asker.cluster.advance(0.05)
+    assert statuses[-1] == 200
+    assert (429 in statuses) == (number(release) >= 31)
+
+
+@each_release
+def test_a_taint_that_keeps_a_pod_away(release: str) -> None:
+    asker = server(release)
+    asker.cluster.nodes(1)
+    [node] = asker.ask("GET", "/api/v1/nodes")["items"]
+    node["spec"]["taints"] = [{"key": "gpu", "value": "a100", "effect": "NoSchedule"}]
+    asker.ask("PUT", f"/api/v1/nodes/{node['metadata']['name']}", node)
+    pods = "/api/v1/namespaces/default/pods"
+    asker.made(pods, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    asker.cluster.advance(10)
+    [condition] = asker.ask("GET", f"{pods}/p")["status"]["conditions"]
+    taint = "taint(s)" if number(release) >= 34 else "taint {gpu: a100}"
+    assert condition["message"].startswith(f"0/1 nodes are available: 1 node(s) had untolerated {taint}.")
+
+
+@each_release
+def test_the_conditions_of_a_job_that_ends(release: str) -> None:
+    asker = server(release, controllers=True)
+    asker.cluster.nodes(1)
+    pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+    jobs = "/apis/batch/v1/namespaces/default/jobs"
+    asker.made(jobs, {"metadata": {"name": "j"}, "spec": {"template": {"spec": pod}}})
+    asker.cluster.wait(lambda: "conditions" in asker.ask("GET", f"{jobs}/j")["status"])
+    asker.cluster.advance(30)
+    conditions = asker.ask("GET", f"{jobs}/j")["status"]["conditions"]
+    said = [(one["type"], one.get("reason"), one.get("message")) for one in conditions]
+    if number(release) == 30:
+        assert said == [("Complete", None, None)]
+    else:
+        reached = ("CompletionsReached", "Reached expected number of succeeded pods")
+        assert said == [("SuccessCriteriaMet", *reached), ("Complete", *reached)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"),
+    [
+        ("Deployment", "deployment"), ("ReplicaSet", "deployment"), ("DaemonSet", "daemonset"),
+        ("StatefulSet", "statefulset"),
+    ],
+)  # fmt: skip
+def test_an_empty_selector_and_one_that_selects_other_pods_are_refused(kind: str, word: str) -> None:
+    asker = server("1.36")
+    target = f"/apis/apps/v1/namespaces/default/{kind.lower()}s"
+    template = {
+        "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }  # fmt: skip
+    spec: dict[str, Any] = {"selector": {}, "template": template, "serviceName": "s"}
+    if kind != "StatefulSet":
+        spec.pop("serviceName")
+    said = refusal(asker, target, {"metadata": {"name": "web"}, "spec": spec})
+    assert said == f"spec.selector: Invalid value: {{}}: empty selector is invalid for {word}"
+    for expression, fits in (({"operator": "Exists"}, False), ({"operator": "DoesNotExist"}, True)):
+        spec["selector"] = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "x", **expression}]}
+        sent = {"metadata": {"name": "web"}, "spec": spec}
+        if fits:
+            asker.made(f"{target}", sent)
+        else:
+            assert refusal(asker, target, sent) == (
+                'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template'
+                " `labels`"
+            )
