@@ -15,7 +15,12 @@ from kubeproto import sim
 
 PLUGIN = "realserver.fixtures"  # which `make real` loads
 OF_THE_SIMULATED = ("test_older_releases.py", "test_recordings.py", "test_sequences.py")
-OF_BOTH = ("test_differences.py", "test_owner_differences.py", "test_workload_differences.py")
+OF_BOTH = (
+    "test_differences.py",
+    "test_release_differences.py",
+    "test_owner_differences.py",
+    "test_workload_differences.py",
+)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

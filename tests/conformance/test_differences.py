@@ -6,6 +6,7 @@ import sys
 from typing import Any, Final
 
 import pytest
+from asked_release import RELEASE
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ def beside(real: Client) -> Client:
     """A client of a simulated server whose namespace is as the real one is."""
     if not real.server.real:
         pytest.fail("this needs a real server: make real ARGS=tests/conformance/…", pytrace=False)
-    cluster = sim.Cluster(crds=[FOO, BAR, BAZ], version=100)
+    cluster = sim.Cluster(crds=[FOO, BAR, BAZ], version=100, kubernetes=RELEASE)
     twin = Client(Simulated(cluster), real.namespace)
     cluster.namespace(real.namespace)
     bundle = real.until(real.configmaps, "kube-root-ca.crt", lambda _: True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final
 
 import pytest
@@ -30,7 +31,12 @@ SPEC: Final = "into Go struct field Scale.spec of type v1.ScaleSpec"
 REPLICAS: Final = "ScaleSpec.spec.replicas of type int32"
 LABELS: Final = "ObjectMeta.metadata.labels of type string"
 NO_VERSION: Final = 'strconv.ParseUint: parsing "x": invalid syntax'
-NO_SCALE: Final = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+NO_SCALE: Final = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:…"'
+
+
+def without_line(message: str) -> str:
+    """A message without a line of the server's sources, which is another one in each release."""
+    return re.sub(r"(?<=scheme\.go:)\d+", "…", message)
 
 
 def deployments(client: Client) -> str:
@@ -143,11 +149,11 @@ def test_the_kind_of_a_scale_is_checked(client: Client) -> None:
     client.create(path, foo("a", replicas=2))
     for change in ({"kind": "X"}, {"kind": "Pod", "apiVersion": "v1"}):
         kind, version = change["kind"], change.get("apiVersion", "autoscaling/v1")
-        why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
+        why = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:…"'
         status = client.refused("PATCH", f"{path}/a/scale", change, MERGE)
-        assert (status["code"], status["message"].endswith(f": {why}")) == (422, True)
+        assert (status["code"], without_line(status["message"]).endswith(f": {why}")) == (422, True)
         body = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "a"}, **change}
-        assert client.refused("PUT", f"{path}/a/scale", body)["message"] == NO_SCALE
+        assert without_line(client.refused("PUT", f"{path}/a/scale", body)["message"]) == NO_SCALE
     built_in = f"{deployments(client)}/a/scale"
     body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}}
     why = "converting (v1.Pod) to (autoscaling.Scale): unknown conversion"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any, Final
 
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kubeproto.kinds import FieldFacts, TypeFacts, table
 
@@ -64,11 +65,30 @@ def class_of(name: str) -> Any:
     return getattr(import_module(f"kubeproto.kinds.{module}"), class_)
 
 
-def full(name: str, *, inside: tuple[str, ...] = ()) -> dict[str, Any]:
+def types_of(release: str) -> dict[str, TypeFacts]:
+    """The types of an older release: without what came later, with what was dropped since."""
+    facts = table().releases[release]
+    types = {name: dict(found.fields) for name, found in (table().types | facts.dropped_types).items()}
+    for path, field in facts.dropped_fields.items():
+        name, _, wire = path.rpartition(".")
+        types[name][wire] = field
+    for path in facts.missing_fields:
+        name, _, wire = path.rpartition(".")
+        del types[name][wire]
+    known = table().types | facts.dropped_types
+    return {name: structs.replace(known[name], fields=fields) for name, fields in types.items()}
+
+
+def full(
+    name: str, types: Mapping[str, TypeFacts] | None = None, *, inside: tuple[str, ...] = ()
+) -> dict[str, Any]:
     """An object of this type with every field, down to where a type would hold itself."""
-    facts, inside = table().types[name], (*inside, name)
+    types = table().types if types is None else types
+    facts, inside = types[name], (*inside, name)
     made = {
-        wire: _wrapped(field, FULL[field.type] if field.type in FULL else full(field.type, inside=inside))
+        wire: _wrapped(
+            field, FULL[field.type] if field.type in FULL else full(field.type, types, inside=inside)
+        )
         for wire, field in facts.fields.items()
         if field.type not in inside and wire != _GONE
     }

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kind_samples import class_of, full, objects
+from kind_samples import class_of, full, objects, types_of
 
 from kubeproto.kinds import table
 from kubeproto.objects import GroupVersionKind, decode, encode, settle
@@ -31,6 +31,14 @@ def there_and_back(name: str, wire: Any) -> Any:
 def test_every_field_of_a_kind_goes_in_and_out(name: str) -> None:
     sample = full(name)
     assert there_and_back(name, sample) == sample
+
+
+@pytest.mark.parametrize("release", table().releases)
+def test_every_field_that_an_older_release_knows_goes_in_and_out(release: str) -> None:
+    types = types_of(release)
+    for name in KINDS:
+        sample = full(name, types)
+        assert there_and_back(name, sample) == sample
 
 
 @pytest.mark.parametrize("name", KINDS)
