@@ -84,7 +84,12 @@ else:
     # See `objects`.
     __getattr__, __dir__ = _deferred.attributes(
         __name__,
-        dict.fromkeys(("InvalidManifest", "Quantity", "dump_yaml", "parse_manifest"), "objects"),
+        {
+            "InvalidManifest": "objects",
+            "Quantity": "objects",
+            "dump_yaml": "objects",
+            "parse_manifest": "objects",
+        },
     )
 
 __all__ = [

@@ -2,19 +2,25 @@
 
 ::
 
-               Wanted: task                  the task succeeded
-    NoCredentials ─────────► Renewing ───────────────────────────► Held ◄─┐ Wanted: Use
-                              ▲  ▲ │                                 │ └──┘
-                              │  │ │ Failed in any way, Abandoned    │
-                              │  │ └───────► Troubled ◄─┐            │
-                              │  │ Wanted,    │   │     │ Wanted:    │
-                              │  └────────────┘   └─────┘ Use/Refuse │
-                              │    when it is time                   │
-                              └──────────────────────────────────────┘
-                               Wanted, when it is time; CredentialsRejected
-    Fixed ─┐ Wanted: Use
-      ▲    │
-      └────┘
+    NoCredentials ── Wanted ───────────────► Renewing
+
+    Held ─────────── Wanted ───────────────► Held, Renewing
+    Held ─────────── CredentialsRejected ──► Held, Renewing
+
+    Renewing ─────── Wanted ───────────────► Renewing
+    Renewing ─────── FilesRead ────────────► Held, Troubled
+    Renewing ─────── PluginEnded ──────────► Held, Troubled
+    Renewing ─────── PluginMissing ────────► Troubled
+    Renewing ─────── Failed ───────────────► Troubled
+    Renewing ─────── Responded ────────────► Held, Renewing, Troubled
+    Renewing ─────── CredentialsRejected ──► Renewing
+    Renewing ─────── Abandoned ────────────► Troubled
+
+    Troubled ─────── Wanted ───────────────► Renewing, Troubled
+    Troubled ─────── CredentialsRejected ──► Renewing, Troubled
+
+    Fixed ────────── Wanted ───────────────► Fixed
+    Fixed ────────── CredentialsRejected ──► Fixed
 
 Rules
 
@@ -197,11 +203,11 @@ def step(state: State, event: Event, now: float) -> Step:
         case Renewing(), Failed():
             return _fail(state, f"{_named(state.task)}: {event.why}", now)
         case Renewing(task=ReadFiles()), FilesRead():
-            return _come(state, event, now)
+            return _continue_hold_or_fail(state, event, now)
         case Renewing(task=RunPlugin()), PluginEnded():
-            return _come(state, event, now)
+            return _continue_hold_or_fail(state, event, now)
         case Renewing(task=Discover() | Redeem()), Responded():
-            return _come(state, event, now)
+            return _continue_hold_or_fail(state, event, now)
         case _:
             raise LocalProtocolError(f"{event} cannot happen in {type(state).__name__}")
 
@@ -243,7 +249,7 @@ def _is_news(event: CredentialsRejected, holding: Holding, now: float) -> bool:
     return _is_of(event, holding) and now >= holding.since + pause
 
 
-def _come(state: Renewing, event: FilesRead | PluginEnded | Responded, now: float) -> Step:
+def _continue_hold_or_fail(state: Renewing, event: FilesRead | PluginEnded | Responded, now: float) -> Step:
     """The task has ended. Its outcome says whether it succeeded."""
     identity = state.context.identity
     try:

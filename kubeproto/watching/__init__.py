@@ -16,7 +16,7 @@ else:
     # The machines take longer to import than everything else here, and a program that reads one watch needs
     # none.
     __getattr__, __dir__ = _deferred.attributes(
-        __name__, {name: name for name in ("log_tail", "pager", "resync")}
+        __name__, {"log_tail": "log_tail", "pager": "pager", "resync": "resync"}
     )
 
 

@@ -2,21 +2,32 @@
 
 ::
 
-    Waiting ── RunStarted, RunEnded ──► Opening ── Opened ──► Reading ── Closed, the run had ended ──► Waiting
-                                         ▲  │ ▲                 │ │
-                                         └──┘ └─ Closed, Failed ┘ └─ PodDeleted ──► Draining
-                            Failed, RunStarted,
-                                      RunEnded
-    Opening ── PodDeleted, the request is under way ──► Draining
-    Waiting ── RunStarted, RunEnded: read before ──► Waiting
-    Reading ── RunStarted, RunEnded ──► Reading
+    Waiting ─── RunStarted ──► Waiting, Opening
+    Waiting ─── RunEnded ────► Waiting, Opening, Finished
+    Waiting ─── PodDeleted ──► Finished
 
-    Waiting, Opening ── PodDeleted ──► Finished
-    Waiting ── RunEnded, the last and read before ──► Finished
-    Reading ── Closed, the last run had ended ──► Finished
-    Draining ── Closed, Failed ──► Finished
-    Draining ── Opened, RunStarted, RunEnded, PodDeleted ──► Draining
-    Finished ── RunStarted, RunEnded, PodDeleted ──► Finished
+    Opening ─── RunStarted ──► Opening
+    Opening ─── RunEnded ────► Opening
+    Opening ─── Opened ──────► Reading
+    Opening ─── Failed ──────► Opening
+    Opening ─── PodDeleted ──► Draining, Finished
+
+    Reading ─── RunStarted ──► Reading
+    Reading ─── RunEnded ────► Reading
+    Reading ─── Closed ──────► Waiting, Opening, Finished
+    Reading ─── Failed ──────► Opening
+    Reading ─── PodDeleted ──► Draining
+
+    Draining ── Opened ──────► Draining
+    Draining ── Closed ──────► Finished
+    Draining ── Failed ──────► Finished
+    Draining ── RunStarted ──► Draining
+    Draining ── RunEnded ────► Draining
+    Draining ── PodDeleted ──► Draining
+
+    Finished ── RunStarted ──► Finished
+    Finished ── RunEnded ────► Finished
+    Finished ── PodDeleted ──► Finished
 
 Rules
 

@@ -2,17 +2,16 @@
 
 ::
 
-    Ready ── Started ──► First ── Listed, no token ──────────────────────────► Done
-                           │                                                    ▲
-                           └─ Listed, a token ─► Following ── Listed, no token ─┤
-                                                  │  │  ▲                       │
-                                  Listed, a token │  │  │ Expired, go on with   │
-                                                  └──┼──┘ the token on offer    │
-                                                     │                          │
-                                                     └─ Expired ──► Whole ──────┘
-                                                        (Whole may be paged by the server: Following)
+    Ready ────── Started ──► First
 
-    First, Following, Whole ── any other Failed ──► Lost
+    First ────── Listed ───► Following, Done, Lost
+    First ────── Failed ───► Lost
+
+    Following ── Listed ───► Following, Done, Lost
+    Following ── Failed ───► Following, Whole, Lost
+
+    Whole ────── Listed ───► Following, Done, Lost
+    Whole ────── Failed ───► Lost
 
 Rules
 

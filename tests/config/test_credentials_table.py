@@ -7,6 +7,7 @@ from base64 import urlsafe_b64encode
 from typing import Any, Final
 
 import pytest
+from diagrams import arrows
 from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError
@@ -483,6 +484,11 @@ ANY_TASK: Final = (c.Wanted, c.CredentialsRejected, c.Failed, c.Abandoned)
 IN_TABLE: Final = {(kind(row[1]), type(row[2])) for row in ROWS} | {
     (kind(state), event) for state in STATES if isinstance(state, c.Renewing) for event in ANY_TASK
 }
+
+
+def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
+    rows = {(type(before), type(event), type(after)) for _, before, event, _, (after, _) in ROWS}
+    assert arrows(c.__doc__) == {(one.__name__, event.__name__, to.__name__) for one, event, to in rows}
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)

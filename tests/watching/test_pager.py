@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from diagrams import arrows
 
 from kubeproto import LocalProtocolError
 from kubeproto.watching import pager
@@ -140,6 +141,11 @@ def test_each_arrow_of_the_picture(
     state: pager.State, event: pager.Event, after: pager.State, actions: tuple[pager.Action, ...]
 ) -> None:
     assert pager.step(state, event, NOW) == (after, actions)
+
+
+def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
+    rows = {(type(state), type(event), type(after)) for _, state, event, after, _ in TABLE}
+    assert arrows(pager.__doc__) == {(a.__name__, b.__name__, c.__name__) for a, b, c in rows}
 
 
 def test_every_other_pair_is_refused() -> None:
