@@ -97,5 +97,5 @@ def test_the_blocking_client_says_that_it_lacks_what_needs_websockets() -> None:
     said = " ".join((inspect.getdoc(kr.BlockingClient) or "").split())
     for name in NEEDS_WEBSOCKETS:
         assert f"`{name}`" in said
-    connect, blocking = map(inspect.signature, (kr.connect, kr.connect_blocking))
+    connect, blocking = inspect.signature(kr.connect), inspect.signature(kr.connect_blocking)
     assert connect.parameters.keys() == blocking.parameters.keys()
