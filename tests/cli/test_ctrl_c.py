@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -62,6 +63,7 @@ def test_ctrl_c_ends_what_waits(busy: CommandLine, words: str, shown: str) -> No
         else:
             while not busy.server.call(lambda: list(busy.cluster.watches)):
                 assert terminal.process.poll() is None
+                time.sleep(0.01)  # the core is for the process that starts
         terminal.send("\x03")
         assert terminal.wait() == 130
         assert "Traceback" not in terminal.output

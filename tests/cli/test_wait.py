@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 from typing import Any
 
 import click
@@ -100,6 +101,7 @@ def test_creation_and_deletion_are_waited_for(cli: CommandLine) -> None:
     with cli.start("wait", "pods", "--all", "--for=delete", "--timeout=2m") as process:
         while cli.server.call(lambda: len(cli.cluster.watches)) < 2:
             assert process.poll() is None
+            time.sleep(0.01)  # the core is for the process that starts
         for name in ("b", "a"):
             cli.server.call(cli.cluster.remove, "v1/Pod", name)
         status, out, err = ended(process)
