@@ -12,7 +12,7 @@ from sets_rig import account, config, writes
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.control import owner_reference
-from kubeproto.kinds.core_v1 import ConfigMap, ServiceAccount
+from kubeproto.kinds.core_v1 import ConfigMap, Namespace, ServiceAccount
 from kubeproto_runtime import Action, Context, Controller, await_change
 from kubeproto_runtime.controllers import Children
 from kubeproto_runtime.sets import PlanRefused
@@ -218,6 +218,56 @@ def test_a_child_of_another_owner_is_not_taken(play: Callable[..., None]) -> Non
         assert [one["name"] for one in found["metadata"]["ownerReferences"]] == ["corner"]
 
     play(story)
+
+
+class Mall(kp.Object[ShopSpec, None], group="example.com", version="v1", namespaced=False):
+    """An owner without a namespace."""
+
+
+def elsewhere(name: str, namespace: str) -> ConfigMap:
+    return ConfigMap(metadata=kp.ObjectMeta(name=name, namespace=namespace))
+
+
+WHOLE_NAMESPACE: Final = Namespace(metadata=kp.ObjectMeta(name="mine"))
+REFUSED: Final[list[tuple[type[kp.KubeObject], list[kp.KubeObject], str]]] = [
+    (Shop, [config("a", color="red"), config("a", color="blue")], "default/a: it is wanted twice"),
+    (Shop, [elsewhere("a", "other")], "other/a: its owner is in namespace default, and owns nothing outside"),
+    (Shop, [WHOLE_NAMESPACE], "mine: its owner is in namespace default, and owns nothing outside"),
+    (Mall, [elsewhere("a", "")], "a: it has no namespace, and neither has its owner"),
+    (Mall, [elsewhere("a", "other"), WHOLE_NAMESPACE], ""),
+]
+
+
+@pytest.mark.parametrize(("kind", "wanted", "why"), REFUSED, ids=[*"abcde"])
+def test_what_the_server_would_delete_or_change_for_ever_is_refused(
+    kind: type[Any], wanted: list[kp.KubeObject], why: str
+) -> None:
+    children, failures = Children(ConfigMap, Namespace, field_manager="shops"), list[str]()
+
+    async def reconcile(obj: kp.KubeObject, ctx: Context[None]) -> Action:
+        assert len(failures) < 5, "it is reconciled again and again"
+        try:
+            await children.reconcile(ctx, obj, wanted)
+        except PlanRefused as error:
+            failures.append(str(error))
+        else:
+            failures.append("")
+        return await_change()
+
+    async def main() -> None:
+        cluster = sim.Cluster(crds=[Shop, Mall], controllers=True)
+        cluster.namespace("other")
+        async with simulated(cluster) as user, simulated(cluster) as client:
+            controller = Controller(client, kind).owns(ConfigMap).owns(Namespace)
+            client.start(controller.run(reconcile))
+            await user.create(kind(metadata=kp.ObjectMeta(name="corner"), spec=ShopSpec()))
+            await anyio.sleep(60)
+            assert why in failures[-1]
+            assert bool(failures[-1]) == bool(why)
+            if not why:
+                assert cluster.get(ConfigMap, "a", namespace="other") is not None
+
+    run(main)
 
 
 def test_children_need_a_manager_and_their_kinds() -> None:

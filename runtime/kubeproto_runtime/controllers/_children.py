@@ -81,7 +81,8 @@ class Children:
         """Let the owner have exactly these children, and return what was done for it.
 
         `PlanRefused` if something cannot be applied; the rest is applied then, and nothing is deleted. An
-        object without a namespace belongs to that of the owner.
+        object without a namespace belongs to that of the owner, and an owner in a namespace has no children
+        outside of it, since the server would delete them.
         """
         run = _Run(self, ctx, owner, [dynamic(obj) for obj in objects])
         plan = await ctx.client.run(run.plan())
@@ -142,8 +143,14 @@ class _Run:
         for kind, resource in self.resources.items():
             listings.append((yield from self._members(kind, resource)))
         observations: list[Observation] = []
+        refs: set[ObjectRef[Any]] = set()
         for obj in self.objects:
-            observations.append((yield from self._observe(obj)))
+            ref = self._ref(obj)
+            if why := "it is wanted twice" if ref in refs else self._why_not(ref):
+                observations.append(Observation(ref, obj, None, NotApplied(InvalidRequest(why))))
+            else:
+                observations.append((yield from self._observe(obj, ref)))
+            refs.add(ref)
         return decide_plan(
             observations,
             listings,
@@ -169,18 +176,30 @@ class _Run:
                 members.append(_whole(entry.raw, resource))
         return Listing(kind, place, resource, tuple(members))
 
-    def _observe(self, obj: Dynamic) -> Effects[Observation]:
+    def _ref(self, obj: Dynamic) -> ObjectRef[Any]:
         kind = group_kind(obj)
         resource = self.resources.get(kind)
         namespaced = resource is not None and resource.namespaced
         place = (obj.metadata.namespace or self.owner.metadata.namespace) if namespaced else ""
-        ref: ObjectRef[Any] = ObjectRef(*kind, place, obj.metadata.name)
+        return ObjectRef(*kind, place, obj.metadata.name)
+
+    def _why_not(self, ref: ObjectRef[Any]) -> str:
+        """Return why an object cannot be a child; empty if it can."""
+        resource, place = self.resources.get((ref.group, ref.kind)), self.owner.metadata.namespace
         if resource is None:
-            error = InvalidRequest(f"{obj.kind} is not among the kinds of these Children: add it to them")
-            return Observation(ref, obj, None, NotApplied(error))
+            return f"{ref.kind} is not among the kinds of these Children: add it to them"
+        if resource.namespaced and not ref.namespace:
+            return "it has no namespace, and neither has its owner: name one"
+        if place and ref.namespace != place:
+            # The garbage collector deletes it, because it looks for the owner where the child is.
+            return f"its owner is in namespace {place}, and owns nothing outside of it"
+        return ""
+
+    def _observe(self, obj: Dynamic, ref: ObjectRef[Any]) -> Effects[Observation]:
+        resource = self.resources[ref.group, ref.kind]
         document = self.membership.marked(as_json(obj))
-        if place:
-            document["metadata"]["namespace"] = place
+        if ref.namespace:
+            document["metadata"]["namespace"] = ref.namespace
         sent = decode(encode(document), Dynamic)
         try:
             live = yield from self._live(ref, resource)
