@@ -32,6 +32,8 @@ from kubeproto_runtime import Cache, Caches, Client, FollowedKind, ProgramDescri
 
 PAGE: Final = Path(__file__).with_name("foos.html")
 PORT: Final = 8000
+# Seconds for the streams to end: a page that reads nothing more would never let its own end.
+LAST_WORDS: Final = 5
 
 
 class FooSpec(kp.Fields):
@@ -140,7 +142,7 @@ class Server(uvicorn.Server):
     """Ends the streams when it has to stop: otherwise it would wait for its pages to be closed."""
 
     def __init__(self, app: Starlette, *, host: str, port: int) -> None:
-        super().__init__(uvicorn.Config(app, host=host, port=port))
+        super().__init__(uvicorn.Config(app, host=host, port=port, timeout_graceful_shutdown=LAST_WORDS))
         self.app = app
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:

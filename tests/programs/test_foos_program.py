@@ -6,6 +6,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Generator
+from socket import SO_RCVBUF, SOL_SOCKET, socket
 from typing import TYPE_CHECKING
 
 import pytest
@@ -100,6 +101,22 @@ def test_json_and_health_come_from_the_cache(place: Site) -> None:
         assert stream.read() == b"\n"  # it ends, and the program does not wait for the page
         stream.close()
         program.until("Finished server process")
+
+
+def test_a_page_that_reads_nothing_more_does_not_keep_the_application(place: Site) -> None:
+    with place.running(PROGRAM, "--port", "0", NAMESPACE=place.namespace) as program, socket() as idle:
+        base = address(program)
+        idle.setsockopt(SOL_SOCKET, SO_RCVBUF, 4096)
+        idle.connect(("127.0.0.1", int(base.rpartition(":")[2])))
+        idle.sendall(b"GET /events HTTP/1.1\r\nHost: foos\r\n\r\n")
+        assert idle.recv(15) == b"HTTP/1.1 200 OK"
+        # More than a socket takes by itself: the stream waits for its reader from here on.
+        large = "---\n".join(a_foo(f"large-{number}", "x" * 800_000) for number in range(10))
+        place.kubectl("create -f -", large)
+        while len(json.loads(read(f"{base}/foos")[1])) < 10:
+            pass
+        program.terminate()
+        assert "Finished server process" in program.printed
 
 
 @pytest.mark.thorough("a process for one sentence")
