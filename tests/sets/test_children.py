@@ -239,7 +239,7 @@ REFUSED: Final[list[tuple[type[kp.KubeObject], list[kp.KubeObject], str]]] = [
 
 
 @pytest.mark.parametrize(("kind", "wanted", "why"), REFUSED, ids=[*"abcde"])
-def test_what_the_server_would_delete_or_change_for_ever_is_refused(
+def test_what_the_server_would_delete_or_change_again_and_again_is_refused(
     kind: type[Any], wanted: list[kp.KubeObject], why: str
 ) -> None:
     children, failures = Children(ConfigMap, Namespace, field_manager="shops"), list[str]()
