@@ -349,6 +349,23 @@ def test_a_handler_that_takes_longer_than_the_server_waits_is_ended(backend: Bac
     assert ended in ([], [True])  # with no time at all it may not even have begun
 
 
+def test_a_client_that_leaves_within_a_request_leaves_no_line_in_the_log(
+    backend: Backend, tls: Tls, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def main() -> None:
+        server = WebhookServer(webhooks(), CertificateFiles(*tls.paths), port=0, host="127.0.0.1")
+        async with serving(server) as port, await connected(port, tls) as stream:
+            head = f"POST {VALIDATE} HTTP/1.1\r\nHost: h\r\nContent-Length: 99\r\n\r\n"
+            await stream.send(head.encode())
+            await stream.transport_stream.send_eof()
+            with pytest.raises(anyio.EndOfStream):
+                await stream.receive()  # the server says nothing, and closes its side
+
+    with caplog.at_level(logging.WARNING):
+        on(backend, main)
+    assert caplog.text == ""
+
+
 def test_a_request_that_has_come_is_answered_although_the_server_ends(backend: Backend, tls: Tls) -> None:
     async def main() -> None:
         began, go_on = anyio.Event(), anyio.Event()

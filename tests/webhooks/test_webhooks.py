@@ -275,16 +275,17 @@ def test_a_path_or_method_that_is_not_there_is_said_so() -> None:
     assert (status, dict(headers)["Allow"]) == (405, "POST")
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError, kp.RemoteProtocolError, kp.InvalidObject])
 def test_a_handler_that_fails_is_a_500_and_its_reason_stays_in_the_log(
-    caplog: pytest.LogCaptureFixture,
+    error: type[Exception], caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(admission: Admission[Book]) -> None:
-        raise ZeroDivisionError("a bug")
+        raise error("a bug")
 
     with caplog.at_level(logging.ERROR):
         status, said = post(Webhooks(Book).validate(broken), VALIDATE, review(book()))
     assert (status, "a bug" in said) == (500, False)
-    assert "ZeroDivisionError: a bug" in caplog.text
+    assert f"{error.__name__}: a bug" in caplog.text
     assert VALIDATE in caplog.text
 
 

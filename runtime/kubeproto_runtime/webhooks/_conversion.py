@@ -12,6 +12,7 @@ from kubeproto.crd import answer_conversion, read_conversion
 from kubeproto.objects import decode
 
 from .._documents import plain
+from ._reviews import review_in
 
 # What a conversion may change of the metadata.
 _MUTABLE: Final = ("labels", "annotations")
@@ -43,7 +44,7 @@ class Conversions:
 
     def answer(self, body: bytes) -> bytes:
         """Answer a ConversionReview."""
-        return answer_conversion(read_conversion(body), self.convert)
+        return answer_conversion(review_in(body, read_conversion), self.convert)
 
     def convert(self, document: dict[str, Any], version: str) -> dict[str, Any]:
         """Return an object in another version; ValueError if it cannot be converted."""

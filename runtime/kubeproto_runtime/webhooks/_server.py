@@ -151,7 +151,8 @@ class _Channel:
         self._stream = stream
 
     async def send(self, data: bytes) -> None:
-        with anyio.move_on_after(_SENDING, shield=True):
+        # A client may leave within its request, and is refused then.
+        with anyio.move_on_after(_SENDING, shield=True), suppress(anyio.EndOfStream):
             await self._stream.send(data)
             return
         raise anyio.BrokenResourceError

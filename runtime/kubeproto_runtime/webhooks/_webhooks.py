@@ -20,7 +20,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from kubeproto import KubeObject, RemoteProtocolError
+from kubeproto import KubeObject
 from kubeproto.crd import read_admission
 
 from ..tasks._stray_cancellations import failures, is_cancelled
@@ -36,6 +36,7 @@ from ._configurations import (
     validating,
 )
 from ._conversion import Conversions
+from ._reviews import UnreadableReview, review_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, MutableMapping
@@ -155,10 +156,10 @@ class Webhooks(Generic[K]):
         await serve_asgi(self, scope, receive, send)
 
     async def _validate(self, body: bytes) -> bytes:
-        return await validated(read_admission(body), self.kind, self._validators)
+        return await validated(review_in(body, read_admission), self.kind, self._validators)
 
     async def _default(self, body: bytes) -> bytes:
-        return await defaulted(read_admission(body), self.kind, self._defaulters)
+        return await defaulted(review_in(body, read_admission), self.kind, self._defaulters)
 
     async def _convert(self, body: bytes) -> bytes:
         return self.conversions.answer(body)
@@ -205,7 +206,7 @@ async def _respond(
         return 405, (*_TEXT, ("Allow", "POST")), b"a review is sent by POST\n"
     try:
         return 200, _JSON, await handle(body)
-    except RemoteProtocolError as error:
+    except UnreadableReview as error:
         return 400, _TEXT, f"{error}\n".encode()
     except failures():
         if is_cancelled():
