@@ -16,17 +16,17 @@ import kubeproto as kp
 from kubeproto_runtime import BlockingClient, connect_blocking
 
 
-def tell(client: BlockingClient, say: Callable[[str], object] = print) -> None:
+def report(client: BlockingClient, write: Callable[[str], object] = print) -> None:
     """Follow the books of all namespaces, and print a line about each event."""
     with client.api(Book, namespace=kp.ALL).follow(strict=True) as events:
         while event := next(events, None):
-            say(describe(event))
+            write(describe(event))
 
 
 def main() -> None:
     """Follow the cluster that kubectl talks to, until somebody presses Ctrl-C."""
     with connect_blocking() as client:
-        tell(client)
+        report(client)
 
 
 if __name__ == "__main__":

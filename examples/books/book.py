@@ -20,10 +20,10 @@ class Book(kp.Object[BookSpec, None], group="example.technosophos.com", version=
     """A book on a shelf."""
 
 
-Told: TypeAlias = kp.Added[Book] | kp.Modified[Book] | kp.Deleted[Book] | kp.Bookmark | kp.Malformed
+BookEvent: TypeAlias = kp.Added[Book] | kp.Modified[Book] | kp.Deleted[Book] | kp.Bookmark | kp.Malformed
 
 
-def describe(event: Told) -> str:
+def describe(event: BookEvent) -> str:
     """Return a line about an event, also about an object that does not fit its type."""
     match event:
         case kp.Added(book):

@@ -15,17 +15,17 @@ import kubeproto as kp
 from kubeproto_runtime import Client, connect
 
 
-async def tell(client: Client, say: Callable[[str], object] = print) -> None:
+async def report(client: Client, write: Callable[[str], object] = print) -> None:
     """Follow the books of all namespaces, and print a line about each event."""
     async with client.api(Book, namespace=kp.ALL).follow(strict=True) as events:
         async for event in events:
-            say(describe(event))
+            write(describe(event))
 
 
 async def main() -> None:
     """Follow the cluster that kubectl talks to, until somebody presses Ctrl-C."""
     async with connect() as client:
-        await tell(client)
+        await report(client)
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ async def list_then_watch(transport: kp.Transport) -> None:
     async with transport.send(watch, idle=60.0) as answer:
         decoder = watch.open(answer.status, answer.headers)
         async for piece in answer:
-            tell(decoder.feed(piece))
-        tell(decoder.finish())
+            report(decoder.feed(piece))
+        report(decoder.finish())
 
 
 def list_then_watch_blocking(transport: kp.BlockingTransport) -> None:
@@ -40,8 +40,8 @@ def list_then_watch_blocking(transport: kp.BlockingTransport) -> None:
     with transport.send(watch, idle=60.0) as answer:
         decoder = watch.open(answer.status, answer.headers)
         for piece in answer:
-            tell(decoder.feed(piece))
-        tell(decoder.finish())
+            report(decoder.feed(piece))
+        report(decoder.finish())
 
 
 def listed(shelf: kp.ObjectList[Book]) -> str:
@@ -51,7 +51,7 @@ def listed(shelf: kp.ObjectList[Book]) -> str:
     return shelf.version
 
 
-def tell(events: Iterable[kp.WatchEvent[Book]]) -> None:
+def report(events: Iterable[kp.WatchEvent[Book]]) -> None:
     """Print events."""
     for event in events:
         match event:

@@ -128,13 +128,13 @@ def classify(failure: Failure) -> Outcome:
         case Status():
             return _by_status(failure, _line(str(ApiError(failure))), retry_after((), failure))
         case ConnectError():
-            return Unreachable(_said(failure))
+            return Unreachable(_described(failure))
         case DeadlineExceeded():
-            return TimedOut(_said(failure))
+            return TimedOut(_described(failure))
         case TransportError():
-            return Broken(_said(failure))
+            return Broken(_described(failure))
         case RemoteProtocolError():
-            return Garbled(_said(failure))
+            return Garbled(_described(failure))
 
 
 def _by_status(status: Status, line: str, after: float | None) -> Outcome:
@@ -187,7 +187,7 @@ def _unsupported(status: Status) -> bool:
     return any(c.field == "sendInitialEvents" or "forbidden for watch" in c.message for c in causes)
 
 
-def _said(error: Exception) -> str:
+def _described(error: Exception) -> str:
     return _line(str(error) or type(error).__name__)
 
 

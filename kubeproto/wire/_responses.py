@@ -89,7 +89,7 @@ def read_status(code: int, headers: Headers, body: bytes, *, method: str = "") -
     """
     try:
         body = _plain(headers, body)
-        status = _said(body, code)
+        status = _status_in(body, code)
     except RemoteProtocolError as error:
         return _made(code, headers, str(error), method)
     return _with_wait(headers, status) if status else _made(code, headers, _quote(body), method)
@@ -118,7 +118,7 @@ def _plain(headers: Headers, body: bytes) -> bytes:
     return body if inflated else inflate(headers, body, max_size=_MAX_REFUSAL)
 
 
-def _said(body: bytes, code: int) -> Status | None:
+def _status_in(body: bytes, code: int) -> Status | None:
     """Return the Status in a body. An object of another kind must not be read as an empty one."""
     try:
         value = msgspec.json.decode(body, type=dict[str, Any])

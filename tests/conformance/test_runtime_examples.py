@@ -66,8 +66,8 @@ def test_books_are_told_as_they_come_change_and_go(rig: Rig) -> None:
     async def main(client: Client) -> None:
         books, lines = client.api(Book), Lines(rig.namespace)
         await books.create(a_book("moby", f"Moby-Dick [{rig.namespace}]"))
-        tell = on_trio.tell if current_async_library() == "trio" else on_asyncio.tell
-        async with beside(lambda: tell(client, lines.hear)):
+        report = on_trio.report if current_async_library() == "trio" else on_asyncio.report
+        async with beside(lambda: report(client, lines.hear)):
             await until(lambda: ALL_THERE in lines.heard)
             await books.create(a_book("typee", f"Typee [{rig.namespace}]"))
             await books.merge_patch("typee", {"spec": {"authors": ["Herman Melville"]}})
@@ -104,7 +104,7 @@ def test_books_are_told_to_a_program_without_an_event_loop(server: Server, clien
 
     client.create(books, book("moby", "Moby-Dick"))
     with pytest.raises(Told):
-        blocking.tell(blocking_client(server), hear)
+        blocking.report(blocking_client(server), hear)
     assert lines.heard == STORY
 
 

@@ -74,10 +74,10 @@ def library() -> tuple[sim.Cluster, sim.Faults]:
 
 
 @pytest.mark.parametrize(
-    ("tell", "backend"), [(on_trio.tell, "trio"), (on_asyncio.tell, "asyncio")], ids=["trio", "asyncio"]
+    ("report", "backend"), [(on_trio.report, "trio"), (on_asyncio.report, "asyncio")], ids=["trio", "asyncio"]
 )
 def test_books_on_an_event_loop(
-    tell: Callable[[Client, Callable[[str], object]], Awaitable[None]], backend: Backend
+    report: Callable[[Client, Callable[[str], object]], Awaitable[None]], backend: Backend
 ) -> None:
     cluster, faults = library()
     heard = Listener()
@@ -85,7 +85,7 @@ def test_books_on_an_event_loop(
     async def main() -> None:
         async with simulated(cluster, faults=faults) as client:
             with pytest.raises(Told):
-                await tell(client, heard)
+                await report(client, heard)
 
     run(main, backend=backend)
     assert heard.lines == STORY
@@ -102,6 +102,6 @@ def test_books_without_an_event_loop() -> None:
         rng=random.Random(1),
     )
     with pytest.raises(Told):
-        blocking.tell(client, heard)
+        blocking.report(client, heard)
     assert heard.lines == STORY
     assert "Cut" in faults.transcript

@@ -84,7 +84,7 @@ async def run_foos(client: Client, said: Said, server: WebhookServer | None) -> 
 
 
 async def run_books(client: Client, said: Said, server: WebhookServer | None) -> None:
-    await on_asyncio.tell(client, said.append)
+    await on_asyncio.report(client, said.append)
 
 
 async def run_nodes(client: Client, said: Said, server: WebhookServer | None) -> None:

@@ -15,7 +15,7 @@ from kubeproto.watching import resync
 from kubeproto_runtime import KindNotServed
 from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.testing import simulated
-from kubeproto_runtime.watching import Followed, Told
+from kubeproto_runtime.watching import Followed, FollowEvent
 
 __all__ = ["go"]
 
@@ -28,7 +28,7 @@ async def take(events: Followed[Book], count: int) -> list[str]:
     return [shown(await anext(events)) for _ in range(count)]
 
 
-def shown(event: Told[Book]) -> str:
+def shown(event: FollowEvent[Book]) -> str:
     match event:
         case kp.Added(obj) | kp.Modified(obj) | kp.Deleted(obj):
             return f"{type(event).__name__} {obj.metadata.name} {obj.spec.title}"

@@ -102,13 +102,13 @@ class Call(Generic[L]):
             return piece
         by = math.inf if self._idle is None else self._clock() + self._idle
         while not self._exchange.finished:
-            if piece := await self._hear(by):
+            if piece := await self._receive(by):
                 return piece
         return b""
 
     async def _listen(self) -> None:
         while self._exchange.response is None:
-            self._first = await self._hear(self._until_head())
+            self._first = await self._receive(self._until_head())
 
     def _until_head(self) -> float:
         if self._idle is None or (self._silent_first and not self._exchange.touched):
@@ -117,7 +117,7 @@ class Call(Generic[L]):
             self._head_by = self._clock() + self._idle
         return self._head_by
 
-    async def _hear(self, limit: float) -> bytes:
+    async def _receive(self, limit: float) -> bytes:
         """Wait for bytes; return those of the body."""
         by = min(self._deadline, limit)
         heard = await self.stream.receive(by)

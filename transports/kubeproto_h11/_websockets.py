@@ -72,7 +72,7 @@ class WebSocketStream(Generic[L]):
                 if self._framing.farewell is not None:
                     _check(self._framing.farewell)
                     return None
-                await self._hear()
+                await self._receive()
         except (TransportError, RemoteProtocolError) as error:
             self.stream.close()
             raise type(error)(f"{self._name}: {error}") from error.__cause__
@@ -99,7 +99,7 @@ class WebSocketStream(Generic[L]):
                     break
                 self._framing.feed(heard)
 
-    async def _hear(self) -> None:
+    async def _receive(self) -> None:
         """Wait for bytes, and ping the server if none arrive."""
         silent_until = self._clock() + self._idle
         pause = min(PING, self._idle / 2)

@@ -46,7 +46,7 @@ def make_client(connection: Connection) -> httpx.Client:
     transport = httpx.HTTPTransport(**_network(connection))
     merge_chunks(transport)
     client = httpx.Client(transport=transport, **_client(connection))
-    _say_only(client.headers, connection)
+    _drop_headers_of_httpx(client.headers, connection)
     return client
 
 
@@ -55,7 +55,7 @@ def make_async_client(connection: Connection) -> httpx.AsyncClient:
     transport = httpx.AsyncHTTPTransport(**_network(connection))
     merge_chunks(transport)
     client = httpx.AsyncClient(transport=transport, **_client(connection))
-    _say_only(client.headers, connection)
+    _drop_headers_of_httpx(client.headers, connection)
     return client
 
 
@@ -100,7 +100,7 @@ def _proxy(connection: Connection) -> httpx.Proxy | None:
     )
 
 
-def _say_only(headers: httpx.Headers, connection: Connection) -> None:
+def _drop_headers_of_httpx(headers: httpx.Headers, connection: Connection) -> None:
     said = {name.lower() for name, _ in connection.headers}
     for name in _UNASKED:
         if name.lower() not in said:

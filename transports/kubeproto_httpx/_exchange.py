@@ -75,7 +75,8 @@ def build(
             head.method,
             head.target,
             headers=[
-                (name.encode(), _said(name, value, compression).encode()) for name, value in head.headers
+                (name.encode(), _sent_value(name, value, compression).encode())
+                for name, value in head.headers
             ],
             content=head.body or None,
             extensions=extensions,
@@ -103,7 +104,7 @@ def named(head: Head) -> str:
     return f"{head.method} {head.target.partition('?')[0]}"
 
 
-def _said(name: str, value: str, compression: bool) -> str:
+def _sent_value(name: str, value: str, compression: bool) -> str:
     return "identity" if not compression and name.lower() == "accept-encoding" else value
 
 

@@ -287,7 +287,7 @@ def _struck(
         case FutureVersion():
             return _too_large(cluster, sort)
         case ErrorEvent(code=code):
-            return _said(error_line(failure(code, "an error was asked for")))
+            return _one_line(error_line(failure(code, "an error was asked for")))
         case Delay(seconds=late):
             response = respond()
             return msgspec.structs.replace(response, after=response.after + late)
@@ -314,7 +314,7 @@ def _too_many(seconds: int | None, *, plain: bool) -> ServerResponse:
 def _expired(sort: Sort, form: str) -> ServerResponse:
     status = failure(410, _EXPIRED, reason="Gone" if form == "http-gone" else "Expired")
     if sort == "watch" and form == "in-stream":
-        return _said(error_line(status))
+        return _one_line(error_line(status))
     body = msgspec.json.encode(status) + b"\n"
     return ServerResponse(
         410, (("Content-Type", "application/json"), ("Content-Length", str(len(body)))), body
@@ -328,7 +328,7 @@ def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
     }
     message = f"Timeout: Too large resource version: {cluster.version + 1}, current: {cluster.version}"
     if sort == "watch":
-        return _said(error_line(failure(504, message, details)))
+        return _one_line(error_line(failure(504, message, details)))
     response = status_response(504, message, details)
     return msgspec.structs.replace(response, headers=(*response.headers, ("Retry-After", "1")), after=3.0)
 
@@ -343,7 +343,7 @@ def _lagging(cluster: Cluster, respond: Callable[[], ServerResponse], versions: 
         cluster.lag = before
 
 
-def _said(line: bytes) -> ServerResponse:
+def _one_line(line: bytes) -> ServerResponse:
     headers = (("Content-Type", "application/json"), ("Transfer-Encoding", "chunked"))
     return ServerResponse(200, headers, BrokenBody(None, line, len(line), "clean"))
 

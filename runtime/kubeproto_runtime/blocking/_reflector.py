@@ -112,7 +112,7 @@ class BlockingReflector(Generic[K]):
         self.api = api
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        self._sink = StoreSink(api, self._news, clock=client.clock, troubled=self._trouble)
+        self._sink = StoreSink(api, self._news, clock=client.clock, troubled=self._report_failure)
         self._following = BlockingResyncDriver(
             client,
             api,
@@ -233,7 +233,7 @@ class BlockingReflector(Generic[K]):
         self._unknown = False
         self._changed.notify_all()
 
-    def _trouble(self, failure: resync.SyncFailure) -> None:
+    def _report_failure(self, failure: resync.SyncFailure) -> None:
         self._unknown = is_unknown(failure)
         self._changed.notify_all()
 

@@ -81,7 +81,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             except OUTCOMES as error:
                 if self._client.clock() >= self._until:
                     return  # it ended because it has enough
-                self._hear(exchange, resync.Failed(outcome_of(error)))
+                self._notify(exchange, resync.Failed(outcome_of(error)))
                 yield  # a failure has arrived
             except BaseException:
                 self._pause(exchange)
@@ -120,7 +120,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             self._exchange += 1
             return planned, self._exchange
 
-    def _hear(self, exchange: int, event: resync.Event, batch: list[Any] | None = None) -> bool:
+    def _notify(self, exchange: int, event: resync.Event, batch: list[Any] | None = None) -> bool:
         """Pass the outcome of an exchange to the machine.
 
         Return False if the exchange is over, or ends now.
@@ -176,13 +176,13 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                 return
         first = first or (first_of(items) if items else "")
         metadata = decoder.metadata
-        self._hear(exchange, resync.Listed(metadata.resource_version, metadata.continue_, 0, first))
+        self._notify(exchange, resync.Listed(metadata.resource_version, metadata.continue_, 0, first))
         yield
 
     def _stage(self, exchange: int, items: list[Any]) -> bool:
         if items and isinstance(last := items[-1], WatchFailed):
-            return self._hear(exchange, resync.Failed(classify(last.status)))
-        return self._hear(exchange, resync.Received(len(items)), items)
+            return self._notify(exchange, resync.Failed(classify(last.status)))
+        return self._notify(exchange, resync.Received(len(items)), items)
 
     def _watch(self, planned: resync.SendWatch, exchange: int) -> Generator[None]:
         seconds = self._client.random.randint(*planned.seconds)
@@ -202,7 +202,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             )
             opened = 200 <= incoming.status < 300
             if opened:
-                self._hear(exchange, resync.Opened())
+                self._notify(exchange, resync.Opened())
             progress = _Progress(self._client.clock, request, incoming.status, planned.idle)
             for chunk in _read(incoming, progress):
                 news = decoder.feed(chunk)
@@ -214,7 +214,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                 if not going:
                     return
             if self._digest(exchange, decoder.finish()):
-                self._hear(exchange, resync.Closed())
+                self._notify(exchange, resync.Closed())
         yield
 
     @contextmanager
@@ -251,7 +251,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         return None if limit == inf else limit
 
     def _digest(self, exchange: int, events: list[WatchEvent[K]]) -> bool:
-        return all(self._hear(exchange, event, batch) for batch, event in resync.digest(events))
+        return all(self._notify(exchange, event, batch) for batch, event in resync.digest(events))
 
 
 class _Progress:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from kubeproto import Bookmark, KubeObject
 
 from ..calls._discovery import KindNotServed
-from ..watching._followed import Told, event_of
+from ..watching._followed import FollowEvent, event_of
 from ._reflector import StoreSink, is_unknown
 from ._resync_driver import BlockingResyncDriver
 
@@ -46,7 +46,7 @@ class BlockingFollowedEvents(Generic[K, E]):
         self._failures = failures
         self._ready: list[Any] = []
         self._sink = StoreSink(
-            api, self._changed, clock=client.clock, whole=self._whole, troubled=self._trouble
+            api, self._changed, clock=client.clock, whole=self._whole, troubled=self._report_failure
         )
         self._following = BlockingResyncDriver(
             client, api, self._sink, settings=settings, selection=selection, until=until
@@ -90,14 +90,14 @@ class BlockingFollowedEvents(Generic[K, E]):
     def _whole(self, version: str) -> None:
         self._ready.append(Bookmark(version, initial_events_end=True))
 
-    def _trouble(self, failure: resync.SyncFailure) -> None:
+    def _report_failure(self, failure: resync.SyncFailure) -> None:
         if is_unknown(failure) and not (self._patient or self.version):
             raise KindNotServed(self._resource)
         if self._failures:
             self._ready.append(failure)
 
 
-class BlockingFollowed(BlockingFollowedEvents[K, Told[K]]):
+class BlockingFollowed(BlockingFollowedEvents[K, FollowEvent[K]]):
     """Iterate over the changes of objects; use it as a context if the loop may be left early.
 
     ::
@@ -117,5 +117,5 @@ class BlockingFollowed(BlockingFollowedEvents[K, Told[K]]):
     """
 
 
-class BlockingFollowedWithFailures(BlockingFollowedEvents[K, "Told[K] | resync.SyncFailure"]):
+class BlockingFollowedWithFailures(BlockingFollowedEvents[K, "FollowEvent[K] | resync.SyncFailure"]):
     """The same with a `resync.SyncFailure` for each thing that goes wrong: ``follow(failures=True)``."""

@@ -79,7 +79,7 @@ class Collected:
         return b"".join(self._pieces)
 
 
-def say_that_it_was_cut(error: ApiError, cut: str) -> ApiError:
+def note_cut(error: ApiError, cut: str) -> ApiError:
     """Return the same error, with a note that its response was cut, and the limit as its cause.
 
     It keeps its class: the head tells whether a request was forbidden or its object not found, and callers

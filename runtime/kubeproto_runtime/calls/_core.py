@@ -19,7 +19,7 @@ from kubeproto.requests import Reply
 
 from ._admission import RateQueue
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, ServerLimits, Warned, requests_of
-from ._bodies import LIMITS, BodyLimits, say_that_it_was_cut
+from ._bodies import LIMITS, BodyLimits, note_cut
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
 from ._tracing import Tracing
 from ._written import note_absence, note_write
@@ -161,7 +161,7 @@ def _result(read: Callable[[int, Headers, bytes], T], response: WholeResponse) -
     except ApiError as error:
         if not response.cut:
             raise
-        told = say_that_it_was_cut(error, response.cut)
+        told = note_cut(error, response.cut)
     raise told
 
 

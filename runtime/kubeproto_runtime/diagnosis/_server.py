@@ -40,28 +40,28 @@ async def examine_server(client: Client, config: Config, wall: Callable[[], floa
     try:
         reply = await client.call(version())
     except Unauthorized as error:
-        yield failed("server", f"it does not accept the credentials: {_said(error)}", _REFUSED)
+        yield failed("server", f"it does not accept the credentials: {_described(error)}", _REFUSED)
         return
     except Forbidden:
         yield skipped("server", "it does not say its version to this account")
         return
     except BadRequest as error:
         if config.connection.secure or "HTTPS" not in str(error):
-            yield failed("server", f"this is not a Kubernetes API server: {_said(error)}", _WRONG_SERVER)
+            yield failed("server", f"this is not a Kubernetes API server: {_described(error)}", _WRONG_SERVER)
         else:
             yield failed(
                 "server", "it speaks TLS, and the kubeconfig says http", "write https:// into its server"
             )
         return
     except (ApiError, RemoteProtocolError) as error:
-        yield failed("server", f"this is not a Kubernetes API server: {_said(error)}", _WRONG_SERVER)
+        yield failed("server", f"this is not a Kubernetes API server: {_described(error)}", _WRONG_SERVER)
         return
     yield _release(reply.value.release, reply.value.git_version)
     if (date := header(reply.headers, "date")) and (check := _clock(date, (before + wall()) / 2)):
         yield check
 
 
-def _said(error: Exception) -> str:
+def _described(error: Exception) -> str:
     return printable(str(error), 200)
 
 
@@ -113,7 +113,7 @@ async def examine_account(client: Client, config: Config) -> AsyncGenerator[Chec
     try:
         review = await client.api(SelfSubjectReview).create(SelfSubjectReview(metadata=ObjectMeta()))
     except Unauthorized as error:
-        yield failed("account", f"the server does not accept the credentials: {_said(error)}", _REFUSED)
+        yield failed("account", f"the server does not accept the credentials: {_described(error)}", _REFUSED)
         return
     except NotFound:
         yield skipped(
@@ -121,7 +121,7 @@ async def examine_account(client: Client, config: Config) -> AsyncGenerator[Chec
         )
         return
     except ApiError as error:
-        yield skipped("account", _said(error))
+        yield skipped("account", _described(error))
         return
     user = review.status.user_info if review.status else None
     name = printable(user.username or "", 200) if user else ""
@@ -166,7 +166,7 @@ async def examine_rights(
     try:
         review = await client.api(SelfSubjectRulesReview).create(asked)
     except ApiError as error:
-        yield skipped("rights", _said(error))
+        yield skipped("rights", _described(error))
         return
     rules = [
         rule

@@ -23,7 +23,7 @@ def health(controllers: Mapping[str, Reconciling], election: Election | None) ->
     """
     now = anyio.current_time()
     lines = [
-        (not (stuck := one.workers.stuck(now)), f"controller {name}: {_told(stuck) or 'works'}")
+        (not (stuck := one.workers.stuck(now)), f"controller {name}: {_stuck_keys(stuck) or 'works'}")
         for name, one in controllers.items()
     ]
     if election is not None:
@@ -83,5 +83,5 @@ def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
     return all(good for good, _ in lines), text
 
 
-def _told(keys: list[str]) -> str:
+def _stuck_keys(keys: list[str]) -> str:
     return f"{', '.join(keys[:5])} does not end, although it was cancelled" if keys else ""

@@ -30,7 +30,7 @@ K = TypeVar("K", bound=KubeObject)
 End: TypeAlias = resync.Listed | resync.Closed | resync.Failed
 
 
-class Tell(Protocol):
+class Notify(Protocol):
     """Takes an event of the machine, and the objects that arrived with it."""
 
     def __call__(self, event: resync.Event, batch: list[Any] | None = None) -> None:
@@ -41,7 +41,7 @@ class Tell(Protocol):
 class PacedExchange:
     """A request and its response. One that is `dropped` reports nothing more, and has to be closed."""
 
-    def __init__(self, notify: Tell, turns: Turns) -> None:
+    def __init__(self, notify: Notify, turns: Turns) -> None:
         self.dropped = False
         self._notify = notify
         self._turns = turns
@@ -139,7 +139,7 @@ class ListExchange(PacedExchange, Generic[K]):
         api: Api[K],
         planned: resync.SendList,
         selection: dict[str, Any],
-        notify: Tell,
+        notify: Notify,
     ) -> None:
         super().__init__(notify, client.turns)
         self._client = client
@@ -188,7 +188,7 @@ class WatchExchange(PacedExchange, Generic[K]):
         api: Api[K],
         planned: resync.SendWatch,
         selection: dict[str, Any],
-        notify: Tell,
+        notify: Notify,
     ) -> None:
         super().__init__(notify, client.turns)
         self._client = client
@@ -217,14 +217,14 @@ class WatchExchange(PacedExchange, Generic[K]):
     def _feed(self, piece: bytes) -> End | None:
         news = self._decoder.feed(piece)
         # The reason of a refusal is known at its end.
-        return None if self._refused else self._hear(news)
+        return None if self._refused else self._receive(news)
 
     def _finish(self) -> End | None:
         rest = self._decoder.finish()
-        end = self._hear(rest) if rest else None
+        end = self._receive(rest) if rest else None
         return end if end is not None or self.dropped else resync.Closed()
 
-    def _hear(self, events: list[WatchEvent[K]]) -> End | None:
+    def _receive(self, events: list[WatchEvent[K]]) -> End | None:
         self._progressed = self._progressed or bool(events)
         for batch, event in resync.digest(events):
             if isinstance(event, resync.Failed):

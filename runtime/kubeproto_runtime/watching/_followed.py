@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 E = TypeVar("E")
 
-Told: TypeAlias = Added[K] | Modified[K] | Deleted[K] | Bookmark | Malformed
+FollowEvent: TypeAlias = Added[K] | Modified[K] | Deleted[K] | Bookmark | Malformed
 
 _log: Final = logging.getLogger("kubeproto.watch")
 
@@ -159,7 +159,7 @@ class FollowedEvents(Generic[K, E]):
         self._closed = True
 
 
-class Followed(FollowedEvents[K, Told[K]]):
+class Followed(FollowedEvents[K, FollowEvent[K]]):
     """Iterate over the changes of objects.
 
     ::
@@ -181,7 +181,7 @@ class Followed(FollowedEvents[K, Told[K]]):
     """
 
 
-class FollowedWithFailures(FollowedEvents[K, "Told[K] | resync.SyncFailure"]):
+class FollowedWithFailures(FollowedEvents[K, "FollowEvent[K] | resync.SyncFailure"]):
     """The same with a `resync.SyncFailure` for each thing that goes wrong: ``follow(failures=True)``."""
 
 
@@ -208,7 +208,7 @@ def _parted(change: Change[K]) -> tuple[Change[K], ...]:
 
 def event_of(
     change: Change[K] | Bookmark | resync.SyncFailure, *, strict: bool
-) -> Told[K] | resync.SyncFailure:
+) -> FollowEvent[K] | resync.SyncFailure:
     """Return the event of a change; with `strict`, every part of its object has been read."""
     if isinstance(change, Bookmark | resync.SyncFailure):
         return change

@@ -99,7 +99,7 @@ class Claims:
                 f"PersistentVolumeClaim {name} has a conflicting OwnerReference that acts as a manging"
                 " controller, the retention policy is ignored for this claim"
             )
-            self._loop.record.say(owner, "ConflictingController", said, warning=True)
+            self._loop.record.record(owner, "ConflictingController", said, warning=True)
             return others
         leaving = ordinal_of(pod) not in ordinals(owner)
         if when_scaled == "Delete" and leaving:

@@ -17,19 +17,19 @@ class SetRecorder:
         """Report what happened to a pod."""
         about = f"{verb} Pod {pod['metadata']['name']} in StatefulSet {owner['metadata']['name']}"
         if refused is None:
-            self.say(owner, f"Successful{verb}", f"{about} successful")
+            self.record(owner, f"Successful{verb}", f"{about} successful")
         else:
-            self.say(owner, f"Failed{verb}", f"{about} failed error: {message_of(refused)}", warning=True)
+            self.record(owner, f"Failed{verb}", f"{about} failed error: {message_of(refused)}", warning=True)
 
     def claim(self, owner: Json, pod: Json, name: str, refused: Rejection | None = None) -> None:
         """Report what happened to a claim."""
         in_set = f"Pod {pod['metadata']['name']} in StatefulSet {owner['metadata']['name']}"
         if refused is None:
-            self.say(owner, "SuccessfulCreate", f"Create Claim {name} {in_set} success")
+            self.record(owner, "SuccessfulCreate", f"Create Claim {name} {in_set} success")
         else:
             said = f"Create Claim {name} for {in_set} failed error: {message_of(refused)}"
-            self.say(owner, "FailedCreate", said, warning=True)
+            self.record(owner, "FailedCreate", said, warning=True)
 
-    def say(self, owner: Json, reason: str, message: str, *, warning: bool = False) -> None:
+    def record(self, owner: Json, reason: str, message: str, *, warning: bool = False) -> None:
         """Write an Event about a set."""
         self._loop.shared.recorder.record(owner, reason, message, self._loop.component, warning=warning)
