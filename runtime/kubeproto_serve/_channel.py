@@ -68,7 +68,8 @@ class SocketChannel:
                 for start in range(0, len(view), _PIECE):
                     await self._stream.send(bytes(view[start : start + _PIECE]))
                     self.steps += 1
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            # EndOfStream: that is what a TLS stream raises for a client that has closed without its farewell.
             raise TransportError("the client has closed the connection") from None
         self.limit = None
         self.steps += 1

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import logging
+import ssl
 import zlib
 
 import anyio
 import pytest
+from anyio.streams.tls import TLSStream
 
 import kubeproto as kp
 from kubeproto import sim
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_h11 import Framing
-from kubeproto_serve import serve
+from kubeproto_serve import self_made, serve
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -178,3 +181,33 @@ def test_a_compressed_watch_is_flushed_event_by_event() -> None:
                 await stream.aclose()
 
     anyio.run(main)
+
+
+@pytest.mark.parametrize("backend", ["asyncio", "trio"])
+def test_a_client_that_leaves_without_ending_tls_is_not_a_failure_of_the_server(
+    backend: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    cluster = sim.Cluster()
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+    async def leave(port: int) -> None:
+        async with await anyio.connect_tcp("localhost", port) as raw:
+            stream = await TLSStream.wrap(
+                raw, server_side=False, ssl_context=context, standard_compatible=False
+            )
+            await stream.send(f"GET {MAPS}?watch=true HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            assert (await stream.receive()).startswith(b"HTTP/1.1 200")
+            await raw.send_eof()
+            while await raw.receive():  # until the server has closed as well
+                pass
+
+    async def main() -> None:
+        with anyio.fail_after(60):
+            async with serve(cluster, security=self_made()) as url:
+                with pytest.raises(anyio.EndOfStream):
+                    await leave(int(url.rpartition(":")[2]))
+
+    with caplog.at_level(logging.WARNING, logger="kubeproto"):
+        anyio.run(main, backend=backend)
+    assert [record.getMessage() for record in caplog.records] == []
