@@ -298,7 +298,7 @@ def test_sv_23_an_eviction_asks_the_budget_and_a_token_has_a_least_lifetime(aske
     assert asker.refused("POST", f"{accounts}/s/token", {"spec": {"expirationSeconds": 599}})["code"] == 422
 
 
-def test_sv_23_a_pod_that_is_bound_stays_where_it_is_and_has_said_nothing(asker: Asker) -> None:
+def test_sv_23_a_pod_that_is_bound_stays_where_it_is_and_needs_a_kubelet_for_its_log(asker: Asker) -> None:
     asker.pod("p")
     assert asker.send("GET", f"{PODS}/p/log").status == 204
     assert asker.made(f"{PODS}/p/binding", {"target": {"name": "n1"}})["status"] == "Success"
@@ -306,7 +306,7 @@ def test_sv_23_a_pod_that_is_bound_stays_where_it_is_and_has_said_nothing(asker:
         asker.refused("POST", f"{PODS}/p/binding", {"target": {"name": "n2"}})["details"]["kind"]
         == "pods/binding"
     )
-    assert asker.send("GET", f"{PODS}/p/log").status == 200
+    assert asker.refused("GET", f"{PODS}/p/log")["message"] == 'pods "n1" not found'
 
 
 def test_sv_29_a_namespace_that_goes_takes_nothing_new_and_everything_in_it_along(asker: Asker) -> None:

@@ -45,13 +45,12 @@ def open_command(
     command: tuple[str, ...] | None,
 ) -> CommandConversation:  # fmt: skip
     """Run a command in a container; without one, attach to it."""
-    conversation = CommandConversation(protocol, streams)
     container = run.containers.get(name)
     running = any(one.name == name and isinstance(one.state, Running) for one in run.state.containers)
     if container is None or not running:
         why = f'unable to upgrade connection: container not found ("{name}")'
-        conversation.end(failure_status(why))
-        return conversation
+        return failed_command(protocol, streams, why)
+    conversation = CommandConversation(protocol, streams)
     program = program_of(behaviour, container.image)
     if command is None:
         main: list[str] = [*container.spec.get("command", []), *container.spec.get("args", [])]
@@ -61,6 +60,13 @@ def open_command(
     if not conversation.over:
         _end_with(container.output, conversation, lambda: _kill(conversation))
         _end_when_idle(container, conversation)
+    return conversation
+
+
+def failed_command(protocol: str, streams: CommandStreams, why: str) -> CommandConversation:
+    """Return the conversation about a command that cannot be run."""
+    conversation = CommandConversation(protocol, streams)
+    conversation.end(failure_status(why))
     return conversation
 
 

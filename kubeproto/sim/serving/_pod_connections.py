@@ -9,19 +9,17 @@ import msgspec
 from ...crd import Violation
 from ...objects import parse_time
 from ...streams import V4, V5
-from .._refusals import Rejection, bad_request, failure, invalid
+from .._refusals import bad_request, invalid, quoted
 from .._state import ServerState
 from .._streams import Conversation
 from ..nodes._commands import CommandStreams
-from ..nodes._connections import open_command, open_log, open_ports
-from ..nodes._kubelets import PodRun
+from ..nodes._connections import failed_command, open_command, open_log, open_ports
 from ..nodes._logs import LogQuery
-from ..nodes._nodes import Nodes
-from ..nodes._programs import Behaviour
 from ..reading._query import is_true, number, repeated
 from ..reading._routes import Route
 from ..storage._parts import listed
-from ._messages import CACHE, TEXT, ServerRequest, ServerResponse, length, plain_response
+from ._backends import Backend, command_url, find_backend, log_url
+from ._messages import CACHE, TEXT, ServerRequest, ServerResponse, length
 from ._subresource_bodies import stored_object
 
 Json = dict[str, Any]
@@ -30,16 +28,17 @@ _MOST_PORTS: Final = 128
 
 
 def log(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Return the log of a container, or follow it; an empty one where no node is simulated."""
+    """Return the log of a container, or follow it."""
     query, pod = request.query, _pod(route)
     asked = _log_query(state, request)
     name = _container(pod, query.get("container", ""))
-    if not pod["spec"].get("nodeName"):
+    if not (node := pod["spec"].get("nodeName")):
         return ServerResponse(204, (("Cache-Control", "no-cache, private"),), b"")
-    served = _served(state, route)
-    if served is None:
-        return plain_response(200, "")
-    stream = open_log(served[1], route.name, name, asked, previous=is_true(query.get("previous")))
+    backend = find_backend(state, route, node)
+    if backend.pod is None:
+        raise backend.refused(f"Get {quoted(log_url(backend, route, name, request))}: ")
+    _, run = backend.pod
+    stream = open_log(run, route.name, name, asked, previous=is_true(query.get("previous")))
     if is_true(query.get("follow")):
         return ServerResponse(200, (CACHE, TEXT, ("Transfer-Encoding", "chunked")), stream)
     text = stream.text
@@ -49,25 +48,25 @@ def log(state: ServerState, route: Route, request: ServerRequest, warnings: list
 def upgrade(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Run a command, attach to a container, or connect to ports, over a WebSocket."""
     pod = _pod(route)
-    if not pod["spec"].get("nodeName"):
-        raise bad_request(f"pod {route.name} does not have a host assigned")
     name = "" if route.subresource == "portforward" else _container(pod, request.query.get("container", ""))
+    if not (node := pod["spec"].get("nodeName")):
+        raise bad_request(f"pod {route.name} does not have a host assigned")
+    backend = find_backend(state, route, node)
     if request.headers.get("upgrade", "").lower() != "websocket":
         raise bad_request("Upgrade request required")
-    served = _served(state, route)
-    if served is None:
-        node = pod["spec"]["nodeName"]
-        raise Rejection(failure(500, f"error dialing backend: node {node} is not simulated", reason=""))
-    conversation = _conversation(*served, route, request, name)
+    forwards = route.subresource == "portforward"
+    conversation = _ports(backend, route, request) if forwards else _command(backend, route, request, name)
     return ServerResponse(101, (("Sec-WebSocket-Protocol", conversation.protocol),), conversation)
 
 
-def _conversation(
-    behaviour: Behaviour, run: PodRun, route: Route, request: ServerRequest, name: str
-) -> Conversation:
-    if route.subresource == "portforward":
-        _agree(request, V4)
-        return open_ports(behaviour, run, route.name, route.namespace, _ports(request))
+def _ports(backend: Backend, route: Route, request: ServerRequest) -> Conversation:
+    _agree(request, V4)
+    if backend.pod is None:
+        raise backend.refused("error dialing backend: ")
+    return open_ports(*backend.pod, route.name, route.namespace, _port_numbers(request))
+
+
+def _command(backend: Backend, route: Route, request: ServerRequest, name: str) -> Conversation:
     query = request.query
     streams = CommandStreams(
         stdin=is_true(query.get("stdin")), stdout=is_true(query.get("stdout")),
@@ -78,7 +77,14 @@ def _conversation(
     command = tuple(repeated(request.head.target, "command")) if route.subresource == "exec" else None
     if command == ():
         raise bad_request("you must specify at least 1 command to execute")
-    return open_command(behaviour, run, name, streams, _agree(request, V5, V4), command)
+    protocol = _agree(request, V5, V4)
+    if backend.pod is None:
+        # Only a command is told so after the upgrade, because a server of 1.36 speaks for the kubelet here.
+        url = command_url(backend, route, name, streams, command or ())
+        return failed_command(
+            protocol, streams, f"error sending request: Post {quoted(url)}: {backend.reason}"
+        )
+    return open_command(*backend.pod, name, streams, protocol, command)
 
 
 def _agree(request: ServerRequest, *spoken: str) -> str:
@@ -90,7 +96,7 @@ def _agree(request: ServerRequest, *spoken: str) -> str:
     raise bad_request(f"unable to upgrade: {', '.join(offered)} is not one of {', '.join(spoken)}")
 
 
-def _ports(request: ServerRequest) -> list[int]:
+def _port_numbers(request: ServerRequest) -> list[int]:
     texts = [one for text in repeated(request.head.target, "ports") for one in text.split(",")]
     ports = [int(one) for one in texts if one.isascii() and one.isdigit() and 0 < int(one) < 1 << 16]
     if not texts or len(ports) != len(texts) or len(ports) > _MOST_PORTS:
@@ -101,17 +107,6 @@ def _ports(request: ServerRequest) -> list[int]:
 def _pod(route: Route) -> Json:
     found: Json = msgspec.json.decode(stored_object(route).data)
     return found
-
-
-def _served(state: ServerState, route: Route) -> tuple[Behaviour, PodRun] | None:
-    """The run of a pod and the behaviour of its node; None if no simulated node has it."""
-    stored, nodes = stored_object(route), state.nodes
-    if not isinstance(nodes, Nodes) or (run := nodes.find(stored.key, stored.uid)) is None:
-        return None
-    if not nodes.answers(run.node):
-        why = f"error dialing backend: dial tcp {run.placement.host_ip}:10250: connect: no route to host"
-        raise Rejection(failure(500, why, reason=""))
-    return nodes.behaviour, run
 
 
 def _container(pod: Json, name: str) -> str:

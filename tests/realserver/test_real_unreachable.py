@@ -1,0 +1,73 @@
+"""A real server says of pods without a kubelet what the cases of the simulated one expect."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Generator, Mapping
+from typing import Any
+
+import anyio
+import pytest
+from unreachable_cases import COMMAND, JSON, NODES, PODS, REFUSED, SET_UP, UPGRADE, Refused
+
+from kubeproto.kinds.core_v1 import Pod
+from kubeproto.streams import Exited
+from kubeproto.wire import Head, inflate
+from kubeproto_httpx import BlockingHttpxTransport
+from kubeproto_runtime import connect
+from realserver import RealServer
+
+pytestmark = pytest.mark.kubernetes("1.36")
+_NONE: Mapping[str, str] = {}
+
+
+class _Asker:
+    def __init__(self, server: RealServer) -> None:
+        self.transport = BlockingHttpxTransport(server.connection)
+
+    def ask(
+        self,
+        method: str,
+        target: str,
+        body: Any = None,
+        media: str = JSON,
+        headers: Mapping[str, str] = _NONE,
+    ) -> tuple[int, Any]:
+        data = b"" if body is None else json.dumps(body).encode()
+        named = {"Accept": JSON, "Content-Type": media, **headers}
+        with self.transport.send(Head(method, target, tuple(named.items()), data), timeout=30) as got:
+            return got.status, json.loads(inflate(got.headers, b"".join(got)))
+
+
+@pytest.fixture(scope="module")
+def asker(real_server: RealServer) -> Generator[_Asker]:
+    asker = _Asker(real_server)
+    names = ("nowhere", "bare", "addressed")
+    try:
+        for step in SET_UP:
+            assert asker.ask(*step)[0] in (200, 201)
+        yield asker
+    finally:
+        for name in names:
+            asker.ask("DELETE", f"{PODS}/on-{name}?gracePeriodSeconds=0")
+            asker.ask("DELETE", f"{NODES}/{name}")
+        asker.transport.close()
+
+
+@pytest.mark.parametrize("case", REFUSED, ids=[f"{one.node}-{one.path}" for one in REFUSED])
+def test_a_real_server_has_no_log_and_no_commands_without_a_kubelet(asker: _Asker, case: Refused) -> None:
+    code, status = asker.ask("GET", case.target, headers=UPGRADE if case.upgrades else _NONE)
+    assert (code, status["message"]) == (case.code, case.message)
+
+
+def test_a_real_server_says_after_the_upgrade_that_there_is_no_kubelet(
+    asker: _Asker, real_server: RealServer
+) -> None:
+    async def main() -> list[str]:
+        async with (
+            connect(kubeconfig=real_server.kubeconfig, context="admin") as client,
+            client.api(Pod).exec("on-addressed", ["ls"]) as process,
+        ):
+            return [event.status.message async for event in process if isinstance(event, Exited)]
+
+    assert anyio.run(main) == [COMMAND]
