@@ -66,6 +66,47 @@ def test_a_stateful_set_keeps_what_is_not_its_template() -> None:
     assert causes == [("spec", "FieldValueForbidden")]
 
 
+JOBS: Final = "/apis/batch/v1/namespaces/default/jobs"
+
+
+def batch_job(*, suspend: bool) -> dict[str, Any]:
+    spec = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": spec}
+    return {"metadata": {"name": "j"}, "spec": {"suspend": suspend, "template": template}}
+
+
+CPU: Final = {"resources": {"requests": {"cpu": "1"}}}
+# What changes in the pods of a Job, and whether a suspended Job without pods may change it.
+TEMPLATES: Final[list[tuple[dict[str, Any], bool]]] = [
+    ({"metadata": {"labels": {"c": "d"}}}, True),
+    ({"spec": {"nodeSelector": {"disk": "ssd"}}}, True),
+    ({"spec": {"tolerations": [{"operator": "Exists"}]}}, True),
+    ({"spec": {"affinity": {"nodeAffinity": {}}}}, True),
+    ({"spec": {"containers": [{"name": "c", "image": "i", **CPU}]}}, True),
+    ({"spec": {"containers": [{"name": "c", "image": "i:2"}]}}, False),
+    ({"spec": {"affinity": {"podAffinity": {}}}}, False),
+    ({"spec": {"restartPolicy": "OnFailure"}}, False),
+]
+
+
+@pytest.mark.parametrize(("change", "while_suspended"), TEMPLATES, ids=[str(row[0]) for row in TEMPLATES])
+def test_the_pods_of_a_job_change_only_while_it_is_suspended_and_has_none(
+    change: dict[str, Any], *, while_suspended: bool
+) -> None:
+    patch = {"spec": {"template": change}}
+    asker = Asker()
+    asker.made(JOBS, batch_job(suspend=False))
+    assert blamed(asker, "PATCH", f"{JOBS}/j", patch, MERGE) == [("spec.template", "FieldValueInvalid")]
+    asker = Asker()
+    asker.made(JOBS, batch_job(suspend=True))
+    if while_suspended:
+        asker.ask("PATCH", f"{JOBS}/j", patch, MERGE)
+        assert asker.answer.status == 200
+    else:
+        causes = blamed(asker, "PATCH", f"{JOBS}/j", patch, MERGE)
+        assert causes == [("spec.template.spec", "FieldValueInvalid")]
+
+
 def test_the_addresses_of_a_service_are_looked_at_before_anything_else() -> None:
     body = {"metadata": {"name": "s"}, "spec": {"clusterIP": "x", "ports": [{"port": 0}]}}
     assert blamed(Asker(), "POST", SERVICES, body) == [("spec.clusterIPs[0]", "FieldValueInvalid")]

@@ -255,6 +255,8 @@ def _stateful_set(obj: Json) -> None:
     if spec.get("serviceName") == "":
         del spec["serviceName"]
     strategy = spec.setdefault("updateStrategy", {})
+    # In a feature that is off unless it is asked for, up to 1.36.
+    member(strategy, "rollingUpdate").pop("maxUnavailable", None)
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
         strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
     for claim in listed(spec, "volumeClaimTemplates"):

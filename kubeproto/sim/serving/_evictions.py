@@ -7,12 +7,12 @@ from typing import Any, Final
 import msgspec
 
 from ...objects import Selector
-from .._refusals import Rejection, failure
+from .._refusals import Rejection, bad_request, failure
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..nodes._disruptions import mark_disrupted
 from ..reading._routes import Route
-from ..storage._parts import member
+from ..storage._parts import listed, member
 from ..storage._storage import Stored
 from ..workloads.facts._pods import is_ready, is_terminating
 from ..writing._deletes import DeleteOptions, delete
@@ -29,8 +29,14 @@ _SEVERAL: Final = (
 
 def eviction(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Delete a pod, unless a budget refuses that."""
-    stored, served = stored_object(route), route.served
     body = read_body(request, "policy_v1.Eviction")
+    if member(body, "metadata").get("namespace", route.namespace) != route.namespace:
+        raise bad_request(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
+    if member(body, "metadata").get("name") != route.name:
+        raise bad_request("name in URL does not match name in Eviction object")
+    stored, served = stored_object(route), route.served
     options = msgspec.convert(body.get("deleteOptions") or {}, DeleteOptions)
     if request.query.get("dryRun") and not options.dry_run:
         options = msgspec.structs.replace(options, dry_run=["All"])
@@ -77,7 +83,7 @@ def _ask_budget(state: ServerState, route: Route, stored: Stored, pod: Json, *, 
         status = member(obj, "status")
         if not status.get("observedGeneration"):
             _check_pods(state, route, obj)  # no controller keeps the status of budgets
-        elif not _is_free(obj, pod):
+        elif not (_is_free(obj, pod) or member(pod, "status").get("phase") == "Pending"):
             _check_status(obj)
             if not dry_run:
                 _count(state, budgets, budget, stored.name)
@@ -108,8 +114,7 @@ def _check_status(budget: Json) -> None:
         why = f"The disruption budget {name} is still being processed by the server."
         raise Rejection(_refusal(why, retryAfterSeconds=10))
     if status.get("disruptionsAllowed", 0) <= 0:
-        healthy, needed = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
-        raise Rejection(_refusal(_unmet(name, needed, healthy)))
+        raise Rejection(_refusal(_why_not(name, status)))
 
 
 def _count(state: ServerState, budgets: Served, budget: Stored, pod: str) -> None:
@@ -144,6 +149,20 @@ def _check_pods(state: ServerState, route: Route, budget: Json) -> None:
 
 def _is_healthy(pod: Json) -> bool:
     return is_ready(pod) and not is_terminating(pod)
+
+
+def _why_not(name: str, status: Json) -> str:
+    """Return why a budget allows no disruption."""
+    found = (one for one in listed(status, "conditions") if one.get("type") == "DisruptionAllowed")
+    condition = next((one for one in found if one.get("status") == "False" and one.get("message")), None)
+    if condition is not None and condition.get("reason") == "SyncFailed":
+        text = f"because it failed sync: {condition['message']}"
+        return f"The disruption budget {name} does not allow evicting pods currently {text}"
+    healthy, needed = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+    if healthy <= needed:
+        return _unmet(name, needed, healthy)
+    text = f" ({condition.get('reason')}): {condition['message']}" if condition is not None else ""
+    return f"The disruption budget {name} does not allow evicting pods currently{text}"
 
 
 def _unmet(name: str, needed: int, healthy: int) -> str:

@@ -8,6 +8,7 @@ from ...crd import Violation
 from ...objects import json_equal
 from ..kinds._kinds import Served
 from ..storage._parts import member
+from . import _job_rules
 
 _SELECTED: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps")
 _BOUND: Final = ("rolebindings.rbac.authorization.k8s.io", "clusterrolebindings.rbac.authorization.k8s.io")
@@ -34,6 +35,8 @@ def check_fixed(served: Served, before: dict[str, Any], obj: dict[str, Any]) -> 
                 text = "updates to statefulset spec for fields other than"
                 named = ", ".join(f"'{one}'" for one in _STATEFUL)
                 return [Violation("FieldValueForbidden", "spec", detail=f"{text} {named} are forbidden")]
+        case "jobs.batch":
+            return list(_job_rules.fixed(before, obj))
         case _:
             pass
     return []

@@ -9,7 +9,7 @@ from ...crd import Violation
 from ..kinds._defaults import POD_SPECS
 from ..kinds._kinds import Served
 from ..storage._parts import member
-from . import _access_rules, _network_rules, _scaling_rules, _storage_rules, _workload_rules
+from . import _access_rules, _job_rules, _network_rules, _scaling_rules, _storage_rules, _workload_rules
 from ._pod_rules import Found, Json, check_pod
 
 
@@ -39,7 +39,7 @@ _RULES: Final[dict[str, Callable[[Json], Found]]] = {
     "replicasets.apps": _workload_rules.workload,
     "daemonsets.apps": _workload_rules.daemon_set,
     "statefulsets.apps": _workload_rules.stateful_set,
-    "jobs.batch": _workload_rules.job,
+    "jobs.batch": _job_rules.job,
     "cronjobs.batch": _workload_rules.cron_job,
     "services": _network_rules.service,
     "persistentvolumeclaims": _storage_rules.claim,

@@ -18,7 +18,9 @@ from ..storage._parts import member, texts
 from ._object_rules import check_object, ruled_as_whole
 
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))
-_TEMPLATED: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps", "statefulsets.apps")
+_TEMPLATED: Final = (
+    "deployments.apps", "replicasets.apps", "daemonsets.apps", "statefulsets.apps", "jobs.batch",
+)  # fmt: skip
 # Kinds that accept a finalizer without a domain, without a warning.
 _ANY_FINALIZER: Final = frozenset((
     "leases.coordination.k8s.io", "customresourcedefinitions.apiextensions.k8s.io", "events",
@@ -75,7 +77,7 @@ def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     found += (one for one in check_fields(served.type, obj) if not one.field.startswith(out))
     found += whole
     if served.full_name in _TEMPLATED:
-        found += _template(obj, found)
+        found += _template(served, obj, found)
     if not found and 0 < len(spec) < _LARGE:
         if len(served.passed) >= _MOST_PASSED:
             served.passed.clear()
@@ -185,9 +187,11 @@ def _passes(check: Any, text: str) -> bool:
     return True
 
 
-def _template(obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
+def _template(served: Served, obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
     """Return the fault of a selector that does not select its template's pods, after its other faults."""
     spec: dict[str, Any] = obj.get("spec", {})
+    if served.full_name == "jobs.batch" and not (spec.get("manualSelector") or "selector" in spec):
+        return []  # the server selects the pods itself
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     selected = member(spec, "selector")
     try:

@@ -15,6 +15,22 @@ _QUOTAS: Final = frozenset((
     "limits.memory", "requests.storage", "services.nodeports", "services.loadbalancers",
     "ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage",
 ))  # fmt: skip
+_WHOLE: Final = _QUOTAS - {
+    "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "requests.storage",
+    "ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage",
+}  # fmt: skip
+_OF_PODS: Final = frozenset((
+    "pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
+))  # fmt: skip
+# The resources that a quota with a scope may limit.
+_SCOPED: Final = {
+    "BestEffort": frozenset(("pods",)),
+    "VolumeAttributesClass": frozenset(("persistentvolumeclaims", "requests.storage")),
+}
+_CONFLICTING: Final = (
+    frozenset(("BestEffort", "NotBestEffort")),
+    frozenset(("Terminating", "NotTerminating")),
+)
 _SCOPES: Final = (
     "BestEffort", "CrossNamespacePodAffinity", "NotBestEffort", "NotTerminating", "PriorityClass",
     "Terminating", "VolumeAttributesClass",
@@ -71,12 +87,22 @@ def quota(obj: Json) -> Found:
     spec = member(obj, "spec")
     for name, value in member(spec, "hard").items():
         plain = name in _QUOTAS or ("/" in name and FORMATS["qualified"](name))
+        if not plain and "/" not in name:
+            yield invalid(f"spec.hard[{name}]", name, "must be a standard resource type or fully qualified")
         if not plain:
             yield invalid(f"spec.hard[{name}]", name, "must be a standard resource for quota")
         if number(value) < 0:
             yield invalid(f"spec.hard[{name}]", str(value), "must be greater than or equal to 0")
-    if any(one not in _SCOPES for one in texts(spec, "scopes")):
-        yield invalid("spec.scopes", spec["scopes"], "unsupported scope")
+        if name in _WHOLE and number(value) % 1:
+            yield invalid(f"spec.hard[{name}]", str(value), "must be an integer")
+    scopes = texts(spec, "scopes")
+    for one in scopes:
+        if one not in _SCOPES:
+            yield invalid("spec.scopes", scopes, "unsupported scope")
+        elif (_QUOTAS & member(spec, "hard").keys()) - _SCOPED.get(one, _OF_PODS):
+            yield invalid("spec.scopes", scopes, "unsupported scope applied to resource")
+    if any(both <= {*scopes} for both in _CONFLICTING):
+        yield invalid("spec.scopes", scopes, "conflicting scopes")
 
 
 def limits(obj: Json) -> Found:

@@ -8,6 +8,7 @@ from ...objects._shared import key_faults, value_faults
 from ..kinds._kinds import Served
 from ..storage._parts import listed, member, texts
 from ._cron import BadSchedule, read_schedule
+from ._job_rules import job_spec
 from ._pod_rules import Found, Json, check_labels, forbidden, invalid, required, unsupported
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
@@ -37,7 +38,9 @@ def selector(found: Json | None, path: str) -> Found:
         if operator in ("In", "NotIn") and not one.get("values"):
             yield required(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'")
         elif operator in ("Exists", "DoesNotExist") and one.get("values"):
-            yield forbidden(f"{where}.values", "may not be specified when `operator` is 'Exists'")
+            yield forbidden(
+                f"{where}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            )
         elif operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
             yield invalid(f"{where}.operator", operator or "", "not a valid selector operator")
         for fault in key_faults(one.get("key") or ""):
@@ -68,7 +71,8 @@ def _zero(value: Any) -> bool:
 def deployment(obj: Json) -> Found:
     """A Deployment."""
     yield from workload(obj)
-    strategy, path = member(member(obj, "spec"), "strategy"), "spec.strategy"
+    spec = member(obj, "spec")
+    strategy, path = member(spec, "strategy"), "spec.strategy"
     kind, rolling = strategy.get("type"), strategy.get("rollingUpdate")
     if kind not in ("Recreate", "RollingUpdate"):
         yield unsupported(path, kind, ("Recreate", "RollingUpdate"))
@@ -82,6 +86,14 @@ def deployment(obj: Json) -> Found:
             yield invalid(f"{path}.rollingUpdate.maxUnavailable", most, text)
         if above(most):
             yield invalid(f"{path}.rollingUpdate.maxUnavailable", most, "must not be greater than 100%")
+    yield from _deadline(spec)
+
+
+def _deadline(spec: Json) -> Found:
+    """Return whether a rollout has more time than a pod needs to be available."""
+    most, least = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds", 0)
+    if most is not None and 0 < most <= least:
+        yield invalid("spec.progressDeadlineSeconds", most, "must be greater than minReadySeconds")
 
 
 def above(value: Any) -> bool:
@@ -113,6 +125,9 @@ def daemon_set(obj: Json) -> Found:
     rolling = strategy.get("rollingUpdate")
     if strategy.get("type") != "RollingUpdate" or rolling is None:
         return
+    for name in ("maxUnavailable", "maxSurge"):
+        if above(rolling.get(name)):
+            yield invalid(f"{path}.{name}", rolling[name], "must not be greater than 100%")
     if _zero(rolling.get("maxUnavailable")) and _zero(rolling.get("maxSurge")):
         yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
     elif not _zero(rolling.get("maxUnavailable")) and not _zero(rolling.get("maxSurge")):
@@ -120,37 +135,44 @@ def daemon_set(obj: Json) -> Found:
         yield invalid(f"{path}.maxSurge", rolling.get("maxSurge"), text)
 
 
-def job(obj: Json) -> Found:
-    """A Job."""
-    spec = member(obj, "spec")
-    yield from _completions(spec, "spec")
-    labels = member(member(spec, "selector"), "matchLabels")
-    if labels and not spec.get("manualSelector") and "batch.kubernetes.io/controller-uid" not in labels:
-        text = "`selector` does not match template `labels`"
-        yield invalid("spec.selector", spec["selector"], "`selector` not auto-generated")
-        yield invalid("spec.template.metadata.labels", None, text)
-
-
-def _completions(spec: Json, path: str) -> Found:
-    if spec.get("completionMode") == "Indexed" and spec.get("completions") is None:
-        yield required(f"{path}.completions", "when completion mode is Indexed")
-
-
 def cron_job(obj: Json) -> Found:
     """A CronJob."""
     spec = member(obj, "spec")
-    yield from _completions(member(member(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec")
+    yield from _cron_template(member(member(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec")
     schedule = spec.get("schedule", "")
     if schedule:
+        zoned = schedule.startswith(("TZ=", "CRON_TZ="))
         try:
-            read_schedule(schedule)
+            read_schedule(schedule.partition(" ")[2] if zoned else schedule)
         except BadSchedule as error:
             yield invalid("spec.schedule", schedule, str(error))
-    zone = spec.get("timeZone")
-    if zone is not None and (not zone or not _is_zone(zone)):
-        yield invalid("spec.timeZone", zone, "unknown time zone")
+        if "TZ" in schedule:
+            text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+            yield invalid("spec.schedule", schedule, text)
+    if (zone := spec.get("timeZone")) is not None:
+        yield from _time_zone(zone)
     if len(obj["metadata"].get("name", "")) > 52:
         yield invalid("metadata.name", obj["metadata"]["name"], "must be no more than 52 characters")
+
+
+def _cron_template(spec: Json, path: str) -> Found:
+    yield from job_spec(spec, path)
+    if "selector" in spec:
+        yield invalid(f"{path}.selector", spec["selector"], "`selector` will be auto-generated")
+    if spec.get("manualSelector"):
+        yield unsupported(f"{path}.manualSelector", True, ("nil", "false"))
+
+
+def _time_zone(name: str) -> Found:
+    if not name:
+        yield invalid("spec.timeZone", name, "timeZone must be nil or non-empty string")
+        return
+    if name.lower() == "local":
+        where = "https://www.iana.org/time-zones"
+        text = f"timeZone must be an explicit time zone as defined in {where}"
+        yield invalid("spec.timeZone", name, text)
+    if not _is_zone(name):
+        yield invalid("spec.timeZone", name, f"unknown time zone {name}")
 
 
 def _is_zone(name: str) -> bool:
@@ -158,7 +180,7 @@ def _is_zone(name: str) -> bool:
     area, slash, _ = name.partition("/")
     known = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Etc",
              "Indian", "Pacific", "US", "Canada", "Brazil", "Chile", "Mexico")  # fmt: skip
-    return area in known if slash else name.lower() != "local"
+    return area in known if slash else name != "local"
 
 
 def controller(obj: Json) -> Found:

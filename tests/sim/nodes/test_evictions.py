@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
+import pytest
 from nodes_rig import Json, Rig
 
 from kubeproto import Head
@@ -124,7 +125,25 @@ def test_the_status_of_a_budget_counts_where_a_controller_keeps_it() -> None:
     assert (kept["status"]["disruptionsAllowed"], list(kept["status"]["disruptedPods"])) == (0, ["a"])
     code, status = evict(rig, "b")
     assert code == 429
-    assert why(status) == "The disruption budget pdb needs 2 healthy pods and has 3 currently"
+    assert why(status) == "The disruption budget pdb does not allow evicting pods currently"
+
+
+REASONS: Final[list[tuple[Json, str]]] = [
+    ({}, ""),
+    ({"reason": "InsufficientPods", "message": "m"}, " (InsufficientPods): m"),
+    ({"reason": "SyncFailed", "message": "m"}, " because it failed sync: m"),
+]
+
+
+@pytest.mark.parametrize(("condition", "reason"), REASONS, ids=["none", "pods", "sync"])
+def test_a_budget_that_allows_nothing_although_pods_are_healthy_says_why(
+    condition: Json, reason: str
+) -> None:
+    rig = running("a")
+    found: Json = {"type": "DisruptionAllowed", "status": "False", **condition}
+    budget(rig, minAvailable=2, status=status_of(disruptionsAllowed=0, conditions=[found]))
+    _, status = evict(rig, "a")
+    assert why(status) == f"The disruption budget pdb does not allow evicting pods currently{reason}"
 
 
 def test_a_budget_that_its_controller_has_not_seen_yet_refuses_for_now() -> None:

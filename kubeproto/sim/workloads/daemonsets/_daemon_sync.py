@@ -108,8 +108,9 @@ class DaemonSync:
             counts["numberReady"] += is_ready(pod)
             counts["numberAvailable"] += is_available(pod, self._min_ready, now)
             counts["updatedNumberScheduled"] += self._is_updated(pod)
-            at = available_at(pod, self._min_ready)
-            if at is not None and at > now:
+            # The newer of two pods as well: once it is available, it takes the place of the older.
+            times = (available_at(one, self._min_ready) for one in pods)
+            for at in (time for time in times if time is not None and time > now):
                 self._look_again(at - now)
         counts |= {"desiredNumberScheduled": self.wanted}
         counts["numberUnavailable"] = self.wanted - counts["numberAvailable"]

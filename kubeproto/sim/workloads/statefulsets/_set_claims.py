@@ -12,7 +12,7 @@ from typing import Final, Protocol
 from ..._refusals import Rejection, conflict
 from ...storage._parts import listed, member
 from ...storage._values import copied
-from ..facts._objects import Json, Objects, reason_of
+from ..facts._objects import Json, Objects, message_of, reason_of
 from ..facts._ownership import reference_to
 from ._set_pods import claim_name, claim_templates, ordinal_of, ordinals
 from ._set_record import SetRecorder
@@ -53,7 +53,8 @@ class Claims:
             try:
                 self._objects.create(CLAIMS, self._new(owner, template, name), self._loop.user)
             except Rejection as refused:
-                failed = refused
+                said = f"failed to create PVC {name}: {message_of(refused)}"
+                failed = Rejection({**refused.status, "message": said})
                 if reason_of(refused) != "AlreadyExists":
                     self._loop.record.claim(owner, pod, name, refused)
             else:
