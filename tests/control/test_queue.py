@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import gc
 import weakref
 from math import inf, nan
@@ -745,3 +746,12 @@ def test_the_oldest_key_is_the_one_that_has_been_due_for_longest_in_any_priority
     queue.add("high", 80.0)
     queue.add("low", 90.0, priority=LOW)
     assert queue.oldest(100.0) == 20.0
+
+
+def test_a_copy_of_a_queue_goes_on_by_itself() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add("a", 0.0)
+    twin = copy.deepcopy(queue)
+    twin.add("b", 0.0)
+    assert [work.key for work in iter(lambda: twin.get(0.0), None)] == ["a", "b"]
+    assert [work.key for work in iter(lambda: queue.get(0.0), None)] == ["a"]
