@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from admission_cases import CASES, POLICIES, RECORDED, outcome
 from simulated_admission import SimulatedTaker
+from subresource_cases import BODIES
 
 from kubeproto.crd import CelFailure, evaluate_with
 
@@ -16,8 +17,8 @@ from kubeproto.crd import CelFailure, evaluate_with
 def test_each_review_and_each_answer_is_that_of_the_real_server() -> None:
     recorded: dict[str, Any] = json.loads(RECORDED.read_text())
     taker = SimulatedTaker()
-    mine = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES)}
-    for case in (*CASES, *POLICIES):
+    mine = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES, BODIES)}
+    for case in (*CASES, *POLICIES, BODIES):
         for one, other in zip(mine[case.name], recorded[case.name], strict=True):
             assert one == other, case.name
     assert mine.keys() == recorded.keys()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from admission_cases import CASES, HOOKS, NAMESPACE, POLICIES, RECORDED, Behaviour, Case, Json, Step, outcome
+from subresource_cases import BODIES
 from webhook_server import WebhookServer, serving_webhooks
 
 from kubeproto.wire import Head, inflate, warnings
@@ -191,7 +192,7 @@ def taking(server: RealServer) -> Generator[RealTaker]:
 def main() -> None:
     """Record the outcomes for `make test`."""
     with tempfile.TemporaryDirectory() as folder, start(Path(folder)) as server, taking(server) as taker:
-        found = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES)}
+        found = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES, BODIES)}
     RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
     sys.stdout.write(f"{sum(map(len, found.values()))} answers\n")
     record_conversions()

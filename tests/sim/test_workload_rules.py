@@ -147,3 +147,28 @@ def test_the_source_of_a_metric_is_looked_at_whatever_its_type_says() -> None:
         ("spec.metrics[0].resource.target.averageUtilization", "FieldValueRequired"),
         ("spec.metrics[0].type", "FieldValueNotSupported"),
     ]
+
+
+PATCH: Final = {"patchType": "JSONPatch", "jsonPatch": {"expression": "[]"}}
+MUTATIONS: Final[list[tuple[dict[str, Any], str]]] = [
+    (PATCH, ""),
+    ({"patchType": "JSONPatch"}, "spec.mutations[0].jsonPatch"),
+    ({"patchType": "JSONPatch", "jsonPatch": {}}, "spec.mutations[0].jsonPatch.expression"),
+    ({"patchType": "ApplyConfiguration"}, "spec.mutations[0].applyConfiguration"),
+]
+
+
+@pytest.mark.parametrize(("mutation", "field"), MUTATIONS, ids=[str(row[0]) for row in MUTATIONS])
+def test_a_mutation_has_the_form_that_its_type_names(mutation: dict[str, Any], field: str) -> None:
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [rule]},
+        "mutations": [mutation],
+        "reinvocationPolicy": "Never",
+    }
+    target = "/apis/admissionregistration.k8s.io/v1/mutatingadmissionpolicies"
+    body = {"metadata": {"name": "m"}, "spec": spec}
+    if field:
+        assert blamed(Asker(), "POST", target, body) == [(field, "FieldValueRequired")]
+    else:
+        Asker().made(target, body)

@@ -126,10 +126,10 @@ class WebhookAdmission:
                 f"admission webhook {quoted(hook.name)} attempted to modify the object, which is not"
                 " supported for this operation"
             )
-        shown = _as_version(write.obj, write.served, version)
+        shown = write.obj if write.kind else _as_version(write.obj, write.served, version)
         try:
             changed: Any = apply_json_patch(shown, verdict.operations, like_server=True)
-            made = tidy(_as_version(changed, version, write.served))
+            made = tidy(changed if write.kind else _as_version(changed, version, write.served))
         except (PatchError, Misfit) as error:
             raise internal(str(error)) from None
         return None if made == write.obj else made
@@ -156,20 +156,24 @@ class WebhookAdmission:
 
     def _request(self, write: AdmittedWrite, version: Served, uid: str) -> Json:
         served = write.served
+
+        def shown(obj: Json | None) -> Json | None:
+            return obj if obj is None or write.kind else _as_version(obj, served, version)
+
         request: Json = {
             "uid": uid,
-            "kind": _kind(version),
+            "kind": write.kind or _kind(version),
             "resource": _resource(version),
             **({"subResource": write.subresource} if write.subresource else {}),
-            "requestKind": _kind(served),
+            "requestKind": write.kind or _kind(served),
             "requestResource": _resource(served),
             **({"requestSubResource": write.subresource} if write.subresource else {}),
             **({"name": write.name} if write.name else {}),
             **({"namespace": write.namespace} if write.namespace else {}),
             "operation": write.operation,
             "userInfo": self._user,
-            "object": None if write.obj is None else _as_version(write.obj, served, version),
-            "oldObject": None if write.old is None else _as_version(write.old, served, version),
+            "object": shown(write.obj),
+            "oldObject": shown(write.old),
             "dryRun": write.dry_run,
             "options": write.options,
         }

@@ -64,7 +64,8 @@ class AdmittedWrite(Struct, frozen=True, kw_only=True):
     obj: Json | None
     old: Json | None
     dry_run: bool = False
-    options: Json
+    options: Json | None
+    kind: Json | None = None  # of the body of a subresource, which is not an object of the resource
 
 
 class HookReader:

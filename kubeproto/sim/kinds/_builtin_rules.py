@@ -50,10 +50,13 @@ def ruled_fields(type_: str) -> list[tuple[str, FieldFacts, BuiltinRule | None, 
 def _needs_nothing(type_: str, name: str, obj: Json) -> bool:
     """Return whether a field that others need may be empty.
 
-    The ports of a Service without endpoints, and the file of a security profile that is not a file.
+    The ports of a Service without endpoints, the file of a security profile that is not a file, and one of
+    the two forms of a mutation.
     """
     if name == "localhostProfile":
         return obj.get("type") != "Localhost"
+    if name == "applyConfiguration":
+        return obj.get("patchType") != "ApplyConfiguration"
     if (type_, name) != ("core_v1.ServiceSpec", "ports") or obj.get("ports"):
         return False
     return obj.get("type") == "ExternalName" or obj.get("clusterIP") == "None"

@@ -12,7 +12,7 @@ from ..admission._hooks import AdmittedWrite, HookReader
 from ..admission._policies import Policies
 from ..reading._query import Query
 from ..reading._routes import Route
-from ..writing._gates import Gate, Tidy
+from ..writing._gates import Gate, SubresourceBody, Tidy
 from ..writing._patches import PatchWriter
 from ..writing._writes import Writer
 from ._messages import ServerRequest
@@ -126,6 +126,43 @@ class RequestGate(Gate):
         finally:
             self._gates.note_wait()
 
+    def mutate_body(self, body: SubresourceBody) -> Json:
+        if not self.mutates:
+            return body.obj
+        try:
+            return self._gates.admission.mutate(self._of_body(body), lambda obj: obj) or body.obj
+        finally:
+            self._gates.note_wait()
+
+    def validate_body(self, body: SubresourceBody) -> None:
+        if not self._validates:
+            return
+        try:
+            self._gates.admission.validate(self._of_body(body))
+        finally:
+            self._gates.note_wait()
+
+    def _of_body(self, body: SubresourceBody) -> AdmittedWrite:
+        route = self._route
+        group, _, version = body.api_version.rpartition("/")
+        kind = {"group": group, "version": version, "kind": body.kind}
+        shown = [
+            None if one is None else {"kind": body.kind, "apiVersion": body.api_version, **one}
+            for one in (body.obj, body.old)
+        ]
+        return AdmittedWrite(
+            served=route.served, operation=body.operation, name=route.name, namespace=route.namespace,
+            subresource=route.subresource, obj=shown[0], old=shown[1], dry_run=body.dry_run, kind=kind,
+            options=None if body.operation == "CONNECT" else self._options(body.operation),
+        )  # fmt: skip
+
+    def _options(self, operation: str) -> Json:
+        options: Json = {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1"}
+        for name in _OPTIONS:
+            if value := self._query.get(name):
+                options[name] = [value] if name == "dryRun" else value
+        return options
+
     @property
     def _validates(self) -> bool:
         return bool(self._gatekeeper.hooks.hooks("validating") or self._gatekeeper.policies.bound())
@@ -133,17 +170,13 @@ class RequestGate(Gate):
     def _write(self, obj: Json, old: Json | None) -> AdmittedWrite:
         route, query = self._route, self._query
         operation = "CREATE" if old is None else "UPDATE"
-        options: Json = {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1"}
-        for name in _OPTIONS:
-            if value := query.get(name):
-                options[name] = [value] if name == "dryRun" else value
         namespace = route.namespace
         if route.served.full_name == "namespaces":
             namespace = obj["metadata"].get("name", "")
         return AdmittedWrite(
             served=route.served, operation=operation, name=route.name or obj["metadata"].get("name", ""),
             namespace=namespace, subresource=route.subresource, obj=obj, old=old,
-            dry_run=bool(query.get("dryRun")), options=options,
+            dry_run=bool(query.get("dryRun")), options=self._options(operation),
         )  # fmt: skip
 
 

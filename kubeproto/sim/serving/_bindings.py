@@ -14,13 +14,14 @@ from ..storage._parts import member
 from ..writing._edits import edit
 from ..writing._topology import copy_topology
 from ._messages import ServerRequest, ServerResponse, body_response
-from ._subresource_bodies import CREATED, read_body, stored_object
+from ._subresource_bodies import CREATED, check_body, created_body, stored_object
 
 
 def binding(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Assign a pod to a node."""
-    stored = stored_object(route)
-    body = read_body(request, "core_v1.Binding")
+    admitted = created_body(request, route, "core_v1.Binding", "v1")
+    check_body(request, route, admitted)
+    stored, body = stored_object(route), admitted.obj
     node = member(body, "target").get("name")
     if not node:
         fault = Violation("FieldValueRequired", "target.name")

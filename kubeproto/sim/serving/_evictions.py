@@ -18,7 +18,7 @@ from ..workloads.facts._pods import is_ready, is_terminating
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit
 from ._messages import ServerRequest, ServerResponse, body_response
-from ._subresource_bodies import CREATED, read_body, stored_object
+from ._subresource_bodies import CREATED, check_body, created_body, stored_object
 
 Json = dict[str, Any]
 _REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
@@ -29,13 +29,15 @@ _SEVERAL: Final = (
 
 def eviction(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Delete a pod, unless a budget refuses that."""
-    body = read_body(request, "policy_v1.Eviction")
+    admitted = created_body(request, route, "policy_v1.Eviction", "policy/v1")
+    body = admitted.obj
     if member(body, "metadata").get("namespace", route.namespace) != route.namespace:
         raise bad_request(
             "the namespace of the provided object does not match the namespace sent on the request"
         )
     if member(body, "metadata").get("name") != route.name:
         raise bad_request("name in URL does not match name in Eviction object")
+    check_body(request, route, admitted)
     stored, served = stored_object(route), route.served
     options = msgspec.convert(body.get("deleteOptions") or {}, DeleteOptions)
     if request.query.get("dryRun") and not options.dry_run:

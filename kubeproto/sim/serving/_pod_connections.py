@@ -18,6 +18,7 @@ from ..nodes._logs import LogQuery
 from ..reading._query import is_true, number, repeated
 from ..reading._routes import Route
 from ..storage._parts import listed
+from ..writing._gates import SubresourceBody
 from ._backends import Backend, command_url, find_backend, log_url
 from ._messages import CACHE, TEXT, ServerRequest, ServerResponse, length
 from ._subresource_bodies import stored_object
@@ -25,6 +26,10 @@ from ._subresource_bodies import stored_object
 Json = dict[str, Any]
 _PARTS: Final = ("containers", "initContainers", "ephemeralContainers")
 _MOST_PORTS: Final = 128
+_STREAMS: Final = ("stdin", "stdout", "stderr", "tty")
+_OPTIONS: Final = {
+    "exec": "PodExecOptions", "attach": "PodAttachOptions", "portforward": "PodPortForwardOptions",
+}  # fmt: skip
 
 
 def log(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
@@ -47,6 +52,7 @@ def log(state: ServerState, route: Route, request: ServerRequest, warnings: list
 
 def upgrade(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Run a command, attach to a container, or connect to ports, over a WebSocket."""
+    _check(route, request)
     pod = _pod(route)
     name = "" if route.subresource == "portforward" else _container(pod, request.query.get("container", ""))
     if not (node := pod["spec"].get("nodeName")):
@@ -57,6 +63,25 @@ def upgrade(state: ServerState, route: Route, request: ServerRequest, warnings: 
     forwards = route.subresource == "portforward"
     conversation = _ports(backend, route, request) if forwards else _command(backend, route, request, name)
     return ServerResponse(101, (("Sec-WebSocket-Protocol", conversation.protocol),), conversation)
+
+
+def _check(route: Route, request: ServerRequest) -> None:
+    """Let policies and webhooks refuse a connection; they see what its query asks for."""
+    query, options = request.query, dict[str, Any]()
+    for name in _STREAMS:
+        if is_true(query.get(name)):
+            options[name] = True
+    if container := query.get("container"):
+        options["container"] = container
+    if command := repeated(request.head.target, "command"):
+        options["command"] = command
+    if route.subresource == "portforward":
+        options = {"ports": _port_numbers(request)}
+    body = SubresourceBody(
+        api_version="v1", kind=_OPTIONS[route.subresource], operation="CONNECT", obj=options
+    )
+    gate = request.gate.of(route, query)
+    gate.validate_body(msgspec.structs.replace(body, obj=gate.mutate_body(body)))
 
 
 def _ports(backend: Backend, route: Route, request: ServerRequest) -> Conversation:

@@ -16,6 +16,7 @@ from ..reading._query import write_options
 from ..reading._routes import Route
 from ..storage._storage import Stored
 from ..storage._values import is_map
+from ..writing._gates import SubresourceBody
 from ..writing._mistakes import no_version, other_uid
 from ..writing._writes import Writer
 from ._messages import ServerRequest, ServerResponse, body_response
@@ -35,7 +36,6 @@ def scale(state: ServerState, route: Route, request: ServerRequest, warnings: li
     obj = route.served.read(stored.data)
     if writes:
         main = msgspec.structs.replace(route, subresource="")
-        # Webhooks of the scaled kind are not asked about its scale.
         writer = Writer(state, main, request.query, request.manager)
         if body is None:
             present = _scale_of(route, obj, strict=False)
@@ -43,12 +43,31 @@ def scale(state: ServerState, route: Route, request: ServerRequest, warnings: li
             present["spec"].setdefault("replicas", _UNSET)
             body = patched_scale(state, route, request, present)
         _check_meta(writer, stored, body.get("metadata", {}), patched=route.verb == "patch")
+        body = _admitted(route, request, _scale_of(route, obj, strict=False), body)
         path = tuple(_scale_paths(route)[0].removeprefix(".").split("."))
         _put(obj, path, _wanted(route, body))
         writer.tracker.scaled = path
         written = writer.store(stored, obj)
         obj = route.served.read(written.data)
     return body_response(200, CODEC.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
+
+
+def _admitted(
+    route: Route, request: ServerRequest, old: dict[str, Any], body: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the Scale as webhooks leave it; or a refusal. They are asked about it, not about its object."""
+    gate = request.gate.of(route, request.query)
+    wanted = {**old, "spec": body.get("spec", {})}
+    if route.verb == "update":  # as it was sent, with a status in which nothing is filled in
+        meta = {"namespace": route.namespace, **body.get("metadata", {})}
+        wanted = {"metadata": meta, "spec": wanted["spec"], "status": {"replicas": 0}}
+    tried = SubresourceBody(
+        api_version="autoscaling/v1", kind="Scale", operation="UPDATE", obj=wanted, old=old,
+        dry_run=bool(request.query.get("dryRun")),
+    )  # fmt: skip
+    spec = gate.mutate_body(tried).get("spec", {})
+    gate.validate_body(msgspec.structs.replace(tried, obj={**old, "spec": spec}))
+    return {**body, "spec": spec}
 
 
 def _check_meta(writer: Writer, stored: Stored, meta: dict[str, Any], *, patched: bool) -> None:

@@ -15,8 +15,9 @@ from ..reading._routes import Route
 from ..storage._parts import member
 from ..storage._storage import Stored
 from ._messages import ServerRequest, ServerResponse, body_response
-from ._subresource_bodies import read_body, stored_object
+from ._subresource_bodies import check_body, created_body, stored_object
 
+_API: Final = "authentication.k8s.io/v1"
 _SHORTEST_TOKEN: Final = 600
 _DEFAULT_TOKEN: Final = 3600
 _BINDABLE: Final = ("Pod", "Secret", "Node")  # the kinds with whose objects a token may end
@@ -24,10 +25,12 @@ _BINDABLE: Final = ("Pod", "Secret", "Node")  # the kinds with whose objects a t
 
 def token(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
     """Make a token of a service account."""
-    stored = stored_object(route)
-    body = read_body(request, "authentication_v1.TokenRequest")
-    spec: dict[str, Any] = body.setdefault("spec", {})
-    lifetime = spec.setdefault("expirationSeconds", _DEFAULT_TOKEN)
+    admitted = created_body(request, route, "authentication_v1.TokenRequest", _API, _fill)
+    stored, spec = stored_object(route), admitted.obj["spec"]
+    account = {"name": stored.name, "uid": stored.uid, "creationTimestamp": state.clock.stamp()}
+    shown = {**admitted.obj, "metadata": {**admitted.obj["metadata"], **account}}
+    check_body(request, route, msgspec.structs.replace(admitted, obj=shown))
+    lifetime = spec["expirationSeconds"]
     if lifetime < _SHORTEST_TOKEN:
         text = "may not specify a duration less than 10 minutes"
         fault = Violation("FieldValueInvalid", "spec.expirationSeconds", lifetime, text)
@@ -43,12 +46,12 @@ def token(state: ServerState, route: Route, request: ServerRequest, warnings: li
     if bound:
         owned["f:boundObjectRef"] = {f"f:{name}": {} for name in sorted(spec["boundObjectRef"])}
     entry = {
-        "manager": request.manager, "operation": "Update", "apiVersion": "authentication.k8s.io/v1",
+        "manager": request.manager, "operation": "Update", "apiVersion": _API,
         "time": stamp, "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": owned}, "subresource": "token",
     }  # fmt: skip
     response = {
         "kind": "TokenRequest",
-        "apiVersion": "authentication.k8s.io/v1",
+        "apiVersion": _API,
         "metadata": {
             "name": stored.name, "namespace": stored.namespace, "uid": stored.uid, "creationTimestamp": stamp,
             "managedFields": [entry],
@@ -61,6 +64,13 @@ def token(state: ServerState, route: Route, request: ServerRequest, warnings: li
     }  # fmt: skip
     codec = TypedCodec("authentication_v1.TokenRequest", "TokenRequest")
     return body_response(201, codec.write(response) + b"\n", request, warnings)
+
+
+def _fill(body: dict[str, Any]) -> None:
+    spec = body.setdefault("spec", {})
+    spec.setdefault("expirationSeconds", _DEFAULT_TOKEN)
+    spec.setdefault("boundObjectRef", None)
+    body["status"] = {"token": "", "expirationTimestamp": None}
 
 
 def _bound_object(state: ServerState, account: Stored, bound: dict[str, Any]) -> tuple[str, Stored] | None:

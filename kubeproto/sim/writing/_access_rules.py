@@ -10,6 +10,7 @@ from ._pod_rules import Found, Json, forbidden, invalid, required, unsupported
 from ._workload_rules import selector
 
 _RBAC: Final = "rbac.authorization.k8s.io"
+_NO_PATCH: Final = "must be specified when patchType is JSONPatch"
 
 
 def role(obj: Json, *, everywhere: bool = False) -> Found:
@@ -51,6 +52,14 @@ def role_binding(obj: Json, *, everywhere: bool = False) -> Found:
                 yield required(f"{where}.namespace")
         elif one.get("kind") in ("User", "Group") and group not in ("", _RBAC):
             yield unsupported(f"{where}.apiGroup", group, (_RBAC,))
+
+
+def mutations(obj: Json) -> Found:
+    """A MutatingAdmissionPolicy: each mutation has the form that its type names."""
+    for at, one in enumerate(listed(member(obj, "spec"), "mutations")):
+        path, patch = f"spec.mutations[{at}].jsonPatch", one.get("jsonPatch")
+        if one.get("patchType") == "JSONPatch" and not member(one, "jsonPatch").get("expression"):
+            yield required(path, _NO_PATCH) if patch is None else required(f"{path}.expression")
 
 
 def webhooks(obj: Json) -> Found:

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from msgspec import Struct
+
 Json = dict[str, Any]
 # Brings an object that a webhook has changed into the form that is stored; or `Misfit`.
 Tidy = Callable[[Json], Json]
+
+
+class SubresourceBody(Struct, frozen=True, kw_only=True):
+    """What a request for a subresource is about: a body of a kind of its own, such as an Eviction."""
+
+    api_version: str
+    kind: str
+    operation: str
+    obj: Json
+    old: Json | None = None
+    dry_run: bool = False
 
 
 class Gate:
@@ -30,6 +43,13 @@ class Gate:
 
     def delete(self, old: Json, options: Json) -> None:
         """Refuse a deletion."""
+
+    def mutate_body(self, body: SubresourceBody) -> Json:
+        """Return the body of a subresource that takes the place of this one; or refuse it."""
+        return body.obj
+
+    def validate_body(self, body: SubresourceBody) -> None:
+        """Refuse the body of a subresource."""
 
 
 OPEN: Final = Gate()

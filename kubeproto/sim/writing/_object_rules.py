@@ -56,6 +56,7 @@ _RULES: Final[dict[str, Callable[[Json], Found]]] = {
     "limitranges": _storage_rules.limits,
     "validatingwebhookconfigurations.admissionregistration.k8s.io": _access_rules.webhooks,
     "mutatingwebhookconfigurations.admissionregistration.k8s.io": _access_rules.webhooks,
+    "mutatingadmissionpolicies.admissionregistration.k8s.io": _access_rules.mutations,
     "ingresses.networking.k8s.io": _network_rules.ingress,
     "networkpolicies.networking.k8s.io": _network_rules.policy,
     "priorityclasses.scheduling.k8s.io": _access_rules.priority,
