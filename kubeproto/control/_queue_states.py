@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
 from math import inf
@@ -72,13 +72,12 @@ class Work(Struct, Generic[Key], frozen=True, gc=False):
 class ReadyQueue(Generic[Key]):
     """The due keys of one priority, first come, first served."""
 
-    __slots__ = ("_entries", "_stale", "append", "priority")
+    __slots__ = ("_entries", "_stale", "priority")
 
     def __init__(self, priority: int) -> None:
         self.priority = priority
         self._entries: deque[QueuedKey[Key]] = deque()
         self._stale = 0
-        self.append: Callable[[QueuedKey[Key]], None] = self._entries.append  # adds an entry at the end
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ReadyQueue[Key]:
         # A copied `append` would still add to the entries of this queue.
@@ -89,6 +88,10 @@ class ReadyQueue(Generic[Key]):
 
     def __len__(self) -> int:
         return len(self._entries) - self._stale
+
+    def append(self, entry: QueuedKey[Key]) -> None:
+        """Add an entry at the end."""
+        self._entries.append(entry)
 
     def first(self) -> QueuedKey[Key] | None:
         """Return the entry at the front."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from math import inf
 from typing import Final
 
@@ -134,6 +135,13 @@ class QueueMachine(RuleBasedStateMachine):
             return
         event = not after and self.plain.debounce
         self.plain.want(key, self.now, inf if event else self.now + after, priority, reason)
+
+    @rule()
+    def copy(self) -> None:
+        """A copy goes on as the queue would have, whatever happens to that one meanwhile."""
+        left, self.queue = self.queue, deepcopy(self.queue)
+        left.add("f", self.now)
+        left.get(self.now)
 
     @rule(key=KEYS, priority=st.none() | PRIORITIES)
     def retry(self, key: str, priority: int | None) -> None:
