@@ -70,12 +70,26 @@ def pod(**spec: Any) -> dict[str, Any]:
     return made("Pod", spec={"containers": [{"name": "c", "image": "i"}], **spec})
 
 
+GATED: Final = pod(
+    hostUsers=False,
+    containers=[{
+        "name": "c", "image": "i", "resizePolicy": [{"resourceName": "cpu", "restartPolicy": "NotRequired"}],
+        "volumeMounts": [
+            {"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "IfPossible"},
+        ],
+    }],
+    volumes=[{"name": "v", "emptyDir": {}}],
+    affinity={"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{
+        "topologyKey": "a", "labelSelector": {"matchLabels": {"a": "b"}}, "mismatchLabelKeys": ["z"],
+    }]}},
+)  # fmt: skip
 ASKED: Final = {
     "data": Ask("POST", MAPS, made(data={"a": "x" * 1048577})),
     "annotations": Ask("POST", MAPS, named(annotations={"a": "x" * 262144})),
     "field-manager": Ask("POST", f"{MAPS}?fieldManager={'x' * 129}", made()),
     "label-value": Ask("POST", MAPS, named(labels={"a": "x" * 64})),
     "label-key": Ask("POST", MAPS, named(labels={"x" * 64: "a"})),
+    "namespace-name": Ask("POST", "/api/v1/namespaces", made("Namespace", metadata={"name": "x" * 64})),
     "name": Ask("POST", MAPS, made(metadata={"name": "x" * 254})),
     **{f"owner-{field}": Ask("POST", MAPS, owned(field)) for field in ("apiVersion", "kind", "name", "uid")},
     "text": Ask("POST", WORDS, word(title="Moby Dick")),
@@ -101,6 +115,7 @@ ASKED: Final = {
         TEMPLATE | {"metadata": {"labels": {"a": "b", "b": "c"}}}, selector=SELECTOR,
     )),
     "pod": Ask("POST", PODS, pod()),
+    "pod-behind-gates": Ask("POST", f"{PODS}?dryRun=All&fieldValidation=Strict", GATED),
     "pod-with-hours": Ask("POST", f"{PODS}?dryRun=All", pod(activeDeadlineSeconds=0)),
 }  # fmt: skip
 

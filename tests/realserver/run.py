@@ -23,6 +23,7 @@ PATHS: Final = (
     "tests/access",
     "tests/admission",
     "tests/crd",
+    "tests/kinds",
     "tests/manifests",
     "tests/objects",
     "tests/pods",

@@ -9,6 +9,7 @@ from asking import CONFIGMAPS, Asker
 
 from kubeproto.kinds import table
 from kubeproto.sim import Cluster, Modes
+from kubeproto.sim.kinds._releases import release_of
 
 OLDER: Final = tuple(table().releases)
 NEWEST: Final = "1.36"
@@ -170,3 +171,28 @@ def test_a_pod_has_a_generation_and_shows_it_in_its_status_as_the_release_does(r
     assert ("generation" in made["metadata"]) == (number(release) >= 33)
     parts = [made["status"], *made["status"]["conditions"]]
     assert {"observedGeneration" in part for part in parts} == {number(release) >= 34}
+
+
+@pytest.mark.parametrize("release", [*OLDER, NEWEST])
+def test_a_field_behind_a_gate_that_is_off_is_dropped_without_a_warning(release: str) -> None:
+    asker = server(release)
+    resize = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
+    mount = {"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "Disabled"}
+    container = {"name": "c", "image": "i", "resizePolicy": resize, "volumeMounts": [mount]}
+    sent = pod(hostUsers=False, containers=[container], volumes=[{"name": "v", "emptyDir": {}}])
+    answer = asker.send("POST", f"{PODS}?fieldValidation=Strict", sent)
+    assert answer.status == 201
+    assert not any(name == "Warning" for name, _ in answer.headers)
+    spec = asker.ask("GET", f"{PODS}/one")["spec"]
+    assert ("hostUsers" in spec) == (number(release) >= 33)
+    assert ("resizePolicy" in spec["containers"][0]) == (number(release) >= 33)
+    assert ("recursiveReadOnly" in spec["containers"][0]["volumeMounts"][0]) == (number(release) >= 31)
+
+
+def test_each_field_behind_a_gate_is_one_that_an_older_release_knows_and_the_newest_keeps() -> None:
+    for name in release_of("1.30").gated_fields:
+        type_, _, wire = name.rpartition(".")
+        assert wire in table().types[type_].fields
+        knowing = [one for one in OLDER if name not in table().releases[one].missing_fields]
+        assert any(name in release_of(one).gated_fields for one in knowing), name
+    assert not release_of(NEWEST).gated_fields

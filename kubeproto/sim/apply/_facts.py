@@ -21,6 +21,7 @@ from ...objects import GroupVersionKind
 from ..storage._values import is_map
 
 Shape = Literal["any", "list", "map", "scalar"]
+_ALL: Final = frozenset[str]()  # no field is left out
 
 
 class _Absent:
@@ -98,11 +99,14 @@ NOTHING_KNOWN: Final[Facts] = Facts("any", rest=lambda: NOTHING_KNOWN)
 """Return the facts of a kind without any schema."""
 
 
-def facts_of_kind(gvk: GroupVersionKind) -> Facts:
-    """Return the facts of a built-in kind; KeyError if none has that name."""
+def facts_of_kind(gvk: GroupVersionKind, *, without: frozenset[str] = _ALL) -> Facts:
+    """Return the facts of a built-in kind; KeyError if none has that name.
+
+    `without` are fields that a server does not know, such as ``core_v1.PodSpec.resources``.
+    """
     from ...kinds import table
 
-    return _type(table().type_of(gvk))
+    return _type(table().type_of(gvk), without)
 
 
 def facts_of_schema(schema: Mapping[str, Any]) -> Facts:
@@ -124,20 +128,24 @@ _SCALARS: Final = {
 
 
 @functools.cache
-def _type(name: str) -> Facts:
+def _type(name: str, without: frozenset[str] = _ALL) -> Facts:
     from ...kinds import table
 
     facts = table().types[name]
-    return Facts("map", atomic=facts.map_type == "atomic", fields=lambda: _typed_fields(name))
+    return Facts("map", atomic=facts.map_type == "atomic", fields=lambda: _typed_fields(name, without))
 
 
-def _typed_fields(name: str) -> Mapping[str, Facts]:
+def _typed_fields(name: str, without: frozenset[str]) -> Mapping[str, Facts]:
     from ...kinds import table
 
-    return {field: _field(facts) for field, facts in table().types[name].fields.items()}
+    return {
+        field: _field(facts, without)
+        for field, facts in table().types[name].fields.items()
+        if f"{name}.{field}" not in without
+    }
 
 
-def _field(field: FieldFacts) -> Facts:
+def _field(field: FieldFacts, without: frozenset[str]) -> Facts:
     """Return the facts of a field of a built-in type."""
     merges, replaces = "merge" in field.patch_strategy, "replace" in field.patch_strategy
     match field.form:
@@ -149,7 +157,7 @@ def _field(field: FieldFacts) -> Facts:
                 merges=merges,
                 merge_key=field.patch_merge_key,
                 zero=None if field.required else ABSENT,
-                rest=lambda: _plain(field.type, inner),
+                rest=lambda: _plain(field.type, inner, without),
             )
         case ("map", *inner):
             return Facts(
@@ -157,12 +165,12 @@ def _field(field: FieldFacts) -> Facts:
                 atomic=field.map_type == "atomic",
                 replaces=replaces,
                 zero=None if field.required else ABSENT,
-                rest=lambda: _plain(field.type, inner),
+                rest=lambda: _plain(field.type, inner, without),
             )
         case _:
             pass
     if "." in field.type:
-        inside = _type(field.type)
+        inside = _type(field.type, without)
         return Facts(
             "map",
             atomic=field.map_type == "atomic" or (inside.atomic and field.map_type != "granular"),
@@ -170,7 +178,7 @@ def _field(field: FieldFacts) -> Facts:
             zero={} if field.default == {} else ABSENT,
             fields=lambda: inside.fields,
         )
-    plain = _plain(field.type, [])
+    plain = _plain(field.type, [], without)
     if plain.shape != "scalar":
         return plain
     # The default of an optional field is set by the API, and has been filled in before.
@@ -178,17 +186,17 @@ def _field(field: FieldFacts) -> Facts:
     return Facts("scalar", scalar=plain.scalar, default=field.default, zero=zero)
 
 
-def _plain(type_: str, form: Sequence[str]) -> Facts:
+def _plain(type_: str, form: Sequence[str], without: frozenset[str]) -> Facts:
     """Return the facts of an element, for which the field declares nothing but the type."""
     match form:
         case ["list", *inner]:
-            return Facts("list", atomic=True, rest=lambda: _plain(type_, inner))
+            return Facts("list", atomic=True, rest=lambda: _plain(type_, inner, without))
         case ["map", *inner]:
-            return Facts("map", rest=lambda: _plain(type_, inner))
+            return Facts("map", rest=lambda: _plain(type_, inner, without))
         case _:
             pass
     if "." in type_:
-        return _type(type_)
+        return _type(type_, without)
     if type_ in _SCALARS:
         return Facts("scalar", scalar=_SCALARS[type_])
     return Facts("map", rest=lambda: UNTYPED) if type_ == "object" else UNTYPED

@@ -21,6 +21,29 @@ _UNNAMED_TAINTS_SINCE: Final = 34
 _TOPOLOGY_LABELS_SINCE: Final = 35
 _POD_GENERATIONS_SINCE: Final = 33
 _OBSERVED_POD_GENERATIONS_SINCE: Final = 34
+# Fields that a release knows and drops without a warning, because a feature gate is off, and the release that
+# has it on: by the sources of Kubernetes, and by what real servers of 1.30 and 1.33 do with each field.
+_KEPT_SINCE: Final = {
+    "apiextensions_v1.CustomResourceDefinitionVersion.selectableFields": 31,
+    "autoscaling_v2.HPAScalingRules.tolerance": 35,
+    "batch_v1.JobSpec.managedBy": 32,
+    "batch_v1.JobSpec.successPolicy": 31,
+    "core_v1.Container.resizePolicy": 33,
+    "core_v1.Container.restartPolicyRules": 35,
+    "core_v1.EphemeralContainer.resizePolicy": 33,
+    "core_v1.PersistentVolumeClaimSpec.volumeAttributesClassName": 34,
+    "core_v1.PodAffinityTerm.matchLabelKeys": 31,
+    "core_v1.PodAffinityTerm.mismatchLabelKeys": 31,
+    "core_v1.PodSecurityContext.supplementalGroupsPolicy": 33,
+    "core_v1.PodSpec.hostUsers": 33,
+    "core_v1.PodSpec.resourceClaims": 34,
+    "core_v1.PodSpec.resources": 34,
+    "core_v1.ResourceRequirements.claims": 34,
+    "core_v1.ServiceSpec.trafficDistribution": 31,
+    "core_v1.VolumeMount.recursiveReadOnly": 31,
+    "discovery_v1.EndpointHints.forNodes": 34,
+    "storage_v1.CSIDriverSpec.nodeAllocatableUpdatePeriodSeconds": 35,
+}
 # The warning of a deprecated kind, and the release that began to send it.
 _DEPRECATED: Final = {
     "endpoints": (33, "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
@@ -108,6 +131,11 @@ class Release(Struct, frozen=True, eq=False, dict=True):
     def missing_fields(self) -> frozenset[str]:
         """What it does not know: ``core_v1.PodSpec.resources``."""
         return frozenset(self.facts.missing_fields)
+
+    @cached_property
+    def gated_fields(self) -> frozenset[str]:
+        """What it knows and drops without a warning, because a feature gate is off."""
+        return frozenset(name for name, since in _KEPT_SINCE.items() if self.minor < since)
 
     def type_facts(self, name: str, facts: TypeFacts) -> TypeFacts:
         """Return the facts of a type of the newest release as this release has them."""

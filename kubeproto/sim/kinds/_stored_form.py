@@ -77,7 +77,7 @@ def _struct(type_: str, release: Release) -> Any:
     zeros = built_in().zeros.get(type_, {})
     fields: list[Any] = []
     for name, field in table().types[type_].fields.items():
-        if f"{type_}.{name}" in release.missing_fields:
+        if f"{type_}.{name}" in release.missing_fields or f"{type_}.{name}" in release.gated_fields:
             continue
         if field.type == type_:
             raise _Recursive

@@ -54,6 +54,7 @@ class FieldPlan:
         self.fields: dict[str, tuple[tuple[str, ...], FieldPlan | str | None, bool]] = {}
         self._type = type_
         self._release = release
+        self._gated: frozenset[str] = frozenset()
         # Numbers and booleans of which a server was observed to leave out the zero.
         self._dropped: frozenset[str] = frozenset()
 
@@ -64,6 +65,9 @@ class FieldPlan:
             self._dropped = frozenset(name for name, kept in zeros.items() if not kept)
             for name, field in facts.fields.items():
                 if f"{self._type}.{name}" in self._release.missing_fields:
+                    continue
+                if f"{self._type}.{name}" in self._release.gated_fields:
+                    self._gated |= {name}
                     continue
                 leaf: FieldPlan | str | None = None
                 if "." in field.type:
@@ -84,7 +88,8 @@ class FieldPlan:
         for name, value in list(obj.items()):
             step = fields.get(name)
             if step is None:
-                unknown.append(path + name)
+                if name not in self._gated:
+                    unknown.append(path + name)
                 del obj[name]
                 continue
             form, leaf, kept = step

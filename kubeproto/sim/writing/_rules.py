@@ -116,11 +116,11 @@ def _name_fault(served: Served, name: str) -> str:
         return "may not contain '/'" if "/" in name else "may not contain '%'" if "%" in name else ""
     if served.full_name in _LABEL_NAMES:
         if len(name) > 63:
-            return "must be no more than 63 bytes"
+            return "must be no more than 63 characters"
         return "" if LABEL.fullmatch(name) else LABEL_TEXT
     if is_subdomain(name):
         return ""
-    return "must be no more than 253 bytes" if len(name) > 253 else SUBDOMAIN_TEXT
+    return "must be no more than 253 characters" if len(name) > 253 else SUBDOMAIN_TEXT
 
 
 def _labels(labels: dict[str, str]) -> Iterator[Violation]:

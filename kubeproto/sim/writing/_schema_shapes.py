@@ -35,9 +35,3 @@ def _check(schema: Any) -> None:
         below += held if is_list(held) else [held] if held is not None and not isinstance(held, bool) else []
     for one in below:
         _check(one)
-
-
-def drop_selectable_fields(obj: dict[str, Any]) -> None:
-    """Drop what a release without the feature gate drops without a warning."""
-    for version in listed(member(obj, "spec"), "versions"):
-        version.pop("selectableFields", None)

@@ -273,7 +273,7 @@ def facts_for(served: Served) -> Facts:
         if isinstance(served.codec, SchemaCodec):
             facts = facts_of_schema(served.codec.schema)
         else:
-            facts = facts_of_kind(served.resource.gvk)
+            facts = facts_of_kind(served.resource.gvk, without=served.codec.release.missing_fields)
         served.facts = facts
     return facts
 

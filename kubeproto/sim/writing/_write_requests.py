@@ -13,7 +13,7 @@ from ..reading._routes import Route
 from ..storage._values import is_map
 from ._gates import OPEN, Gate
 from ._mistakes import mistyped, no_metadata, other_name
-from ._schema_shapes import DEFINITIONS, check_schemas, drop_selectable_fields
+from ._schema_shapes import DEFINITIONS, check_schemas
 from ._tracking import Tracker
 
 # How often a real server tries to find a name that is free.
@@ -57,8 +57,6 @@ class WriteRequest:
                 check_bytes(served, obj, self.decoding)
             if served.full_name == DEFINITIONS:
                 check_schemas(obj)
-                if not self.state.release.selectable_fields:
-                    drop_selectable_fields(obj)
         except Misfit as error:
             raise self.misfit(error) from None
         if self.misnamed:
