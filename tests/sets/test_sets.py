@@ -254,6 +254,21 @@ def test_a_plan_that_somebody_has_overtaken_is_stale(
     assert cluster.get("v1/ServiceAccount", "mine") is None
 
 
+def test_a_plan_forgets_no_member_that_another_client_has_applied_since(
+    cluster: sim.Cluster, client: SimulatedBlockingClient
+) -> None:
+    client.perform(client.plan([config("a"), account("old")], PARENT))
+    mine = client.plan([config("a")], PARENT)  # which drops ServiceAccounts
+    client.perform(client.plan([config("a"), account("old"), account("theirs")], PARENT))
+    client.perform(mine)
+    assert cluster.get("v1/ServiceAccount", "old") is None
+    assert written_on(cluster)[KINDS] == "ConfigMap,ServiceAccount"
+    after = client.plan([config("a")], PARENT)
+    assert outcome(after)["deleted"] == ["ServiceAccount default/theirs"]
+    client.perform(after)
+    assert written_on(cluster)[KINDS] == "ConfigMap"
+
+
 def test_a_parent_that_another_tool_has_made_meanwhile_is_not_taken(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:

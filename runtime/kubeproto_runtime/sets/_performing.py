@@ -4,7 +4,8 @@
 2. What is new or changed is applied, in the order of `apply_manifests`.
 3. Objects that are no longer wanted are deleted, in the opposite order. Before the next rank it waits for
    objects that finalizers hold, since the controller that removes the finalizers may be a part of the set.
-4. The parent is written with what is left.
+4. The members are listed once more, and the parent is written with what is left: another client may have
+   applied some since the plan was made.
 
 An interruption or a failure leaves a parent that names every member; the next plan does the rest.
 """
@@ -21,12 +22,15 @@ from kubeproto.wire import printable
 
 from .._documents import parsed
 from ..calls._core import call
+from ..calls._discovery import discover
 from ..calls._reading import back_off, find_object
 from ..conditions import deleted
 from ..watching._waiting import Waiting, WaitTimeout
 from ..writing._applying import Applied, apply
 from ..writing._entry import CONFLICTS
 from ..writing._ranks import NAMESPACE, rank
+from ._apply_set import extent_of
+from ._members import list_members
 from ._parents import write_parent
 from ._plan import PlanRefused
 
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
     from ..calls._core import ClientCore
     from ..calls._effects import Effects
     from ..writing._applying import Applying
+    from ._apply_set import Extent, Parent
     from ._plan import Plan, PlannedDeletion
 
 _WAIT: Final = 60.0
@@ -111,13 +116,31 @@ def _shrink(client: ClientCore, plan: Plan, version: str) -> Effects[None]:
     parent, extent = plan.parent, plan.extent
     if parent is None or extent is None or plan.withheld_because:
         return
-    if (parent.extent | extent) == extent or _goes_too(plan):
+    named = parent.extent | extent
+    if named == extent or _goes_too(plan):
+        return
+    left = extent | (yield from _extent_of_members(client, parent))
+    if left == named:
         return
     try:
-        yield from write_parent(client, parent, extent, version)
+        yield from write_parent(client, parent, left, version)
     except Conflict:
         # Another client is changing the set, and may need what the parent names: too much does no harm.
         return
+
+
+def _extent_of_members(client: ClientCore, parent: Parent) -> Effects[Extent]:
+    """Return of which kinds and in which namespaces there are members; all that there may be, if unknown."""
+    listings = yield from list_members(client, parent, (yield from discover(client)))
+    if any(one.failure for one in listings):
+        return parent.extent
+    present = [
+        (one.kind, member["metadata"].get("namespace", ""))
+        for one in listings
+        for member in one.members
+        if "deletionTimestamp" not in member["metadata"]
+    ]
+    return extent_of(present, parent)
 
 
 def _goes_too(plan: Plan) -> bool:
