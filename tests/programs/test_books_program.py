@@ -24,6 +24,7 @@ def a_book(title: str) -> str:
     return f"{head}\nspec: {{title: {title}}}\n"
 
 
+@pytest.mark.thorough("three processes, for what tests/examples/test_books.py shows in its own")
 def test_each_form_prints_what_kubectl_does(defined: Site, site: Site) -> None:
     with ExitStack() as stack:
         programs = [stack.enter_context(site.running(form)) for form in FORMS]

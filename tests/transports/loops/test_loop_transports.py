@@ -172,6 +172,7 @@ async def transport_stream(
                 yield incoming, server[0]
 
 
+@pytest.mark.thorough("the contract has a thousand on one transport, and hundreds on each")
 def test_a_thousand_watches_at_once(loop: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
