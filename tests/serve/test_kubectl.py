@@ -24,7 +24,7 @@ DIFFERENT: Final = {
 WITH_ROLES: Final = {"authorization"}
 
 
-# More commands of the same kinds than the others: each takes kubectl two or three seconds of CPU.
+# More commands of the same kinds than the others: each takes kubectl one to three seconds of CPU.
 LONG: Final = {
     "apply",
     "authorization",
