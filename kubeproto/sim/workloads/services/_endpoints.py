@@ -58,9 +58,9 @@ class Endpoints(ServiceLoop):
         def change(obj: Json) -> None:
             meta = obj["metadata"]
             meta["labels"] = labels
-            own = {name: value for name, value in annotations.items() if value}
-            others = (meta.pop("annotations", None) or {}).items()
-            own = {name: value for name, value in others if name not in annotations} | own
+            others: dict[str, str] = meta.pop("annotations", None) or {}
+            own = {name: value for name, value in others.items() if name not in annotations}
+            own |= {name: value for name, value in annotations.items() if value}
             if own:
                 meta["annotations"] = own
             obj.pop("subsets", None)
