@@ -98,13 +98,14 @@ class Store(Generic[K]):
             # A busy watch spends its time here; a `match` on classes takes longer than everything else in it.
             type_ = type(event)
             if type_ is Added or type_ is Modified:
-                obj: K = event.object  # type: ignore[union-attr]
+                known: Added[K] | Modified[K] = event  # type: ignore[assignment] # pyright: ignore[reportAssignmentType]
+                obj = known.object
                 meta = obj.metadata
                 version, namespace = meta.resource_version, meta.namespace
                 key = f"{namespace}/{meta.name}" if namespace else meta.name
                 old = self._snapshot.get(key)
                 if old is None or old.version != version or not version:
-                    self._put(key, old, self._entry(version, obj), changes)  # pyright: ignore[reportUnknownArgumentType]
+                    self._put(key, old, self._entry(version, obj), changes)
             elif isinstance(event, Deleted):
                 key, version = _place(event.object)
                 if key in self._snapshot:

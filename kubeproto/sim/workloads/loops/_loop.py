@@ -36,8 +36,8 @@ class Shared:
     def __init__(self, objects: Objects, notify: Callable[[], None]) -> None:
         self.objects = objects
         self.notify = notify
-        self.owners = {name: OwnerIndex() for name in OWNED}
-        self.labels = {name: LabelIndex() for name in LABELLED}
+        self.owners: dict[str, OwnerIndex] = {name: OwnerIndex() for name in OWNED}
+        self.labels: dict[str, LabelIndex] = {name: LabelIndex() for name in LABELLED}
         self.places: dict[str, str] = {}  # the key of an owner by its uid
         self.recorder = EventWriter(objects)
 
