@@ -8,13 +8,12 @@ for long.
 
 from __future__ import annotations
 
-import copy
 from collections import deque
 from collections.abc import Hashable
 from enum import IntEnum
 from heapq import heapify, heappop, heappush
 from math import inf
-from typing import Any, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct
 
@@ -78,13 +77,6 @@ class ReadyQueue(Generic[Key]):
         self.priority = priority
         self._entries: deque[QueuedKey[Key]] = deque()
         self._stale = 0
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> ReadyQueue[Key]:
-        # A copied `append` would still add to the entries of this queue.
-        twin = ReadyQueue[Key](self.priority)
-        twin._entries.extend(copy.deepcopy(entry, memo) for entry in self._entries)
-        twin._stale = self._stale
-        return twin
 
     def __len__(self) -> int:
         return len(self._entries) - self._stale
