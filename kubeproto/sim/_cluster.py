@@ -168,6 +168,8 @@ class Cluster:
             raise
         if self.keeps_log:
             self.log.append(RecordedExchange(self.now, head, response.status))
+        if not isinstance(response.body, bytes):
+            self._notify_due()  # a driver that no write wakes would miss its bookmarks, and its end
         return response
 
     def background_calls(self) -> tuple[WebhookCall, ...]:

@@ -62,6 +62,15 @@ def test_while_watches_lag_behind_a_write_of_any_resource_brings_older_ones_into
     assert watch.take()
 
 
+def test_a_driver_of_the_clock_is_notified_of_a_watch_that_was_opened() -> None:
+    asker = Asker()
+    cluster = asker.cluster
+    due: list[float | None] = []
+    cluster.on_due = lambda: due.append(cluster.due)
+    asker.watch(f"{HERE}?timeoutSeconds=3")
+    assert due == [cluster.now + 3]
+
+
 def test_a_new_schema_wakes_the_watches_that_it_ends() -> None:
     asker = Asker()
     woken = count_wakes(asker, BOOKS, HERE)
