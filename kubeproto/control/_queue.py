@@ -109,7 +109,7 @@ class WorkQueue(Generic[Key]):
             return
         if self._delays.soonest <= now:
             self._ripen(now)
-        known, running, line = self._queued, self._running, self._ready_queue(priority)
+        known, running, append = self._queued, self._running, self._ready_queue(priority).append
         for key in keys:
             if self._debounce > 0.0:
                 self._want(key, now, inf, now, priority, reason)
@@ -118,7 +118,7 @@ class WorkQueue(Generic[Key]):
             else:  # the most frequent case, on a short path
                 self._turn += 1
                 queued = known[key] = QueuedKey(now, self._turn, key, priority, reason, DUE, now, inf)
-                line.append(queued)
+                append(queued)
                 self._due += 1
                 self._adds += 1
 
@@ -183,11 +183,11 @@ class WorkQueue(Generic[Key]):
                 return None
             self._full_at = self._rate.take(self._full_at)
         queued = self._take()
-        queued.place, key, at = NOWHERE, queued.key, queued.at
+        key, at = queued.key, queued.at
+        queued.place, queued.at = NOWHERE, now
         self._due -= 1
         del self._queued[key]
         self._running[key] = queued
-        queued.at = now
         self._waited.observe(now - at)
         attempt = self._failures.get(key, 0) + 1 if self._failures else 1
         return Work(key, attempt, queued.priority, queued.reason, at)

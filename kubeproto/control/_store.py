@@ -250,13 +250,17 @@ class Store(Generic[K]):
             raw = kept_text(obj)
         except InvalidObject:
             return CachedObject(version, b"")
-        return CachedObject(version, raw if self._transform is None else self._transform(raw))
+        transform = self._transform
+        return CachedObject(version, raw if transform is None else transform(raw))
 
     def _put(self, key: str, old: CachedObject | None, new: CachedObject, changes: list[Change[K]]) -> None:
         self._snapshot[key] = new
-        self._size += len(new.raw) - (0 if old is None else len(old.raw))
-        type_: Literal["ADDED", "MODIFIED"] = "ADDED" if old is None else "MODIFIED"
-        changes.append(Change(self.kind, type_, key, old, new, False, self.resource))
+        if old is None:
+            self._size += len(new.raw)
+            changes.append(Change(self.kind, "ADDED", key, None, new, False, self.resource))
+        else:
+            self._size += len(new.raw) - len(old.raw)
+            changes.append(Change(self.kind, "MODIFIED", key, old, new, False, self.resource))
 
     def _remove(self, key: str, last: CachedObject, changes: list[Change[K]]) -> None:
         old = self._snapshot.pop(key)

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar, get_origin
 
 import msgspec
 from msgspec import NODEFAULT, UNSET, Raw, Struct
-from msgspec.structs import astuple, replace
+from msgspec.structs import astuple, force_setattr, replace
 
 from .._errors import InvalidObject
 from .._patterns import Pattern
@@ -26,7 +26,7 @@ from ._sources import Source, joined, shallow
 from ._spans import whole
 from ._values import enc_hook
 from ._view_methods import VIEWS, label, settle
-from ._views import META, KindViews, Views, text_of, views_of
+from ._views import META, SOURCE, KindViews, Views, text_of, views_of
 
 T = TypeVar("T")
 
@@ -128,12 +128,16 @@ def identified(obj: T, resource: Resource | None, views: KindViews) -> T:
 def read_whole(text: bytes, views: KindViews, *, strict: bool) -> KubeObject:
     """Read an object from all of its text: a view, or with `strict` one whose own parts are typed."""
     try:
-        obj: KubeObject = views.read_strictly(text) if strict else views.read_lazily(text)
+        read = views.read_strictly if strict else views.read_lazily
+        obj: KubeObject = read(text)
     except TooDeep:
         if strict or not views.lazy:
             raise
         obj = reader(views.view).read(shallow(text))
-    views.attach(obj, whole(text))
+    if views.lazy:
+        force_setattr(obj.metadata, SOURCE, whole(text))
+    else:
+        views.attach(obj, whole(text))
     if strict and views.plain is Dynamic:
         getattr(obj, "content")  # noqa: B009 # reads it
     return obj

@@ -36,19 +36,21 @@ class Context(Struct, Generic[State], frozen=True):
     `attempt` how often it has been since it last went well, this time included.
     """
 
+    # What all runs of a controller share comes first, and is filled in once.
     client: Client
     caches: Caches
     state: State
-    key: str
-    reason: str
-    attempt: int
-    priority: int
     resource: Resource
     log: logging.Logger
     followed: Mapping[Any, Sequence[ByNamespace]]
     kind: type[Any]
+    began: str
+    key: str
+    reason: str
+    attempt: int
+    priority: int
     entry: CachedObject | None
-    run: tuple[str, int]
+    run: int
 
     @property
     def name(self) -> str:
@@ -83,8 +85,7 @@ class Context(Struct, Generic[State], frozen=True):
     @property
     def reconcile_id(self) -> str:
         """An id that no other run of the controller has, also after a restart."""
-        began, number = self.run
-        return f"{began}-{number}"
+        return f"{self.began}-{self.run}"
 
     @property
     def object(self) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from inspect import isawaitable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, Final
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from ..caches._caches import Cache, Caches
     from ..calls._written import Written
     from ._sources import KindSource
+
+_COROUTINE: Final[type[Any]] = CoroutineType
 
 # Seconds between two log lines about a list that does not arrive, for example because it is refused.
 _REPORT: Final = 30.0
@@ -92,7 +95,7 @@ class Reconciling:
         self._find: Callable[[str], CachedObject | None] = self._find_in
         self._clock: Callable[[], float] = anyio.current_time
         self._tracing = plan.client.tracing
-        self._began = "0"
+        self._new_context: Callable[..., Context[Any]] = Context
         self._runs = 0
         self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
         self.failing: dict[str, FailingKey] = {}  # the last failure of each key that fails
@@ -104,7 +107,11 @@ class Reconciling:
     async def follow(self) -> None:
         """Follow the sources until cancelled; their keys wait in the queue until `work` runs."""
         self._clock = clock()
-        self._began = f"{int(self.plan.client.wall().timestamp() * 1000):x}"
+        plan, began = self.plan, f"{int(self.plan.client.wall().timestamp() * 1000):x}"
+        self._new_context = partial(
+            Context, plan.client, self._shared, plan.state,
+            plan.resource, self._log, self._followed, plan.kind, began,
+        )  # fmt: skip
         for source in self.plan.sources:
             caches = self._own if source is self.plan.sources[0] else {}
             for mark in (source.kind, (source.kind, source.resource)):
@@ -215,9 +222,11 @@ class Reconciling:
         Most runs end in the step in which they begin, and need no coroutine besides the user's.
         """
         plan, key = self.plan, work.key
-        began = self._clock()
+        # What is called stands in variables: in an attribute it is looked for among the methods first.
+        read_clock, find, reconcile = self._clock, self._find, plan.reconcile
+        began = read_clock()
         subject: Any = key
-        entry = self._find(key)
+        entry = find(key)
         context = self._context(work, entry)
         try:
             if not plan.by_key:
@@ -230,10 +239,10 @@ class Reconciling:
                     return self._refuse(work, entry, error, context, began)
             run: Any
             if (tracer := self._tracing.tracer(began)) is None:
-                run = plan.reconcile(subject, context)
+                run = reconcile(subject, context)
             else:
-                run = traced(reconcile_span(tracer, context), plan.reconcile, subject, context)
-            if type(run) is not CoroutineType:
+                run = traced(reconcile_span(tracer, context), reconcile, subject, context)
+            if type(run) is not _COROUTINE:
                 run = _awaited(run)
         except failures() as error:
             self._fail(work, failure_of(error), context, began)
@@ -267,7 +276,8 @@ class Reconciling:
             except WrongResult as error:
                 self._fail(work, error, context, began)
                 return
-        now = self._clock()
+        read_clock = self._clock
+        now = read_clock()
         self.tally.observe(work.key, now - began, now)
         after = None
         if isinstance(action, Requeue):
@@ -368,23 +378,9 @@ class Reconciling:
         self._fail(work, error, self._context(work, self._find(work.key)), self._clock())
 
     def _context(self, work: Work[str], entry: CachedObject | None) -> Context[Any]:
-        plan = self.plan
         self._runs += 1
-        return Context(
-            plan.client,
-            self._shared,
-            plan.state,
-            work.key,
-            work.reason,
-            work.attempt,
-            work.priority,
-            plan.resource,
-            self._log,
-            self._followed,
-            plan.kind,
-            entry,
-            (self._began, self._runs),
-        )
+        make = self._new_context
+        return make(work.key, work.reason, work.attempt, work.priority, entry, self._runs)
 
     def _notify(self, work: Work[str], seconds: float, after: float | None, error: Exception | None) -> None:
         if self.plan.observe is not None:

@@ -301,7 +301,7 @@ def _noticing(
     except StopIteration:
         return
     wait(post)
-    yield from resumed(run, trap)
+    yield from resumed(run, trap)  # pyright: ignore[reportGeneralTypeIssues]
 
 
 @coroutine
