@@ -31,7 +31,7 @@ _MAX_TRAILERS: Final = 16 * 1024
 # 2**64 has 16 digits, but servers may pad; h11's limit too.
 _MAX_DIGITS: Final = 20
 
-_HEX: Final = b"0123456789abcdefABCDEF"
+_ZERO: Final = ord("0")
 _SIZE_LINE: Final = rb"([0-9A-Fa-f]{1,20})(?:;.*)?[ \t]*"
 _BLANK_LINE: Final = rb"\n\r?\n"
 _TRAILER: Final = rb"[-!#$%&'*+.^_`|~0-9a-zA-Z]+:[ \t]*(?:[^\x00\s]+(?:[ \t]+[^\x00\s]+)*)?[ \t]*"
@@ -151,10 +151,12 @@ class ChunkedBody:
         view, length, find, add = memoryview(data), len(data), data.find, pieces.append
         while (end := find(b"\r\n", at, at + _MAX_LINE)) >= 0:
             line = data[at:end]
-            # int() would also take a sign, blanks, underscores and 0x.
-            plain = 0 < end - at <= _MAX_DIGITS and not line.translate(None, _HEX)
-            size = int(line, 16) if plain else _size(line)
-            if not size:
+            try:
+                # int() would also take a sign, blanks, underscores and 0x.
+                size = int(line, 16) if line.isalnum() and line[0] != _ZERO and end - at <= _MAX_DIGITS else 0
+            except ValueError:
+                size = 0
+            if not size and not (size := _size(line)):
                 self._in_trailers = True
                 self._read_trailers(data, end + 2)
                 return
