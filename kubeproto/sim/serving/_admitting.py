@@ -21,7 +21,7 @@ Json = dict[str, Any]
 _OPTIONS: Final = ("dryRun", "fieldManager", "fieldValidation")
 
 
-class Gatekeeper:
+class AdmissionChain:
     """What the gates of all requests share."""
 
     def __init__(self, state: ServerState, webhooks: WebhookHandlers) -> None:
@@ -41,10 +41,10 @@ class CallerGates:
     """Makes the gates of one request. Nothing is prepared for webhooks before one has to be called."""
 
     def __init__(
-        self, gatekeeper: Gatekeeper, caller: Caller, replies: Replies | None, warnings: list[str],
+        self, chain: AdmissionChain, caller: Caller, replies: Replies | None, warnings: list[str],
         waits: list[float],
     ) -> None:  # fmt: skip
-        self.gatekeeper = gatekeeper
+        self.chain = chain
         self.caller = caller
         self._replies = replies
         self._warnings = warnings
@@ -59,7 +59,7 @@ class CallerGates:
     def admission(self) -> WebhookAdmission:
         """What takes the writes of the request through webhooks and policies."""
         if self._admission is None:
-            shared = self.gatekeeper
+            shared = self.chain
             self._admission = WebhookAdmission(
                 shared.state, shared.hooks, shared.policies, shared.webhooks, self._replies,
                 self.caller.user.info, self._warnings,
@@ -76,13 +76,13 @@ class RequestGate(Gate):
 
     def __init__(self, gates: CallerGates, route: Route, query: Query) -> None:
         self._gates = gates
-        self._gatekeeper = gates.gatekeeper
+        self._chain = gates.chain
         self._route = route
         self._query = query
 
     @property
     def mutates(self) -> bool:
-        return bool(self._gatekeeper.hooks.hooks("mutating"))
+        return bool(self._chain.hooks.hooks("mutating"))
 
     def mutate(self, obj: Json, old: Json | None, tidy: Tidy) -> Json:
         if not self.mutates:
@@ -165,7 +165,7 @@ class RequestGate(Gate):
 
     @property
     def _validates(self) -> bool:
-        return bool(self._gatekeeper.hooks.hooks("validating") or self._gatekeeper.policies.bound())
+        return bool(self._chain.hooks.hooks("validating") or self._chain.policies.bound())
 
     def _write(self, obj: Json, old: Json | None) -> AdmittedWrite:
         route, query = self._route, self._query

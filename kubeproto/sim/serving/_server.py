@@ -49,7 +49,7 @@ from ..writing._bodies import check_size, read_object
 from ..writing._deletes import DeleteOptions, delete, read_delete_options
 from ..writing._gates import Gate
 from ..writing._patches import APPLY, check_media, patch
-from ._admitting import Gatekeeper, patch_writer_for, writer_for
+from ._admitting import AdmissionChain, patch_writer_for, writer_for
 from ._documents import document
 from ._messages import (
     CACHE,
@@ -84,7 +84,7 @@ class Server:
     def __init__(self, state: ServerState, access: Access, webhooks: WebhookHandlers) -> None:
         self.state = state
         self.access = access
-        self.gatekeeper = Gatekeeper(state, webhooks)
+        self.chain = AdmissionChain(state, webhooks)
         self.conversions = state.kinds.converter = WebhookConversions(state, webhooks)
         self.routes = Routes(state.kinds)
         self.watches = OpenWatches()
@@ -114,7 +114,7 @@ class Server:
             namespace=route.namespace,
         )  # fmt: skip
         caller = Caller(self.access, authenticated(User(user)), about)
-        return self.gatekeeper.gate(caller, None, [], []).of(route, {})
+        return self.chain.gate(caller, None, [], []).of(route, {})
 
     def _respond(
         self, head: Head, user: User | None, replies: Replies | None, waits: list[float]
@@ -149,7 +149,7 @@ class Server:
         if not isinstance(route, Route):
             return document(self.state, head, route, query, headers)
         accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
-        gate = self.gatekeeper.gate(caller, replies, warnings, waits)
+        gate = self.chain.gate(caller, replies, warnings, waits)
         request = ServerRequest(head, path, query, headers, accepted, caller, gate)
         served = route.served
         if served.warning:
