@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
 from pathlib import Path
 from typing import Final
@@ -127,3 +128,52 @@ def test_kubectl_works_with_the_pods_of_a_node(tmp_path: Path) -> None:
             assert (found.status, REFUSED in found.output) == (status, True), found
         else:
             assert found == Step(command, status, printed)
+
+
+def test_kubectl_forwards_a_port_of_a_pod_and_says_where_nobody_listens(tmp_path: Path) -> None:
+    program = kubectl()
+    assert program is not None
+    cluster = sim.Cluster(populated=True)
+    cluster.nodes(ready_after=0.1, programs={"nginx": sim.Program(ports={80: echo_twice})})
+    cluster.put({
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+        "spec": {"containers": [{"name": "web", "image": "nginx"}]},
+    })  # fmt: skip
+    with serving(cluster) as server:
+        (tmp_path / "config").write_text(server.kubeconfig)
+        environment = {**os.environ, "HOME": str(tmp_path), "KUBECONFIG": str(tmp_path / "config")}
+        subprocess.run(
+            [program, "wait", "--for=condition=Ready", "pod/web"], env=environment, check=True, timeout=60,
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        command = [program, "port-forward", "--address=127.0.0.1", "pod/web", ":80", ":81"]
+        with subprocess.Popen(
+            command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as forwarding:
+            assert forwarding.stdout is not None
+            assert forwarding.stderr is not None
+            ports = [int(forwarding.stdout.readline().partition("127.0.0.1:")[2].split()[0]) for _ in "12"]
+            try:
+                for size in (3, 200_000):  # one connection after the other
+                    assert forwarded(ports[0], b"x" * size) == b"x" * size * 2
+                assert forwarded(ports[1], b"") == b""
+                said = "".join(forwarding.stderr.readline() for _ in "12")
+                assert "inside pod web: connection refused" in said
+            finally:
+                forwarding.terminate()
+
+
+def echo_twice(connection: sim.PortConnection) -> None:
+    connection.on_data = lambda data: connection.send(data * 2)
+
+
+def forwarded(port: int, data: bytes) -> bytes:
+    """What comes back through a local port, until all of it is there or the other side has closed."""
+    found = b""
+    with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
+        connection.sendall(data)
+        while len(found) < 2 * len(data) and (more := connection.recv(65536)):
+            found += more
+        if not data:
+            found += connection.recv(1)
+    return found

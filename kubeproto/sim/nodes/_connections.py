@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from .._refusals import bad_request
@@ -18,8 +18,9 @@ from ._containers import LogBuffer, RunningContainer
 from ._kubelets import PodRun
 from ._logs import LogQuery, LogStream
 from ._pod_values import Running, Waiting
-from ._ports import PortConversation
+from ._ports import PortConversation, PortHandler, PortMessages
 from ._programs import Behaviour, Program, program_of
+from ._tunnels import TunnelConversation
 
 # A kubelet ends a command that has been silent for this long (--streaming-connection-idle-timeout).
 IDLE: Final = 4 * 3600.0
@@ -71,15 +72,24 @@ def failed_command(protocol: str, streams: CommandStreams, why: str) -> CommandC
 
 
 def open_ports(
-    behaviour: Behaviour, run: PodRun, pod: str, namespace: str, ports: Sequence[int]
-) -> PortConversation:
-    """Connect to ports of a pod: those of the program of its first container."""
+    behaviour: Behaviour, run: PodRun, pod: str, namespace: str, ports: Sequence[int] | None
+) -> PortConversation | TunnelConversation:
+    """Connect to ports of a pod: those of the program of its first container.
+
+    Without `ports` the client names them later, in a tunnel.
+    """
     names = [one.name for one in run.state.containers if one.role == "main" and one.name in run.containers]
-    if not names:
-        return PortConversation(pod, namespace, ports, {})
-    container = run.containers[names[0]]
-    conversation = PortConversation(pod, namespace, ports, program_of(behaviour, container.image).ports)
-    _end_with(container.output, conversation, conversation.close)
+    container = run.containers[names[0]] if names else None
+    handlers: Mapping[int, PortHandler] | None = {}
+    if container is not None:
+        handlers = program_of(behaviour, container.image).ports
+    conversation: PortConversation | TunnelConversation
+    if ports is None:
+        conversation = TunnelConversation(pod, namespace, handlers)
+    else:
+        conversation = PortConversation(pod, namespace, ports, handlers)
+    if container is not None:
+        _end_with(container.output, conversation, conversation.close)
     return conversation
 
 
@@ -110,7 +120,7 @@ def _kill(conversation: CommandConversation) -> None:
 
 
 def _end_with(
-    output: LogBuffer, conversation: CommandConversation | PortConversation, end: Callable[[], None]
+    output: LogBuffer, conversation: CommandConversation | PortMessages, end: Callable[[], None]
 ) -> None:
     """End a conversation when its container ends."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TypeAlias
 
 from ...streams import PIECE, V4
@@ -37,7 +38,49 @@ def echo(connection: PortConnection) -> None:
     connection.on_data = connection.send
 
 
-class PortConversation:
+def refusal(pod: str, port: int) -> str:
+    """Return what a kubelet says of a port that nobody listens on."""
+    return f"failed to connect to localhost:{port} inside pod {pod}: connection refused\n"
+
+
+class PortMessages:
+    """What goes to a client that is connected to ports, whatever the protocol."""
+
+    def __init__(self) -> None:
+        self.wake: Callable[[], None] | None = None
+        self.ended = False
+        self.connections: dict[int, PortConnection] = {}
+        self._outgoing: deque[bytes] = deque()
+
+    def take(self) -> bytes:
+        """The next message; empty if there is none."""
+        if not self._outgoing and not self.ended:
+            for connection in list(self.connections.values()):
+                if connection.on_drained is not None:
+                    connection.on_drained()
+        return self._outgoing.popleft() if self._outgoing else b""
+
+    def close(self) -> None:
+        """The client has gone, or the pod."""
+        if not self.ended:
+            self.ended = True
+            self._outgoing.clear()
+            for connection in self.connections.values():
+                if connection.on_close is not None:
+                    connection.on_close()
+            self._notify()
+
+    def _send(self, *messages: bytes) -> None:
+        if not self.ended:
+            self._outgoing.extend(messages)
+            self._notify()
+
+    def _notify(self) -> None:
+        if self.wake is not None:
+            self.wake()
+
+
+class PortConversation(PortMessages):
     """The messages of one port-forward, both ways: two channels for each port, each opened by its number."""
 
     protocol = V4
@@ -45,57 +88,26 @@ class PortConversation:
     def __init__(
         self, pod: str, namespace: str, ports: Sequence[int], handlers: Mapping[int, PortHandler] | None
     ) -> None:
-        self.wake: Callable[[], None] | None = None
-        self.ended = False
-        self._outgoing: deque[bytes] = deque()
-        self._connections: dict[int, PortConnection] = {}
+        super().__init__()
         for index, port in enumerate(ports):
             opening = port.to_bytes(2, "little")
-            self._outgoing += [bytes((2 * index,)) + opening, bytes((2 * index + 1,)) + opening]
+            self._send(bytes((2 * index,)) + opening, bytes((2 * index + 1,)) + opening)
             handler = echo if handlers is None else handlers.get(port)
             if handler is None:
-                why = f"failed to connect to localhost:{port} inside pod {pod}: connection refused\n"
-                self._outgoing.append(bytes((2 * index + 1,)) + why.encode())
+                self._send(bytes((2 * index + 1,)) + refusal(pod, port).encode())
                 continue
-            connection = PortConnection(pod, namespace, port, self._sender(index))
-            self._connections[index] = connection
+            connection = PortConnection(pod, namespace, port, partial(self._write, index))
+            self.connections[index] = connection
             handler(connection)
-
-    def take(self) -> bytes:
-        """The next message; empty if there is none."""
-        if not self._outgoing and not self.ended:
-            for connection in list(self._connections.values()):
-                if connection.on_drained is not None:
-                    connection.on_drained()
-        return self._outgoing.popleft() if self._outgoing else b""
 
     def feed(self, message: bytes) -> None:
         """Take a message of the client."""
         if len(message) < 2 or message[0] % 2:
             return  # nothing arrives on the channels of errors
-        connection = self._connections.get(message[0] // 2)
+        connection = self.connections.get(message[0] // 2)
         if connection is not None and connection.on_data is not None:
             connection.on_data(message[1:])
 
-    def close(self) -> None:
-        """The client has gone, or the pod."""
-        if not self.ended:
-            self.ended = True
-            self._outgoing.clear()
-            for connection in self._connections.values():
-                if connection.on_close is not None:
-                    connection.on_close()
-            self._notify()
-
-    def _sender(self, index: int) -> Callable[[bytes], None]:
-        def send(data: bytes) -> None:
-            if not self.ended:
-                channel = bytes((2 * index,))
-                self._outgoing.extend(channel + data[at : at + PIECE] for at in range(0, len(data), PIECE))
-                self._notify()
-
-        return send
-
-    def _notify(self) -> None:
-        if self.wake is not None:
-            self.wake()
+    def _write(self, index: int, data: bytes) -> None:
+        channel = bytes((2 * index,))
+        self._send(*(channel + data[at : at + PIECE] for at in range(0, len(data), PIECE)))

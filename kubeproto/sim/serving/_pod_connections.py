@@ -15,6 +15,7 @@ from .._streams import Conversation
 from ..nodes._commands import CommandStreams
 from ..nodes._connections import failed_command, open_command, open_log, open_ports
 from ..nodes._logs import LogQuery
+from ..nodes._tunnels import TUNNEL
 from ..reading._query import is_true, number, repeated
 from ..reading._routes import Route
 from ..storage._parts import listed
@@ -76,7 +77,7 @@ def _check(route: Route, request: ServerRequest) -> None:
     if command := repeated(request.head.target, "command"):
         options["command"] = command
     if route.subresource == "portforward":
-        options = {"ports": _port_numbers(request)}
+        options = {"ports": _port_numbers(request)} if repeated(request.head.target, "ports") else {}
     body = SubresourceBody(
         api_version="v1", kind=_OPTIONS[route.subresource], operation="CONNECT", obj=options
     )
@@ -85,10 +86,11 @@ def _check(route: Route, request: ServerRequest) -> None:
 
 
 def _ports(backend: Backend, route: Route, request: ServerRequest) -> Conversation:
-    _agree(request, V4)
+    tunnels = _agree(request, V4, TUNNEL) == TUNNEL
     if backend.pod is None:
         raise backend.refused("error dialing backend: ")
-    return open_ports(*backend.pod, route.name, route.namespace, _port_numbers(request))
+    ports = None if tunnels else _port_numbers(request)
+    return open_ports(*backend.pod, route.name, route.namespace, ports)
 
 
 def _command(backend: Backend, route: Route, request: ServerRequest, name: str) -> Conversation:
