@@ -110,7 +110,8 @@ def _failure_policy(spec: Json, path: str) -> Found:
 
 
 def _exit_codes(codes: Json, path: str, names: set[Any]) -> Found:
-    operator, values = codes.get("operator"), codes.get("values") or []
+    operator = codes.get("operator")
+    values: list[int] = codes.get("values") or []
     if not operator:
         yield required(f"{path}.operator", f"valid values: {_shown(_OPERATORS)}")
     elif operator not in _OPERATORS:
