@@ -87,10 +87,14 @@ CAUGHT_AS: Final = {
 }
 
 
+# A block, or a file of a page, whose options come first.
+_BLOCK: Final = r"^```(?:python|\{code-block\} python\n(?::[^\n]*\n)*)\n(.*?)^```"
+
+
 def snippets() -> Iterator[tuple[Path, str]]:
     """The Python of README, pages and examples."""
     for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
-        for block in re.findall(r"^```python\n(.*?)^```", path.read_text(), re.DOTALL | re.MULTILINE):
+        for block in re.findall(_BLOCK, path.read_text(), re.DOTALL | re.MULTILINE):
             yield path, block
     yield from ((path, path.read_text()) for path in (ROOT / "examples").rglob("*.py"))
 
