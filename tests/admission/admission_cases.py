@@ -513,5 +513,7 @@ def _shown(request: Json) -> Json:
     if shown["kind"]["kind"] in _BODIES:
         # A real server notes the managers of these as well, though they are never stored.
         for name in ("object", "oldObject"):
-            ((shown[name] or {}).get("metadata") or {}).pop("managedFields", None)
+            body: Json = shown[name] or Json()
+            metadata: Json = body.get("metadata") or Json()
+            metadata.pop("managedFields", None)
     return shown
