@@ -108,7 +108,7 @@ class WorkQueue(Generic[Key]):
         if self._draining:
             return
         if self._delays.soonest <= now:
-            self._ripen(now)
+            self._make_ready(now)
         known, running, append = self._queued, self._running, self._ready_queue(priority).append
         for key in keys:
             if self._debounce > 0.0:
@@ -175,7 +175,7 @@ class WorkQueue(Generic[Key]):
     def get(self, now: float) -> Work[Key] | None:
         """Return the next key that is due and not running, or None: then `next_at` is when to call again."""
         if self._delays.soonest <= now:
-            self._ripen(now)
+            self._make_ready(now)
         if not self._due:
             return None
         if self._rate is not None:
@@ -220,7 +220,7 @@ class WorkQueue(Generic[Key]):
     def _come_back(self, key: Key, now: float) -> None:
         """Place a key that was requested while it could not be handed out."""
         if self._delays.soonest <= now:
-            self._ripen(now)
+            self._make_ready(now)
         queued = self._queued.get(key)
         if queued is None:
             return
@@ -232,7 +232,7 @@ class WorkQueue(Generic[Key]):
     def next_at(self, now: float) -> float | None:
         """Return when `get` will have a key, `now` if it has one; None if it waits for `add` or `done`."""
         if self._delays.soonest <= now:
-            self._ripen(now)
+            self._make_ready(now)
         if self._due:
             return now if self._rate is None else max(now, self._allowed_at(self._rate, now))
         return self._delays.next_at()
@@ -242,7 +242,7 @@ class WorkQueue(Generic[Key]):
     def drain(self, now: float) -> None:
         """Accept nothing more, and hand out what is due or held until nothing is left."""
         if self._delays.soonest <= now:
-            self._ripen(now)
+            self._make_ready(now)
         self._draining = True
         for queued in self._delays.clear():
             queued.place = NOWHERE
@@ -289,23 +289,23 @@ class WorkQueue(Generic[Key]):
     def delayed(self, now: float) -> int:
         """Return how many keys are requested and not due yet."""
         if self._delays.soonest <= now:
-            self._ripen(now)
+            self._make_ready(now)
         return sum(queued.place is DELAYED for queued in self._queued.values())
 
     def oldest(self, now: float) -> float:
         """Return for how long the oldest due key has been due; 0 if none is due."""
         if self._delays.soonest <= now:
-            self._ripen(now)
-        firsts = (line.first() for line in self._ready_queues.values() if line)
+            self._make_ready(now)
+        firsts = (queue.first() for queue in self._ready_queues.values() if queue)
         return max((now - first.at for first in firsts if first is not None), default=0.0)
 
     def metrics(self, now: float) -> QueueMetrics:
         """Return the state of the queue, and its counters."""
         if self._delays.soonest <= now:
-            self._ripen(now)
+            self._make_ready(now)
         ages = [max(0.0, now - run.at) for run in self._running.values() if run.at < inf]
         return QueueMetrics(
-            {line.priority: len(line) for line in self._ready_queues.values() if line},
+            {queue.priority: len(queue) for queue in self._ready_queues.values() if queue},
             self._adds,
             self._retries,
             self._waited.histogram(),
@@ -329,7 +329,7 @@ class WorkQueue(Generic[Key]):
     def _want(self, key: Key, now: float, exact: float, since: float, priority: int, reason: str) -> None:
         """Request a key for a certain time (`exact`), or for when its burst is over (`since`)."""
         if self._delays.soonest <= now:
-            self._ripen(now)
+            self._make_ready(now)
         queued = self._queued.get(key)
         if queued is None:
             self._turn += 1
@@ -382,34 +382,34 @@ class WorkQueue(Generic[Key]):
         self._due += 1
         self._adds += 1
 
-    def _ripen(self, now: float) -> None:
+    def _make_ready(self, now: float) -> None:
         """Make those ready whose time has come, before anything that is requested later."""
         for queued in self._delays.pop(now):
             self._make_due(queued)
 
     def _ready_queue(self, priority: int) -> ReadyQueue[Key]:
-        line = self._ready_queues.get(priority)
-        if line is None:
-            line = self._ready_queues[priority] = ReadyQueue(priority)
+        queue = self._ready_queues.get(priority)
+        if queue is None:
+            queue = self._ready_queues[priority] = ReadyQueue(priority)
             heappush(self._ranks, -priority)
-        return line
+        return queue
 
     def _take(self) -> QueuedKey[Key]:
         """Return the first of the highest priority, or the one that has been due longest. One must be due."""
-        ranks, lines = self._ranks, self._ready_queues
+        ranks, queues = self._ranks, self._ready_queues
         if len(ranks) == 1:
-            return lines[-ranks[0]].pop()
+            return queues[-ranks[0]].pop()
         while len(ranks) > 1:
-            line = lines[-ranks[0]]
-            if not line:
-                del lines[-heappop(ranks)]
+            queue = queues[-ranks[0]]
+            if not queue:
+                del queues[-heappop(ranks)]
                 continue
-            if self._due == len(line):
+            if self._due == len(queue):
                 break  # no key is overtaken
             self._overtakers += 1
             if self._overtakers > OVERTAKERS:
                 self._overtakers = 0
-                oldest = min(first for line in lines.values() if (first := line.first()) is not None)
-                line = lines[oldest.priority]
-            return line.pop()
-        return lines[-ranks[0]].pop()
+                oldest = min(first for queue in queues.values() if (first := queue.first()) is not None)
+                queue = queues[oldest.priority]
+            return queue.pop()
+        return queues[-ranks[0]].pop()
