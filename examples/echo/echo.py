@@ -31,6 +31,7 @@ from kubeproto_runtime import (
     Run,
     connect,
     finalizer,
+    is_controlled_by,
     owner_reference,
     requeue,
 )
@@ -70,10 +71,11 @@ async def deploy(echo: Echo, ctx: Context[None]) -> Action:
 
 
 async def clean_up(echo: Echo, ctx: Context[None]) -> None:
-    """Delete the Deployment, and with it its pods."""
+    """Delete the Deployment, and with it its pods; one of the same name that somebody else made stays."""
     deployments = ctx.api(Deployment)
-    if await deployments.get_or_none(echo.metadata.name) is not None:
-        await deployments.delete(echo.metadata.name, propagation="Background")
+    found = await deployments.get_or_none(echo.metadata.name)
+    if found is not None and is_controlled_by(found, echo):
+        await deployments.delete(echo.metadata.name, uid=found.metadata.uid, propagation="Background")
 
 
 def retry_later(error: Exception, ctx: Context[None]) -> Action:

@@ -37,6 +37,7 @@ from kubeproto_runtime import (
     await_change,
     connect,
     finalizer,
+    is_controlled_by,
     owner_reference,
     requeue,
     set_condition,
@@ -72,19 +73,13 @@ def deployment_of(hello: Hello) -> Deployment:
 async def deploy(hello: Hello, ctx: Context[Events]) -> Action:
     """Apply the Deployment of a Hello, and report its progress."""
     existing = ctx.cache(Deployment).get(ctx.name)
-    if existing is not None and not controlled_by(existing, hello):
+    if existing is not None and not is_controlled_by(existing, hello):
         message = f"Deployment {ctx.name} exists, and is not this Hello's: delete or rename one of them"
         await report(hello, ctx, Condition(type="Ready", status="False", reason="NameTaken", message=message))
         return requeue(after=LOOK_AGAIN)
     deployment = await ctx.api(Deployment).apply(deployment_of(hello), field_manager=MANAGER, force=True)
     await report(hello, ctx, readiness(hello, deployment), replicas=available(deployment))
     return await_change()
-
-
-def controlled_by(deployment: Deployment, hello: kp.KubeObject) -> bool:
-    """Return whether this Hello controls it, and not an earlier one of the same name."""
-    owners = deployment.metadata.owner_references
-    return any(owner.controller and owner.uid == hello.metadata.uid for owner in owners)
 
 
 def available(deployment: Deployment) -> int:
@@ -119,7 +114,7 @@ async def clean_up(hello: kp.KubeObject, ctx: Context[Events]) -> None:
     """Delete the Deployment, and with it its pods, before the Hello is deleted."""
     deployments = ctx.api(Deployment)
     existing = await deployments.get_or_none(ctx.name)
-    if existing is not None and controlled_by(existing, hello):
+    if existing is not None and is_controlled_by(existing, hello):
         await deployments.delete(ctx.name, uid=existing.metadata.uid, propagation="Background")
     ctx.state.record(hello, "Goodbye", "its servers have been asked to end")
 

@@ -7,6 +7,7 @@ from ._changes import CachedObject, Change
 from ._conditions import (
     ConditionLike,
     find_condition,
+    is_controlled_by,
     is_true,
     owner_reference,
     remove_condition,
@@ -67,6 +68,7 @@ __all__ = [
     "finalizers",
     "find_condition",
     "follows",
+    "is_controlled_by",
     "is_lost",
     "is_shown",
     "is_true",

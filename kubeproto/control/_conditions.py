@@ -110,6 +110,11 @@ def owner_reference(
     )
 
 
+def is_controlled_by(owned: KubeObject, owner: KubeObject) -> bool:
+    """Return whether the owner controls the object: it itself, and not an earlier one of the same name."""
+    return any(one.controller and one.uid == owner.metadata.uid for one in owned.metadata.owner_references)
+
+
 def _check_ownership(owner: KubeObject, owned: KubeObject, controller: bool) -> None:
     namespace, mine = owned.metadata.namespace, owner.metadata
     if mine.namespace and mine.namespace != namespace:

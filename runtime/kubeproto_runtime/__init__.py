@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from kubeproto.config import ConfigError, CredentialsError
-    from kubeproto.control import Action, StoreFull, await_change, owner_reference, requeue, set_condition
+    from kubeproto.control import (
+        Action,
+        StoreFull,
+        await_change,
+        is_controlled_by,
+        owner_reference,
+        requeue,
+        set_condition,
+    )
 
     from . import conditions, predicates
     from ._rollouts import ConditionUnreachable
@@ -59,6 +67,7 @@ __all__ = [
     "connect",
     "connect_blocking",
     "finalizer",
+    "is_controlled_by",
     "owner_reference",
     "predicates",
     "recording",
@@ -103,6 +112,7 @@ _HOMES: Final = {
     "connect": ".client",
     "connect_blocking": ".blocking",
     "finalizer": ".controllers",
+    "is_controlled_by": "kubeproto.control",
     "owner_reference": "kubeproto.control",
     "predicates": ".predicates",
     "recording": ".controllers",

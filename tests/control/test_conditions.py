@@ -10,6 +10,7 @@ import pytest
 import kubeproto as kp
 from kubeproto.control import (
     find_condition,
+    is_controlled_by,
     is_true,
     owner_reference,
     remove_condition,
@@ -166,6 +167,14 @@ def test_owners_that_a_server_refuses_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=said):
         owner_reference(owner, of=child)
+
+
+def test_an_object_is_controlled_by_the_one_owner_that_its_reference_means() -> None:
+    child = owned("n", owner_reference(CLUSTER, controller=False), owner_reference(config()))
+    assert is_controlled_by(child, config())
+    assert not is_controlled_by(child, CLUSTER)
+    assert not is_controlled_by(child, config(uid="later"))
+    assert not is_controlled_by(owned(), config())
 
 
 def test_a_second_owner_that_does_not_control_and_the_same_controller_again_are_welcome() -> None:

@@ -124,6 +124,23 @@ def test_an_error_is_retried_after_five_seconds(backend: Backend, monkeypatch: p
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_deployment_of_somebody_else_is_neither_changed_nor_deleted(backend: Backend) -> None:
+    async def body(user: SimulatedClient) -> None:
+        other = await user.api(Echo).create(an_echo("somebody", 1))
+        await user.until(lambda: user.cluster.get(Deployment, "somebody"))
+        foreign = echo.deployment_of(other)
+        foreign.metadata.name = "canyon"
+        await user.api(Deployment).create(foreign)
+        await user.api(Echo).create(an_echo("canyon", 2))
+        await anyio.sleep(20)
+        await user.api(Echo).delete("canyon")
+        await user.until(lambda: user.cluster.get(Echo, "canyon") is None)
+
+    cluster = operated(backend, body)
+    assert deployment(cluster)["spec"]["replicas"] == 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_deleting_removes_the_deployment_and_then_the_finalizer(backend: Backend) -> None:
     async def body(user: SimulatedClient) -> None:
         await user.api(Echo).create(an_echo("canyon", 1))
