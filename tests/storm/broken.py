@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -49,29 +49,29 @@ def broken_cache(patch: Patch) -> None:
 
 def broken_queue(patch: Patch) -> None:
     """A key that is added while it runs is handed out at once."""
-    add, done = _whole(WorkQueue, "add"), _whole(WorkQueue, "done")
+    add_each, done = _whole(WorkQueue, "add_each"), _whole(WorkQueue, "done")
 
-    def add_again(self: Any, key: str, now: float, **more: Any) -> None:
-        self._running.pop(key, None)
-        add(self, key, now, **more)
+    def add_again(self: Any, keys: Sequence[str], now: float, **more: Any) -> None:
+        for key in keys:
+            self._running.pop(key, None)
+        add_each(self, keys, now, **more)
 
     def done_anyway(self: Any, key: str, now: float, **more: Any) -> None:
         with suppress(kp.LocalProtocolError):
             done(self, key, now, **more)
 
-    patch.setattr(WorkQueue, "add", add_again)
+    patch.setattr(WorkQueue, "add_each", add_again)
     patch.setattr(WorkQueue, "done", done_anyway)
 
 
 def broken_feed(patch: Patch) -> None:
     """Changes of one book are not passed on."""
-    add = _whole(WorkQueue, "add")
+    add_each = _whole(WorkQueue, "add_each")
 
-    def add_others(self: Any, key: str, now: float, **more: Any) -> None:
-        if not key.endswith("b1"):
-            add(self, key, now, **more)
+    def add_others(self: Any, keys: Sequence[str], now: float, **more: Any) -> None:
+        add_each(self, [key for key in keys if not key.endswith("b1")], now, **more)
 
-    patch.setattr(WorkQueue, "add", add_others)
+    patch.setattr(WorkQueue, "add_each", add_others)
 
 
 def broken_finalizer(patch: Patch) -> None:
