@@ -28,6 +28,9 @@ _UID: Final = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3
 _SCALED: Final = re.compile(r"(Scaled (?:up|down) replica set \S+) from \d+ to \d+")
 # Written again by a controller that has not seen its own write yet.
 _ONCE: Final = ("NoPods", "SawCompletedJob", "JobAlreadyActive")
+# A pod of a StatefulSet is deleted again if the cache of its controller does not show yet that it is ending.
+# How often it was made shows how often it really was deleted.
+_AGAIN: Final = re.compile(r"StatefulSet \S+ Normal SuccessfulDelete: ")
 _MOVING: Final = re.compile(
     r'"message": "(?:Created new replica set [^ ]*|ReplicaSet [^ ]* is progressing.)", "reason": "\w+"'
 )
@@ -119,14 +122,19 @@ class Summary:
 def alike(one: Json, other: Json) -> bool:
     """Whether two outcomes are the same, but for what depends on who was faster.
 
-    That is whether Events were combined, and whether a Deployment has said that it moves since it made a set.
+    That is whether Events were combined, whether a Deployment has said that it moves since it made a set, and
+    how often a pod was deleted that is ending already.
     """
     texts = (*one["events"], *other["events"])
     mixed = tuple(text.removesuffix(_MANY) for text in texts if text.endswith(_MANY))
     first, second = (
         {
             **it,
-            "events": {text: count for text, count in it["events"].items() if not text.startswith(mixed)},
+            "events": {
+                text: 1 if _AGAIN.match(text) else count
+                for text, count in it["events"].items()
+                if not text.startswith(mixed)
+            },
             "deployments": [_MOVING.sub("<moving>", text) for text in it.get("deployments", ())],
         }
         for it in (one, other)
