@@ -96,15 +96,13 @@ class WorkQueue(Generic[Key]):
 
         `reason` is for the worker: what has changed, in a word.
         """
-        if self._draining:
-            return
-        if after > 0.0:
-            self._want(key, now, now + min(after, LATEST), inf, priority, reason)
-        else:
+        if after <= 0.0:
             self.add_each((key,), now, priority=priority, reason=reason)
+        elif not self._draining:
+            self._want(key, now, now + min(after, LATEST), inf, priority, reason)
 
     def add_each(self, keys: Sequence[Key], now: float, *, priority: int = 0, reason: str = "") -> None:
-        """Request several keys at once, one after the other."""
+        """Request several keys, one after the other; ignored like a single one."""
         if self._draining:
             return
         if self._delays.soonest <= now:
