@@ -14,6 +14,7 @@ JSON_PATCH: Final = "application/json-patch+json"
 STRATEGIC: Final = "application/strategic-merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 CONFIGMAPS: Final = "/api/v1/namespaces/default/configmaps"
+DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 BOOKS: Final = "/apis/example.io/v1/namespaces/default/books"
 
 
@@ -29,6 +30,23 @@ class BookStatus(kp.Fields):
 
 class Book(kp.Object[BookSpec, BookStatus], group="example.io", version="v1", plural="books"):
     """A custom resource with a status of its own."""
+
+
+def definition(**changes: Any) -> dict[str, Any]:
+    """A small definition, with other members of its spec if so told."""
+    version = {
+        "name": "v1",
+        "served": True,
+        "storage": True,
+        "schema": {"openAPIV3Schema": {"type": "object"}},
+    }
+    spec = {
+        "group": "a.b",
+        "scope": "Namespaced",
+        "names": {"plural": "as", "kind": "A"},
+        "versions": [version],
+    }
+    return {"metadata": {"name": "as.a.b"}, "spec": spec | changes}
 
 
 class Asker:

@@ -2,28 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any
 
 import pytest
-from asking import APPLY, CONFIGMAPS, JSON_PATCH, Asker
-
-DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-
-
-def definition(**changes: Any) -> dict[str, Any]:
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object"}},
-    }
-    spec = {
-        "group": "a.b",
-        "scope": "Namespaced",
-        "names": {"plural": "as", "kind": "A"},
-        "versions": [version],
-    }
-    return {"metadata": {"name": "as.a.b"}, "spec": spec | changes}
+from asking import APPLY, CONFIGMAPS, DEFINITIONS, JSON_PATCH, Asker, definition
 
 
 def test_a_namespace_without_a_name_is_refused() -> None:

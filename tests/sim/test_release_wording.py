@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 import pytest
-from asking import CONFIGMAPS, Asker
+from asking import CONFIGMAPS, DEFINITIONS, Asker, definition
 
 from kubeproto.kinds import table
 from kubeproto.sim import Cluster
 
 RELEASES: Final = (*table().releases, "1.36")
-DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 BOOKS: Final = "/apis/example.com/v1/namespaces/default/books"
 DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
 each_release = pytest.mark.parametrize("release", RELEASES)
@@ -141,19 +140,7 @@ def test_a_selector_that_changes_or_does_not_fit(release: str) -> None:
 @each_release
 def test_a_kind_that_is_new_is_refused_for_a_moment_since_1_31(release: str) -> None:
     asker = server(release)
-    version = {
-        "name": "v1",
-        "served": True,
-        "storage": True,
-        "schema": {"openAPIV3Schema": {"type": "object"}},
-    }
-    spec = {
-        "group": "a.b",
-        "scope": "Namespaced",
-        "names": {"kind": "A", "plural": "as"},
-        "versions": [version],
-    }
-    asker.made(DEFINITIONS, {"metadata": {"name": "as.a.b"}, "spec": spec})
+    asker.made(DEFINITIONS, definition())
     statuses: list[int] = []
     for _ in range(200):
         statuses.append(asker.send("GET", "/apis/a.b/v1/as").status)
