@@ -46,7 +46,7 @@ help:
 ready: $(READY)
 
 # 3.11 comes first because it is the oldest that must work.
-$(READY): pyproject.toml dev.lock tools/environment.py
+$(READY): pyproject.toml simulator/pyproject.toml dev.lock tools/environment.py
 	@for python in $(or $(PYTHON),python3.11 python3.12 python3.13 python3.14 python3); do \
 	    if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
 	        exec $$python tools/environment.py $(VENV); \
@@ -154,12 +154,8 @@ docs: .venv-docs/.ready
 	@.venv-docs/bin/python -m sphinx --jobs auto --fail-on-warning --keep-going --quiet docs .cache/docs
 	@echo 'the documentation is built: .cache/docs/index.html'
 
-# A lock serves every platform and every Python from 3.11 on, with all hashes; that takes uv, in a folder of its own.
-COMPILE := .cache/uv/bin/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
-    --generate-hashes --no-annotate --no-header --quiet --upgrade
+# uv can write a lock for every platform; it gets a folder of its own.
 .PHONY: lock
 lock: $(READY)
 	@$(BIN)/python -m venv .cache/uv && .cache/uv/bin/pip install --quiet 'uv>=0.13,<0.14'
-	@$(COMPILE) --group dev --output-file dev.lock
-	@$(COMPILE) --group docs --output-file docs.lock
-	@echo 'dev.lock and docs.lock are written; `make check` and `make docs` set up what they pin'
+	@$(BIN)/python tools/lock.py .cache/uv/bin/uv

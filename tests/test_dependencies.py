@@ -13,6 +13,7 @@ from packaging.requirements import Requirement
 
 ROOT: Final = Path(__file__).parents[1]
 PROJECT: Final = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SIMULATOR: Final = tomllib.loads((ROOT / "simulator" / "pyproject.toml").read_text())["project"]
 PAGE: Final = (ROOT / "docs" / "compatibility.md").read_text(encoding="utf-8")
 ROWS: Final = {
     name: (extras, licence)
@@ -22,11 +23,16 @@ ROWS: Final = {
 
 def asked_for() -> dict[str, str]:
     """Each dependency, and what asks for it, as the page writes it."""
-    found: dict[str, list[str]] = {Requirement(text).name: ["the core"] for text in PROJECT["dependencies"]}
+    askers: dict[str, list[str]] = {Requirement(text).name: ["the core"] for text in PROJECT["dependencies"]}
     for extra, texts in PROJECT["optional-dependencies"].items():
-        for text in texts:
-            found.setdefault(Requirement(text).name, []).append(f"`{extra}`")
-    return {name: ", ".join(extras) for name, extras in found.items()}
+        for requirement in map(Requirement, texts):
+            if requirement.name != SIMULATOR["name"]:
+                askers.setdefault(requirement.name, []).append(f"`{extra}`")
+                continue
+            for asked in requirement.extras:
+                for text in SIMULATOR["optional-dependencies"][asked]:
+                    askers.setdefault(Requirement(text).name, []).append(f"`{extra}`")
+    return {name: ", ".join(extras) for name, extras in askers.items()}
 
 
 def test_the_page_lists_each_dependency_and_the_extras_that_ask_for_it() -> None:

@@ -51,7 +51,7 @@ TOPICS: Final = {
     "kubeproto.config": "the configuration, for programs that bring their own client",
     "kubeproto.crd": "definitions, their checks, and reviews",
     "kubeproto.kinds": "the built-in kinds, a module for each group",
-    "kubeproto.sim": "the simulated server",
+    "kubeproto_sim": "the simulated server",
     "kubeproto.watching.resync": "a machine, which is used qualified",
     "kubeproto.wire": "what a transport is made of",
     "kubeproto_asyncio": "a transport",
@@ -147,7 +147,7 @@ def test_each_error_that_a_program_catches_is_on_the_first_level_or_beside_what_
 
 @cache
 def words_outside_of_the_core() -> frozenset[str]:
-    folders = ("runtime", "transports", "examples", "docs", "tests", "benchmarks", "tools")
+    folders = ("runtime", "simulator", "transports", "examples", "docs", "tests", "benchmarks", "tools")
     texts = [
         path.read_text(encoding="utf-8")
         for folder in folders
@@ -166,7 +166,7 @@ def test_what_only_the_core_uses_is_not_public() -> None:
         for name in getattr(importlib.import_module(module), "__all__", ())
         if name[0].islower() and name not in words_outside_of_the_core()
     }
-    assert unused - {"kubeproto.sim.apply.fieldsets.field_step"} == set()  # one of three forms of a step
+    assert unused - {"kubeproto_sim.apply.fieldsets.field_step"} == set()  # one of three forms of a step
 
 
 def test_a_name_that_nobody_shows_is_found() -> None:

@@ -16,7 +16,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = sorted(
     path.parent.name
-    for home in (ROOT, ROOT / "transports", ROOT / "runtime")
+    for home in (ROOT, ROOT / "transports", ROOT / "runtime", ROOT / "simulator")
     for path in home.glob("kubeproto*/__init__.py")
 )
 
@@ -49,7 +49,8 @@ def circles(imports: Mapping[str, Iterable[str]]) -> list[list[str]]:
 
 
 def test_no_imports_go_in_a_circle_for_types_either(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [str(ROOT), str(ROOT / "runtime"), str(ROOT / "transports"), *sys.path])
+    roots = [str(ROOT / root) for root in ("", "runtime", "simulator", "transports")]
+    monkeypatch.setattr(sys, "path", [*roots, *sys.path])
     graph = grimp.build_graph(*PACKAGES, exclude_type_checking_imports=False, cache_dir=None)
     imports = {module: sorted(graph.find_modules_directly_imported_by(module)) for module in graph.modules}
     assert len(imports) > 400

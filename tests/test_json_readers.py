@@ -31,22 +31,22 @@ PERMITTED: Final = {
     "kubeproto/kinds/_table.py": _SHIPPED,
     "kubeproto/objects/_manifests.py": _OWN,
     "kubeproto/objects/_values.py": "makes the decoders of `Reader`",
-    "kubeproto/sim/_direct.py": _STORED,
-    "kubeproto/sim/_snapshots.py": "a file of the simulator's own",
-    "kubeproto/sim/access": _STORED,
-    "kubeproto/sim/admission": "what a webhook says, where it catches all three errors, and its own storage",
-    "kubeproto/sim/apply": "texts inside of objects that were read before; catches all three errors itself",
-    "kubeproto/sim/controllers": _STORED,
-    "kubeproto/sim/kinds": _STORED,
-    "kubeproto/sim/nodes": _STORED,
-    "kubeproto/sim/workloads": _STORED,
-    "kubeproto/sim/reading/_columns.py": _SHIPPED,
-    "kubeproto/sim/reading/_fields.py": _STORED,
-    "kubeproto/sim/reading/_tokens.py": _CATCHES,
-    "kubeproto/sim/reading/_views.py": _STORED,
-    "kubeproto/sim/reading/_watches.py": _STORED,
-    "kubeproto/sim/serving": _STORED,
-    "kubeproto/sim/writing": "`_bodies` reads what clients send, the others read its storage",
+    "simulator/kubeproto_sim/_direct.py": _STORED,
+    "simulator/kubeproto_sim/_snapshots.py": "a file of the simulator's own",
+    "simulator/kubeproto_sim/access": _STORED,
+    "simulator/kubeproto_sim/admission": "responses of webhooks, with all three errors caught, and storage",
+    "simulator/kubeproto_sim/apply": "texts of objects that were read before; catches all three errors",
+    "simulator/kubeproto_sim/controllers": _STORED,
+    "simulator/kubeproto_sim/kinds": _STORED,
+    "simulator/kubeproto_sim/nodes": _STORED,
+    "simulator/kubeproto_sim/workloads": _STORED,
+    "simulator/kubeproto_sim/reading/_columns.py": _SHIPPED,
+    "simulator/kubeproto_sim/reading/_fields.py": _STORED,
+    "simulator/kubeproto_sim/reading/_tokens.py": _CATCHES,
+    "simulator/kubeproto_sim/reading/_views.py": _STORED,
+    "simulator/kubeproto_sim/reading/_watches.py": _STORED,
+    "simulator/kubeproto_sim/serving": _STORED,
+    "simulator/kubeproto_sim/writing": "`_bodies` reads what clients send, the others read its storage",
     "kubeproto/streams/_commands.py": _CATCHES,
     "kubeproto/wire/_confidential.py": _CATCHES,
     "kubeproto/wire/_responses.py": _CATCHES,
@@ -70,7 +70,7 @@ def decoders() -> frozenset[tuple[str, str]]:
     """Each use of a decoder of msgspec or json, with the module that it stands in."""
     return frozenset(
         (path.relative_to(ROOT).as_posix(), used)
-        for folder in ("kubeproto", "transports", "runtime")
+        for folder in ("kubeproto", "transports", "runtime", "simulator")
         for path in (ROOT / folder).rglob("*.py")
         for used in decoders_in(path.read_text())
     )

@@ -23,7 +23,8 @@ IMPURE: Final = frozenset(CONTRACTS["importlinter:contract:pure"]["forbidden_mod
 
 # The core needs msgspec. What an extra brings is imported in one module, when it is first used.
 CORE_NEEDS: Final = frozenset({"kubeproto", "msgspec", "annotationlib"})  # the last is Python 3.14's own
-SOURCE_ROOTS: Final = ("", "runtime", "transports")
+PURE: Final = ("kubeproto", "kubeproto_h11", "kubeproto_sim")
+SOURCE_ROOTS: Final = ("", "runtime", "simulator", "transports")
 # The checkers alone read typing_extensions; that it is not imported is a contract.
 EXTRAS: Final = {"yaml": 1, "pytest": 1, "typing_extensions": 1}
 
@@ -42,7 +43,7 @@ HEAVY: Final = frozenset(
 
 def distributions(root: Path) -> dict[str, Path]:
     """The packages of the project by their import names."""
-    homes = [root / "kubeproto", *root.glob("transports/*"), *root.glob("runtime/*")]
+    homes = [root / "kubeproto", *(home for top in SOURCE_ROOTS[1:] for home in (root / top).glob("*"))]
     return {home.name: home for home in homes if (home / "__init__.py").exists()}
 
 
@@ -125,16 +126,20 @@ def wrong_neighbours(root: Path) -> list[str]:
     """Imports between the packages of the project against the arrows.
 
     All of them stand on the core and on kubeproto_h11, which is as pure as the core, but for the core itself;
-    none stands on a transport, for transports are found by entry point. The command line alone stands on
-    other packages, and nothing stands on it.
+    none stands on a transport, for transports are found by entry point. Tests of programs stand on the
+    simulator. The command line alone stands on all packages, and nothing stands on it.
     """
     found: list[str] = []
     packages = distributions(root).keys()
     for name, path in modules(root):
         own = name.split(".")[0]
         allowed = {own, "kubeproto", "kubeproto_h11"} if own != "kubeproto" else {own}
+        if own == "kubeproto_serve" or name.startswith("kubeproto_runtime.testing"):
+            allowed |= {"kubeproto_sim"}
+        if own == "kubeproto_sim":
+            allowed -= {"kubeproto_h11"}
         if own == "kubeproto_cli":
-            allowed |= {"kubeproto_runtime", "kubeproto_serve"}
+            allowed |= {"kubeproto_runtime", "kubeproto_serve", "kubeproto_sim"}
         found += [
             f"{path.relative_to(root)}:{line} imports {target}"
             for target, line in imports(name, path)
@@ -144,11 +149,11 @@ def wrong_neighbours(root: Path) -> list[str]:
 
 
 def impurities(root: Path) -> list[str]:
-    """What does I/O in the core or in the HTTP/1.1 machine."""
+    """What does I/O in the core, the HTTP/1.1 machine or the simulator."""
     found: list[str] = []
     for name, path in modules(root):
         # A command line is a program that stands on the core and works for it: files in, text out.
-        if name.split(".")[0] not in ("kubeproto", "kubeproto_h11") or path.stem == "__main__":
+        if name.split(".")[0] not in PURE or path.stem == "__main__":
             continue
         reached = [
             (f"imports {target}", line)
@@ -248,7 +253,7 @@ def empty_project(tmp_path: Path) -> Path:
     for part in ("", *PARTS):
         (tmp_path / "kubeproto" / part).mkdir(exist_ok=True)
         (tmp_path / "kubeproto" / part / "__init__.py").touch()
-    for module in ("_api_errors", "_deferred", "_errors", "_pacing", "_patterns", "_reasons", "_yaml"):
+    for module in ("_api_errors", "_deferred", "_errors", "_pacing", "_patterns", "_reasons", "yaml"):
         (tmp_path / "kubeproto" / f"{module}.py").touch()
     for package in ("transports/kubeproto_h11", "transports/kubeproto_trio", "transports/kubeproto_httpx"):
         (tmp_path / package).mkdir(parents=True)
@@ -259,13 +264,16 @@ def empty_project(tmp_path: Path) -> Path:
     for folder in ("", "client", "caches", "operator"):
         (tmp_path / "runtime" / "kubeproto_runtime" / folder).mkdir(parents=True)
         (tmp_path / "runtime" / "kubeproto_runtime" / folder / "__init__.py").touch()
-    for folder in ("sim/storage", "sim/serving", "sim/workloads/jobs", "crd/cel", "crd/definitions"):
-        (tmp_path / "kubeproto" / folder).mkdir(parents=True)
-        (tmp_path / "kubeproto" / folder / "__init__.py").touch()
-    for folder in ("sim/workloads", "sim/workloads/services"):
-        (tmp_path / "kubeproto" / folder).mkdir(exist_ok=True)
-        (tmp_path / "kubeproto" / folder / "__init__.py").touch()
-    (tmp_path / "kubeproto" / "sim" / "workloads" / "services" / "_endpoints.py").touch()
+    for folder in ("cel", "definitions"):
+        (tmp_path / "kubeproto" / "crd" / folder).mkdir()
+        (tmp_path / "kubeproto" / "crd" / folder / "__init__.py").touch()
+    simulator = tmp_path / "simulator" / "kubeproto_sim"
+    for folder in ("", "storage", "serving", "workloads", "workloads/jobs", "workloads/services"):
+        (simulator / folder).mkdir(parents=True)
+        (simulator / folder / "__init__.py").touch()
+    (simulator / "workloads" / "services" / "_endpoints.py").touch()
+    (tmp_path / "simulator" / "kubeproto_serve").mkdir()
+    (tmp_path / "simulator" / "kubeproto_serve" / "__init__.py").touch()
     (tmp_path / "kubeproto" / "crd" / "definitions" / "_reading.py").touch()
     return tmp_path
 
@@ -298,8 +306,12 @@ def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> No
         ("core-layers", "kubeproto/topmost/__init__.py", ""),
         ("shared", "runtime/kubeproto_runtime/client/_read.py", "from kubeproto.objects._shared import LONG"),
         ("runtime-layers", "runtime/kubeproto_runtime/client/_run.py", "from ..operator import Operator"),
-        ("sim-layers", "kubeproto/sim/storage/_watch.py", "from ..serving import Server"),
-        ("workloads-layers", "kubeproto/sim/workloads/jobs/_jobs.py", "from ..services import _endpoints"),
+        ("sim-layers", "simulator/kubeproto_sim/storage/_watch.py", "from ..serving import Server"),
+        (
+            "workloads-layers",
+            "simulator/kubeproto_sim/workloads/jobs/_jobs.py",
+            "from ..services import _endpoints",
+        ),
         ("crd-layers", "kubeproto/crd/cel/_rules.py", "from ..definitions import _reading"),
         ("kinds-on-demand", "kubeproto/control/_events.py", "from kubeproto.kinds import events_v1"),
     ],
@@ -318,6 +330,11 @@ def test_a_broken_contract_is_named(empty_project: Path, contract: str, where: s
         (impurities, "kubeproto/config/_load.py", "open('config')"),
         (impurities, "kubeproto/wire/_pool.py", "from urllib.request import urlopen"),
         (impurities, "transports/kubeproto_h11/_machine.py", "import socket"),
+        (impurities, "simulator/kubeproto_sim/_cluster.py", "import time"),
+        (strangers_privates, "simulator/kubeproto_sim/_run.py", "from kubeproto.objects._names import x"),
+        (wrong_neighbours, "simulator/kubeproto_sim/_run.py", "import kubeproto_h11"),
+        (wrong_neighbours, "kubeproto/wire/_run.py", "import kubeproto_sim"),
+        (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_sim import Cluster"),
         (strange_needs, "kubeproto/objects/_time.py", "import dateutil"),
         (strangers_privates, "kubeproto/requests/_api.py", "from ..objects._meta import ObjectMeta"),
         (strangers_privates, "kubeproto/requests/_api.py", "from ..objects import _meta"),

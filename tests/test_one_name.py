@@ -15,8 +15,8 @@ MACHINES: Final = {
     "kubeproto.config.credentials": ("_credentials_values",),
     "kubeproto.control.election": ("_election_values", "_election_lease"),
     "kubeproto.control.finalizers": (),
-    "kubeproto.sim.nodes.node_health": (),
-    "kubeproto.sim.nodes.pod_lifecycle": ("_pod_values",),
+    "kubeproto_sim.nodes.node_health": (),
+    "kubeproto_sim.nodes.pod_lifecycle": ("_pod_values",),
     "kubeproto.watching.log_tail": ("_log_cursor",),
     "kubeproto.watching.pager": (),
     "kubeproto.watching.resync": ("_resync_values", "_resync_requests", "_resync_pace"),
@@ -61,7 +61,12 @@ def of_a_machine(module: str) -> bool:
 
 def modules() -> dict[str, Path]:
     found: dict[str, Path] = {}
-    for home in (ROOT / "kubeproto", *ROOT.glob("transports/*"), *ROOT.glob("runtime/*")):
+    for home in (
+        ROOT / "kubeproto",
+        *ROOT.glob("transports/*"),
+        *ROOT.glob("runtime/*"),
+        *ROOT.glob("simulator/*"),
+    ):
         for path in sorted(home.rglob("*.py")):
             generated = path.parent.name == "kinds" and "_v" in path.stem
             if not generated:

@@ -17,7 +17,12 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 def public_modules() -> Iterator[tuple[str, Path]]:
     """Every module of the project that a user may name: no part of its name begins with an underscore."""
-    for home in (ROOT / "kubeproto", *ROOT.glob("transports/*"), *ROOT.glob("runtime/*")):
+    for home in (
+        ROOT / "kubeproto",
+        *ROOT.glob("transports/*"),
+        *ROOT.glob("runtime/*"),
+        *ROOT.glob("simulator/*"),
+    ):
         for path in sorted(home.rglob("*.py")):
             parts = path.relative_to(home.parent).with_suffix("").parts
             parts = parts[:-1] if parts[-1] == "__init__" else parts

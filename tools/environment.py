@@ -32,7 +32,8 @@ def main(arguments: list[str]) -> None:
         make_empty(folder)
     install(folder, "--require-hashes", "-r", lock)
     # hatchling is pinned like all else; an isolated build would fetch whatever is newest today.
-    install(folder, "--no-build-isolation", "--no-deps", "-e", ".")
+    # Without dependencies: nothing called kubeproto is ever taken from an index.
+    install(folder, "--no-build-isolation", "--no-deps", "-e", ".", "-e", "simulator")
     # git, ruff and pyright then pass by, whatever the folder is called.
     (folder / ".gitignore").write_text("*\n")
     ready.touch()

@@ -9,10 +9,10 @@ import time
 from pathlib import Path
 from typing import Final
 
+import kubeproto_sim as sim
 from benchmarks._measure import Absent, Contest, Further, Late, Probe
 from benchmarks._rows import MILLISECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Children
-from kubeproto import sim
 from kubeproto_serve import serving
 
 _BEST_OF: Final = 3  # fresh processes a round

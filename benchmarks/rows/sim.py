@@ -10,10 +10,10 @@ from typing import Final
 
 import msgspec
 
+import kubeproto_sim as sim
 from benchmarks._measure import Contest, Further
 from benchmarks._rows import EVENTS_PER_SECOND, SECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Stopwatch
-from kubeproto import sim
 from kubeproto.wire import Head
 
 CONFIGMAPS: Final = "/api/v1/namespaces/default/configmaps"

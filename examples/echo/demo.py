@@ -14,7 +14,7 @@ import anyio
 from echo import Echo, EchoSpec, controller
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Change
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto_runtime import Caches

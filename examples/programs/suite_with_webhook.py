@@ -10,8 +10,8 @@ from operator_labels import labels
 import kubeproto as kp
 from kubeproto.crd import AdmissionRequest, AdmissionVerdict, allow, answer_admission, deny, read_admission
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto.sim import Cluster, Faults
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
+from kubeproto_sim import Cluster, Faults
 
 
 def validate(request: AdmissionRequest) -> AdmissionVerdict:

@@ -9,8 +9,8 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from .._yaml import DEEPEST, YamlError, YamlUnavailable, read_documents
 from ..objects import is_list, is_object
+from ..yaml import MAX_DEPTH, YamlError, YamlUnavailable, read_documents
 from ._errors import ConfigError
 from ._hiding import HIDDEN
 
@@ -63,7 +63,7 @@ def read_text(content: bytes, what: str) -> list[LocatedDocument]:
             value = msgspec.json.decode(text)
             if not _is_deep(value):
                 return [_JsonDocument(text, value)]
-            raise RecursionError(f"values are nested more than {DEEPEST} deep")
+            raise RecursionError(f"values are nested more than {MAX_DEPTH} deep")
         except (msgspec.DecodeError, RecursionError) as error:
             line = _line_in(text, str(error))
             problem = f"this is not JSON: {str(error).partition(' (byte')[0]}"
@@ -82,7 +82,7 @@ def read_text(content: bytes, what: str) -> list[LocatedDocument]:
 def _is_deep(value: Any) -> bool:
     """Return whether values are nested deeper than YAML may nest them: the code that reads them recurses."""
     level: list[Any] = [value]
-    for _ in range(DEEPEST + 1):
+    for _ in range(MAX_DEPTH + 1):
         inner = [one.values() if is_object(one) else one for one in level if is_object(one) or is_list(one)]
         if not inner:
             return False

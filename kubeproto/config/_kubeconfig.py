@@ -9,9 +9,9 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .._yaml import write_documents
 from ..objects import is_list, is_object
 from ..wire import Concealed
+from ..yaml import write_documents
 from ._documents import LocatedDocument, mistake, read_text, shape
 from ._errors import ConfigError
 from ._hiding import ConcealedUrl, Hiding

@@ -45,7 +45,7 @@ def _values(path: str, data: bytes) -> Iterator[Any]:
     except (ValueError, RecursionError) as error:  # broken JSON, bytes that are not UTF-8, or 1,000 brackets
         if path.endswith(".json"):
             raise InvalidDefinition(f"{path}: {error}") from None
-    from .._yaml import YamlError, read_documents
+    from ..yaml import YamlError, read_documents
 
     try:
         for document in read_documents(data.decode()):

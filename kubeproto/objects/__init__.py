@@ -26,15 +26,18 @@ from ._labels import Requirement, Selector
 from ._list import ObjectList
 from ._meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo
 from ._names import (
-    check_annotation_key,
-    check_dns_1035_label,
-    check_dns_label,
     check_dns_subdomain,
     check_finalizer,
     check_label_key,
     check_label_value,
     check_path_segment,
+    dns_1035_label_errors,
+    dns_label_errors,
+    dns_subdomain_errors,
+    label_value_errors,
+    qualified_name_errors,
 )
+from ._nulls import without_nulls
 from ._pointers import format_pointer, is_list, is_object, parse_pointer, resolve_pointer
 from ._reading import Reader, TooDeep
 from ._ref import ObjectRef
@@ -131,9 +134,6 @@ __all__ = [
     "apply_json_patch",
     "apply_merge_patch",
     "asdict",
-    "check_annotation_key",
-    "check_dns_1035_label",
-    "check_dns_label",
     "check_dns_subdomain",
     "check_finalizer",
     "check_label_key",
@@ -142,6 +142,9 @@ __all__ = [
     "comparable",
     "compare_versions",
     "decode",
+    "dns_1035_label_errors",
+    "dns_label_errors",
+    "dns_subdomain_errors",
     "dump_yaml",
     "encode",
     "format_pointer",
@@ -152,13 +155,16 @@ __all__ = [
     "is_object",
     "json_equal",
     "kind_of",
+    "label_value_errors",
     "make_json_patch",
     "make_merge_patch",
     "members",
     "parse_manifest",
     "parse_pointer",
     "parse_time",
+    "qualified_name_errors",
     "replace",
     "resolve_pointer",
     "settle",
+    "without_nulls",
 ]

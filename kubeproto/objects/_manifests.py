@@ -79,7 +79,7 @@ def parse_manifest(
 def dump_yaml(objects: KubeObject | Iterable[KubeObject]) -> str:
     """Return objects as YAML, one document each, in a stable order, with exactly what would be sent."""
     several = [objects] if isinstance(objects, KubeObject) else objects
-    from .._yaml import write_documents
+    from ..yaml import write_documents
 
     return write_documents([_in_order(msgspec.json.decode(encode(obj))) for obj in several])
 
@@ -96,7 +96,7 @@ def _documents(text: str | bytes) -> Iterator[Any]:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InvalidManifest("this is not UTF-8", document=1, line=line) from None
     number = 0
-    from .._yaml import YamlError, read_documents
+    from ..yaml import YamlError, read_documents
 
     read = _json_documents if said.lstrip()[:1] in ("{", "[") else read_documents
     try:
@@ -111,7 +111,7 @@ def _json_documents(text: str) -> Iterator[_Document]:
     """Yield the values of a JSON text, one after another, as kubectl does."""
     import json
 
-    from .._yaml import YamlError
+    from ..yaml import YamlError
 
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
     something = re.compile(r"\S")

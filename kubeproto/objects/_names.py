@@ -1,114 +1,143 @@
-"""The rules that Kubernetes has for names and keys, each a check that says which rule was broken.
+"""The rules of Kubernetes for names, label keys and label values.
+
+A function `…_errors` returns the API server's messages about a text, none if the text is valid. A function
+`check_…` raises a ValueError that shows the text and these messages.
 
 https://kubernetes.io/docs/concepts/overview/working-with-objects/names/
 """
 
+from __future__ import annotations
+
+import re
+from functools import lru_cache
 from typing import Final
 
-_LOWER: Final = "abcdefghijklmnopqrstuvwxyz"
-_DIGITS: Final = "0123456789"
-_LETTERS_AND_DIGITS: Final = _LOWER + _LOWER.upper() + _DIGITS
+from .._patterns import Pattern
 
-_LABEL_LENGTH: Final = 63
-_SUBDOMAIN_LENGTH: Final = 253
-# The finalizers of Kubernetes itself are the only ones that need no domain.
+_MAX_LABEL: Final = 63
+_MAX_SUBDOMAIN: Final = 253
+# Only the finalizers of Kubernetes itself need no domain.
 _STANDARD_FINALIZERS: Final = ("kubernetes", "orphan", "foregroundDeletion")
 
+_DNS_LABEL: Final = Pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+_DNS_LABEL_TEXT: Final = (
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
+    " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
+    " '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+)
+_DNS_SUBDOMAIN: Final = Pattern(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_DNS_SUBDOMAIN_TEXT: Final = (
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must"
+    " start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is"
+    r" '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+)
+_DNS_1035_LABEL: Final = Pattern(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_DNS_1035_LABEL_TEXT: Final = (
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
+    " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
+    " validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+)
+_QUALIFIED_NAME: Final = Pattern(r"([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]", re.ASCII)
+_QUALIFIED_NAME_TEXT: Final = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an"
+    " alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is"
+    " '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')"
+)
+_LABEL_VALUE: Final = Pattern(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?", re.ASCII)
+_LABEL_VALUE_TEXT: Final = (
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must"
+    " start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used"
+    " for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')"
+)
 
-def check_dns_label(text: str) -> None:
-    """Refuse what is not a DNS-1123 label, the form of namespaces and services."""
-    if len(text) > _LABEL_LENGTH or not _is_dns_label(text):
-        raise _wrong(
-            text,
-            "DNS-1123 label",
-            f"lower-case letters, digits and '-', a letter or digit at both ends, at most {_LABEL_LENGTH}",
+
+def dns_label_errors(text: str) -> tuple[str, ...]:
+    """Return the errors of a DNS-1123 label, the form of the names of namespaces."""
+    errors = _length_errors(text, _MAX_LABEL)
+    if not _DNS_LABEL.fullmatch(text):
+        errors += ("must not contain dots",) if _DNS_SUBDOMAIN.fullmatch(text) else (_DNS_LABEL_TEXT,)
+    return errors
+
+
+@lru_cache(maxsize=4096)
+def dns_subdomain_errors(text: str) -> tuple[str, ...]:
+    """Return the errors of a DNS-1123 subdomain, the form of most names and of API groups."""
+    errors = _length_errors(text, _MAX_SUBDOMAIN)
+    return errors if _DNS_SUBDOMAIN.fullmatch(text) else (*errors, _DNS_SUBDOMAIN_TEXT)
+
+
+def dns_1035_label_errors(text: str) -> tuple[str, ...]:
+    """Return the errors of a DNS-1035 label: a DNS label that starts with a letter."""
+    errors = _length_errors(text, _MAX_LABEL)
+    return errors if _DNS_1035_LABEL.fullmatch(text) else (*errors, _DNS_1035_LABEL_TEXT)
+
+
+@lru_cache(maxsize=8192)
+def qualified_name_errors(text: str) -> tuple[str, ...]:
+    """Return the errors of a qualified name ("app", "example.com/app"), the form of label keys."""
+    prefix, slash, name = text.rpartition("/")
+    if "/" in prefix:
+        return (
+            (
+                f"a valid label key {_QUALIFIED_NAME_TEXT} with an optional DNS subdomain prefix and '/'"
+                " (e.g. 'example.com/MyName')"
+            ),
         )
+    errors: list[str] = []
+    if slash and not prefix:
+        errors.append("prefix part must be non-empty")
+    elif slash:
+        errors += [f"prefix part {error}" for error in dns_subdomain_errors(prefix)[:1]]
+    if not name:
+        errors.append("name part must be non-empty")
+    errors += [f"name part {error}" for error in _length_errors(name, _MAX_LABEL)]
+    if not _QUALIFIED_NAME.fullmatch(name):
+        errors.append(f"name part {_QUALIFIED_NAME_TEXT}")
+    return tuple(errors)
 
 
-def check_dns_1035_label(text: str) -> None:
-    """Refuse what is not a DNS-1035 label: a DNS label that starts with a letter."""
-    if len(text) > _LABEL_LENGTH or not _is_dns_label(text) or text[0] in _DIGITS:
-        raise _wrong(
-            text,
-            "DNS-1035 label",
-            "lower-case letters, digits and '-', a letter first, a letter or digit at the end,"
-            f" at most {_LABEL_LENGTH}",
-        )
+@lru_cache(maxsize=8192)
+def label_value_errors(text: str) -> tuple[str, ...]:
+    """Return the errors of the value of a label; the empty string is valid."""
+    errors = _length_errors(text, _MAX_LABEL)
+    return errors if _LABEL_VALUE.fullmatch(text) else (*errors, _LABEL_VALUE_TEXT)
 
 
 def check_dns_subdomain(text: str) -> None:
-    """Refuse what is not a DNS-1123 subdomain, the form of most objects' names and of API groups."""
-    if len(text) > _SUBDOMAIN_LENGTH or not all(_is_dns_label(label) for label in text.split(".")):
-        raise _wrong(
-            text,
-            "DNS-1123 subdomain",
-            "labels of lower-case letters, digits and '-' between dots, a letter or digit at both ends"
-            f" of each, at most {_SUBDOMAIN_LENGTH}",
-        )
-
-
-def check_path_segment(text: str) -> None:
-    """Refuse a name that would change the path of a URL; the name of every object must pass this."""
-    if text in ("", ".", "..") or "/" in text or "%" in text:
-        raise _wrong(text, "name for a URL path", "not empty, not '.' or '..', and without '/' and '%'")
+    """Raise a ValueError for a text that is not a DNS-1123 subdomain."""
+    _check(text, "DNS-1123 subdomain", dns_subdomain_errors(text))
 
 
 def check_label_key(text: str) -> None:
-    """Refuse what is not a qualified name ("app", "example.com/app"), the form of label keys."""
-    prefix, slash, name = text.rpartition("/")
-    if slash:
-        try:
-            check_dns_subdomain(prefix)
-        except ValueError as error:
-            raise ValueError(
-                f"{_shown(text)} is not a valid qualified name: before the '/', {error}"
-            ) from None
-    if not name or not _is_label_value(name):
-        raise _wrong(
-            text,
-            "qualified name",
-            "an optional domain and '/', then letters, digits, '-', '_' and '.', a letter or digit at both"
-            f" ends, at most {_LABEL_LENGTH}",
-        )
+    """Raise a ValueError for a text that is not a qualified name, the form of label keys."""
+    _check(text, "qualified name", qualified_name_errors(text))
 
 
 def check_label_value(text: str) -> None:
-    """Refuse what cannot be the value of a label; the empty string can."""
-    if not _is_label_value(text):
-        raise _wrong(
-            text,
-            "label value",
-            "empty, or letters, digits, '-', '_' and '.', a letter or digit at both ends,"
-            f" at most {_LABEL_LENGTH}",
-        )
-
-
-def check_annotation_key(text: str) -> None:
-    """Refuse what cannot be the key of an annotation: as a label key, but with capitals in the domain."""
-    domain, slash, name = text.rpartition("/")
-    check_label_key(domain.lower() + slash + name if domain.isascii() else text)
+    """Raise a ValueError for a text that cannot be the value of a label."""
+    _check(text, "label value", label_value_errors(text))
 
 
 def check_finalizer(text: str) -> None:
-    """Refuse what is neither a qualified name with a domain nor one of Kubernetes' own finalizers."""
-    check_label_key(text)
+    """Raise a ValueError for a finalizer without a domain, except those of Kubernetes itself."""
+    errors = qualified_name_errors(text)
     if "/" not in text and text not in _STANDARD_FINALIZERS:
-        raise _wrong(text, "finalizer", "a name with a domain, such as example.com/cleanup")
+        errors += ("use a name with a domain, such as example.com/cleanup",)
+    _check(text, "finalizer", errors)
 
 
-def _is_dns_label(text: str) -> bool:
-    return bool(text) and not text.strip(_LOWER + _DIGITS + "-") and "-" not in (text[0], text[-1])
+def check_path_segment(text: str) -> None:
+    """Raise a ValueError for a name that would change the path of a URL."""
+    if text in ("", ".", "..") or "/" in text or "%" in text:
+        rule = "it must not be empty, '.' or '..', or contain '/' or '%'"
+        _check(text, "name for a URL path", (rule,))
 
 
-def _is_label_value(text: str) -> bool:
-    if len(text) > _LABEL_LENGTH or text.strip(_LETTERS_AND_DIGITS + "-_."):
-        return False
-    return not text or (text[0] in _LETTERS_AND_DIGITS and text[-1] in _LETTERS_AND_DIGITS)
+def _length_errors(text: str, max_length: int) -> tuple[str, ...]:
+    return (f"must be no more than {max_length} bytes",) if len(text.encode()) > max_length else ()
 
 
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SUBDOMAIN_LENGTH else f"{text[:64]}…")
-
-
-def _wrong(text: str, what: str, rule: str) -> ValueError:
-    return ValueError(f"{_shown(text)} is not a valid {what}: {rule}")
+def _check(text: str, form: str, errors: tuple[str, ...]) -> None:
+    if errors:
+        shown = text if len(text) <= _MAX_SUBDOMAIN else f"{text[:64]}…"
+        raise ValueError(f"{shown!r} is not a valid {form}: {'; '.join(errors)}")

@@ -1,19 +1,7 @@
-"""What the packages of the core share for reading objects in stages, and the rules of names; not public."""
+"""What the packages of the core share for reading objects in stages; not public."""
 
 from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, identified, kept_text, read_whole, shows_all
 from ._malformed import Malformed
-from ._name_faults import (
-    LABEL,
-    LABEL_TEXT,
-    SUBDOMAIN_TEXT,
-    is_subdomain,
-    key_faults,
-    label_faults,
-    service_label_faults,
-    subdomain_faults,
-    value_faults,
-)
-from ._nulls import without_nulls
 from ._reading import reader
 from ._scanning import check_json, elements, is_json
 from ._sources import joined
@@ -24,12 +12,9 @@ from ._views import NEXT_NUMBER, SOURCE, KindViews, text_of, views_of
 __all__ = [
     "FRONT_MARKS",
     "FRONT_SKIP",
-    "LABEL",
-    "LABEL_TEXT",
     "LONG",
     "NEXT_NUMBER",
     "SOURCE",
-    "SUBDOMAIN_TEXT",
     "KindViews",
     "LineInPlace",
     "ListTexts",
@@ -42,20 +27,13 @@ __all__ = [
     "enc_hook",
     "identified",
     "is_json",
-    "is_subdomain",
     "joined",
     "kept_text",
-    "key_faults",
-    "label_faults",
     "object_in",
     "read_whole",
     "reader",
-    "service_label_faults",
     "shows_all",
-    "subdomain_faults",
     "text_of",
-    "value_faults",
     "views_of",
     "whole",
-    "without_nulls",
 ]

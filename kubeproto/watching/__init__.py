@@ -12,11 +12,21 @@ from ._pages import read_page
 
 if TYPE_CHECKING:
     from . import log_tail, pager, resync
+    from ._recordings import RecordedEvent, RecordingHead, WatchRecording, read_recording
 else:
     # The machines take longer to import than everything else here, and a program that reads one watch needs
     # none.
     __getattr__, __dir__ = _deferred.attributes(
-        __name__, {"log_tail": "log_tail", "pager": "pager", "resync": "resync"}
+        __name__,
+        {
+            "RecordedEvent": "_recordings",
+            "RecordingHead": "_recordings",
+            "WatchRecording": "_recordings",
+            "log_tail": "log_tail",
+            "pager": "pager",
+            "read_recording": "_recordings",
+            "resync": "resync",
+        },
     )
 
 
@@ -28,12 +38,16 @@ __all__ = [
     "ListDecoder",
     "Malformed",
     "Modified",
+    "RecordedEvent",
+    "RecordingHead",
     "Unknown",
     "WatchDecoder",
     "WatchEvent",
     "WatchFailed",
+    "WatchRecording",
     "log_tail",
     "pager",
     "read_page",
+    "read_recording",
     "resync",
 ]

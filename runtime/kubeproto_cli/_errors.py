@@ -45,6 +45,8 @@ def reason_of(error: BaseException) -> str | None:
     match error:
         case click.ClickException():
             return error.format_message()
+        case ModuleNotFoundError(name="kubeproto_sim" | "kubeproto_serve"):
+            return "the simulated server is not installed: pip install 'kubeproto[cli,serve]'"
         case ModuleNotFoundError():
             return f"the module {error.name} is missing: pip install kubeproto[cli]"
         case OSError(filename=str() as name, strerror=str() as what):

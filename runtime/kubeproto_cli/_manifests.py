@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 from msgspec import Struct
@@ -15,6 +15,7 @@ from ._loading import load_object
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kubeproto import Head
     from kubeproto_runtime.manifests import Packaging
     from kubeproto_runtime.operator import ProgramDescription
 
@@ -129,21 +130,34 @@ def _files(
     return {**files, "Dockerfile": text}
 
 
+class _DisconnectedTransport:
+    """The transport of a client without a server: an operator is described before it sends anything."""
+
+    def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> NoReturn:
+        """Refuse the request."""
+        from kubeproto import ConnectError
+
+        raise ConnectError(
+            f"{head.method} {head.target}: `kubeproto manifests` connects to no server;"
+            " create the operator without requests"
+        )
+
+
 def _described(make: Any, namespace: str) -> ProgramDescription:
-    """Call the function with a client of an empty cluster, and describe what it returns."""
-    from kubeproto.sim import Cluster
+    """Call the function with a client of no server, and describe the operator that it returns."""
+    import anyio
+
+    from kubeproto_runtime import Client
     from kubeproto_runtime.manifests import description_of
-    from kubeproto_runtime.testing import run, simulated
 
     async def describe() -> ProgramDescription:
-        async with simulated(Cluster(), namespace=namespace) as client:
-            return description_of(make(client))
+        return description_of(make(Client(_DisconnectedTransport(), namespace=namespace)))
 
     if not callable(make) or iscoroutinefunction(make):
         raise click.UsageError(
             "OPERATOR has to be a function that takes a client and returns an operator without awaiting"
         )
     try:
-        return run(describe)
+        return anyio.run(describe)
     except TypeError as error:
         raise ValueError(str(error)) from error

@@ -10,11 +10,11 @@ from msgspec import Struct
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kubeproto.sim import Program
+    from kubeproto_sim import Program
 
 
 class _ImageProgram(Struct, forbid_unknown_fields=True, kw_only=True):
-    """What a file can say of an image: `kubeproto.sim.Program` without its functions."""
+    """What a file can say of an image: `kubeproto_sim.Program` without its functions."""
 
     log: str = ""
     takes: float | None = None
@@ -26,7 +26,7 @@ class _ImageProgram(Struct, forbid_unknown_fields=True, kw_only=True):
 
 def read_programs(path: Path) -> dict[str, Program]:
     """Return the programs of a file by image."""
-    from kubeproto.sim import Program
+    from kubeproto_sim import Program
 
     try:
         programs = msgspec.yaml.decode(path.read_bytes(), type=dict[str, _ImageProgram])

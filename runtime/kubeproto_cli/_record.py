@@ -115,7 +115,7 @@ async def _follow(
     import msgspec
 
     from kubeproto import Added, Bookmark, Deleted, Modified, encode
-    from kubeproto_serve import RecordedEvent, RecordingHead
+    from kubeproto.watching import RecordedEvent, RecordingHead
 
     resource, namespace = api.resource, api.requests.namespace
     head = RecordingHead(

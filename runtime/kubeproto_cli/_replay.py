@@ -15,8 +15,8 @@ from ._output import note
 from ._serve import write_private
 
 if TYPE_CHECKING:
-    from kubeproto.sim import Cluster
-    from kubeproto_serve import WatchRecording
+    from kubeproto.watching import WatchRecording
+    from kubeproto_sim import Cluster
 
 
 _FAREWELL: Final = 0.5  # seconds in which the last event reaches the watchers
@@ -57,8 +57,8 @@ def replay(**given: Any) -> None:
     on: for kubectl, kubeproto watch, or a program in any language. Objects are those of the file except for
     their resource versions. It ends with Ctrl-C.
     """
-    from kubeproto.sim import Cluster
-    from kubeproto_serve import read_recording
+    from kubeproto.watching import read_recording
+    from kubeproto_sim import Cluster
 
     path = given["recording"]
     try:

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import tzinfo
 
     from kubeproto import Dynamic
-    from kubeproto.sim import Cluster, Program
     from kubeproto_serve import Security
+    from kubeproto_sim import Cluster, Program
 
 _NEEDS_TLS: Final = "# kubectl and client-go send credentials over TLS alone: add --tls\n"
 _FAULTY: Final = 0.1  # the share of requests that `--faults` lets fail
@@ -155,8 +155,8 @@ def serve(**given: Any) -> None:
 def simulated_cluster(options: ServeOptions) -> Cluster:
     """Return the cluster that the options describe."""
     from kubeproto.objects import encode
-    from kubeproto.sim import Cluster
     from kubeproto_serve import read_token_file
+    from kubeproto_sim import Cluster
 
     # uids must differ between two servers, unless a seed decides everything. Versions, too:
     # where they begin at 1 again, a watch from before is one from the future, which a real server, too,
@@ -238,9 +238,9 @@ async def _serve(
 ) -> None:  # fmt: skip
     import anyio
 
-    from kubeproto.sim import Faults
     from kubeproto_serve import RequestLog
     from kubeproto_serve import serve as serve_cluster
+    from kubeproto_sim import Faults
 
     faults = None if options.faults is None else Faults(cluster, seed=options.faults, share=_FAULTY)
     log = RequestLog(sys.stderr) if options.log else None

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from access_cases import Ask
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 ADMIN: Final = sim.User("admin", "1", ("system:masters",))

@@ -10,7 +10,7 @@ import pytest
 from simulated_access import ADMIN
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap, Pod
 from kubeproto.wire import Head
 from kubeproto_runtime.testing import run, simulated

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated_access import sender, simulated
 
-from kubeproto.sim.access._escalation import uncovered
-from kubeproto.sim.access._rules import PolicyRule
+from kubeproto_sim.access._escalation import uncovered
+from kubeproto_sim.access._rules import PolicyRule
 
 
 def test_each_verdict_and_each_message_is_that_of_the_real_server() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from admission_cases import HOOKS, NAMESPACE, Behaviour, Case, Json, Step
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head, warnings
 
 ADMIN = sim.User("admin", "1", ("system:masters",))

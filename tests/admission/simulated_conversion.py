@@ -17,7 +17,7 @@ from conversion_cases import (
     definition,
 )
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head, warnings
 
 ADMIN = sim.User("admin", "1", ("system:masters",))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.crd import AdmissionRequest, AdmissionVerdict, allow, change, deny
 from kubeproto.wire import Head
 

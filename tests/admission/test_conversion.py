@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 from conversion_cases import GROUP, Case, converted, definition
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 WEBHOOK: Final = "https://hooks.example/convert"

@@ -19,8 +19,8 @@ from kubeproto_cli import main
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from kubeproto.sim import Cluster
     from kubeproto_serve import SimServer
+    from kubeproto_sim import Cluster
 
 PROGRAM: Final = (sys.executable, "-m", "kubeproto_cli")
 # A process of 100 ms needs no garbage collector, and its threads would only get in each other's way.

@@ -17,7 +17,7 @@ from typing import Final
 import pytest
 from command_processes import PROGRAM, CommandLine
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_cli import main
 from kubeproto_cli._main import COMMANDS
 from kubeproto_serve import serving

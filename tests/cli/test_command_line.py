@@ -120,7 +120,7 @@ def test_a_module_that_no_extra_has_brought_is_named_with_the_extra(
     monkeypatch.setitem(sys.modules, "kubeproto_serve", None)
     assert main(["serve", "--empty"]) == 1
     assert capsys.readouterr().err == (
-        "kubeproto serve: the module kubeproto_serve is missing: pip install kubeproto[cli]\n"
+        "kubeproto serve: the simulated server is not installed: pip install 'kubeproto[cli,serve]'\n"
     )
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from command_processes import PROGRAM, call_in
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_cli._connecting import ConnectionOptions
 from kubeproto_serve import SimServer, self_made, serving
 

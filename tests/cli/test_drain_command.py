@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from command_processes import CommandLine
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 pytestmark = pytest.mark.one_python
 

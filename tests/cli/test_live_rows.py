@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_cli._live_table import LiveRows
 from kubeproto_cli._resources import Selected
 from kubeproto_runtime.testing import simulated

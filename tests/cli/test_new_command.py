@@ -15,8 +15,8 @@ from packaging.requirements import Requirement
 from terminals import Terminal
 
 from kubeproto.objects import parse_manifest
-from kubeproto.sim import Cluster
 from kubeproto_cli import main
+from kubeproto_sim import Cluster
 
 pytestmark = pytest.mark.one_python
 

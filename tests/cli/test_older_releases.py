@@ -8,8 +8,8 @@ import pytest
 from command_processes import CommandLine
 
 from kubeproto.kinds import table
-from kubeproto.sim import Cluster
 from kubeproto_serve import serving
+from kubeproto_sim import Cluster
 
 pytestmark = pytest.mark.one_python
 POD = """

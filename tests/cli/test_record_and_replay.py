@@ -15,8 +15,9 @@ import pytest
 from command_processes import PROGRAM, CommandLine
 from terminals import Terminal
 
-from kubeproto.sim import Cluster
-from kubeproto_serve import prepare_replay, read_recording, replay
+from kubeproto.watching import read_recording
+from kubeproto_serve import prepare_replay, replay
+from kubeproto_sim import Cluster
 
 pytestmark = pytest.mark.one_python
 

@@ -11,8 +11,8 @@ import msgspec
 import pytest
 from command_processes import CommandLine
 
-from kubeproto.sim import Cluster
 from kubeproto_serve import SimServer, self_made, serving
+from kubeproto_sim import Cluster
 
 pytestmark = pytest.mark.one_python
 

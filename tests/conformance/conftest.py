@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from asked_release import RELEASE
 
+import kubeproto_sim as sim
 from conformance.client import AGGREGATED, Client, fresh_namespace
 from conformance.kinds import BAR, BAZ, FOO
 from conformance.servers import Server, Simulated
-from kubeproto import sim
 
 PLUGIN = "realserver.fixtures"  # which `make real` loads
 OF_THE_SIMULATED = ("test_older_releases.py", "test_recordings.py", "test_sequences.py")

@@ -21,8 +21,8 @@ from anyio.to_thread import run_sync
 from asked_release import RELEASE
 
 import kubeproto as kp
+import kubeproto_sim as sim
 from conformance.conftest import PLUGIN
-from kubeproto import sim
 from kubeproto.crd import definition_of
 from kubeproto.kinds.apps_v1 import Deployment, DeploymentStatus
 from kubeproto.kinds.batch_v1 import Job

@@ -6,7 +6,7 @@ from typing import Protocol
 
 from asked_release import RELEASE
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import BlockingTransport
 
 

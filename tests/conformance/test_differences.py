@@ -10,12 +10,12 @@ from asked_release import RELEASE
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+import kubeproto_sim as sim
 from conformance.client import Client, fresh_namespace
 from conformance.comparing import Ask, Side, compare
 from conformance.kinds import BAR, BAZ, FOO
 from conformance.sequences import asks
 from conformance.servers import Server, Simulated
-from kubeproto import sim
 
 LENGTH: Final = 40
 EXAMPLES: Final = 250

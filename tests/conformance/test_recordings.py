@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import pytest
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 from .situations import SITUATIONS, Stage

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import kubeproto_sim as sim
 from conformance.client import Client
 from conformance.comparing import Ask, Difference, Side, compare
 from conformance.kinds import BAR, BAZ, FOO
 from conformance.sequences import KINDS, asks
 from conformance.servers import Simulated
-from kubeproto import sim
 from kubeproto.wire import Head
 
 LENGTH: Final = 30

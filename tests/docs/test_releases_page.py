@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from kubeproto.kinds import table
-from kubeproto.sim.kinds._releases import release_of
+from kubeproto_sim.kinds._releases import release_of
 
 PAGE: Final = (Path(__file__).parents[2] / "docs/releases.md").read_text()
 NAMED: Final = {

@@ -19,7 +19,7 @@ import pytest
 from pages_shown import Snippet, name_of, pages, snippets
 
 # The package's own, which users get by entry point; to load all that is installed here takes five seconds.
-PLUGINS = ("-p", "no:cacheprovider", "-p", "kubeproto.sim._fixtures", "-p", "kubeproto_serve._fixtures")
+PLUGINS = ("-p", "no:cacheprovider", "-p", "kubeproto_sim._fixtures", "-p", "kubeproto_serve._fixtures")
 END = Snippet("", "", 0)
 PROGRAMS = [page for page in pages() if any(one.language == "python" for one in snippets(page))]
 

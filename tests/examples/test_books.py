@@ -12,7 +12,7 @@ import pytest
 from book import Book, BookSpec
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime import BlockingClient, Client
 from kubeproto_runtime.testing import Backend, run, simulated
 

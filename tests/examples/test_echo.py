@@ -16,7 +16,7 @@ import pytest
 from echo import Echo, EchoSpec
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto_runtime import Action, Context
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto_runtime import Client, Events, conditions
 from kubeproto_runtime.testing import (

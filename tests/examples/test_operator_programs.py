@@ -13,7 +13,7 @@ from book import Book, BookSpec
 from suite_with_webhook import test_a_book_gets_its_label_back, test_a_book_has_a_title
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.kinds.events_v1 import Event
 from kubeproto_runtime import Client, recording

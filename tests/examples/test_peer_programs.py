@@ -15,9 +15,9 @@ from book import Book, BookSpec
 from test_programs import MANIFEST
 
 import kubeproto as kp
+import kubeproto_sim as sim
 from benchmarks._peers import environment
 from benchmarks._pins import CACHE, PINS, PROJECT
-from kubeproto import sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_httpx import BlockingHttpxTransport

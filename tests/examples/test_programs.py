@@ -20,7 +20,7 @@ from aiohttp.test_utils import TestClient, TestServer
 from book import Book, BookSpec
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto_runtime import BlockingClient, Client
 from kubeproto_runtime.testing import run, simulated, simulated_blocking

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeVar
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds import table
 from kubeproto.objects import is_object
 from kubeproto.wire import Head

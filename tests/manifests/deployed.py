@@ -10,7 +10,7 @@ import msgspec
 from packaged import Packaged
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime import Client
 from kubeproto_runtime.manifests import OperatorLike, Packaging, description_of, manifests
 from kubeproto_runtime.operator import ProgramDescription

@@ -23,7 +23,7 @@ from shelved import (
 )
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime import Client, Controller, Operator
 from kubeproto_runtime.manifests import (
     description_of,

@@ -11,7 +11,8 @@ from librarian import Book
 from packaged import PROGRAMS
 
 import kubeproto as kp
-from kubeproto import ALL, sim
+import kubeproto_sim as sim
+from kubeproto import ALL
 from kubeproto.kinds.core_v1 import ConfigMap, Node
 from kubeproto.wire import NO_RETRIES
 from kubeproto_runtime.manifests import RequiredAccess, RoleRule, dump_access, parse_access, roles

@@ -26,10 +26,10 @@ from msgspec import Struct, convert
 HERE: Final = Path(__file__).resolve().parent
 ROOT: Final = HERE.parent.parent
 TREE: Final = (
-    "kubeproto", "transports", "runtime", "examples", "benchmarks", "tools", "docs", "tests",
+    "kubeproto", "transports", "runtime", "simulator", "examples", "benchmarks", "tools", "docs", "tests",
     "README.md", "CONTRIBUTING.md", "pyproject.toml", ".importlinter",
 )  # fmt: skip
-SOURCE_ROOTS: Final = ("", "transports", "runtime", "tests")
+SOURCE_ROOTS: Final = ("", "transports", "runtime", "simulator", "tests")
 
 # A mutant may well loop forever; the tests of one area take less than a minute.
 PATIENCE: Final = 300.0

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto._yaml import YamlError, read_documents
 from kubeproto.crd import validate
 from kubeproto.crd._urls import parse_url
 from kubeproto.crd.cel._versions import canonical, order
 from kubeproto.objects import FieldSelector, PatchError, apply_json_patch
+from kubeproto.yaml import YamlError, read_documents
 
 FACTS: Final = Path(__file__).parent / "go_facts.json"
 REFUSED: Final = "refused"

@@ -13,12 +13,6 @@ Check = Callable[[str], None]
 LONG_SUBDOMAIN = ".".join(["a" * 63] * 3) + "." + "b" * 61
 RULES: list[tuple[Check, list[str], list[str]]] = [
     (
-        names.check_dns_label,
-        ["a", "0", "a-b", "1a", "a" * 63, "a--b"],
-        ["", "A", "-a", "a-", "a.b", "a_b", "a" * 64, "é", "a\n", " a", "²"],
-    ),
-    (names.check_dns_1035_label, ["a", "a-1", "a" * 63], ["", "1a", "A", "-a", "a-", "a" * 64, "a.b"]),
-    (
         names.check_dns_subdomain,
         ["a", "a.b", "1.2", "a-b.c", LONG_SUBDOMAIN, "a" * 253],
         ["", ".", "a.", ".a", "a..b", "a.-b", "A.b", LONG_SUBDOMAIN + "b", "a/b", "a\n"],
@@ -38,13 +32,33 @@ RULES: list[tuple[Check, list[str], list[str]]] = [
         ["", "a", "A.b_c-1", "1", "a" * 63],
         ["-", "a-", ".a", "a/b", "a b", "a" * 64, "é", "a\n", "²"],
     ),
-    (names.check_annotation_key, ["Example.COM/App", "app"], ["", "a/b/c", "a b", "\u212a.com/a"]),
     (
         names.check_finalizer,
         ["example.com/cleanup", "orphan", "foregroundDeletion", "kubernetes"],
         ["", "cleanup", "example.com/", "a/b/c"],
     ),
 ]
+
+
+ERRORS: list[tuple[Callable[[str], tuple[str, ...]], list[str], list[str]]] = [
+    (
+        names.dns_label_errors,
+        ["a", "0", "a-b", "1a", "a" * 63, "a--b"],
+        ["", "A", "-a", "a-", "a.b", "a_b", "a" * 64, "é", "a\n", " a", "²"],
+    ),
+    (names.dns_1035_label_errors, ["a", "a-1", "a" * 63], ["", "1a", "A", "-a", "a-", "a" * 64, "a.b"]),
+    (names.dns_subdomain_errors, ["a.b", "a" * 253], ["", "a..b", "a" * 254, "a\n"]),
+    (names.qualified_name_errors, ["app", "a/b"], ["", "/a", "a/", "a/b/c", "a" * 64]),
+    (names.label_value_errors, ["", "A"], ["-", "a" * 64]),
+]
+
+
+@pytest.mark.parametrize(("errors", "valid", "invalid"), ERRORS)
+def test_a_name_has_errors_where_it_breaks_its_rule(
+    errors: Callable[[str], tuple[str, ...]], valid: list[str], invalid: list[str]
+) -> None:
+    assert [text for text in valid if errors(text)] == []
+    assert [text for text in invalid if not errors(text)] == []
 
 
 @pytest.mark.parametrize(("check", "text"), [(check, text) for check, good, _ in RULES for text in good])

@@ -25,7 +25,7 @@ from typing import Any, Final
 
 import anyio
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_serve import serve
 
 MOST: Final = 128  # MiB, of which the interpreter and its modules take 60 to 80

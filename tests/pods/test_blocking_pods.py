@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.streams import Exited, Stdout
 from kubeproto_runtime.pods import BlockingPods, CopyError, connect_pods_blocking
 from kubeproto_serve import serving

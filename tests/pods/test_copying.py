@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime.pods import Copied, CopyError, copy_from, copy_to
 from kubeproto_runtime.testing import SimulatedClient, simulated
 

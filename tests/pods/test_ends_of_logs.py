@@ -12,7 +12,7 @@ import pytest
 from virtual_time import Go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.batch_v1 import Job
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto_runtime import Client

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto_runtime import Client, connect
 from kubeproto_runtime.pods import ForwardingError, forward_ports, parse_port, pod_port

@@ -12,7 +12,7 @@ from cutting import Cutting
 from virtual_time import Go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.watching.log_tail import RunEnded, RunStarted
 from kubeproto_runtime.pods import LogLine, read_logs, run_events

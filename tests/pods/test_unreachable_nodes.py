@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from unreachable_cases import COMMAND, REFUSED, SET_UP, UPGRADE, Refused
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.streams import Exited
 from kubeproto.wire import Head

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from program_rig import Site
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_serve import serving
 
 PLUGIN = "realserver.fixtures"  # which `make real` loads

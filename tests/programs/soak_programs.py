@@ -20,7 +20,7 @@ from test_echo_program import an_echo
 from test_hello_program import PROGRAM as HELLO
 from test_hello_program import a_hello
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_serve import serving
 
 OPERATORS = (Operator(HELLO, "hello", a_hello), Operator(ECHO, "echo", an_echo))

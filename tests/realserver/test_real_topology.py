@@ -9,7 +9,7 @@ import pytest
 from test_topology_labels import sender
 from topology_cases import placed
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 from kubeproto_httpx import BlockingHttpxTransport
 from realserver import RealServer

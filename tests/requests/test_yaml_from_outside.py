@@ -53,7 +53,7 @@ said = sys.stderr.getvalue()
 """,
     "a request to the simulated server": """
 import kubeproto as kp
-from kubeproto.sim import Cluster
+from kubeproto_sim import Cluster
 head = kp.Head("POST", "/api/v1/namespaces/default/configmaps", (("Content-Type", "application/yaml"),), text)
 with Cluster().blocking_transport().send(head) as incoming:
     said = f"{{incoming.status}}: {{b''.join(incoming)}}"

@@ -18,7 +18,7 @@ import pytest
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, requeue
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto_runtime import Context, Controller, LeaseLost, Operator

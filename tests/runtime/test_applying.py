@@ -10,7 +10,7 @@ import pytest
 from virtual_time import Book, Go, book, go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.crd import definition_of
 from kubeproto_runtime import ApplyError
 from kubeproto_runtime.testing import simulated

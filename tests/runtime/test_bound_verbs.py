@@ -12,7 +12,7 @@ import pytest
 from virtual_time import Book, BookSpec, Go, Said, Scripted, book, go, library, scripted
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds import autoscaling_v1
 from kubeproto.kinds.core_v1 import Pod, ServiceAccount
 from kubeproto.objects import RunsContainers, Scale

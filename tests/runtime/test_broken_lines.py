@@ -6,7 +6,7 @@ import anyio
 import pytest
 from virtual_time import Book, Go, book, go, library
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.watching import resync
 from kubeproto_runtime import BlockingClient, Caches, Operator, conditions
 from kubeproto_runtime.testing import run, simulated

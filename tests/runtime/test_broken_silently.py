@@ -13,7 +13,8 @@ import pytest
 from anyio.lowlevel import checkpoint
 from virtual_time import Book, Go, book, go, library
 
-from kubeproto import DeadlineExceeded, KubeprotoError, LocalProtocolError, sim
+import kubeproto_sim as sim
+from kubeproto import DeadlineExceeded, KubeprotoError, LocalProtocolError
 from kubeproto_runtime import Caches, Context, Controller, Operator, recording
 from kubeproto_runtime.testing import run, simulated
 

@@ -11,7 +11,7 @@ import pytest
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Change, StoreFull
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace
 from kubeproto.objects import Selector

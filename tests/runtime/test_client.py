@@ -15,7 +15,7 @@ import pytest
 from virtual_time import Book, Go, Scripted, book, go, library, scripted
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Rate
 from kubeproto.wire import NO_RETRIES
 from kubeproto_runtime import Client, KindNotServed

@@ -14,7 +14,7 @@ from sync_rig import client_of
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import CredentialsError
 from kubeproto.control import Rate
 from kubeproto_runtime import BlockingClient, BodyLimits, Client

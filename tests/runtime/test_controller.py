@@ -13,7 +13,7 @@ import pytest
 from msgspec import Struct
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import LOW, Action, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
 from kubeproto.objects import OwnerReference

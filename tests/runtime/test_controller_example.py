@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import owner_reference
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Action, Context, Controller, Operator, requeue

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.kinds.events_v1 import Event

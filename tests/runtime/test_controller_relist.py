@@ -8,9 +8,9 @@ import anyio
 import pytest
 from virtual_time import Book, Go, book, go, library
 
-from kubeproto.sim import Modes
 from kubeproto_runtime import Action, Context, Controller, await_change
 from kubeproto_runtime.testing import simulated
+from kubeproto_sim import Modes
 
 __all__ = ["go"]
 

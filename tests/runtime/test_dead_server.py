@@ -12,7 +12,7 @@ import pytest
 import sniffio
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.coordination_v1 import Lease, LeaseSpec
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Client, Context, Controller, Operator

@@ -16,7 +16,7 @@ from anyio.from_thread import start_blocking_portal
 from playwright.sync_api import Page
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.objects import Status
 from kubeproto_runtime import Action, Context, Controller, Operator, ReconcileTimeout, Terminal, requeue

@@ -13,7 +13,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import LOW, Change
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Caches, Context, Controller, Operator

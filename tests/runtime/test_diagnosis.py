@@ -19,11 +19,11 @@ from typing import Any, Final, cast
 
 import pytest
 
-from kubeproto.sim import Cluster, User
 from kubeproto_runtime.diagnosis import Check, Diagnosing, diagnose
 from kubeproto_runtime.manifests import RequiredAccess
 from kubeproto_serve import Security, SimServer, serving
 from kubeproto_serve._certificates import Authority
+from kubeproto_sim import Cluster, User
 
 TOKEN: Final = "s3cret-t0ken"
 PLUGIN_KIND: Final = "client.authentication.k8s.io/v1"

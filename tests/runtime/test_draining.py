@@ -9,7 +9,7 @@ from draining_scenario import a_node_is_drained
 from virtual_time import Go, go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.core_v1 import Node, Pod
 from kubeproto_runtime import conditions

@@ -10,7 +10,7 @@ import pytest
 from virtual_time import Book, BookStatus, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import ConflictPolicy
 from kubeproto_runtime.conditions import deleted
 from kubeproto_runtime.testing import SimulatedClient, simulated

@@ -11,7 +11,7 @@ import pytest
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ObjectReference
 from kubeproto_runtime import Client, Events, recording
 from kubeproto_runtime.testing import simulated

@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import Config, Connection, Identity, Plugin
 from kubeproto.config import credentials as c
 from kubeproto_runtime import Context, Controller, Operator

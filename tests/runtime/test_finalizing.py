@@ -9,7 +9,7 @@ from msgspec import Struct
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, await_change, requeue
 from kubeproto_runtime import Client, finalizer
 from kubeproto_runtime.testing import simulated

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import CredentialsError
 from kubeproto.control import Change, Store
 from kubeproto.watching import resync

@@ -9,7 +9,7 @@ import pytest
 from virtual_time import Go, go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.watching import resync
 from kubeproto_runtime.testing import simulated, simulated_blocking
 

@@ -12,7 +12,7 @@ import pytest
 from anyio.abc import TaskGroup
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import election as elections
 from kubeproto_runtime import Context, Controller, Operator
 from kubeproto_runtime.operator._health import HealthPages, respond, serve

@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import Config, Connection, Identity, Oidc
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Client, LeaseLost, Operator

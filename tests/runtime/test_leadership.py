@@ -11,7 +11,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import CredentialsError
 from kubeproto.control import Work, WorkQueue
 from kubeproto.kinds.coordination_v1 import Lease

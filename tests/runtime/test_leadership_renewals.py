@@ -16,7 +16,7 @@ import pytest
 from credential_rig import SERVER, credential
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import Config, Connection, Identity, Plugin
 from kubeproto.config import credentials as c
 from kubeproto.kinds.core_v1 import ConfigMap

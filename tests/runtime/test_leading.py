@@ -12,7 +12,7 @@ import pytest
 from virtual_time import Go, go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto_runtime import Client, Operator
 from kubeproto_runtime.operator import BootClock, Election, LeaderElector

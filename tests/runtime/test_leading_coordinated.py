@@ -12,7 +12,7 @@ from test_leading import Acting, lease
 from virtual_time import Go, go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto.objects import MicroTime
 from kubeproto_runtime.operator import Coordinated, LeaderElector

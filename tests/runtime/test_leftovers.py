@@ -11,7 +11,7 @@ from anyio.lowlevel import checkpoint
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, Change, FastThenSlow, requeue
 from kubeproto_runtime import Caches, Context, Controller, Operator, Terminal
 from kubeproto_runtime.testing import simulated

@@ -15,7 +15,7 @@ from sync_rig import Book as PlainBook
 from sync_rig import book as plain_book
 from virtual_time import Book, Go, book, go, library
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto_runtime import Action, BlockingClient, Caches, Client, Context, Controller, await_change
 from kubeproto_runtime.operator import LeaderElector

@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import use_span
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, requeue
 from kubeproto_runtime import Context, Controller, Operator, logs
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated

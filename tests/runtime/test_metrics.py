@@ -8,7 +8,7 @@ from anyio.lowlevel import checkpoint
 from prometheus_client.parser import text_string_to_metric_families
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, OwnWrites, WorkQueue, await_change, requeue
 from kubeproto_runtime import Context, Controller, Operator, Terminal
 from kubeproto_runtime.calls import Meter, MeteredTransport

@@ -9,7 +9,7 @@ import pytest
 from migration_scenarios import NAME, Book, BookV1, Spec, books_are_migrated, definition
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.crd import CustomResourceDefinition, deny
 from kubeproto.kinds.core_v1 import Namespace
 from kubeproto_runtime import MigrationError

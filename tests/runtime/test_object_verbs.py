@@ -8,7 +8,7 @@ import pytest
 from virtual_time import Go, go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.crd import definition_of
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.objects import Table, TableColumn, TableRow

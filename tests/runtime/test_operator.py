@@ -12,7 +12,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, requeue
 from kubeproto.control import election as elections
 from kubeproto_runtime import Context, Controller, Operator

@@ -11,7 +11,8 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import Head, Incoming, sim
+import kubeproto_sim as sim
+from kubeproto import Head, Incoming
 from kubeproto.control import Action, await_change, owner_reference, requeue
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Context, Controller, Operator

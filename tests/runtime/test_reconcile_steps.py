@@ -11,7 +11,7 @@ import pytest
 from anyio.lowlevel import checkpoint
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, await_change, requeue
 from kubeproto_runtime import Context, Controller
 from kubeproto_runtime.reconciling import Result

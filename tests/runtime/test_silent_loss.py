@@ -12,7 +12,7 @@ import pytest
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, Change, Rate, await_change
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace
 from kubeproto.requests import Shard, shard

@@ -6,7 +6,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.watching import resync
 from kubeproto_runtime.caches import Caches

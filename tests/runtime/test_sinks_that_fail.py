@@ -12,7 +12,7 @@ from sync_rig import client_of
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Store
 from kubeproto.watching import resync
 from kubeproto_runtime.blocking import BlockingResyncDriver

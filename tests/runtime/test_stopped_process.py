@@ -12,7 +12,7 @@ import pytest
 from anyio.abc import SocketAttribute, SocketStream
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_h11 import Response, ServerConnection, serve_requests

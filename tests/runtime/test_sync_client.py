@@ -10,7 +10,7 @@ import pytest
 from sync_rig import Answer, Book, Scripted, book, client_of, drain, found, refusal
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Rate
 from kubeproto.kinds.core_v1 import ConfigMap, Node, Pod
 from kubeproto.requests import Subresource, Tables

@@ -14,7 +14,7 @@ import pytest
 from sync_rig import Answer, Book, Scripted, book, client_of, drain, found, refusal
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import CredentialsError
 from kubeproto.watching import resync
 from kubeproto_runtime import BlockingClient, KindNotServed

@@ -10,7 +10,7 @@ import pytest
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime.testing import BACKENDS, SimulatedClient, run, simulated
 
 __all__ = ["go"]

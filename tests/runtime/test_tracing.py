@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExporter, Sp
 from opentelemetry.trace import SpanContext, SpanKind, StatusCode
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Action, requeue
 from kubeproto.kinds.core_v1 import ConfigMap, Pod
 from kubeproto_runtime import BlockingClient, Caches, Client, Context, Controller, Operator

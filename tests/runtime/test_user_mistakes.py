@@ -13,7 +13,7 @@ import pytest
 from virtual_time import Go, go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import Config, ConfigError, Connection, Identity
 from kubeproto_runtime import Client, connect, connect_blocking
 from kubeproto_runtime.calls import Meter, MeteredTransport

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from virtual_time import Go, go
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap, Pod
 from kubeproto_runtime import BlockingClient, Client, conditions
 from kubeproto_runtime.testing import simulated, simulated_blocking

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Action, BlockingClient, Client, Context, Controller, await_change, conditions

@@ -12,7 +12,7 @@ import pytest
 from virtual_time import Book, Go, Said, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.batch_v1 import Job
 from kubeproto.kinds.core_v1 import Pod

@@ -10,7 +10,7 @@ import pytest
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.watching import resync
 from kubeproto_runtime import KindNotServed
 from kubeproto_runtime.client import BoundApi

@@ -6,7 +6,7 @@ import anyio
 import pytest
 from virtual_time import Book, Go, book, go, library
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Headers
 from kubeproto_runtime import Client
 from kubeproto_runtime.testing import BACKENDS, run

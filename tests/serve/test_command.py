@@ -16,7 +16,7 @@ from typing import Final, Self
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_cli import main
 from kubeproto_cli._serve import ServeOptions, simulated_cluster, time_zone
 

@@ -11,7 +11,7 @@ from typing import Final
 import pytest
 from kubectl_commands.running import kubectl, run, sections, transcript
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_serve import self_made, serving
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]

@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 import pytest
 from kubectl_commands.running import kubectl
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_serve import serving
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]

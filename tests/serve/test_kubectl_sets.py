@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from kubectl_commands.sets import take_turns
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_serve import serving
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]

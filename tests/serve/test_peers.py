@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import kubeproto_sim as sim
 from benchmarks._peer_programs import command
 from benchmarks._pins import PROJECT
-from kubeproto import sim
 from kubeproto_serve import serving
 
 pytestmark = [pytest.mark.one_python, pytest.mark.thorough("a process of another client for each")]

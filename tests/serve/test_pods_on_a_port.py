@@ -10,7 +10,8 @@ from typing import Any
 import anyio
 import pytest
 
-from kubeproto import ApiError, TransportError, sim
+import kubeproto_sim as sim
+from kubeproto import ApiError, TransportError
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.streams import Exited, Stdout
 from kubeproto_runtime import Client, connect

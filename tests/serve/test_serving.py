@@ -19,7 +19,7 @@ import pytest
 import trio.testing
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.crd import definition_of
 from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 from kubeproto.kinds.core_v1 import ConfigMap
@@ -386,7 +386,7 @@ def test_a_test_of_any_program_gets_a_server_from_a_fixture(tmp_path: Path) -> N
 def test_a_server_imports_what_makes_certificates_and_websockets_when_it_needs_them() -> None:
     """Together they would double the time until the first response."""
     program = """
-import sys, kubeproto.sim, kubeproto_serve, kubeproto_serve._serve
+import sys, kubeproto_sim, kubeproto_serve, kubeproto_serve._serve
 print(sorted({"cryptography", "wsproto", "cel_expr_python", "trio"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -10,7 +10,7 @@ import anyio
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_serve import StateUnusable, serve
 
 sys.path.insert(0, str(Path(__file__).parent))

@@ -12,7 +12,7 @@ import pytest
 from anyio.streams.tls import TLSStream
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_h11 import Framing
 from kubeproto_serve import self_made, serve

@@ -14,7 +14,7 @@ import pytest
 from conversion_cases import GROUP, Case, converts, definition
 from webhook_server import WebhookServer, serving_webhooks
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_serve import serve
 
 Main = Callable[[], Awaitable[None]]

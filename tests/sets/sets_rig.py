@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import to_builtins
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.crd import definition_of
 from kubeproto_runtime import BlockingClient
 from kubeproto_runtime.sets import Plan

@@ -10,7 +10,7 @@ import pytest
 from sets_rig import account, config, writes
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import owner_reference
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace, ServiceAccount
 from kubeproto_runtime import Action, Context, Controller, await_change

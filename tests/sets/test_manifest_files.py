@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime.sets import read_manifests
 from kubeproto_runtime.testing import simulated_blocking
 

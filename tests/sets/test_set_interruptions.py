@@ -27,7 +27,7 @@ from sets_rig import (
 )
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime.sets import StalePlan
 from kubeproto_runtime.testing import simulated_blocking
 

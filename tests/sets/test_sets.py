@@ -26,7 +26,7 @@ from sets_rig import (
 )
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto_runtime import ApplyError
 from kubeproto_runtime.sets import (
     ApplySet,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto.sim.apply import AppliedObject, Conflicts, Facts, apply, facts_of_kind, facts_of_schema, update
+from kubeproto_sim.apply import AppliedObject, Conflicts, Facts, apply, facts_of_kind, facts_of_schema, update
 
 Object = dict[str, Any]
 

@@ -6,7 +6,7 @@ import json
 from typing import Any, Final
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 MERGE: Final = "application/merge-patch+json"

@@ -7,7 +7,7 @@ from typing import Any
 from asking import Book
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.control import Store
 from kubeproto.watching import resync
 from kubeproto.wire import classify

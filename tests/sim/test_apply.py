@@ -23,7 +23,7 @@ from apply_cases import (
     written,
 )
 
-from kubeproto.sim.apply import NOTHING_KNOWN, AppliedObject, ApplyRefused, apply
+from kubeproto_sim.apply import NOTHING_KNOWN, AppliedObject, ApplyRefused, apply
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 

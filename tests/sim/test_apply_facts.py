@@ -9,7 +9,7 @@ from apply_cases import CONFIG_MAP, DEPLOYMENT, FOO, POD, SERVICE
 
 from kubeproto.kinds import table
 from kubeproto.objects import GroupVersionKind
-from kubeproto.sim.apply import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
+from kubeproto_sim.apply import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
 
 PRESERVES = "x-kubernetes-preserve-unknown-fields"
 

@@ -8,11 +8,11 @@ from apply_cases import FOO, LATER, NOW, Object, applied, applying, foo, owners,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.sim.apply import AppliedObject, Conflicts
-from kubeproto.sim.apply._fields import compare, fields_of
-from kubeproto.sim.apply._merge import merged, removed, with_parents
-from kubeproto.sim.apply._unowned import UNOWNED
-from kubeproto.sim.apply.fieldsets import (
+from kubeproto_sim.apply import AppliedObject, Conflicts
+from kubeproto_sim.apply._fields import compare, fields_of
+from kubeproto_sim.apply._merge import merged, removed, with_parents
+from kubeproto_sim.apply._unowned import UNOWNED
+from kubeproto_sim.apply.fieldsets import (
     EMPTY,
     decode_fields,
     difference,

@@ -23,9 +23,9 @@ from apply_cases import (
 )
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto.sim.apply import decode_managers, encode_managers, facts_of_kind
-from kubeproto.sim.apply._managers import capped
-from kubeproto.sim.apply.fieldsets import paths
+from kubeproto_sim.apply import decode_managers, encode_managers, facts_of_kind
+from kubeproto_sim.apply._managers import capped
+from kubeproto_sim.apply.fieldsets import paths
 
 
 def sent_back(name: str, *without: str) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from asking import BOOKS, CONFIGMAPS, MERGE, STRATEGIC, Asker, events
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from asking import Asker
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 MERGE = "application/merge-patch+json"

@@ -9,7 +9,7 @@ from asking import BOOKS, CONFIGMAPS, MERGE, Asker
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import pytest
 from asking import Asker
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.kinds import table
 
 HERE: Final = Path(__file__).parent

@@ -10,7 +10,7 @@ import pytest
 from asking import Book
 from caching import Cache
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 TROUBLE, QUIET = 400.0, 1000.0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kubeproto.sim import Cluster, DriftingClock
+from kubeproto_sim import Cluster, DriftingClock
 
 
 def test_a_clock_runs_at_its_own_rate_from_its_own_time() -> None:

@@ -9,7 +9,7 @@ import pytest
 from asking import BOOKS, CONFIGMAPS, MERGE, Asker, Book, told
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.crd import definition_of
 from kubeproto.objects import encode
 

@@ -8,7 +8,7 @@ import pytest
 from asking import BOOKS, Asker, Book, events
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 BOOK: dict[str, Any] = {

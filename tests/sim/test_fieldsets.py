@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto.objects import is_list, is_object
-from kubeproto.sim.apply.fieldsets import (
+from kubeproto_sim.apply.fieldsets import (
     EMPTY,
     FieldSet,
     Path,

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 NAMES = st.sampled_from("abcdef")
 TITLES = st.sampled_from(["Typee", "Omoo"])

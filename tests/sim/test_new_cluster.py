@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 ROOT = "kube-root-ca.crt"

@@ -11,7 +11,7 @@ from asking import BOOKS, MERGE, Asker
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 MAPS = "/api/v1/configmaps"
 HERE = "/api/v1/namespaces/default/configmaps"

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from conformance.kinds import FOO, foo
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 JSON_PATCH: Final = "application/json-patch+json"

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from asking import BOOKS, CONFIGMAPS, Asker, Book, events, names, told
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from asking import CONFIGMAPS, DEFINITIONS, Asker, definition
 
 from kubeproto.kinds import table
-from kubeproto.sim import Cluster
+from kubeproto_sim import Cluster
 
 RELEASES: Final = (*table().releases, "1.36")
 BOOKS: Final = "/apis/example.com/v1/namespaces/default/books"

@@ -8,8 +8,8 @@ import pytest
 from asking import CONFIGMAPS, Asker
 
 from kubeproto.kinds import table
-from kubeproto.sim import Cluster, Modes
-from kubeproto.sim.kinds._releases import release_of
+from kubeproto_sim import Cluster, Modes
+from kubeproto_sim.kinds._releases import release_of
 
 OLDER: Final = tuple(table().releases)
 NEWEST: Final = "1.36"

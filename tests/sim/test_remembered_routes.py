@@ -9,11 +9,11 @@ from asking import BOOKS, Asker, Book
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto import sim
-from kubeproto.sim.kinds._kinds import Kinds
-from kubeproto.sim.kinds._releases import NEWEST
-from kubeproto.sim.reading._routes import Routes, find_route
-from kubeproto.sim.storage._storage import Storage
+import kubeproto_sim as sim
+from kubeproto_sim.kinds._kinds import Kinds
+from kubeproto_sim.kinds._releases import NEWEST
+from kubeproto_sim.reading._routes import Routes, find_route
+from kubeproto_sim.storage._storage import Storage
 
 SEGMENTS = (
     "namespaces", "default", "pods", "a", "status", "finalize", "scale", "watch", "nodes", "", ".", "..",

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 

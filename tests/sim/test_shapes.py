@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.sim.apply import NOTHING_KNOWN, update
-from kubeproto.sim.writing._shapes import difference, shape_of
+from kubeproto_sim.apply import NOTHING_KNOWN, update
+from kubeproto_sim.writing._shapes import difference, shape_of
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from(["a", "b", 1, True, None]),

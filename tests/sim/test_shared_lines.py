@@ -7,7 +7,7 @@ from asking import Asker
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 PLACES = (
     "/api/v1/configmaps",

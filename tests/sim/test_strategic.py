@@ -9,7 +9,7 @@ import pytest
 from apply_cases import DEPLOYMENT, POD, SERVICE
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto.sim.apply import NOTHING_KNOWN, Facts, PatchRefused, facts_of_kind, strategic_merge
+from kubeproto_sim.apply import NOTHING_KNOWN, Facts, PatchRefused, facts_of_kind, strategic_merge
 
 DISRUPTION_BUDGET = facts_of_kind(GroupVersionKind("policy", "v1", "PodDisruptionBudget"))
 META = "metadata"

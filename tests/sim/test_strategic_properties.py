@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto.objects import is_list, is_object
-from kubeproto.sim.apply import NOTHING_KNOWN, Facts, strategic_merge
+from kubeproto_sim.apply import NOTHING_KNOWN, Facts, strategic_merge
 
 META = "metadata"
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from asking import MERGE, Asker
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 TAGGED: Final = "/apis/example.io/v1/namespaces/default/taggeds"
 

@@ -8,7 +8,7 @@ import pytest
 from asking import APPLY, BOOKS, CONFIGMAPS, JSON_PATCH, MERGE, STRATEGIC, Asker, Book, events, names, told
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.objects import Scale
 
 PODS = "/api/v1/namespaces/default/pods"

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, Final
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 
 FINALIZER: Final = "storm.example.com/external"
 

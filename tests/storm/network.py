@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import msgspec
 
 from kubeproto import ConnectError, Head
-from kubeproto.sim import (
+from kubeproto_sim import (
     Both,
     Cut,
     Delay,
@@ -37,7 +37,7 @@ from kubeproto.sim import (
 )
 
 if TYPE_CHECKING:
-    from kubeproto.sim import Fault
+    from kubeproto_sim import Fault
 
     from .trial import Trial
 

@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
-from kubeproto.sim import StoredObject
+from kubeproto_sim import StoredObject
 
 from .kinds import BOOKS, CONFIGMAPS, SHELVES
 

@@ -8,7 +8,7 @@ from typing import Final, Literal, TypeAlias
 import msgspec
 from msgspec import Struct
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 Backend: TypeAlias = Literal["asyncio", "trio"]
 

@@ -12,12 +12,12 @@ import kubeproto as kp
 from kubeproto import Head
 from kubeproto.control import owner_reference, requeue
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto.sim import ServerResponse
 from kubeproto.watching import resync
 from kubeproto_runtime import Action, Context, Controller, Operator, await_change, finalizer
 from kubeproto_runtime.caches import Cache, Caches
 from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import SimulatedClient
+from kubeproto_sim import ServerResponse
 
 from .kinds import BOOKS, FINALIZER, SHELVES, Book, Shelf
 from .loop import Pausable, process_of

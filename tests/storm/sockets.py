@@ -29,7 +29,7 @@ from msgspec import Struct
 from sniffio import current_async_library
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import Connection
 from kubeproto.control import owner_reference
 from kubeproto.kinds.core_v1 import ConfigMap

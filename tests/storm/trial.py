@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from kubeproto.sim import Snapshot, StoredObject
+from kubeproto_sim import Snapshot, StoredObject
 
 from .kinds import FINALIZER, SHELVES, Shelf, new_cluster
 from .oracle import Oracle

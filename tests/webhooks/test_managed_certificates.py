@@ -12,7 +12,7 @@ import pytest
 from webhook_rig import Book, Spec, webhooks
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import Connection
 from kubeproto.control import certificates as c
 from kubeproto.kinds.admissionregistration_v1 import MutatingWebhookConfiguration

@@ -38,7 +38,7 @@ from webhook_scenarios import (
 )
 
 import kubeproto as kp
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.config import Connection
 from kubeproto.crd import definition_of
 from kubeproto_httpx import HttpxTransport

@@ -131,7 +131,7 @@ def test_a_status_line_has_the_phrase_of_its_code() -> None:
 def test_there_is_one_table_of_reasons_and_one_power() -> None:
     found = {
         what
-        for folder in ("kubeproto", "runtime", "transports")
+        for folder in ("kubeproto", "runtime", "simulator", "transports")
         for path in (ROOT / folder).rglob("*.py")
         for what in copies(path)
     }

@@ -9,7 +9,7 @@ from typing import Any
 from workload_steps import Case, Json, take
 from workload_summary import Summary
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from deployment_cases import deployment, template
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 SETS, PODS = "apps/v1/ReplicaSet", "v1/Pod"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto import sim
-from kubeproto.sim.writing._cron import BadSchedule, Schedule, read_schedule
+import kubeproto_sim as sim
+from kubeproto_sim.writing._cron import BadSchedule, Schedule, read_schedule
 
 UTC = datetime.UTC
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 BUDGET: Final = "policy/v1/PodDisruptionBudget"
 Json = dict[str, Any]

@@ -7,7 +7,7 @@ from typing import Any
 
 from topology_cases import PLACE, placed
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 

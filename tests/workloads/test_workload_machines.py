@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from deployment_cases import WEB, deployment, template
 
-from kubeproto import sim
+import kubeproto_sim as sim
 from kubeproto.wire import Head
 
 DEPLOYMENT, SETS, PODS, JOBS = "apps/v1/Deployment", "apps/v1/ReplicaSet", "v1/Pod", "batch/v1/Job"

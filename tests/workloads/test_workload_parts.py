@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto.objects import Selector
-from kubeproto.sim.storage._storage import Stored, StoredEvent
-from kubeproto.sim.workloads.deployments._proportions import sizes_in_proportion
-from kubeproto.sim.workloads.facts._amounts import rounded, share
-from kubeproto.sim.workloads.facts._deletion_order import in_order_of_deletion
-from kubeproto.sim.workloads.facts._revisions import annotate, hash_of
-from kubeproto.sim.workloads.jobs._job_indexes import pending_indexes, read_indexes, write_indexes
-from kubeproto.sim.workloads.loops._indexes import LabelIndex, OwnerIndex, SelectorIndex
-from kubeproto.sim.workloads.loops._pod_control import slow_start
-from kubeproto.sim.workloads.services._times import precise
+from kubeproto_sim.storage._storage import Stored, StoredEvent
+from kubeproto_sim.workloads.deployments._proportions import sizes_in_proportion
+from kubeproto_sim.workloads.facts._amounts import rounded, share
+from kubeproto_sim.workloads.facts._deletion_order import in_order_of_deletion
+from kubeproto_sim.workloads.facts._revisions import annotate, hash_of
+from kubeproto_sim.workloads.jobs._job_indexes import pending_indexes, read_indexes, write_indexes
+from kubeproto_sim.workloads.loops._indexes import LabelIndex, OwnerIndex, SelectorIndex
+from kubeproto_sim.workloads.loops._pod_control import slow_start
+from kubeproto_sim.workloads.services._times import precise
 
 NAMES = st.sampled_from(["a", "b", "c"])
 LABELS = st.dictionaries(NAMES, st.sampled_from(["1", "2"]), max_size=3)

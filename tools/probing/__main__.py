@@ -1,4 +1,4 @@
-"""Writes kubeproto/sim/kinds/builtin.json again: ``make probe`` asks a real server, in about two minutes."""
+"""Write the simulator's builtin.json again: ``make probe`` asks a real server, in about two minutes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tools.probing.notes import Notes
 from tools.probing.tables import tables_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-TABLE: Final = ROOT / "kubeproto/sim/kinds/builtin.json"
-COLUMNS: Final = ROOT / "kubeproto/sim/columns.json"
+TABLE: Final = ROOT / "simulator/kubeproto_sim/kinds/builtin.json"
+COLUMNS: Final = ROOT / "simulator/kubeproto_sim/columns.json"
 AS_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 GENERATED: Final = "by `make probe`, from the responses of a real kube-apiserver; do not edit"
 

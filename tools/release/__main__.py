@@ -1,7 +1,8 @@
 """`make dist`: build wheel and sdist, check what they say of themselves, and use them in clean environments.
 
-Each Python at hand installs the wheel with one extra after the other, and runs the programs of a page that
-need no more than it; one Python installs the sdist. Nothing is published.
+Each Python at hand installs the wheels with one extra after the other, and runs the programs of a page that
+need no more than it; one Python installs the sdists. Both distributions are always given to pip as files, so
+that none is looked up in an index. Nothing is published.
 """
 
 from __future__ import annotations
@@ -23,33 +24,37 @@ from packaging.metadata import Metadata
 from ..gate import PYTHONS, find_python
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-DIST: Final = ROOT / "dist"
 
 # The pages whose programs are run: with the core alone, and with the runtime and a transport.
 PAGES: Final = {"core": ROOT / "docs/guides/machines.md", "all": ROOT / "README.md"}
 
-# What is installed, and which of these run with it.
+# The installed extras, and the programs that run with them.
 EXTRAS: Final = {
     "": "core",
     "asyncio": "core",
     "trio": "core",
     "httpx": "core",
-    "runtime,asyncio": "all",
-    "runtime,trio": "all",
-    "runtime,httpx": "all",
+    "runtime,asyncio,cli": "production",
+    "testing,asyncio": "all",
+    "testing,trio": "all",
+    "testing,httpx": "all",
+    "sim": "core",
     "serve": "command",
-    "cli": "command",
-    "cli,runtime,asyncio": "project",
+    "cli,runtime,asyncio,testing": "project",
     "yaml": "core",
     "cel": "core",
     "otel": "core",
     "webhooks": "core",
 }
 
+WITH_SIMULATOR: Final = frozenset(("sim", "serve", "testing"))
+
 
 def main() -> int:
-    wheel, sdist = build()
-    check(wheel, sdist)
+    wheel, sdist = build(ROOT)
+    sim_wheel, sim_sdist = build(ROOT / "simulator")
+    check(wheel, sdist, ROOT)
+    check(sim_wheel, sim_sdist, ROOT / "simulator")
     tried = 0
     for version in PYTHONS:
         label = "{}.{}".format(*version)
@@ -57,31 +62,35 @@ def main() -> int:
             print(f"Python {label}: not at hand")
             continue
         for extra, blocks in EXTRAS.items():
-            use(python, f"kubeproto[{extra}] @ {wheel.as_uri()}" if extra else str(wheel), blocks)
+            requirements = [f"kubeproto[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)]
+            if WITH_SIMULATOR & {*extra.split(",")}:
+                requirements.append(str(sim_wheel))
+            use(python, requirements, blocks)
             print(f"Python {label}: the wheel with [{extra}] works ({blocks})", flush=True)
             tried += 1
-    use(sys.executable, str(sdist), "core")
-    print("the sdist builds, and works (core)")
-    print(f"{wheel.name} and {sdist.name} are good: {tried + 1} environments")
+    use(sys.executable, [f"kubeproto[testing,asyncio] @ {sdist.as_uri()}", str(sim_sdist)], "all")
+    print("the sdists build, and work (all)")
+    print(f"{wheel.name}, {sim_wheel.name} and their sdists are good: {tried + 1} environments")
     return 0
 
 
-def build() -> tuple[Path, Path]:
-    """Build both distributions into `dist/`, from nothing."""
-    shutil.rmtree(DIST, ignore_errors=True)
-    run([sys.executable, "-m", "hatchling", "build"], ROOT)
-    (wheel,), (sdist,) = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
+def build(project: Path) -> tuple[Path, Path]:
+    """Build the wheel and the sdist of a project into its `dist/`."""
+    dist = project / "dist"
+    shutil.rmtree(dist, ignore_errors=True)
+    run([sys.executable, "-m", "hatchling", "build"], project)
+    (wheel,), (sdist,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
     return wheel, sdist
 
 
-def check(wheel: Path, sdist: Path) -> None:
+def check(wheel: Path, sdist: Path, home: Path) -> None:
     """Check the metadata, and that nothing is in the distributions that should not be."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (path,) = (name for name in names if name.endswith(".dist-info/METADATA"))
         text = archive.read(path)
     metadata = Metadata.from_email(text, validate=True)
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    project = tomllib.loads((home / "pyproject.toml").read_text())["project"]
     assert str(metadata.version) == project["version"], f"the wheel says {metadata.version}"
     assert email.message_from_bytes(text)["Description-Content-Type"] == "text/markdown"
     relative = re.findall(r"\]\((?!https?://|#)([^)]+)\)", metadata.description or "")
@@ -94,17 +103,23 @@ def check(wheel: Path, sdist: Path) -> None:
     assert not untyped, f"no py.typed in {', '.join(untyped)}"
     with tarfile.open(sdist) as tar:
         inside = [name.partition("/")[2] for name in tar.getnames()]
-    wanted = ("LICENSE", "README.md", "CHANGELOG.md", "pyproject.toml", "kubeproto/__init__.py")
+    packages = [f"{name}/__init__.py" for name in tops if "." not in name]
+    assert ("kubeproto_sim/__init__.py" in packages) == (home != ROOT), "the simulator is in the wrong wheel"
+    modules = [path for path in packages if home != ROOT or path == "kubeproto/__init__.py"]
+    wanted = ("LICENSE", "README.md", "pyproject.toml", *modules)
     missing = [name for name in wanted if name not in inside]
     assert not missing, f"the sdist lacks {', '.join(missing)}"
 
 
-def use(python: str, requirement: str, blocks: str) -> None:
-    """Install a requirement into a new environment, and run the programs of a page there."""
+def use(python: str, requirements: list[str], blocks: str) -> None:
+    """Install requirements into a new environment, and run the programs of a page there."""
     with tempfile.TemporaryDirectory() as folder:
         run([python, "-m", "venv", folder], ROOT)
         inside = f"{folder}/bin/python"
-        run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", requirement], ROOT)
+        run([inside, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *requirements], ROOT)
+        if blocks == "production":
+            check_production(Path(folder))
+            return
         if blocks == "command":
             run([f"{folder}/bin/kubeproto", "serve", "--help"], Path(folder))
             return
@@ -114,6 +129,18 @@ def use(python: str, requirement: str, blocks: str) -> None:
         program = Path(folder) / "program.py"
         program.write_text(programs(blocks))
         run([inside, "-I", "-W", "error", str(program)], Path(folder))
+
+
+def check_production(environment: Path) -> None:
+    """Check that an image for production lacks the simulator, and that its absence is reported."""
+    for program, remedy in (
+        ("from kubeproto_cli import main; main(['serve'])", "kubeproto[cli,serve]"),
+        ("from kubeproto_cli import main; main(['run', 'x.py:f', '--simulated'])", "kubeproto[cli,serve]"),
+        ("import kubeproto_runtime.testing", "kubeproto[testing]"),
+    ):
+        command = [f"{environment}/bin/python", "-I", "-c", program]
+        done = subprocess.run(command, cwd=environment, capture_output=True, text=True, check=False)
+        assert remedy in done.stderr, f"{program} does not name {remedy}:\n{done.stderr}"
 
 
 def try_new_project(environment: Path) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from ...objects._shared import (
-    key_faults,
-    label_faults,
-    service_label_faults,
-    subdomain_faults,
-    value_faults,
+from ...objects import (
+    dns_1035_label_errors,
+    dns_label_errors,
+    dns_subdomain_errors,
+    label_value_errors,
+    qualified_name_errors,
 )
 from .._formats import fits_format
 from .._urls import check_url
@@ -42,14 +42,14 @@ def _url_faults(text: str) -> tuple[str, ...]:
 
 
 _CHECKS: Final[dict[str, Check]] = {
-    "dns1123Label": label_faults,
-    "dns1123Subdomain": subdomain_faults,
-    "dns1035Label": service_label_faults,
-    "qualifiedName": key_faults,
-    "dns1123LabelPrefix": _begins(label_faults),
-    "dns1123SubdomainPrefix": _begins(subdomain_faults),
-    "dns1035LabelPrefix": _begins(service_label_faults),
-    "labelValue": value_faults,
+    "dns1123Label": dns_label_errors,
+    "dns1123Subdomain": dns_subdomain_errors,
+    "dns1035Label": dns_1035_label_errors,
+    "qualifiedName": qualified_name_errors,
+    "dns1123LabelPrefix": _begins(dns_label_errors),
+    "dns1123SubdomainPrefix": _begins(dns_subdomain_errors),
+    "dns1035LabelPrefix": _begins(dns_1035_label_errors),
+    "labelValue": label_value_errors,
     "uri": _url_faults,
     "uuid": _fits("uuid", "does not match the UUID format"),
     "byte": _fits("byte", "invalid base64"),

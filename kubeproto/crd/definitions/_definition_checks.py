@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from ...objects import check_dns_1035_label, check_dns_subdomain, is_object
+from ...objects import dns_1035_label_errors, dns_subdomain_errors, is_object
 from .._violations import Violation, child, duplicate, forbidden, invalid, key, required, unsupported
 from ..cel._rule_forms import find_schema
 from ._structural import check_schema
@@ -41,7 +41,7 @@ def _check(definition: dict[str, Any]) -> _Violations:
     if not group:
         yield required("spec.group")
     else:
-        yield from _violations_of(check_dns_subdomain, "spec.group", group)
+        yield from _name_violations(dns_subdomain_errors, "spec.group", group)
         if "." not in group:
             yield invalid("spec.group", group, "should be a domain with at least one dot")
     if spec.get("scope") not in _SCOPES:
@@ -59,10 +59,10 @@ def _check(definition: dict[str, Any]) -> _Violations:
     yield from _check_conversion(spec.get("conversion") or {})
 
 
-def _violations_of(check: Callable[[str], None], path: str, text: str, prefix: str = "") -> _Violations:
-    try:
-        check(text)
-    except ValueError as error:
+def _name_violations(
+    errors_of: Callable[[str], tuple[str, ...]], path: str, text: str, prefix: str = ""
+) -> _Violations:
+    for error in errors_of(text):
         yield invalid(path, text, f"{prefix}{error}")
 
 
@@ -70,31 +70,23 @@ def _check_names(names: dict[str, Any]) -> _Violations:
     for name in ("plural", "singular"):
         text = names.get(name, "")
         where = f"spec.names.{name}"
-        yield from _violations_of(check_dns_1035_label, where, text) if text else [required(where)]
+        yield from _name_violations(dns_1035_label_errors, where, text) if text else [required(where)]
     for name in ("kind", "listKind"):
         text = names.get(name, "" if name == "kind" else f"{names.get('kind', '')}List")
         where, prefix = f"spec.names.{name}", "may have mixed case, but should otherwise match: "
         if not text:
             yield required(where)
-        elif not _is_label(text.lower()):
-            yield from _violations_of(check_dns_1035_label, where, text, prefix)
+        elif dns_1035_label_errors(text.lower()):
+            yield from _name_violations(dns_1035_label_errors, where, text, prefix)
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         yield invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same")
     for name in ("shortNames", "categories"):
         for index, text in enumerate(names.get(name) or ()):
-            yield from _violations_of(check_dns_1035_label, f"spec.names.{name}[{index}]", text)
-
-
-def _is_label(text: str) -> bool:
-    try:
-        check_dns_1035_label(text)
-    except ValueError:
-        return False
-    return True
+            yield from _name_violations(dns_1035_label_errors, f"spec.names.{name}[{index}]", text)
 
 
 def _check_version(version: dict[str, Any], path: str) -> _Violations:
-    yield from _violations_of(check_dns_1035_label, child(path, "name"), version.get("name", ""))
+    yield from _name_violations(dns_1035_label_errors, child(path, "name"), version.get("name", ""))
     yield from _check_deprecation(version, child(path, "deprecationWarning"))
     validation: dict[str, Any] = version.get("schema") or {}
     schema: dict[str, Any] | None = validation.get("openAPIV3Schema")

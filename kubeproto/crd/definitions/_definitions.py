@@ -49,7 +49,7 @@ class CustomResourceDefinition(
 
     def to_yaml(self) -> str:
         """Return YAML, the same from run to run; it needs the extra `yaml`."""
-        from ..._yaml import write_documents
+        from ...yaml import write_documents
 
         # Through JSON: an object that was read from a server may still be lazy, and contain raw JSON.
         return write_documents([msgspec.json.decode(encode(self))])

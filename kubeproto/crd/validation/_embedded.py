@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
-from ...objects import ObjectMeta, check_dns_1035_label, is_list, is_object
-from ...objects._shared import key_faults, value_faults, without_nulls
-from .._violations import Violation, child, invalid, key, required
-
-_LABEL: Final = (
-    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic"
-    " character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for"
-    " validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"
+from ...objects import (
+    ObjectMeta,
+    dns_1035_label_errors,
+    is_list,
+    is_object,
+    label_value_errors,
+    qualified_name_errors,
+    without_nulls,
 )
+from .._violations import Violation, child, invalid, key, required
 
 
 def embedded(schema: Any, value: Any, path: str = "") -> Iterator[Violation]:
@@ -46,10 +47,8 @@ def _identity(value: dict[str, Any], path: str) -> Iterator[Violation]:
         elif not text:
             yield invalid(where, text, "must not be empty")
         elif name == "kind":
-            try:
-                check_dns_1035_label(text.lower())
-            except ValueError:
-                yield invalid(where, text, f"may have mixed case, but should otherwise match: {_LABEL}")
+            for error in dns_1035_label_errors(text.lower()):
+                yield invalid(where, text, f"may have mixed case, but should otherwise match: {error}")
         elif text.count("/") > 1:
             yield invalid(where, text, f"unexpected GroupVersion string: {text}")
     metadata, where = value.get("metadata"), child(path, "metadata")
@@ -75,10 +74,10 @@ def _metadata(metadata: dict[str, Any], path: str) -> Iterator[Violation]:
             yield invalid(child(path, "name"), name, fault)
     labels: dict[str, Any] = metadata.get("labels") or {}
     for label, value in labels.items():
-        yield from (invalid(child(path, "labels"), label, fault) for fault in key_faults(label))
-        yield from (invalid(child(path, "labels"), value, fault) for fault in value_faults(value or ""))
+        yield from (invalid(child(path, "labels"), label, fault) for fault in qualified_name_errors(label))
+        yield from (invalid(child(path, "labels"), value, fault) for fault in label_value_errors(value or ""))
     for annotation in metadata.get("annotations") or ():
-        faults = key_faults(annotation.lower())
+        faults = qualified_name_errors(annotation.lower())
         yield from (invalid(child(path, "annotations"), annotation, fault) for fault in faults)
 
 

@@ -20,6 +20,18 @@ need.
 Without an event loop, `simulated_blocking` gives a `BlockingClient` on the clock of the cluster.
 """
 
+try:
+    import kubeproto_sim as _simulator
+
+    del _simulator  # only its presence matters here
+except ModuleNotFoundError as _error:
+    if _error.name != "kubeproto_sim":
+        raise
+    raise ModuleNotFoundError(
+        "kubeproto_runtime.testing needs the simulator: pip install 'kubeproto[testing]'",
+        name="kubeproto_sim",
+    ) from None
+
 from ._access_recorder import AccessRecorder
 from ._blocking import SimulatedBlockingClient, simulated_blocking
 from ._exploring import Difference, Exploration, explore

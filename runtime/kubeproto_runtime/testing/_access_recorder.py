@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kubeproto.sim import attributes_of
+from kubeproto_sim import attributes_of
 
 from .._access import RequiredAccess, Scope, dump_access, parse_access
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import os
 
     from kubeproto import Head
-    from kubeproto.sim import ServerResponse
+    from kubeproto_sim import ServerResponse
 
 _CREATED: Final = 201
 # Objects of these groups are few and have fixed names, so a rule can name them.

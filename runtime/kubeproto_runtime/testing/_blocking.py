@@ -13,7 +13,7 @@ from ..blocking._client import BlockingClient
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from kubeproto.sim import Cluster, Faults
+    from kubeproto_sim import Cluster, Faults
 
 T = TypeVar("T")
 

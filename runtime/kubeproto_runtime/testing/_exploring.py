@@ -34,7 +34,7 @@ from ._simulation import Backend, SimulatedClient, run, simulated
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Generator, Iterable
 
-    from kubeproto.sim import Cluster
+    from kubeproto_sim import Cluster
 
     from ..client._client import Client
 

@@ -15,13 +15,13 @@ import msgspec
 from msgspec import Struct
 
 from kubeproto import ConnectError, TransportError
-from kubeproto.sim import Cluster, Fail, Fault, Faults, ForceConflict, LoseResponse
+from kubeproto_sim import Cluster, Fail, Fault, Faults, ForceConflict, LoseResponse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kubeproto import Head
-    from kubeproto.sim import ServerResponse, Stream, User
+    from kubeproto_sim import ServerResponse, Stream, User
 
 Author = Literal["operator", "user"]
 Respond: TypeAlias = "Callable[[], ServerResponse]"

@@ -15,7 +15,7 @@ import anyio
 from anyio.lowlevel import checkpoint
 
 from kubeproto import DeadlineExceeded
-from kubeproto.sim import begin_conversation
+from kubeproto_sim import begin_conversation
 
 from ..client._client import Client
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from kubeproto import Head, Headers
-    from kubeproto.sim import Cluster, Conversation, Faults, ServerResponse, Stream, User
     from kubeproto.wire import UpgradeRequest
+    from kubeproto_sim import Cluster, Conversation, Faults, ServerResponse, Stream, User
 
     from ._access_recorder import AccessRecorder
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from kubeproto.sim import WebhookError
+from kubeproto_sim import WebhookError
 
 from ..webhooks._configurations import Where
 from ..webhooks._webhooks import WebhookApplication, Webhooks
 
 if TYPE_CHECKING:
-    from kubeproto.sim import Cluster
+    from kubeproto_sim import Cluster
 
 _NAMESPACE: Final = "default"
 _OK: Final = 200

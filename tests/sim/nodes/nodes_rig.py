@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 Json = dict[str, Any]
 

@@ -10,12 +10,13 @@ import msgspec
 import pytest
 from nodes_rig import Rig
 
-from kubeproto import Api, ApiError, DeadlineExceeded, Head, TransportError, sim
+import kubeproto_sim as sim
+from kubeproto import Api, ApiError, DeadlineExceeded, Head, TransportError
 from kubeproto.kinds.core_v1 import Pod
-from kubeproto.sim import CommandSession, PortConnection
 from kubeproto.streams import Exited, Process, Stderr, Stdout
 from kubeproto_runtime import Client
 from kubeproto_runtime.testing import BACKENDS, run, simulated
+from kubeproto_sim import CommandSession, PortConnection
 
 Work = Callable[[Client, Rig], Awaitable[None]]
 

@@ -10,10 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nodes_rig import Json, Rig
 
-from kubeproto import Head, sim
+import kubeproto_sim as sim
+from kubeproto import Head
 from kubeproto.kinds.core_v1 import Pod
-from kubeproto.sim import ServerResponse
 from kubeproto_runtime.testing import Backend, run, simulated
+from kubeproto_sim import ServerResponse
 
 
 def ask(rig: Rig, query: str = "", name: str = "web") -> ServerResponse:

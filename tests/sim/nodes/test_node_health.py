@@ -8,8 +8,8 @@ import pytest
 from diagrams import arrows
 
 from kubeproto import LocalProtocolError
-from kubeproto.sim.nodes import node_health as node
-from kubeproto.sim.nodes.node_health import (
+from kubeproto_sim.nodes import node_health as node
+from kubeproto_sim.nodes.node_health import (
     Failed,
     Healthy,
     Lost,

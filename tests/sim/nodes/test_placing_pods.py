@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nodes_rig import Json, Rig, pod
 
-from kubeproto import sim
+import kubeproto_sim as sim
 
 GPU: Final = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
 

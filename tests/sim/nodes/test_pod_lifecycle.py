@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError
-from kubeproto.sim.nodes import pod_lifecycle as pod
-from kubeproto.sim.nodes.pod_lifecycle import (
+from kubeproto_sim.nodes import pod_lifecycle as pod
+from kubeproto_sim.nodes.pod_lifecycle import (
     Active,
     Container,
     ContainerExited,

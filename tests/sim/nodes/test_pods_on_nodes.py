@@ -8,7 +8,8 @@ import msgspec
 import pytest
 from nodes_rig import Rig, pod
 
-from kubeproto import Head, LocalProtocolError, sim
+import kubeproto_sim as sim
+from kubeproto import Head, LocalProtocolError
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.objects import decode
 

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from nodes_rig import Rig
 
-from kubeproto import Head, sim
+import kubeproto_sim as sim
+from kubeproto import Head
 
 FIN: Final = 1
 HEADERS: Final = (

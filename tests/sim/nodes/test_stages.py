@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from nodes_rig import Json, Rig
 
 import kubeproto as kp
-from kubeproto import LocalProtocolError, sim
+import kubeproto_sim as sim
+from kubeproto import LocalProtocolError
 
 
 class PrintStatus(kp.Fields):

@@ -17,10 +17,10 @@ from msgspec.structs import replace
 
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity
-from kubeproto.sim import Cluster, Cut, Fault, Faults, HalfOpen, LoseResponse, RefuseConnection, Throttle
 from kubeproto_runtime.blocking import BlockingAuthorized
 from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.credentials import Authorized
+from kubeproto_sim import Cluster, Cut, Fault, Faults, HalfOpen, LoseResponse, RefuseConnection, Throttle
 
 SHELF: Final = kp.Head(
     "POST",

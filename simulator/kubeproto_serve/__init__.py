@@ -1,0 +1,29 @@
+"""A simulated Kubernetes API server on a port, for kubectl and for programs in any language.
+
+In a test: the fixture `sim_server`, or ``with serving(cluster) as server``; on an event loop
+``async with serve(cluster) as url``. By hand: ``kubeproto serve``.
+"""
+
+from ._journal import StateUnusable
+from ._limits import Limits
+from ._replaying import prepare_replay, replay
+from ._requestlog import RequestLog
+from ._security import Security, from_files, read_token_file, self_made
+from ._serve import ServingUrl, serve
+from ._serving import SimServer, serving
+
+__all__ = [
+    "Limits",
+    "RequestLog",
+    "Security",
+    "ServingUrl",
+    "SimServer",
+    "StateUnusable",
+    "from_files",
+    "prepare_replay",
+    "read_token_file",
+    "replay",
+    "self_made",
+    "serve",
+    "serving",
+]

@@ -1,0 +1,122 @@
+"""`Journal`: the objects of a cluster in SQLite, so that they outlive the process.
+
+What one request changes is one transaction, and it is committed before the request is answered. The database
+is in WAL mode: a commit is in the hands of the operating system, so a SIGKILL loses nothing of it, at
+whatever moment it comes. (`synchronous=NORMAL`: a power failure may lose the last commits, not their order.)
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kubeproto import KubeprotoError
+from kubeproto_sim import Snapshot, StoredObject
+
+if TYPE_CHECKING:
+    from kubeproto_sim import Cluster
+
+_FORMAT: Final = 1
+_SCHEMA: Final = """
+CREATE TABLE IF NOT EXISTS objects (
+    resource TEXT NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL, data BLOB NOT NULL,
+    PRIMARY KEY (resource, key)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS cluster (
+    id INTEGER PRIMARY KEY CHECK (id = 0), format INTEGER NOT NULL, version INTEGER NOT NULL,
+    time REAL NOT NULL, seed TEXT NOT NULL
+);
+"""
+_PUT: Final = "INSERT OR REPLACE INTO objects (resource, key, version, data) VALUES (?, ?, ?, ?)"
+_REMOVE: Final = "DELETE FROM objects WHERE resource = ? AND key = ?"
+_MARK: Final = "INSERT OR REPLACE INTO cluster (id, format, version, time, seed) VALUES (0, ?, ?, ?, ?)"
+
+
+class StateUnusable(KubeprotoError):
+    """The folder of `state` cannot be used: another process uses it, or it contains something else."""
+
+
+class Journal:
+    """Writes the changes of a cluster to a folder; begins with the content of the folder."""
+
+    def __init__(self, folder: str | os.PathLike[str], cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._pending: list[StoredObject] = []
+        path = Path(folder)
+        path.mkdir(parents=True, exist_ok=True)
+        self._path = path / "cluster.sqlite"
+        self._database = self._open()
+        try:
+            self._begin()
+        except BaseException as error:
+            self._database.close()
+            if isinstance(error, sqlite3.Error):
+                raise StateUnusable(f"{self._path} cannot be read: {error}") from error
+            raise
+        cluster.on_change = self._pending.append
+
+    def commit(self) -> None:
+        """Write what has changed since the last time, in one transaction."""
+        if not self._pending:
+            return
+        changes, self._pending = self._pending, []
+        self._cluster.on_change = self._pending.append
+        execute = self._database.execute
+        execute("BEGIN")
+        try:
+            for change in changes:
+                if change.data is None:
+                    execute(_REMOVE, (change.resource, change.key))
+                else:
+                    execute(_PUT, (change.resource, change.key, change.version, change.data))
+            self._mark()
+        except BaseException:
+            execute("ROLLBACK")
+            raise
+        execute("COMMIT")
+
+    def close(self) -> None:
+        """Write what is left, and leave the folder to others."""
+        try:
+            self.commit()
+        finally:
+            self._cluster.on_change = None
+            self._database.close()
+
+    def _open(self) -> sqlite3.Connection:
+        # Transactions are begun explicitly: their limits must not depend on a driver's guess.
+        database = sqlite3.connect(
+            self._path, isolation_level=None, timeout=0.0, check_same_thread=False, cached_statements=16
+        )
+        try:
+            database.execute("PRAGMA locking_mode=EXCLUSIVE")
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("PRAGMA synchronous=NORMAL")
+            database.executescript(_SCHEMA)
+        except sqlite3.Error as error:
+            database.close()
+            why = "another server uses it" if "locked" in str(error) else str(error)
+            raise StateUnusable(f"{self._path} cannot be opened: {why}") from error
+        return database
+
+    def _begin(self) -> None:
+        row = self._database.execute("SELECT format, version, time, seed FROM cluster").fetchone()
+        if row is None:
+            self._pending = self._cluster.snapshot().objects
+            if not self._pending:
+                raise StateUnusable("the cluster has no objects")
+            self.commit()
+            return
+        form, version, time, seed = row
+        if form != _FORMAT:
+            raise StateUnusable(f"{self._path} has format {form}, and this version reads format {_FORMAT}")
+        stored = self._database.execute("SELECT resource, key, version, data FROM objects ORDER BY version")
+        objects = [StoredObject(*fields) for fields in stored]
+        self._cluster.restore(Snapshot(version=version, time=time, seed=int(seed), objects=objects))
+
+    def _mark(self) -> None:
+        cluster = self._cluster
+        mark = (_FORMAT, cluster.version, cluster.now, str(cluster.seed))
+        self._database.execute(_MARK, mark)

@@ -1,0 +1,99 @@
+"""Calls webhooks over HTTPS, for a cluster on a port: one connection for each call."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
+
+import anyio
+import h11
+
+from kubeproto_sim import WebhookCall, WebhookReply
+
+if TYPE_CHECKING:
+    from anyio.abc import ByteStream
+
+_LARGEST: Final = 4 * 1024 * 1024  # bytes of a response
+_PIECE: Final = 65536
+# Failures, in the words of a server written in Go.
+_UNTRUSTED: Final = "tls: failed to verify certificate: x509: certificate signed by unknown authority"
+
+
+class WebhookCaller:
+    """Sends reviews. `services` are the addresses of Services by ``namespace/name``."""
+
+    def __init__(self, services: Mapping[str, str] | None = None) -> None:
+        self._services = dict(services or {})
+
+    async def call(self, call: WebhookCall) -> WebhookReply:
+        """Return the outcome of a call; a failure is an outcome, and not raised."""
+        posted = f'Post "{call.url}{"&" if "?" in call.url else "?"}timeout={call.timeout}s"'
+        url = urlsplit(call.url)
+        host, port = url.hostname or "", url.port or 443
+        dialled = host, port
+        if call.service:
+            if (address := self._services.get(call.service)) is None:
+                name = call.service.partition("/")[2]
+                return WebhookReply(failure=f'{posted}: service "{name}" not found', sent=call.body)
+            place = urlsplit(address if "//" in address else f"//{address}")
+            dialled = place.hostname or "127.0.0.1", place.port or 443
+        try:
+            with anyio.fail_after(call.timeout):
+                return await self._exchange(call, dialled, host)
+        except TimeoutError:
+            why = call.too_late
+        except ssl.SSLCertVerificationError:
+            why = _UNTRUSTED
+        except ConnectionRefusedError:
+            why = f"dial tcp {dialled[0]}:{dialled[1]}: connect: connection refused"
+        except OSError as error:
+            refused = isinstance(error.__cause__, ConnectionRefusedError)
+            reason = "connection refused" if refused else str(error)
+            why = f"dial tcp {dialled[0]}:{dialled[1]}: connect: {reason}"
+        except (h11.RemoteProtocolError, anyio.EndOfStream, anyio.BrokenResourceError):
+            why = "EOF"
+        return WebhookReply(failure=f"{posted}: {why}", sent=call.body)
+
+    async def _exchange(self, call: WebhookCall, dialled: tuple[str, int], host: str) -> WebhookReply:
+        context = ssl.create_default_context(cadata=call.authority or None)
+        stream = await anyio.connect_tcp(
+            *dialled, tls=True, ssl_context=context, tls_hostname=host, tls_standard_compatible=False
+        )
+        async with stream:
+            return await _post(stream, call)
+
+
+async def _post(stream: ByteStream, call: WebhookCall) -> WebhookReply:
+    url = urlsplit(call.url)
+    query = "&".join(part for part in (url.query, f"timeout={call.timeout}s") if part)
+    connection = h11.Connection(h11.CLIENT)
+    headers = [
+        ("Host", url.netloc), ("Accept", "application/json, */*"), ("Content-Type", "application/json"),
+        ("Content-Length", str(len(call.body))), ("Connection", "close"),
+    ]  # fmt: skip
+    request = h11.Request(method="POST", target=f"{url.path or '/'}?{query}", headers=headers)
+    for event in (request, h11.Data(data=call.body), h11.EndOfMessage()):
+        await stream.send(connection.send(event) or b"")
+    status, body = 0, bytearray()
+    while True:
+        event_ = connection.next_event()
+        match event_:
+            case h11.NEED_DATA:
+                try:
+                    connection.receive_data(await stream.receive(_PIECE))
+                except anyio.EndOfStream:
+                    connection.receive_data(b"")
+            case h11.Response():
+                status = event_.status_code
+            case h11.Data():
+                body += event_.data
+                if len(body) > _LARGEST:
+                    return WebhookReply(
+                        failure=f"the response has more than {_LARGEST} bytes", sent=call.body
+                    )
+            case h11.EndOfMessage():
+                return WebhookReply(status, bytes(body), sent=call.body)
+            case _:
+                pass

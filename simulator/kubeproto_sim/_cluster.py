@@ -1,0 +1,470 @@
+"""A simulated cluster: the server, its controllers and its clock, in one object that a test holds.
+
+::
+
+    cluster = sim.Cluster(crds=[Book])
+    response = cluster.answer(request.head)        # a Head in, a ServerResponse out
+    cluster.advance(60)                            # bookmarks, timeouts, grace periods, garbage
+    cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
+
+Nothing happens by itself: time passes when `advance` is called, or when a client of a transport reads from a
+watch that has no events. The same calls give the same responses, down to uids and times.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack
+
+from msgspec import Struct
+
+from kubeproto import DeadlineExceeded, LocalProtocolError
+from kubeproto.objects import KubeObject
+from kubeproto.wire import Head
+
+from ._direct import (
+    Definition,
+    edit_object,
+    ensure_namespace,
+    get_object,
+    get_objects,
+    put_definition,
+    put_object,
+    remove_object,
+    served_kind,
+    store_object,
+)
+from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, take_snapshot
+from ._state import Modes, ServerState, TimeZones, utc_alone
+from .access._access import Access
+from .access._access import Mode as AuthorizationMode
+from .access._rbac import GROUP as RBAC_GROUP
+from .access._users import User
+from .admission._calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply
+from .controllers._bootstrap import populate
+from .controllers._manager import ControllerManager, ControllerSwitches
+from .kinds._releases import NEWEST, release_of
+from .reading._watches import Watch
+from .serving._messages import ServerResponse
+from .serving._server import Server
+from .storage._storage import WINDOW, ResourceStorage, StoredEvent
+
+if TYPE_CHECKING:
+    from ._transports import BlockingSimTransport, SimTransport
+    from .nodes._nodes import NodeOptions, Nodes
+    from .nodes._stages import Stage
+
+T = TypeVar("T")
+
+_NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
+_NEW: Final = Modes()
+_NO_TOKENS: Final[Mapping[str, User]] = {}
+
+
+class RecordedExchange(Struct, frozen=True):
+    """One request that was made: its time, its head, and the status of the response."""
+
+    at: float
+    head: Head
+    status: int
+
+    def __str__(self) -> str:
+        return f"{self.at:10.3f}  {self.head.method} {self.head.target} -> {self.status}"
+
+
+class Cluster:
+    """A Kubernetes API server with its controllers, on a virtual clock.
+
+    `crds` are custom resources that exist from the beginning: classes, definitions or their JSON. `seed`
+    determines uids and generated names. `window` is how many events of a kind are kept for watches.
+    `kubernetes="1.30"` simulates a server of an older release: it lacks later kinds and fields, refuses
+    streaming lists and ignores shards as that release does. `populated` clusters begin with the objects of a
+    new cluster: roles, priority classes, service accounts. `authorization="RBAC"` allows a request what the
+    roles and bindings of the cluster allow its user, who is determined by the transport, by a bearer token in
+    `tokens`, or by the token of a service account; the roles of a new cluster exist from the beginning.
+    Without it every request is allowed. `controllers=True` runs the controllers of a real cluster, such as
+    the Deployment controller; names like ``("*", "-job-controller")`` select some of them, and
+    `Cluster.controllers` stops, slows and fails them. Without it only the consequences of requests happen:
+    garbage is collected, namespaces are emptied. `time_zones` is called with the `timeZone` of a CronJob,
+    such as `zoneinfo.ZoneInfo`; without it only UTC is known. `managed_fields=False` records no
+    managedFields, which makes writes faster. A driver of the clock may set `on_due`: it is called when
+    something has become due earlier than before. A journal sets `on_change`: it is called with each object
+    that is stored or deleted.
+    """
+
+    def __init__(
+        self,
+        *,
+        crds: Iterable[Definition] = (),
+        seed: int = 0,
+        window: int = WINDOW,
+        kubernetes: str = NEWEST.number,
+        modes: Modes = _NEW,
+        managed_fields: bool = True,
+        version: int = 0,
+        populated: bool = False,
+        authorization: AuthorizationMode = "AlwaysAllow",
+        tokens: Mapping[str, User] = _NO_TOKENS,
+        controllers: Iterable[str] | bool = False,
+        time_zones: TimeZones = utc_alone,
+    ) -> None:
+        release = release_of(kubernetes)
+        self._populated = populated
+        self._runs = controllers if isinstance(controllers, bool) else tuple(controllers)
+        self._authorization: AuthorizationMode = authorization
+        self._tokens = dict(tokens)
+        self.webhooks = WebhookHandlers()
+        self._state = ServerState(
+            seed=seed, window=window, modes=modes, release=release,
+        )  # fmt: skip
+        self._state.tracks = managed_fields
+        self._state.time_zone = time_zones
+        self._state.storage.version = version
+        self._state.storage.compact()
+        self._begin()
+        self.on_due: Callable[[], None] | None = None
+        self.on_change: Callable[[StoredObject], object] | None = None
+        self.log: list[RecordedExchange] = []
+        self.keeps_log = True
+        for name in _NAMESPACES:
+            self.namespace(name)
+        if populated:
+            populate(self._state)
+        elif authorization == "RBAC":
+            populate(self._state, RBAC_GROUP)
+        self.define(*crds)
+
+    def _begin(self) -> None:
+        state = self._state
+        self._server = Server(state, Access(state, self._authorization, self._tokens), self.webhooks)
+        self._server.conversions.on_pending = self._notify_due
+        self._plans: list[tuple[float, int, Callable[[], object]]] = []
+        self._planned = 0
+        self._controllers = ControllerManager(
+            state, populated=self._populated, gates=self._server.gate_of_controller, names=self._runs,
+            notify=self._notify_due,
+        )  # fmt: skip
+        state.on_event = [self._controllers.on_event, self._wake]
+
+    # Requests and responses.
+
+    def answer(
+        self, head: Head, user: User | str | None = None, replies: Replies | None = None
+    ) -> ServerResponse:
+        """Respond to a request; the body of the response is bytes, or a watch that stays open.
+
+        `user` is the user who makes the request. Without it the headers of the request determine the user, as
+        they do on a port. A caller that can send requests to webhooks passes `replies`, which is empty at
+        first: `PendingCalls` then has the calls to send, and the caller repeats the request with the reply to
+        each call under its `key`.
+        """
+        chance, faults = self._state.chance.state, self.webhooks.begin()
+        try:
+            response = self._server.answer(head, User(user) if isinstance(user, str) else user, replies)
+        except PendingCalls:
+            self._state.chance.state = chance
+            self.webhooks.take_back(faults)
+            raise
+        if self.keeps_log:
+            self.log.append(RecordedExchange(self.now, head, response.status))
+        if not isinstance(response.body, bytes):
+            self._notify_due()  # a driver that no write wakes would miss its bookmarks, and its end
+        return response
+
+    def background_calls(self) -> tuple[WebhookCall, ...]:
+        """Return the webhook calls that open watches wait for, each once; `take_reply` takes the replies.
+
+        These calls convert objects. `on_due` is called when there are new ones.
+        """
+        return self._server.conversions.take_calls()
+
+    def take_reply(self, call: WebhookCall, reply: WebhookReply) -> None:
+        """Take the reply to one of the `background_calls`; the watches that wait for it continue."""
+        self._server.conversions.take_reply(call, reply)
+        self._server.watches.wake_all()
+
+    def transport(self, user: User | str | None = None) -> SimTransport:
+        """Return an async transport to this cluster. It needs no event loop and never waits: time jumps.
+
+        With a `user`, every request over it is made by that user: ``cluster.transport("alice")``.
+        """
+        from ._transports import SimTransport
+
+        return SimTransport(self, partial(self.answer, user=user))
+
+    def blocking_transport(self, user: User | str | None = None) -> BlockingSimTransport:
+        """Return a blocking transport to this cluster."""
+        from ._transports import BlockingSimTransport
+
+        return BlockingSimTransport(self, partial(self.answer, user=user))
+
+    @property
+    def authorization(self) -> AuthorizationMode:
+        """Whether RBAC decides what a request may do, or every request is allowed."""
+        return self._authorization
+
+    def user_of(self, token: str) -> User | None:
+        """Return the user of one of `tokens` or of a service account's token; None for any other token."""
+        return self._server.access.user_of(token)
+
+    # Time.
+
+    @property
+    def now(self) -> float:
+        """The virtual time, in seconds since 1970."""
+        return self._state.clock.time
+
+    @property
+    def due(self) -> float | None:
+        """The next time at which something happens without a request; None if nothing will."""
+        planned = self._plans[0][0] if self._plans else None
+        times = (self._server.watches.due, self._controllers.due, planned)
+        return min((time for time in times if time is not None), default=None)
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and do everything that is due."""
+        self.advance_to(self.now + seconds)
+
+    def advance_to(self, time: float) -> None:
+        """Let time pass until `time`. If that is past, only what the controllers have left to do is done."""
+        self.settle()
+        while (due := self.due) is not None and due <= time:
+            self._state.clock.time = max(self.now, due)
+            while self._plans and self._plans[0][0] <= self.now:
+                heapq.heappop(self._plans)[2]()
+            self._server.watches.tick(self.now)
+            self.settle()
+        self._state.clock.time = max(self.now, time)
+
+    def show_time(self, time: float) -> None:
+        """Set the clock to a later time; the next `advance_to` does what is due by then.
+
+        A server on real time calls it before each request, because objects carry the time of their writes.
+        """
+        self._state.clock.time = max(self.now, time)
+
+    def wait(self, condition: Callable[[], T], seconds: float = 60.0) -> T:
+        """Let time pass until a condition holds, and return its value; or raise `DeadlineExceeded`.
+
+        Time passes from one event to the next, so the value is the first true one.
+        """
+        end = self.now + seconds
+        self.settle()
+        while not (found := condition()):
+            due = self.due
+            if due is None or due > end:
+                self.advance_to(end)
+                if found := condition():
+                    break
+                raise DeadlineExceeded(f"the condition did not hold within {seconds:g} s")
+            self.advance_to(due)
+        return found
+
+    def later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Call a function after this many seconds: another client's write, a fault, the end of a test."""
+        heapq.heappush(self._plans, (self.now + seconds, self._planned, action))
+        self._planned += 1
+        self._notify_due()
+
+    def settle(self) -> None:
+        """Let the controllers work until they have nothing left to do."""
+        self._controllers.settle()
+
+    @property
+    def controllers(self) -> ControllerSwitches:
+        """The controllers that run, by name: ``cluster.controllers["deployment-controller"].stop()``."""
+        return self._controllers.switches
+
+    def nodes(self, count: int | None = None, **options: Unpack[NodeOptions]) -> Nodes:
+        """Return the nodes of the cluster. The first call adds `count` of them, by default one.
+
+        From then on pods are scheduled, run and end in virtual time::
+
+            nodes = cluster.nodes(ready_after=2, programs={"app": sim.Program(log="started\\n")})
+
+        The options are those of `Behaviour`. Later calls return the same nodes, with `count` more.
+        """
+        from .nodes._nodes import Nodes
+        from .nodes._programs import Behaviour
+
+        nodes = next((one for one in self._state.extensions if isinstance(one, Nodes)), None)
+        if nodes is None:
+            nodes = Nodes(self._state, Behaviour(**options))
+            nodes.enter()
+            count = 1 if count is None else count
+        elif options:
+            raise LocalProtocolError("the cluster has nodes already: change how they behave in `behaviour`")
+        for _ in range(count or 0):
+            nodes.add()
+        return nodes
+
+    def stages(self, *stages: Stage) -> None:
+        """Add stages: what happens to objects that match without a request, for any kind."""
+        from .nodes._stages import Stages
+
+        found = next((one for one in self._state.extensions if isinstance(one, Stages)), None)
+        if found is None:
+            found = Stages(self._state)
+            self._state.extensions.append(found)
+        for stage in stages:
+            found.add(served_kind(self._state, stage.kind), stage)
+        if self.on_due is not None:
+            self.on_due()
+
+    # What a test does without a request.
+
+    def define(self, *definitions: Definition) -> None:
+        """Serve custom resources from now on, established and ready."""
+        for definition in definitions:
+            put_definition(self._state, definition)
+        self._controllers.establish_at_once()
+
+    def namespace(self, name: str) -> None:
+        """Create a namespace, unless it exists."""
+        ensure_namespace(self._state, name)
+
+    def put(self, obj: KubeObject | dict[str, Any] | bytes, *, manager: str = "test") -> dict[str, Any]:
+        """Create an object, or replace it whatever its version; create its namespace if necessary.
+
+        What a server would refuse raises the `Rejection` that it would respond with.
+        """
+        return put_object(self._state, obj, manager)
+
+    def store(self, obj: KubeObject | dict[str, Any] | bytes) -> None:
+        """Store an object as it is, without the checks, defaults and times of a write.
+
+        Its resource version is the next one, and an object without a uid gets one. Everything else is kept.
+        """
+        store_object(self._state, obj)
+
+    def get(
+        self, kind: type[KubeObject] | str, name: str, namespace: str = "default"
+    ) -> dict[str, Any] | None:
+        """Return an object as it is stored; None if it does not exist.
+
+        A kind can also be a string: ``v1/Pod`` or ``apps/v1/Deployment``.
+        """
+        return get_object(self._state, kind, name, namespace)
+
+    def objects(self, kind: type[KubeObject] | str) -> list[dict[str, Any]]:
+        """Return all objects of a kind, in the order of a list."""
+        return get_objects(self._state, kind)
+
+    def remove(self, kind: type[KubeObject] | str, name: str, namespace: str = "default") -> None:
+        """Delete an object at once, whatever its finalizers; KeyError if it does not exist."""
+        remove_object(self._state, kind, name, namespace)
+
+    def edit(
+        self, kind: type[KubeObject] | str, name: str, change: Callable[[dict[str, Any]], None],
+        namespace: str = "default",
+    ) -> None:  # fmt: skip
+        """Change an object in place, as a controller of the cluster would; KeyError if it does not exist."""
+        edit_object(self._state, kind, name, change, namespace)
+
+    def compact(self, version: int | None = None) -> None:
+        """Forget the history up to a version, or all of it: reads and watches of older versions get 410."""
+        self._state.storage.compact(version)
+
+    @property
+    def version(self) -> int:
+        """The global resource version: that of the latest write."""
+        return self._state.storage.version
+
+    @property
+    def kubernetes(self) -> str:
+        """The release of Kubernetes that the server is, such as 1.36."""
+        return self._state.release.number
+
+    @property
+    def modes(self) -> Modes:
+        """How this server differs from the default; can be set at any time."""
+        return self._state.modes
+
+    @modes.setter
+    def modes(self, modes: Modes) -> None:
+        self._state.modes = modes
+
+    @property
+    def lag(self) -> int:
+        """By how many versions the watch cache is behind; can be set at any time."""
+        return self._state.lag
+
+    @lag.setter
+    def lag(self, versions: int) -> None:
+        self._state.lag = versions
+        self._server.watches.wake_all()
+
+    @property
+    def watches(self) -> list[Watch]:
+        """The open watches."""
+        return list(self._server.watches)
+
+    def end_watches(self, kind: type[KubeObject] | str | None = None) -> None:
+        """End all watches cleanly, or those of one kind, as a restart or a new schema does."""
+        storage = None if kind is None else served_kind(self._state, kind).storage
+        for watch in self.watches:
+            if storage is None or watch.storage is storage:
+                watch.close()
+                if watch.wake:
+                    watch.wake()
+
+    def fork(self) -> Cluster:
+        """Return an independent copy of the cluster. Watches, the log and future calls stay with this one."""
+        self.settle()
+        twin = Cluster.__new__(Cluster)
+        old = self._state
+        state = twin._state = ServerState(
+            seed=0, window=old.storage.window, modes=old.modes, release=old.release
+        )
+        state.storage = old.storage.copy()
+        state.kinds = type(old.kinds)(state.storage, old.release)
+        state.clock.time, state.chance = old.clock.time, old.chance.copy()
+        state.tracks, state.lag = old.tracks, old.lag
+        state.terminating, state.closing = set(old.terminating), set(old.closing)
+        twin._populated, twin._runs = self._populated, self._runs
+        twin.webhooks = self.webhooks
+        twin._authorization, twin._tokens = self._authorization, dict(self._tokens)
+        state.signing_key, state.time_zone = old.signing_key, old.time_zone
+        state.quotas = {namespace: set(keys) for namespace, keys in old.quotas.items()}
+        twin._begin()
+        twin.on_due = twin.on_change = None
+        twin.log, twin.keeps_log = [], self.keeps_log
+        twin._controllers.adopt(self._controllers)
+        return twin
+
+    @property
+    def seed(self) -> int:
+        """The state of the randomness from which the next uid and generated name are drawn."""
+        return self._state.chance.state
+
+    def snapshot(self) -> Snapshot:
+        """Return everything that is stored."""
+        return take_snapshot(self._state)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Replace everything that is stored. Open watches end and history is empty, as after a restart.
+
+        What was planned with `later` still happens, and controllers stay as their switches were set.
+        """
+        self.end_watches()
+        load_snapshot(self._state, snapshot)
+        controllers, plans, planned = self._controllers, self._plans, self._planned
+        self._begin()
+        self._plans, self._planned = plans, planned
+        self._controllers.set_switches(controllers)
+        self._controllers.resume()
+
+    def _wake(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        if self.on_change is not None:
+            self.on_change(change_of(storage, event))
+        self._notify_due()
+        if self._state.lag:
+            self._server.watches.wake_all()  # this write makes older ones of any resource visible
+        else:
+            self._server.watches.wake(storage, event.stored.namespace)
+
+    def _notify_due(self) -> None:
+        if self.on_due is not None:
+            self.on_due()

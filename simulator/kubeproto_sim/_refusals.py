@@ -1,0 +1,271 @@
+"""Each way in which a server refuses a request, in its own words.
+
+A refusal is raised where it is found and becomes a response in one place. Bodies hold their fields in the
+order in which a server writes them; `details` is left out where a server leaves it out, and empty where it
+is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from kubeproto.crd import Violation
+from kubeproto.wire import reason_of
+
+Details = dict[str, Any]
+
+_REJECTED: Final = "the server rejected our request due to an error in our request"
+_STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
+_OLD_TOKEN: Final = (
+    "The provided continue parameter is too old to display a consistent list result. You can start a new list"
+    " without the continue parameter, or use the continue token in this response to retrieve the remainder of"
+    " the results. Continuing with the provided token results in an inconsistent list - objects that were"
+    " created, modified, or deleted between the time the first chunk was returned and now may show up in the"
+    " list."
+)
+
+
+class Rejection(Exception):
+    """A refusal: the request gets this Status and changes nothing; `after` is how long that takes."""
+
+    def __init__(self, status: dict[str, Any], *, after: float = 0.0) -> None:
+        super().__init__(status.get("message"))
+        self.status = status
+        self.after = after
+
+    @property
+    def code(self) -> int:
+        """The HTTP status code."""
+        code: int = self.status["code"]
+        return code
+
+    @property
+    def retry_after(self) -> int:
+        """The seconds of the Retry-After header; 0 for none."""
+        details: Details = self.status.get("details") or {}
+        seconds: int = details.get("retryAfterSeconds", 0)
+        return seconds
+
+
+class BrokenRules(Rejection):
+    """A refusal of an object, or of the options of a request, for what breaks rules."""
+
+    def __init__(self, word: str, group: str, name: str, violations: Sequence[Violation]) -> None:
+        # A fault that is found twice is listed once in the message, and twice in the causes.
+        lines = list(dict.fromkeys(str(violation) for violation in violations))
+        text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
+        message = f"{dotted(word, group)} {quoted(name)} is invalid: {text}"
+        causes = [cause(violation) for violation in violations]
+        super().__init__(failure(422, message, about(name, group, word, causes)))
+        self._parts = (word, group, name, violations)
+
+    def worded(self, word: Callable[[Violation, str], Violation]) -> BrokenRules:
+        """Return the refusal in other words; `word` takes a violation and the group of the object."""
+        kind, group, name, violations = self._parts
+        return BrokenRules(kind, group, name, [word(violation, group) for violation in violations])
+
+
+class PlainRefused(Exception):
+    """A refusal by a part of the server that responds in plain text."""
+
+    def __init__(self, code: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
+        super().__init__(text)
+        self.code = code
+        self.text = text
+        self.headers = headers
+
+
+def failure(
+    code: int,
+    message: str,
+    details: Details | None = None,
+    *,
+    reason: str | None = None,
+    metadata: dict[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Return the Status of a failure; an empty `reason` is left out."""
+    status: dict[str, Any] = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": metadata or {},
+        "status": "Failure",
+        "message": message,
+    }
+    if reason := reason_of(code) if reason is None else reason:
+        status["reason"] = reason
+    if details is not None:
+        status["details"] = details
+    return status | {"code": code}
+
+
+def about(name: str = "", group: str = "", kind: str = "", causes: Sequence[Any] = ()) -> Details:
+    """Return the details of a Status: the object it is about, without empty parts."""
+    details: Details = {}
+    for key, value in (("name", name), ("group", group), ("kind", kind)):
+        if value:
+            details[key] = value
+    if causes:
+        details["causes"] = list(causes)
+    return details
+
+
+def cause(violation: Violation) -> dict[str, Any]:
+    """Return a violation as a cause of a Status."""
+    return {"reason": violation.reason, "message": violation.message, "field": violation.field}
+
+
+def dotted(word: str, group: str) -> str:
+    """Return a kind or resource with its group, as messages name it."""
+    return f"{word}.{group}" if group else word
+
+
+def quoted(text: str) -> str:
+    """Return a string as Go's %q prints it."""
+    return msgspec.json.encode(text).decode()
+
+
+def bad_request(message: str) -> Rejection:
+    """400: the request is malformed."""
+    return Rejection(failure(400, message))
+
+
+def unexplained(message: str, code: int = 500) -> Rejection:
+    """500 without a reason: a real server has many of them, usually for mistakes of the caller."""
+    return Rejection(failure(code, message, reason=""))
+
+
+def unknown_path() -> PlainRefused:
+    """404: the group, version or path does not exist."""
+    return PlainRefused(404, "404 page not found\n", (("X-Content-Type-Options", "nosniff"),))
+
+
+def unknown_resource() -> Rejection:
+    """404: the resource does not exist."""
+    return Rejection(failure(404, "the server could not find the requested resource", {}))
+
+
+def not_found(plural: str, group: str, name: str) -> Rejection:
+    """404: the object does not exist."""
+    message = f"{dotted(plural, group)} {quoted(name)} not found"
+    return Rejection(failure(404, message, about(name, group, plural)))
+
+
+def method_not_allowed() -> Rejection:
+    """405: the resource does not support this verb."""
+    message = "the server does not allow this method on the requested resource"
+    return Rejection(failure(405, message, {}))
+
+
+def verb_not_supported(plural: str, group: str) -> Rejection:
+    """405: a method without a verb, sent to a custom resource."""
+    message = f" is not supported on resources of kind {quoted(dotted(plural, group))}"
+    return Rejection(failure(405, message, about("", group, plural)))
+
+
+def not_acceptable(offers: str) -> Rejection:
+    """406: none of the media types of the Accept header is offered."""
+    return Rejection(
+        failure(406, f"406: Not Acceptable\n\nAvailable representations: {offers}", {}),
+    )
+
+
+def only_accepted(offers: str, *, verbatim: bool = False) -> Rejection:
+    """406, from a part of the server that words it differently."""
+    return Rejection(
+        failure(406, offers if verbatim else f"only the following media types are accepted: {offers}")
+    )
+
+
+def unsupported_media(accepted: str = "") -> Rejection:
+    """415: bodies of this media type are not accepted. Custom resources list those that are."""
+    if not accepted:
+        return Rejection(failure(415, "415: Unsupported Media Type", {}))
+    message = f"the body of the request was in an unknown format - accepted media types include: {accepted}"
+    return Rejection(failure(415, message))
+
+
+def too_large(limit: int) -> Rejection:
+    """413: the body is larger than a server accepts."""
+    return Rejection(failure(413, f"Request entity too large: limit is {limit}", {}))
+
+
+def exists(plural: str, group: str, name: str, *, deleting: bool) -> Rejection:
+    """409: an object of this name exists."""
+    message = f"{dotted(plural, group)} {quoted(name)} already exists"
+    if deleting:
+        message = f"object is being deleted: {message}"
+    return Rejection(failure(409, message, about(name, group, plural), reason="AlreadyExists"))
+
+
+def conflict(word: str, group: str, name: str, why: str = _STALE) -> Rejection:
+    """409: the object is not in the state that the request expects; `word` is the plural, or the kind."""
+    message = f"Operation cannot be fulfilled on {dotted(word, group)} {quoted(name)}: {why}"
+    return Rejection(failure(409, message, about(name, group, word)))
+
+
+def invalid(word: str, group: str, name: str, violations: Sequence[Violation]) -> Rejection:
+    """422: the object breaks rules; `word` is usually the kind."""
+    return BrokenRules(word, group, name, violations)
+
+
+def invalid_options(kind: str, violations: Sequence[Violation]) -> Rejection:
+    """422: the options of a request break rules."""
+    return invalid(kind, "meta.k8s.io", "", violations)
+
+
+def rejected_patch() -> Rejection:
+    """422: a JSON patch cannot be applied; the operation at fault is not named."""
+    return Rejection(failure(422, _REJECTED, {}))
+
+
+def forbidden(plural: str, group: str, name: str, why: str, causes: Sequence[Any] = ()) -> Rejection:
+    """403: admission denied the write."""
+    message = f"{dotted(plural, group)} {quoted(name)} is forbidden: {why}"
+    return Rejection(failure(403, message, about(name, group, plural, causes)))
+
+
+def forbidden_for(resource: str, group: str, name: str, why: str) -> Rejection:
+    """403 about a resource, one of its objects, or, without a resource, about a path."""
+    if not resource:
+        message = f"forbidden: {why}"
+    elif not name:
+        message = f"{dotted(resource, group)} is forbidden: {why}"
+    else:
+        message = f"{dotted(resource, group)} {quoted(name)} is forbidden: {why}"
+    return Rejection(failure(403, message, about(name, group, resource)))
+
+
+def initializing() -> Rejection:
+    """429: the storage of a new kind is not ready yet."""
+    return Rejection(failure(429, "storage is (re)initializing", {"retryAfterSeconds": 1}))
+
+
+def expired_list() -> Rejection:
+    """410: the history of an exact version has been forgotten."""
+    return Rejection(failure(410, "The resourceVersion for the provided list is too old.", reason="Expired"))
+
+
+def expired_token(fresh: str) -> Rejection:
+    """410: the snapshot that a page belongs to has been forgotten; `fresh` continues with current objects."""
+    return Rejection(failure(410, _OLD_TOKEN, reason="Expired", metadata={"continue": fresh}))
+
+
+def version_too_large(asked: int, current: int, style: str, *, cached: bool) -> Rejection:
+    """504: the server has not reached a version; three generations of servers word it differently."""
+    reached = f"Timeout: Too large resource version: {asked}, current: {current}"
+    too_large = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+    match style:
+        case "message":  # before 1.17: only the message
+            return Rejection(failure(504, reached, {"retryAfterSeconds": 1}))
+        case "cause-message":  # 1.17.0 to 1.18.5: a cause without a reason
+            causes = [{"message": "Too large resource version"}]
+            return Rejection(failure(504, reached, {"causes": causes, "retryAfterSeconds": 1}))
+        case _:
+            details: Details = {"causes": [too_large]}
+            if cached:
+                details["retryAfterSeconds"] = 1
+            # A watch cache waits three seconds for the version to arrive.
+            return Rejection(failure(504, reached, details), after=3.0 if cached else 0.0)

@@ -1,0 +1,154 @@
+"""What all parts of the server share: storage, kinds, clock, randomness, and the modes of the server."""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+from collections.abc import Callable
+from typing import Final, Literal, Protocol
+
+from msgspec import Struct
+
+from ._chance import Chance
+from .kinds._kinds import Kinds
+from .kinds._releases import Release
+from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
+
+# Returns the time zone of a name such as Europe/Berlin; None if there is none.
+TimeZones = Callable[[str], datetime.tzinfo | None]
+# 2026-01-01T00:00:00Z: where the virtual clock starts, so that times look realistic.
+START: Final = 1_767_225_600.0
+
+
+class Modes(Struct, frozen=True, kw_only=True):
+    """How the server differs from the default: a Kubernetes of its release with its watch cache.
+
+    `streaming_lists` turns a feature gate on or off that each release has set its own way. `end_mark` is the
+    annotation at the end of the initial events: some aggregated servers never send it. `gone` is how the
+    server reports an expired watch: in the stream, or as HTTP 410 with one of two reasons. `too_large` is how
+    three generations of servers report a version that they have not reached. `compress_watches` is Kubernetes
+    1.37.
+    """
+
+    streaming_lists: bool | None = None
+    watch_cache: bool = True
+    bookmarks: bool = True
+    end_mark: Literal["true", "missing", "false", "without-version"] = "true"
+    gone: Literal["in-stream", "http-expired", "http-gone"] = "in-stream"
+    too_large: Literal["reason", "cause-message", "message"] = "reason"
+    compress_watches: bool = False
+    old_bookmarks: bool = False  # `"creationTimestamp":null` in the metadata of bookmarks
+
+
+def utc_alone(name: str) -> datetime.tzinfo | None:
+    """Return the time zone of a name; the core reads no database of them and knows the one without a rule."""
+    return datetime.UTC if name in ("UTC", "Etc/UTC", "GMT", "Etc/GMT") else None
+
+
+class VirtualClock:
+    """The virtual time, in seconds since 1970; objects carry whole seconds."""
+
+    def __init__(self, time: float = START) -> None:
+        self.time = time
+        self._second = -1
+        self._stamp = ""
+
+    def stamp(self, after: float = 0.0) -> str:
+        """Return the time, or the time `after` seconds later, as objects carry it."""
+        second = int(self.time + after)
+        if second != self._second:
+            when = datetime.datetime.fromtimestamp(second, datetime.UTC)
+            self._second, self._stamp = second, when.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return self._stamp
+
+
+class ClusterExtension(Protocol):
+    """A part that was added to the cluster, such as its nodes: it follows changes, and acts over time."""
+
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        """Note a change."""
+        ...
+
+    def work(self) -> bool:
+        """Do what is left to do; return whether there was anything."""
+        ...
+
+    @property
+    def due(self) -> float | None:
+        """The next time at which something happens without a change; None if nothing will."""
+        ...
+
+    def fork(self, state: ServerState) -> ClusterExtension:
+        """Return the same part of a forked cluster, and enter it there."""
+        ...
+
+    def resume(self) -> None:
+        """Start again after a restart; `on_event` reports afterwards what is stored."""
+        ...
+
+
+class NodeExtension(ClusterExtension, Protocol):
+    """The nodes of a cluster, as controllers know them."""
+
+    def keeps(self, node: str) -> bool:
+        """Whether a node is simulated, so that its kubelet decides when its pods end."""
+        ...
+
+
+class ServerState:
+    """The state of a simulated cluster. It stores and deletes objects, and notifies its followers."""
+
+    def __init__(self, *, seed: int, window: int, modes: Modes, release: Release) -> None:
+        self.storage = Storage(window)
+        self.release = release
+        self.kinds = Kinds(self.storage, release)
+        self.clock = VirtualClock()
+        self.chance = Chance(seed)
+        # The key that signs the tokens of service accounts.
+        self.signing_key = hashlib.sha256(b"kubeproto_sim %d" % seed).digest()
+        self.modes = modes
+        self.tracks = True  # whether writes are recorded in managedFields
+        self.time_zone: TimeZones = utc_alone
+        self.lag = 0  # by how many versions the watch cache is behind
+        self.terminating: set[str] = set()  # namespaces that accept no new objects
+        self.closing: set[str] = set()  # custom resources whose definition is being deleted
+        self.extensions: list[ClusterExtension] = []
+        self.nodes: NodeExtension | None = None  # also one of the extensions
+        self.quotas: dict[str, set[str]] = {}  # the keys of the quotas of each namespace
+        self.on_event: list[Callable[[ResourceStorage, StoredEvent], None]] = []
+        self.on_generation: Callable[[ResourceStorage], None] = _ignore
+
+    @property
+    def streaming_lists(self) -> bool:
+        """Whether a watch may begin with the existing objects."""
+        asked = self.modes.streaming_lists
+        return self.release.streaming_lists if asked is None else asked
+
+    @property
+    def reached(self) -> int:
+        """The version that reads from the watch cache see: the latest minus the lag."""
+        # Never 0: no server has that version, and a watch that starts from it asks for any version.
+        return max(self.storage.version - self.lag, 1)
+
+    def end_watches(self, storage: ResourceStorage) -> None:
+        """End all watches of a resource, because its schema changed or its definition was deleted."""
+        storage.generation += 1
+        self.on_generation(storage)
+
+    def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+        """Store an object that was made for the next version, and notify those in `on_event`."""
+        event = self.storage.commit(storage, stored)
+        for notify in self.on_event:
+            notify(storage, event)
+        return event
+
+    def remove(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+        """Delete an object, and notify those in `on_event`."""
+        event = self.storage.remove(storage, stored)
+        for notify in self.on_event:
+            notify(storage, event)
+        return event
+
+
+def _ignore(_: ResourceStorage) -> None:
+    pass

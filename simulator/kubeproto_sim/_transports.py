@@ -1,0 +1,235 @@
+"""The core's transports to a simulated cluster, which neither do I/O nor wait.
+
+Where a real transport would wait for bytes, time jumps to the next moment at which something happens: a
+bookmark, a timeout, the end of a grace period. So an idle watch ends at once with its timeout, and silence
+that lasts longer than `idle` is a `DeadlineExceeded` at once. A driver with a clock of its own uses
+`Cluster.answer` instead, and reads from the streams itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager
+from types import TracebackType
+from typing import Protocol
+
+from kubeproto import DeadlineExceeded, TransportError
+from kubeproto.wire import Head, Headers, UpgradeRequest
+
+from ._streams import Conversation, Stream
+from .serving._messages import ServerResponse
+
+Responder = Callable[[Head], ServerResponse]
+
+
+class VirtualServer(Protocol):
+    """What transports need from a cluster: its responses, and its clock."""
+
+    @property
+    def now(self) -> float:
+        """The virtual time, in seconds since 1970."""
+        ...
+
+    @property
+    def due(self) -> float | None:
+        """The next time at which something happens without a request; None if nothing will."""
+        ...
+
+    def answer(self, head: Head) -> ServerResponse:
+        """Respond to a request."""
+        ...
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass, and do everything that is due."""
+        ...
+
+    def advance_to(self, time: float) -> None:
+        """Let time pass until `time`."""
+        ...
+
+    def settle(self) -> None:
+        """Let the controllers do what is left to do."""
+        ...
+
+
+class Receiving:
+    """A response whose body is still arriving: iterate over its bytes, once, async or not."""
+
+    def __init__(
+        self, cluster: VirtualServer, response: ServerResponse, deadline: float | None, idle: float | None
+    ) -> None:
+        self.status = response.status
+        self.headers: Headers = response.headers
+        self.body = response.body
+        self._cluster = cluster
+        self._deadline = deadline
+        self._idle = idle
+
+    def __iter__(self) -> Iterator[bytes]:
+        while True:
+            piece = self._next()
+            if piece is None:
+                return
+            yield piece
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        for piece in self:
+            yield piece
+
+    def _next(self) -> bytes | None:
+        """Return the next bytes; None at the end. Time jumps until there are some."""
+        body = self.body
+        if isinstance(body, bytes):
+            self.body = b""
+            return body or None
+        silent_since = self._cluster.now
+        while True:
+            if data := body.take():
+                return data
+            if body.ended:
+                return None
+            self._cluster.settle()  # controllers do what is left to do before any time passes
+            if data := body.take():
+                return data
+            if not body.ended:
+                self._jump(silent_since)
+
+    def _jump(self, silent_since: float) -> None:
+        cluster = self._cluster
+        ends = [time for time in (self._deadline, self._silence(silent_since)) if time is not None]
+        end, due = min(ends, default=None), cluster.due
+        if due is None or (end is not None and end < due):
+            if end is None:
+                raise DeadlineExceeded("nothing will ever arrive on this stream, and no limit was given")
+            cluster.advance_to(end)
+            raise DeadlineExceeded(f"no bytes arrived within {end - silent_since:g} s")
+        cluster.advance_to(due)
+
+    def _silence(self, since: float) -> float | None:
+        return None if self._idle is None else since + self._idle
+
+
+class _Exchange:
+    """One request under way. Leaving it closes what is still open."""
+
+    def __init__(
+        self,
+        cluster: VirtualServer,
+        respond: Responder,
+        head: Head,
+        timeout: float | None,
+        idle: float | None,
+    ) -> None:
+        self._cluster = cluster
+        self._respond = respond
+        self._head = head
+        self._timeout = timeout
+        self._idle = idle
+        self._body: bytes | Stream = b""
+
+    def __enter__(self) -> Receiving:
+        cluster, begun = self._cluster, self._cluster.now
+        deadline = None if self._timeout is None else begun + self._timeout
+        if self._head.check is not None:
+            self._head.check()
+        response = self._respond(self._head)
+        self._body = response.body
+        limits = [limit for limit in (self._timeout, self._idle) if limit is not None]
+        if response.after > min(limits, default=response.after):
+            cluster.advance(min(limits))
+            raise DeadlineExceeded(f"no response within {min(limits):g} s")
+        if response.after:
+            cluster.advance(response.after)
+        return Receiving(cluster, response, deadline, self._idle)
+
+    def __exit__(self, *_: object) -> None:
+        if not isinstance(self._body, bytes):
+            self._body.close()
+
+    async def __aenter__(self) -> Receiving:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+
+class SimWebSocket:
+    """Messages to and from a simulated pod. Time jumps until a message arrives."""
+
+    def __init__(self, cluster: VirtualServer, conversation: Conversation, idle: float | None) -> None:
+        self.protocol = conversation.protocol
+        self._cluster = cluster
+        self._conversation = conversation
+        self._idle = idle
+
+    async def receive(self) -> bytes | None:
+        """The next message; None when the server has closed the connection normally."""
+        cluster, conversation = self._cluster, self._conversation
+        silent_since = cluster.now
+        while not (message := conversation.take()):
+            if conversation.ended:
+                return None
+            cluster.settle()
+            due = cluster.due
+            end = None if self._idle is None else silent_since + self._idle
+            if due is None or (end is not None and end < due):
+                if end is None:
+                    raise DeadlineExceeded(
+                        "nothing will ever arrive on this connection, and no limit was given"
+                    )
+                cluster.advance_to(end)
+                raise DeadlineExceeded(f"no message arrived within {self._idle:g} s")
+            cluster.advance_to(due)
+        return message
+
+    async def send(self, message: bytes) -> None:
+        """Send a message."""
+        self._conversation.feed(message)
+
+
+def begin_conversation(request: UpgradeRequest, respond: Responder) -> Conversation:
+    """Send a request with a handshake; return the conversation, or raise the error of a refusal."""
+    head = request.with_headers(
+        ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
+        ("Sec-WebSocket-Protocol", ", ".join(request.protocols)),
+    )  # fmt: skip
+    if head.check is not None:
+        head.check()
+    response = respond(head)
+    body = response.body
+    if isinstance(body, bytes):
+        raise request.refused(response.status, response.headers, body)
+    if not isinstance(body, Conversation):
+        body.close()  # a fault has replaced it
+        raise TransportError(f"{request.about}: the connection broke while it was upgraded")
+    request.accepted(response.headers)
+    return body
+
+
+class SimTransport:
+    """Carries requests to a simulated cluster, on any event loop or none."""
+
+    def __init__(self, cluster: VirtualServer, respond: Responder | None = None) -> None:
+        self.cluster = cluster
+        self._respond = respond or cluster.answer
+
+    def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> _Exchange:
+        """Send a request and wait for the head of its response."""
+        return _Exchange(self.cluster, self._respond, head, timeout, idle)
+
+    @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[SimWebSocket]:
+        """Send a request that becomes a WebSocket, which is closed when the context is left."""
+        conversation = begin_conversation(request, self._respond)
+        try:
+            yield SimWebSocket(self.cluster, conversation, idle)
+        finally:
+            conversation.close()
+
+
+class BlockingSimTransport(SimTransport):
+    """Send a request and return the head of its response, for blocking use."""

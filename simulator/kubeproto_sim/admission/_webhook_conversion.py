@@ -1,0 +1,203 @@
+"""Conversion webhooks: objects of a custom resource in another version, as the webhook makes them.
+
+A real server reads and writes its objects one by one, so each object is sent in its own review, without its
+resourceVersion. A read or write asks each time; a list and a watch show what a cache has converted once.
+https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterable
+from contextlib import contextmanager
+from typing import Any, Final
+
+import msgspec
+
+from kubeproto.crd import KindConversion
+
+from .._refusals import Rejection, quoted, unexplained
+from .._state import ServerState
+from ..storage._parts import member
+from ..storage._values import is_list, is_map
+from ._calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply, make_call
+from ._conversion_checks import checked
+from ._responses import CallFailed, read_review
+
+GROUP: Final = "apiextensions.k8s.io"
+_REVIEWS: Final = ("v1", "v1beta1")
+# Seconds that a server's client waits; a definition cannot set them.
+_TIMEOUT: Final = 30
+# Conversions that are remembered for lists and watches, in addition to two for each stored object.
+_KEPT: Final = 4096
+_encode: Final = msgspec.json.Encoder(order="sorted").encode
+Json = dict[str, Any]
+_Key = tuple[str, str, bytes]
+Outcomes = dict[_Key, bytes | Rejection]
+
+
+class WebhookConversions:
+    """Converts the objects of a cluster. `waited` is how long the webhooks of a request took.
+
+    The conversions of an open watch do not belong to a request: `take_calls` returns the calls that the
+    driver has to make for them, `take_reply` takes their replies, and `on_pending` is called when there are
+    new calls.
+    """
+
+    def __init__(self, state: ServerState, webhooks: WebhookHandlers) -> None:
+        self.waited = 0.0
+        self.on_pending: Callable[[], None] | None = None
+        self._pending: dict[str, WebhookCall] = {}
+        self._under_way: set[str] = set()
+        self._state = state
+        self._webhooks = webhooks
+        self._replies: Replies | None = None
+        self._arrived: dict[str, WebhookReply] = {}
+        self._used: list[str] = []
+        self._outcomes: Outcomes | None = None
+        self._cached = False
+        self._cache: dict[_Key, bytes] = {}
+
+    def begin(self, replies: Replies | None) -> tuple[Replies | None, Outcomes | None]:
+        """Convert for a request, the same object only once, even if that fails; return what `end` takes."""
+        before = self._replies, self._outcomes
+        self._replies, self._outcomes, self.waited = replies, {}, 0.0
+        return before
+
+    def end(self, before: tuple[Replies | None, Outcomes | None]) -> None:
+        """Convert for what was there before the request."""
+        self._replies, self._outcomes = before
+
+    @contextmanager
+    def from_cache(self) -> Generator[None]:
+        """Convert no object again, while this lasts, that was converted for a list or a watch before."""
+        before, self._cached = self._cached, True
+        try:
+            yield
+        finally:
+            self._cached = before
+
+    @contextmanager
+    def in_background(self, *, called_later: bool) -> Generator[None]:
+        """Convert for an open watch; it ends where a reply is missing."""
+        before = self._replies, self._outcomes
+        self._replies, self._outcomes = self._arrived if called_later else None, {}
+        self._used.clear()
+        try:
+            yield
+            for key in self._used:  # not before nothing is missing: a repeated conversion needs them again
+                self._arrived.pop(key, None)
+        except PendingCalls as calls:
+            self._pending |= {call.key: call for call in calls.calls if call.key not in self._under_way}
+            if self._pending and self.on_pending is not None:
+                self.on_pending()
+        finally:
+            self._replies, self._outcomes = before
+
+    @property
+    def called_later(self) -> bool:
+        """Whether the driver calls webhooks for the current request, and so for its watch."""
+        return self._replies is not None
+
+    def take_calls(self) -> tuple[WebhookCall, ...]:
+        """Return the calls for open watches that have become necessary, once."""
+        calls = tuple(self._pending.values())
+        self._under_way |= self._pending.keys()
+        self._pending.clear()
+        return calls
+
+    def take_reply(self, call: WebhookCall, reply: WebhookReply) -> None:
+        """Take the reply to one of those calls."""
+        self._under_way.discard(call.key)
+        self._arrived[call.key] = msgspec.structs.replace(reply, sent=call.body)
+
+    def prepare(self, webhook: KindConversion, objs: Iterable[Json], version: str) -> None:
+        """Request all of these conversions at once; a failure is reported when the object is shown."""
+        pending: list[WebhookCall] = []
+        for obj in objs:
+            try:
+                self.convert(webhook, obj, version)
+            except PendingCalls as calls:
+                pending += calls.calls
+            except Rejection:
+                break
+        if pending:
+            raise PendingCalls(tuple(pending))
+
+    def convert(self, webhook: KindConversion, obj: Json, version: str) -> Json:
+        """Return an object in another version; or refuse the request."""
+        meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+        key = webhook.kind, version, _encode({**obj, "metadata": meta})
+        outcome = self._known(key)
+        if outcome is None:
+            try:
+                outcome = _encode(self._asked(webhook, {**obj, "metadata": meta}, version))
+            except Rejection as refused:
+                outcome = refused
+            self._remember(key, outcome)
+        if isinstance(outcome, Rejection):
+            raise outcome
+        made: Json = msgspec.json.decode(outcome)
+        if "resourceVersion" in obj["metadata"]:
+            made["metadata"]["resourceVersion"] = obj["metadata"]["resourceVersion"]
+        return made
+
+    def _known(self, key: _Key) -> bytes | Rejection | None:
+        if self._outcomes is not None and (outcome := self._outcomes.get(key)) is not None:
+            return outcome
+        if self._cached and (data := self._cache.pop(key, None)) is not None:
+            self._cache[key] = data  # last in order, so it is forgotten last
+            return data
+        return None
+
+    def _remember(self, key: _Key, outcome: bytes | Rejection) -> None:
+        if self._outcomes is not None:
+            self._outcomes[key] = outcome
+        if self._cached and isinstance(outcome, bytes):
+            self._cache[key] = outcome
+            most = _KEPT + 2 * len(self._state.storage.resource(key[0]).objects)
+            while len(self._cache) > most:
+                del self._cache[next(iter(self._cache))]
+
+    def _asked(self, webhook: KindConversion, obj: Json, version: str) -> Json:
+        """Return an object as the webhook converts it."""
+        review = next((one for one in webhook.review_versions if one in _REVIEWS), None)
+        if review is None:
+            raise unexplained("no supported conversion review versions")
+        about = f"conversion webhook for {obj['apiVersion']}, Kind={obj['kind']}"
+        uid = self._state.chance.uid()
+        request = {"uid": uid, "desiredAPIVersion": version, "objects": [obj]}
+        body = {"kind": "ConversionReview", "apiVersion": f"{GROUP}/{review}", "request": request}
+        call = make_call(webhook.client, msgspec.json.encode(body), _TIMEOUT, converts=True)
+        reply = self._webhooks.reply_to(call, self._replies)
+        if self._replies is self._arrived:
+            self._used.append(call.key)
+        self.waited += reply.after
+        sent: Json = msgspec.json.decode(reply.sent)["request"] if reply.sent else request
+        try:
+            [converted] = _converted_objects(reply, review, sent["uid"])
+        except CallFailed as error:
+            raise unexplained(f"{about} failed: {error}") from None
+        except ValueError as error:
+            raise unexplained(f"{about} {error}") from None
+        return checked(about, obj, sent["objects"][0], converted, version)
+
+
+def _converted_objects(reply: WebhookReply, version: str, uid: str) -> list[Any]:
+    """Return the one object in a response; `CallFailed`, or ValueError if there is not one."""
+    if reply.failure:
+        raise CallFailed(reply.failure)
+    review = read_review(reply, GROUP, version, "ConversionReview")
+    if version == "v1" and not review.get("kind"):
+        raise CallFailed(f"expected webhook response of {GROUP}/v1, Kind=ConversionReview, got /, Kind=")
+    response: Any = review.get("response")
+    if not is_map(response):
+        raise CallFailed("no response provided")
+    if version == "v1" and response.get("uid", "") != uid:
+        raise CallFailed(f"expected response.uid={quoted(uid)}, got {quoted(str(response.get('uid', '')))}")
+    result = member(response, "result")
+    if (status := result.get("status", "")) != "Success":
+        raise CallFailed(result.get("message") or f"response.result.status was '{status}', not 'Success'")
+    objects: Any = response.get("convertedObjects") or []
+    if not is_list(objects) or len(objects) != 1:
+        raise ValueError(f"returned {len(objects)} objects, expected 1")
+    return objects

@@ -1,0 +1,70 @@
+"""Cluster roles that gather the rules of others, by the labels that their aggregation rule selects."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final
+
+import msgspec
+
+from kubeproto.objects import Selector
+
+from .._state import ServerState
+from ..storage._parts import listed, member
+from ..storage._storage import ResourceStorage, StoredEvent
+from ..writing._edits import edit
+
+CLUSTER_ROLES: Final = "clusterroles.rbac.authorization.k8s.io"
+
+
+class RoleAggregation:
+    """Keeps the rules of aggregated cluster roles equal to those that they select."""
+
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
+        self._changed = False
+
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        """Note that a cluster role has changed."""
+        if storage.name == CLUSTER_ROLES:
+            self._changed = True
+
+    def work(self) -> bool:
+        """Gather the rules again, if any cluster role has changed."""
+        if not self._changed:
+            return False
+        self._changed = False
+        before = self.state.storage.version
+        served = self.state.kinds.of_storage(CLUSTER_ROLES)
+        assert served is not None  # a built-in kind is always served
+        storage = served.storage
+        for key in list(storage.in_order()):
+            stored = storage.objects[key]
+            if b'"aggregationRule":' not in stored.data:
+                continue
+            role: dict[str, Any] = msgspec.json.decode(stored.data)
+            gathered = self._gather(storage, role)
+            if gathered != (role.get("rules") or []):
+                edit(self.state, served, storage.objects[key], partial(_set_rules, rules=gathered))
+        return self.state.storage.version != before
+
+    def adopt(self, other: RoleAggregation) -> None:
+        """Take over what the controller of a forked cluster knows."""
+        self._changed = other._changed
+
+    def _gather(self, storage: ResourceStorage, role: dict[str, Any]) -> list[Any]:
+        rules: list[Any] = []
+        for selector in listed(member(role, "aggregationRule"), "clusterRoleSelectors"):
+            chosen = Selector.from_object(selector)
+            for key in storage.in_order():
+                stored = storage.objects[key]
+                if stored.name == role["metadata"]["name"] or not chosen.matches(stored.labels or {}):
+                    continue
+                rules += [
+                    rule for rule in listed(msgspec.json.decode(stored.data), "rules") if rule not in rules
+                ]
+        return rules
+
+
+def _set_rules(obj: dict[str, Any], *, rules: list[Any]) -> None:
+    obj["rules"] = rules

@@ -1,0 +1,87 @@
+"""The objects that a new cluster has, and those that every new namespace gets.
+
+What an API server and its controller manager create when they start was read from one (`tools/new_cluster`):
+roles and their bindings, priority classes, flow schemas, API services and the `kubernetes` Service. A default
+ServiceAccount and the certificate of the cluster's authority are created in each namespace, and again when
+they are deleted.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from .._state import ServerState
+from ..storage._storage import ResourceStorage, StoredEvent
+from ..writing._edits import put
+
+_ROOT: Final = "kube-root-ca.crt"
+_EVERYWHERE: Final = (("ServiceAccount", "serviceaccounts", "default"), ("ConfigMap", "configmaps", _ROOT))
+
+
+def populate(state: ServerState, group: str | None = None) -> None:
+    """Store what a new cluster has, as the server itself does; or only the objects of one group."""
+    import pkgutil
+
+    data = pkgutil.get_data("kubeproto_sim", "new_cluster.json")
+    if data is None:
+        raise RuntimeError("kubeproto_sim was installed without its new_cluster.json")
+    objects: list[dict[str, Any]] = msgspec.json.decode(data)
+    for obj in objects:
+        if group is not None and obj["apiVersion"].rpartition("/")[0] != group:
+            continue
+        for condition in obj.get("status", {}).get("conditions", ()):
+            condition["lastTransitionTime"] = state.clock.stamp()
+        _store(state, obj)
+
+
+def _store(state: ServerState, obj: dict[str, Any]) -> None:
+    served = state.kinds.of_kind(obj["apiVersion"], obj["kind"])
+    if served is None:
+        return
+    meta = obj["metadata"]
+    meta |= {"uid": state.chance.uid(), "creationTimestamp": state.clock.stamp()}
+    put(state, served, served.key(meta.get("namespace", ""), meta["name"]), obj)
+
+
+class Defaults:
+    """Gives each namespace its default ServiceAccount and the certificate of the authority."""
+
+    def __init__(self, state: ServerState) -> None:
+        self.state = state
+        self._lacking: set[str] = set()
+
+    def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
+        """Note new namespaces, and those whose default objects were deleted."""
+        stored = event.stored
+        if storage.name == "namespaces" and event.change == "ADDED":
+            self._lacking.add(stored.name)
+        elif event.change == "DELETED" and any(
+            storage.name == resource and stored.name == name for _, resource, name in _EVERYWHERE
+        ):
+            self._lacking.add(stored.namespace)
+
+    def work(self) -> bool:
+        """Store what is missing, unless the namespace is being deleted."""
+        lacking, self._lacking = self._lacking, set()
+        made = False
+        for namespace in sorted(lacking):
+            if namespace in self.state.terminating or not self._is_there(namespace):
+                continue
+            for kind, resource, name in _EVERYWHERE:
+                if f"{namespace}/{name}" not in self.state.storage.resource(resource).objects:
+                    _store(self.state, _default(kind, name, namespace))
+                    made = True
+        return made
+
+    def _is_there(self, namespace: str) -> bool:
+        return namespace in self.state.storage.resource("namespaces").objects
+
+
+def _default(kind: str, name: str, namespace: str) -> dict[str, Any]:
+    meta: dict[str, Any] = {"name": name, "namespace": namespace}
+    obj = {"apiVersion": "v1", "kind": kind, "metadata": meta}
+    if kind == "ConfigMap":
+        return obj | {"data": {"ca.crt": ""}}
+    return obj

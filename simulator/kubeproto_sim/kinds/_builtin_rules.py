@@ -1,0 +1,167 @@
+"""The rules of builtin.json on an object: required fields, permitted values, ranges and formats."""
+
+from __future__ import annotations
+
+import functools
+import ipaddress
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from kubeproto.crd import Violation
+from kubeproto.kinds import FieldFacts, table
+from kubeproto.objects import (
+    dns_label_errors,
+    dns_subdomain_errors,
+    label_value_errors,
+    qualified_name_errors,
+)
+
+from ..storage._values import is_list, is_map
+from ._builtin import BuiltinRule, built_in
+
+Json = dict[str, Any]
+_DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_NOT_IN_SPEC: Final = ("metadata", "status", "apiVersion", "kind")
+_PORT_NAME: Final = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+
+
+def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
+    """Return what the table refuses in an object of a type, field by field."""
+    for name, field, rule, below in ruled_fields(type_):
+        if not path and name in _NOT_IN_SPEC:
+            continue
+        value: Any = obj.get(name)
+        if value is None and not field.form:
+            # Go has an empty struct, or a zero, where nothing was sent.
+            value = {} if field.default == {} else 0 if _counts(field) else None
+        if rule is not None and not _needs_nothing(type_, name, obj):
+            yield from _check(type_, name, field, rule, value, f"{path}{name}")
+        if below and value is not None:
+            yield from _below(field.type, field.form, value, f"{path}{name}")
+
+
+@functools.cache
+def ruled_fields(type_: str) -> list[tuple[str, FieldFacts, BuiltinRule | None, bool]]:
+    """Return the fields of a type that have a rule, or may have one below."""
+    rules = built_in().rules.get(type_, {})
+    found: list[tuple[str, FieldFacts, BuiltinRule | None, bool]] = []
+    for name, field in table().types[type_].fields.items():
+        below = "." in field.type and field.type != "meta_v1.ObjectMeta" and _ruled(field.type)
+        if name in rules or below:
+            found.append((name, field, rules.get(name), below))
+    return found
+
+
+def _needs_nothing(type_: str, name: str, obj: Json) -> bool:
+    """Return whether a field that others need may be empty.
+
+    The ports of a Service without endpoints, the file of a security profile that is not a file, and one of
+    the two forms of a mutation.
+    """
+    if name == "localhostProfile":
+        return obj.get("type") != "Localhost"
+    if name == "applyConfiguration":
+        return obj.get("patchType") != "ApplyConfiguration"
+    if (type_, name) != ("core_v1.ServiceSpec", "ports") or obj.get("ports"):
+        return False
+    return obj.get("type") == "ExternalName" or obj.get("clusterIP") == "None"
+
+
+def _counts(field: FieldFacts) -> bool:
+    return field.type == "integer" and field.required
+
+
+def _below(type_: str, form: tuple[str, ...], value: Any, where: str) -> Iterator[Violation]:
+    if not form:
+        if is_map(value):
+            yield from check_fields(type_, value, f"{where}.")
+    elif form[0] == "list":
+        for at, one in enumerate(value if is_list(value) else ()):
+            yield from _below(type_, form[1:], one, f"{where}[{at}]")
+    else:
+        for key, one in value.items() if is_map(value) else ():
+            yield from _below(type_, form[1:], one, f"{where}[{key}]")
+
+
+@functools.cache
+def _ruled(type_: str) -> bool:
+    """Return whether a type, or any below it, has rules."""
+    return _reaches(type_, set())
+
+
+def _reaches(type_: str, seen: set[str]) -> bool:
+    if type_ in built_in().rules:
+        return True
+    seen.add(type_)
+    facts = table().types.get(type_)
+    below = {field.type for field in facts.fields.values() if "." in field.type} if facts else set[str]()
+    return any(_reaches(one, seen) for one in sorted(below - seen))
+
+
+def _check(
+    type_: str, name: str, field: FieldFacts, rule: BuiltinRule, value: Any, where: str
+) -> Iterator[Violation]:
+    # A selector without members is still a selector: it selects everything.
+    nothing: tuple[Any, ...] = ("", []) if name == "selector" and "." in field.type else ("", [], {})
+    empty = value is None or value in nothing or (value == 0 and _counts(field))
+    if empty:
+        if rule.required is not None:
+            yield Violation("FieldValueRequired", where, detail=rule.required)
+            return
+        if value is None or value in ("", [], {}):
+            return
+    if field.form == ("list",):
+        for at, one in enumerate(value if is_list(value) else ()):
+            yield from _check_value(rule, one, f"{where}[{at}]")
+    elif not field.form:
+        yield from _check_value(rule, value, where)
+
+
+def _check_value(rule: BuiltinRule, value: Any, where: str) -> Iterator[Violation]:
+    if isinstance(value, str) and rule.enum is not None and value not in rule.enum:
+        supported = ", ".join(f'"{one}"' for one in rule.enum)
+        yield Violation("FieldValueNotSupported", where, value, f"supported values: {supported}")
+    elif isinstance(value, int) and not isinstance(value, bool):
+        for low, high, detail in rule.ranges:
+            if (low is not None and value < low) or (high is not None and value > high):
+                yield Violation("FieldValueInvalid", where, value, detail)
+                return
+    elif isinstance(value, str) and rule.format is not None and not FORMATS[rule.format[0]](value):
+        yield Violation("FieldValueInvalid", where, value, rule.format[1])
+
+
+def _is_ip(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_cidr(text: str) -> bool:
+    try:
+        ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return False
+    return "/" in text
+
+
+FORMATS: Final[dict[str, Callable[[str], bool]]] = {
+    "subdomain": lambda text: not dns_subdomain_errors(text),
+    "label": lambda text: not dns_label_errors(text),
+    "dns1035": lambda text: len(text) <= 63 and _DNS_1035.fullmatch(text) is not None,
+    "qualified": lambda text: not qualified_name_errors(text),
+    "label-value": lambda text: not label_value_errors(text),
+    "ip": _is_ip,
+    "cidr": _is_cidr,
+    "absolute": lambda text: text.startswith("/"),
+    "port-name": lambda text: len(text) <= 15 and _PORT_NAME.fullmatch(text) is not None,
+    "domain-path": lambda text: "/" in text and not dns_subdomain_errors(text.partition("/")[0]),
+    "percent": lambda text: text.endswith("%") and text[:-1].isdigit(),
+    "https": lambda text: text.startswith("https://"),
+    "operator": lambda text: text in ("In", "NotIn", "Exists", "DoesNotExist"),
+    "node operator": lambda text: text in ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"),
+    "pod-management": lambda text: text in ("OrderedReady", "Parallel"),
+    "128": lambda text: len(text) <= 128,
+}

@@ -1,0 +1,168 @@
+"""Rules of single built-in kinds: of those that programs write most, and no others."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from typing import Any, Final
+
+from kubeproto.crd import Violation
+
+from ..storage._parts import listed, member
+from ._kinds import Served
+from ._typed import Misfit
+
+Rule = Callable[[dict[str, Any], dict[str, Any] | None], Iterator[Violation]]
+
+_KEY: Final = re.compile(r"[-._a-zA-Z0-9]+")
+_KEY_TEXT: Final = (
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or"
+    " 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
+)
+_LIMIT: Final = 1024 * 1024
+_SEALED: Final = "field is immutable when `immutable` is set"
+_FIXED: Final = "field is immutable"
+_REQUIRED_DATA: Final = {
+    "kubernetes.io/tls": ("tls.crt", "tls.key"),
+    "kubernetes.io/dockercfg": (".dockercfg",),
+    "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
+    "kubernetes.io/ssh-auth": ("ssh-privatekey",),
+}
+# What may be changed in the spec of an existing pod.
+_POD_CHANGES: Final = (
+    "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "containers", "initContainers",
+)  # fmt: skip
+_POD_TEXT: Final = (
+    "pod updates may not change fields other than `spec.containers[*].image`,`spec.initContainers[*].image`,"
+    "`spec.activeDeadlineSeconds`,`spec.tolerations` (only additions to existing tolerations),"
+    "`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)"
+)
+
+
+def check_kind(served: Served, obj: dict[str, Any], old: dict[str, Any] | None) -> list[Violation]:
+    """Return what the kind of an object refuses in it, or in the way it changes."""
+    rule = _RULES.get(served.full_name)
+    return list(rule(obj, old)) if rule else []
+
+
+def check_bytes(served: Served, obj: dict[str, Any], where: str = "") -> None:
+    """Refuse data that is not base64, as a server's decoder does: `Misfit`, whose message `where` begins."""
+    name = {"secrets": "data", "configmaps": "binaryData"}.get(served.full_name, "")
+    for text in member(obj, name).values() if name else ():
+        try:
+            base64.b64decode(text, validate=True)
+        except (binascii.Error, ValueError):
+            wrong = next((at for at, char in enumerate(text) if not _BASE64.match(char)), len(text) // 4 * 4)
+            raise Misfit(f"{where}illegal base64 data at input byte {wrong}") from None
+
+
+_BASE64: Final = re.compile(r"[A-Za-z0-9+/]")
+
+
+def _config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
+    if old and old.get("immutable"):
+        yield from _sealed(obj, old, "data", "binaryData")
+    data, binary = member(obj, "data"), member(obj, "binaryData")
+    for key in sorted(data):
+        if not _is_key(key):
+            yield Violation("FieldValueInvalid", f"data[{key}]", key, _KEY_TEXT)
+        if key in binary:
+            yield Violation(
+                "FieldValueInvalid", f"data[{key}]", key, "duplicate of key present in binaryData"
+            )
+    for key in sorted(binary):
+        if not _is_key(key):
+            yield Violation("FieldValueInvalid", f"binaryData[{key}]", key, _KEY_TEXT)
+    if _size({**data, **binary} if binary else data) > _LIMIT:
+        yield _too_large("[]")  # as a server names a field without a name
+
+
+def _secret(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
+    data = member(obj, "data")
+    if old is not None:
+        if obj.get("type") != old.get("type"):
+            yield Violation("FieldValueInvalid", "type", obj.get("type"), _FIXED)
+        if old.get("immutable"):
+            yield from _sealed(obj, old, "data")
+    for key in sorted(data):
+        if not _is_key(key):
+            yield Violation("FieldValueInvalid", f"data[{key}]", key, _KEY_TEXT)
+    if _size(data) > _LIMIT:
+        yield _too_large("data")
+    for key in _REQUIRED_DATA.get(obj.get("type", ""), ()):
+        if key not in data:
+            yield Violation("FieldValueRequired", f"data[{key}]")
+
+
+def _sealed(obj: dict[str, Any], old: dict[str, Any], *fields: str) -> Iterator[Violation]:
+    if not obj.get("immutable"):
+        yield Violation("FieldValueForbidden", "immutable", detail=_SEALED)
+    for field in fields:
+        if obj.get(field, {}) != old.get(field, {}):
+            yield Violation("FieldValueForbidden", field, detail=_SEALED)
+
+
+@lru_cache(maxsize=4096)
+def _is_key(key: str) -> bool:
+    return _KEY.fullmatch(key) is not None
+
+
+def _size(data: dict[str, str]) -> int:
+    return sum(map(len, data.values()))
+
+
+def _too_large(field: str) -> Violation:
+    return Violation("FieldValueTooLong", field, detail=f"may not be more than {_LIMIT} bytes")
+
+
+def _lease(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:
+    spec = member(obj, "spec")
+    if (seconds := spec.get("leaseDurationSeconds")) is not None and seconds <= 0:
+        yield Violation("FieldValueInvalid", "spec.leaseDurationSeconds", seconds, "must be greater than 0")
+    if (count := spec.get("leaseTransitions")) is not None and count < 0:
+        text = "must be greater than or equal to 0"
+        yield Violation("FieldValueInvalid", "spec.leaseTransitions", count, text)
+
+
+def _event(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:
+    about = member(obj, "involvedObject").get("namespace", "") or "default"
+    if about != obj["metadata"].get("namespace"):
+        shown = member(obj, "involvedObject").get("namespace", "")
+        yield Violation(
+            "FieldValueInvalid", "involvedObject.namespace", shown, "does not match event.namespace"
+        )
+
+
+def _pod(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
+    if old is None:
+        return
+    new, was = member(obj, "spec"), member(old, "spec")
+    for field in ("containers", "initContainers"):
+        if len(listed(new, field)) != len(listed(was, field)):
+            text = "pod updates may not add or remove containers"
+            yield Violation("FieldValueForbidden", f"spec.{field}", detail=text)
+            return
+    if _fixed(new) != _fixed(was):
+        yield Violation("FieldValueForbidden", "spec", detail=_POD_TEXT)
+
+
+def _fixed(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the part of a pod's spec that may not change."""
+    kept = {name: value for name, value in spec.items() if name not in _POD_CHANGES}
+    for field in ("containers", "initContainers"):
+        kept[field] = [
+            {name: value for name, value in one.items() if name != "image"} for one in listed(spec, field)
+        ]
+    return kept
+
+
+_RULES: Final[dict[str, Rule]] = {
+    "configmaps": _config_map,
+    "secrets": _secret,
+    "leases.coordination.k8s.io": _lease,
+    "events": _event,
+    "pods": _pod,
+}

@@ -1,0 +1,67 @@
+"""Which nodes a pod selects, and which taints it tolerates: for DaemonSets and for the scheduler."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kubeproto.objects import Selector
+
+from ...storage._parts import listed, member
+from ._objects import Json
+
+NAME: Final = "metadata.name"  # the only field of a node that can be selected by
+
+
+def selects(spec: Json, node: Json) -> bool:
+    """Whether the node selector and the required node affinity of a pod allow a node."""
+    labels: dict[str, str] = node["metadata"].get("labels") or {}
+    if not Selector.of(member(spec, "nodeSelector")).matches(labels):
+        return False
+    affinity = member(member(spec, "affinity"), "nodeAffinity")
+    required = affinity.get("requiredDuringSchedulingIgnoredDuringExecution")
+    if required is None:
+        return True
+    fields = {NAME: node["metadata"]["name"]}
+    return any(
+        (term.get("matchExpressions") or term.get("matchFields"))
+        and _matches(listed(term, "matchExpressions"), labels)
+        and _matches(listed(term, "matchFields"), fields)
+        for term in listed(required, "nodeSelectorTerms")
+    )
+
+
+def _matches(expressions: list[Json], labels: dict[str, str]) -> bool:
+    return all(_holds(one, labels.get(one["key"])) for one in expressions)
+
+
+def _holds(expression: Json, value: str | None) -> bool:
+    values: list[str] = expression.get("values") or []
+    match expression["operator"]:
+        case "In":
+            return value in values
+        case "NotIn":
+            return value not in values
+        case "Exists":
+            return value is not None
+        case "DoesNotExist":
+            return value is None
+        case operator:
+            try:
+                number, bound = int(value or ""), int(values[0])
+            except (ValueError, IndexError):
+                return False
+            return number > bound if operator == "Gt" else number < bound
+
+
+def tolerates(toleration: Json, taint: Json) -> bool:
+    """Whether one toleration matches a taint."""
+    if toleration.get("effect") not in (None, "", taint["effect"]):
+        return False
+    key = toleration.get("key", "")
+    if key and key != taint["key"]:
+        return False
+    operator = toleration.get("operator") or "Equal"
+    if operator == "Exists":
+        return True
+    same = toleration.get("value", "") == taint.get("value", "")
+    return bool(key) and operator == "Equal" and same
