@@ -30,10 +30,11 @@ PAGES: Final = {"core": ROOT / "docs/guides/machines.md", "all": ROOT / "README.
 
 # The installed extras, and the programs that run with them.
 EXTRAS: Final = {
-    "": "core",
-    "asyncio": "core",
-    "trio": "core",
-    "httpx": "core",
+    "": "modules",
+    "asyncio": "modules",
+    "trio": "modules",
+    "httpx": "modules",
+    "asyncio,sim": "core",
     "runtime,asyncio,cli": "production",
     "testing,asyncio": "all",
     "testing,trio": "all",
@@ -41,11 +42,19 @@ EXTRAS: Final = {
     "sim": "core",
     "serve": "command",
     "cli,runtime,asyncio,testing": "project",
-    "yaml": "core",
-    "cel": "core",
-    "otel": "core",
-    "webhooks": "core",
+    "yaml": "modules",
+    "cel": "modules",
+    "otel": "modules",
+    "webhooks": "modules",
 }
+
+# Without the simulator, each public module of the core is imported.
+MODULES: Final = """
+import importlib, pkgutil, kubeproto
+for module in pkgutil.walk_packages(kubeproto.__path__, "kubeproto."):
+    if "._" not in module.name:
+        importlib.import_module(module.name)
+"""
 
 WITH_SIMULATOR: Final = frozenset(("sim", "serve", "testing"))
 
@@ -127,7 +136,7 @@ def use(python: str, requirements: list[str], blocks: str) -> None:
             try_new_project(Path(folder))
             return
         program = Path(folder) / "program.py"
-        program.write_text(programs(blocks))
+        program.write_text(MODULES if blocks == "modules" else programs(blocks))
         run([inside, "-I", "-W", "error", str(program)], Path(folder))
 
 
