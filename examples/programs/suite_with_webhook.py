@@ -8,7 +8,14 @@ from book import Book, BookSpec
 from operator_labels import labels
 
 import kubeproto as kp
-from kubeproto.crd import AdmissionRequest, AdmissionVerdict, allow, answer_admission, deny, read_admission
+from kubeproto.crd import (
+    AdmissionRequest,
+    AdmissionVerdict,
+    allow,
+    deny,
+    read_admission,
+    respond_to_admission,
+)
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 from kubeproto_sim import Cluster, Faults
@@ -38,7 +45,7 @@ async def operating(cluster: Cluster) -> AsyncGenerator[SimulatedClient]:
 
 @pytest.mark.parametrize(("title", "allowed"), [("Moby", b'"allowed":true'), ("", b'"allowed":false')])
 def test_a_book_has_a_title(title: str, allowed: bytes) -> None:
-    assert allowed in answer_admission(request := read_admission(review(title)), validate(request))
+    assert allowed in respond_to_admission(request := read_admission(review(title)), validate(request))
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

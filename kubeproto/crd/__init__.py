@@ -14,12 +14,12 @@ from .reviews._admission import (
     AdmissionVerdict,
     UserInfo,
     allow,
-    answer_admission,
     change,
     deny,
     read_admission,
+    respond_to_admission,
 )
-from .reviews._conversion import ConversionRequest, answer_conversion, read_conversion
+from .reviews._conversion import ConversionRequest, read_conversion, respond_to_conversion
 from .schemas._refusals import SchemaError
 from .schemas._schemas import schema_of
 from .validation._defaulting import default
@@ -46,8 +46,6 @@ __all__ = [
     "UserInfo",
     "Violation",
     "allow",
-    "answer_admission",
-    "answer_conversion",
     "change",
     "check_definition",
     "check_object_rules",
@@ -64,6 +62,8 @@ __all__ = [
     "read_admission",
     "read_conversion",
     "read_definition",
+    "respond_to_admission",
+    "respond_to_conversion",
     "schema_of",
     "validate",
     "validate_object",

@@ -12,12 +12,12 @@ import kubeproto as kp
 from kubeproto.crd import (
     AdmissionVerdict,
     allow,
-    answer_admission,
-    answer_conversion,
     change,
     deny,
     read_admission,
     read_conversion,
+    respond_to_admission,
+    respond_to_conversion,
 )
 from kubeproto.objects import apply_json_patch
 
@@ -46,7 +46,7 @@ def admission(**request: Any) -> bytes:
 
 
 def answered(verdict: AdmissionVerdict, **request: Any) -> dict[str, Any]:
-    review = json.loads(answer_admission(read_admission(admission(**request)), verdict))
+    review = json.loads(respond_to_admission(read_admission(admission(**request)), verdict))
     assert (review["apiVersion"], review["kind"]) == ("admission.k8s.io/v1", "AdmissionReview")
     response: dict[str, Any] = review["response"]
     assert response.pop("uid") == "705ab4f5"
@@ -135,7 +135,7 @@ def conversion(*objects: dict[str, Any], version: str = "v2") -> bytes:
 
 
 def converted(body: bytes, convert: Any) -> dict[str, Any]:
-    review = json.loads(answer_conversion(read_conversion(body), convert))
+    review = json.loads(respond_to_conversion(read_conversion(body), convert))
     assert (review["apiVersion"], review["kind"]) == ("apiextensions.k8s.io/v1", "ConversionReview")
     response: dict[str, Any] = review["response"]
     assert response.pop("uid") == "u1"

@@ -18,7 +18,7 @@ from kubeproto.config import ConfigError, CredentialsError, Needs, Oidc, Plugin,
 from kubeproto.config._oidc import expiry, granted, redeem
 from kubeproto.config._plugin import read_output
 from kubeproto.control import Store
-from kubeproto.crd import allow, answer_admission, read_admission, read_conversion
+from kubeproto.crd import allow, read_admission, read_conversion, respond_to_admission
 from kubeproto.objects import decode, settle
 from kubeproto.watching import ListDecoder, Malformed, WatchDecoder, resync
 from kubeproto.wire import Head
@@ -287,7 +287,7 @@ def fuzz_reviews(data: bytes) -> None:
     }  # fmt: skip
     review = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
     with contextlib.suppress(KubeprotoError):
-        answer_admission(read_admission(draw.text(draw.changed(review))), allow())
+        respond_to_admission(read_admission(draw.text(draw.changed(review))), allow())
     conversion = {
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "ConversionReview",
         "request": {"uid": "u", "desiredAPIVersion": "x.io/v2", "objects": [_gadget(draw, 1)]},

@@ -137,7 +137,7 @@ def change(
     )
 
 
-def answer_admission(request: AdmissionRequest, verdict: AdmissionVerdict) -> bytes:
+def respond_to_admission(request: AdmissionRequest, verdict: AdmissionVerdict) -> bytes:
     """Return the AdmissionReview that responds to this request."""
     response: dict[str, Any] = {"uid": request.uid, "allowed": verdict.allowed}
     if not verdict.allowed:

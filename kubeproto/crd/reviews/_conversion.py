@@ -55,7 +55,7 @@ def read_conversion(body: bytes) -> ConversionRequest:
     return review.request
 
 
-def answer_conversion(request: ConversionRequest, convert: Converter) -> bytes:
+def respond_to_conversion(request: ConversionRequest, convert: Converter) -> bytes:
     """Return the ConversionReview that responds to a request: all objects converted, or none and why.
 
     A converter that cannot convert an object raises ValueError or LookupError; other exceptions are bugs, and

@@ -13,9 +13,9 @@ from kubeproto.crd import (
     AdmissionRequest,
     AdmissionVerdict,
     Violation,
-    answer_admission,
     deny,
     invalid_status,
+    respond_to_admission,
 )
 from kubeproto.objects import decode, is_object
 
@@ -87,7 +87,7 @@ async def validated(
     """Call the validators of an operation, until one refuses."""
     found = admission_of(request, kind)
     if isinstance(found, AdmissionVerdict):
-        return answer_admission(request, found)
+        return respond_to_admission(request, found)
     for validate, operations in validators:
         if request.operation in operations:
             verdict = verdict_of(await settled(validate(found)), found, kind)
@@ -104,7 +104,7 @@ async def defaulted(
     """Let each defaulter edit the object in turn; the difference goes back as a JSON patch."""
     found = admission_of(request, kind)
     if isinstance(found, AdmissionVerdict):
-        return answer_admission(request, found)
+        return respond_to_admission(request, found)
     text = request.object
     if text is None:
         return _answered(found, AdmissionVerdict(allowed=True))
@@ -171,7 +171,7 @@ def _answered(admission: Admission[Any], verdict: AdmissionVerdict) -> bytes:
     warnings = (*admission.warnings, *verdict.warnings)
     annotations = admission.audit_annotations | verdict.audit_annotations
     whole = msgspec.structs.replace(verdict, warnings=warnings, audit_annotations=annotations)
-    return answer_admission(admission.request, whole)
+    return respond_to_admission(admission.request, whole)
 
 
 def _read(document: dict[str, Any], kind: type[K]) -> K | str:

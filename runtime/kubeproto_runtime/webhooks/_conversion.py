@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from kubeproto import InvalidObject, KubeObject, settle
-from kubeproto.crd import answer_conversion, read_conversion
+from kubeproto.crd import read_conversion, respond_to_conversion
 from kubeproto.objects import decode
 
 from .._documents import plain
@@ -44,7 +44,7 @@ class Conversions:
 
     def answer(self, body: bytes) -> bytes:
         """Answer a ConversionReview."""
-        return answer_conversion(review_in(body, read_conversion), self.convert)
+        return respond_to_conversion(review_in(body, read_conversion), self.convert)
 
     def convert(self, document: dict[str, Any], version: str) -> dict[str, Any]:
         """Return an object in another version; ValueError if it cannot be converted."""

@@ -19,10 +19,10 @@ from kubeproto import RemoteProtocolError
 from kubeproto.crd import (
     AdmissionRequest,
     AdmissionVerdict,
-    answer_admission,
-    answer_conversion,
     read_admission,
     read_conversion,
+    respond_to_admission,
+    respond_to_conversion,
 )
 
 from ..storage._parts import listed, member
@@ -133,7 +133,7 @@ class WebhookHandlers:
 
         def answer(body: bytes) -> bytes:
             request = read_admission(body)
-            return answer_admission(request, handler(request))
+            return respond_to_admission(request, handler(request))
 
         self._handlers[target] = answer
 
@@ -144,7 +144,7 @@ class WebhookHandlers:
 
             cluster.webhooks.handle_conversion("default/hooks/convert", lambda obj, version: ...)
         """
-        self._handlers[target] = lambda body: answer_conversion(read_conversion(body), converter)
+        self._handlers[target] = lambda body: respond_to_conversion(read_conversion(body), converter)
 
     def handle_bytes(self, target: str, handler: Callable[[bytes], bytes]) -> None:
         """Answer any review in process, from the bytes of a request to those of a response."""
