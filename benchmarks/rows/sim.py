@@ -51,7 +51,7 @@ def cluster() -> sim.Cluster:
 def send(to: sim.Cluster, heads: list[Head]) -> None:
     """Make requests that must succeed."""
     for head in heads:
-        if to.answer(head).status >= 300:
+        if to.respond(head).status >= 300:
             raise ValueError(f"{head} was refused: the figure would mean nothing")
 
 
@@ -77,7 +77,7 @@ def deliveries(setting: Setting) -> Contest:
     def run() -> None:
         fresh = cluster()
         target = f"{CONFIGMAPS}?watch=true&resourceVersion={fresh.version}"
-        streams = [fresh.answer(Head("GET", target)).body for _ in range(WATCHERS)]
+        streams = [fresh.respond(Head("GET", target)).body for _ in range(WATCHERS)]
         lines = 0
         for at in range(0, count, BURST):
             send(fresh, created[at : at + BURST])
@@ -116,7 +116,7 @@ def memory(count: int) -> Further:
         taken, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    answer = held.answer(Head("GET", CONFIGMAPS)).body
+    answer = held.respond(Head("GET", CONFIGMAPS)).body
     if not isinstance(answer, bytes):
         raise TypeError("a list was answered with a stream")
     return {"bytes an object": {"beyond its JSON": (taken - len(answer)) / len(some)}}

@@ -58,7 +58,7 @@ class ClusterDriver:
         wall: Callable[[], float] = time.time, webhooks: WebhookCaller | None = None,
     ) -> None:  # fmt: skip
         self.cluster = cluster
-        self._answer = cluster.answer if faults is None else faults.answer
+        self._respond = cluster.respond if faults is None else faults.respond
         self._journal = journal
         self._webhooks = webhooks or WebhookCaller()
         self._wall = wall
@@ -70,7 +70,7 @@ class ClusterDriver:
         replies: dict[str, WebhookReply] = {}
         for _ in range(_ROUNDS):
             try:
-                return self.answer(head, user, replies)
+                return self._attempt(head, user, replies)
             except PendingCalls as pending:
                 async with anyio.create_task_group() as tasks:
                     for call in pending.calls:
@@ -84,10 +84,8 @@ class ClusterDriver:
     async def _call_for_watches(self, call: WebhookCall) -> None:
         self.cluster.take_reply(call, await self._webhooks.call(call))
 
-    def answer(
-        self, head: Head, user: User | None = None, replies: Mapping[str, WebhookReply] | None = None
-    ) -> ServerResponse:
-        """Answer a request; or `PendingCalls`.
+    def _attempt(self, head: Head, user: User | None, replies: Mapping[str, WebhookReply]) -> ServerResponse:
+        """Respond to a request, or raise `PendingCalls`.
 
         An error inside the machine is a 500 and a line in the log.
         What a write has changed is in the journal before its response is returned.
@@ -96,7 +94,7 @@ class ClusterDriver:
             # Nothing may have been due for minutes, and the clock would still show the time of the last
             # event.
             self.cluster.show_time(self._now())
-            return self._answer(head, user, replies)
+            return self._respond(head, user, replies)
         except (TransportError, PendingCalls):
             raise  # a requested fault: the connection breaks; or webhooks have to be called first
         except Exception:

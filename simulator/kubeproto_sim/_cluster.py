@@ -3,7 +3,7 @@
 ::
 
     cluster = sim.Cluster(crds=[Book])
-    response = cluster.answer(request.head)        # a Head in, a ServerResponse out
+    response = cluster.respond(request.head)        # a Head in, a ServerResponse out
     cluster.advance(60)                            # bookmarks, timeouts, grace periods, garbage
     cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
 
@@ -150,7 +150,7 @@ class Cluster:
 
     # Requests and responses.
 
-    def answer(
+    def respond(
         self, head: Head, user: User | str | None = None, replies: Replies | None = None
     ) -> ServerResponse:
         """Respond to a request; the body of the response is bytes, or a watch that stays open.
@@ -162,7 +162,7 @@ class Cluster:
         """
         chance, faults = self._state.chance.state, self.webhooks.begin()
         try:
-            response = self._server.answer(head, User(user) if isinstance(user, str) else user, replies)
+            response = self._server.respond(head, User(user) if isinstance(user, str) else user, replies)
         except PendingCalls:
             self._state.chance.state = chance
             self.webhooks.take_back(faults)
@@ -192,13 +192,13 @@ class Cluster:
         """
         from ._transports import SimTransport
 
-        return SimTransport(self, partial(self.answer, user=user))
+        return SimTransport(self, partial(self.respond, user=user))
 
     def blocking_transport(self, user: User | str | None = None) -> BlockingSimTransport:
         """Return a blocking transport to this cluster."""
         from ._transports import BlockingSimTransport
 
-        return BlockingSimTransport(self, partial(self.answer, user=user))
+        return BlockingSimTransport(self, partial(self.respond, user=user))
 
     @property
     def authorization(self) -> AuthorizationMode:

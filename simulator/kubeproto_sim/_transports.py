@@ -3,7 +3,7 @@
 Where a real transport would wait for bytes, time jumps to the next moment at which something happens: a
 bookmark, a timeout, the end of a grace period. So an idle watch ends at once with its timeout, and silence
 that lasts longer than `idle` is a `DeadlineExceeded` at once. A driver with a clock of its own uses
-`Cluster.answer` instead, and reads from the streams itself.
+`Cluster.respond` instead, and reads from the streams itself.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class VirtualServer(Protocol):
         """The next time at which something happens without a request; None if nothing will."""
         ...
 
-    def answer(self, head: Head) -> ServerResponse:
+    def respond(self, head: Head) -> ServerResponse:
         """Respond to a request."""
         ...
 
@@ -213,7 +213,7 @@ class SimTransport:
 
     def __init__(self, cluster: VirtualServer, respond: Responder | None = None) -> None:
         self.cluster = cluster
-        self._respond = respond or cluster.answer
+        self._respond = respond or cluster.respond
 
     def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> _Exchange:
         """Send a request and wait for the head of its response."""

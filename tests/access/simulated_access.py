@@ -29,7 +29,7 @@ def sender(cluster: sim.Cluster) -> Any:
         user: sim.User | None = ADMIN
         if ask.by == "nobody":
             headers, user = (*headers, ("Authorization", "Bearer nobody-token")), None
-        answer = cluster.answer(Head(ask.method, ask.target, headers, body), user)
+        answer = cluster.respond(Head(ask.method, ask.target, headers, body), user)
         if not isinstance(answer.body, bytes):
             answer.body.close()
             return answer.status, None

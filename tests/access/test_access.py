@@ -34,7 +34,7 @@ class Cluster:
         data = b"" if body is None else json.dumps(body).encode()
         named = {"Accept": "application/json", "Content-Type": "application/json"}
         named |= {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = self.cluster.answer(Head(method, target, tuple(named.items()), data), user)
+        answer = self.cluster.respond(Head(method, target, tuple(named.items()), data), user)
         assert isinstance(answer.body, bytes)
         self.cluster.settle()
         return answer.status, json.loads(answer.body) if answer.body[:1] == b"{" else answer.body
@@ -330,9 +330,9 @@ def test_impersonation_needs_a_right_and_takes_the_other_users_rights() -> None:
 
 def test_where_everybody_may_do_everything_nobody_needs_credentials() -> None:
     cluster = sim.Cluster()
-    answer = cluster.answer(Head("GET", PODS, (("Authorization", "Bearer whatever"),)))
+    answer = cluster.respond(Head("GET", PODS, (("Authorization", "Bearer whatever"),)))
     assert answer.status == 200
-    named = cluster.answer(Head("POST", WHO, (), b"{}"), "alice")
+    named = cluster.respond(Head("POST", WHO, (), b"{}"), "alice")
     assert isinstance(named.body, bytes)
     assert json.loads(named.body)["status"]["userInfo"]["username"] == "alice"
 
@@ -348,7 +348,7 @@ def test_a_fork_and_a_snapshot_keep_roles_and_tokens() -> None:
     for one in (cluster.cluster, twin):
         one.restore(snapshot)
         for good in ("t", token):
-            answer = one.answer(Head("GET", PODS, (("Authorization", f"Bearer {good}"),)))
+            answer = one.respond(Head("GET", PODS, (("Authorization", f"Bearer {good}"),)))
             assert answer.status == (200 if good == "t" else 403)
 
 

@@ -90,6 +90,6 @@ class SimulatedTaker:
     def send(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        answer = self.cluster.answer(Head(method, target, headers, data), ADMIN)
+        answer = self.cluster.respond(Head(method, target, headers, data), ADMIN)
         assert isinstance(answer.body, bytes)
         return answer.status, list(warnings(answer.headers)), json.loads(answer.body)

@@ -95,7 +95,7 @@ class SimulatedConversionTaker:
     ) -> Any:  # fmt: skip
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        answer = self.cluster.answer(Head(method, target, headers, data), ADMIN)
+        answer = self.cluster.respond(Head(method, target, headers, data), ADMIN)
         text = answer.body
         if not isinstance(text, bytes):
             self.cluster.advance(2)

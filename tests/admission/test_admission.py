@@ -42,7 +42,7 @@ def send(
     target: sim.Cluster | sim.Faults, method: str, path: str, body: Any = None, **options: Any
 ) -> tuple[sim.ServerResponse, Any]:
     data = b"" if body is None else json.dumps(body).encode()
-    answer = target.answer(Head(method, path, (("Content-Type", "application/json"),), data), **options)
+    answer = target.respond(Head(method, path, (("Content-Type", "application/json"),), data), **options)
     assert isinstance(answer.body, bytes)
     return answer, json.loads(answer.body)
 

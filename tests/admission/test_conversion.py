@@ -33,7 +33,7 @@ def request(method: str, target: str, body: Any = None, media: str = "applicatio
 
 
 def answered(cluster: sim.Cluster, head: Head) -> Any:
-    answer = cluster.answer(head)
+    answer = cluster.respond(head)
     assert isinstance(answer.body, bytes)
     return json.loads(answer.body)
 
@@ -81,30 +81,30 @@ def test_without_a_watch_cache_a_list_asks_each_time() -> None:
 def test_an_open_watch_shows_each_change_in_its_version() -> None:
     cluster = clustered()
     cluster.put(widget("a"))
-    watch = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    watch = cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))
     assert events(watch) == [("ADDED", "1x2")]
     cluster.put(widget("a", width=5))
     cluster.put(widget("b", "v1", size="7x8"))
     cluster.remove(f"{GROUP}/v2/Widget", "a")
     assert events(watch) == [("MODIFIED", "5x0"), ("ADDED", "7x8"), ("DELETED", "5x0")]
     conversations(cluster)
-    other = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    other = cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))
     assert events(other) == [("ADDED", "7x8")]
     assert conversations(cluster) == 0
 
 
 def test_a_watch_ends_where_an_object_cannot_be_converted() -> None:
     cluster = clustered()
-    watch = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    watch = cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))
     cluster.webhooks.fail(WEBHOOK, "error", times=2)
     cluster.put(widget("a"))
     assert events(watch) == []
     assert not isinstance(watch.body, bytes)
     assert watch.body.ended
-    again = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    again = cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))
     [(change, status)] = events(again)
     assert (change, status["code"], status["reason"]) == ("ERROR", 500, "InternalError")
-    assert events(cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))) == [("ADDED", "1x2")]
+    assert events(cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))) == [("ADDED", "1x2")]
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_fault_of_the_webhook_fails_the_request_and_takes_its_time(
     cluster = clustered()
     cluster.put(widget("a"))
     cluster.webhooks.fail(WEBHOOK, fault)
-    answer = cluster.answer(request("GET", f"v1/{WIDGETS}/a"))
+    answer = cluster.respond(request("GET", f"v1/{WIDGETS}/a"))
     assert (answer.status, answer.after) == (500, after)
     assert isinstance(answer.body, bytes)
     assert why in json.loads(answer.body)["message"]
@@ -133,7 +133,7 @@ def test_a_request_with_less_time_than_the_webhook_takes_gets_no_answer_in_time(
     cluster = clustered()
     cluster.put(widget("a"))
     cluster.webhooks.fail(WEBHOOK, "timeout")
-    answer = cluster.answer(request("GET", f"v1/{WIDGETS}/a?timeout=3s"))
+    answer = cluster.respond(request("GET", f"v1/{WIDGETS}/a?timeout=3s"))
     assert (answer.status, answer.after) == (504, 3)
 
 
@@ -154,7 +154,7 @@ def test_a_write_whose_answer_cannot_be_converted_has_taken_effect() -> None:
 def test_a_changed_definition_converts_by_its_new_webhook_and_ends_watches() -> None:
     cluster = clustered()
     cluster.put(widget("a"))
-    watch = cluster.answer(request("GET", f"v1/{WIDGETS}?watch=1"))
+    watch = cluster.respond(request("GET", f"v1/{WIDGETS}?watch=1"))
     answered(cluster, request("GET", f"v1/{WIDGETS}"))
     cluster.define(definition(Case("", ()), {"url": "https://other.example/convert"}))
     assert not isinstance(watch.body, bytes)
@@ -190,7 +190,7 @@ def driven(cluster: sim.Cluster, head: Head, between: Any = None) -> tuple[sim.S
     rounds: list[int] = []
     while True:
         try:
-            return cluster.answer(head, None, replies), rounds
+            return cluster.respond(head, None, replies), rounds
         except sim.PendingCalls as pending:
             rounds.append(len(pending.calls))
             replies |= {call.key: reply(call) for call in pending.calls}

@@ -64,7 +64,7 @@ class Side:
         self._token: str = "none"
         self._list: str = "0"
 
-    def answer(self, ask: Ask) -> Answer:
+    def respond(self, ask: Ask) -> Answer:
         """The response to a request."""
         body = ask.body
         if isinstance(body, dict | list):
@@ -186,7 +186,7 @@ class Difference(Exception):
 
 def compare(left: Side, right: Side, ask: Ask) -> Answer:
     """Send a request to both; `Difference` unless they agree."""
-    one, other = left.answer(ask), right.answer(ask)
+    one, other = left.respond(ask), right.respond(ask)
     mine, theirs = left.plain(one), right.plain(other)
     if mine != theirs:
         raise Difference(f"{ask}\n--- {_name(left)}\n{mine}\n--- {_name(right)}\n{theirs}")

@@ -109,7 +109,7 @@ class Stage:
         """A request as the recordings' own client made it."""
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("User-Agent", "wire/1.0"), ("Accept", "application/json"), ("Content-Type", media))
-        return self.cluster.answer(Head(method, target, headers, data))
+        return self.cluster.respond(Head(method, target, headers, data))
 
     def body(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
         """The decoded body of its response, which must be a success."""
@@ -496,7 +496,7 @@ def service_account(stage: Stage) -> None:
 @situation("discovery-aggregated-304")
 def known_discovery(stage: Stage) -> Changes:
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-    answer = stage.cluster.answer(Head("GET", "/apis", (("Accept", accept),)))
+    answer = stage.cluster.respond(Head("GET", "/apis", (("Accept", accept),)))
     return {"headers": {"If-None-Match": dict(answer.headers)["Etag"]}}
 
 

@@ -81,7 +81,7 @@ def replay(name: str) -> tuple[dict[str, Any], sim.ServerResponse, str]:
     if uid := changes.get("uid"):
         text = re.sub(_SAME[0][0], uid, text)
     body = text.encode()
-    answer = stage.cluster.answer(Head(request["method"], target, tuple(headers.items()), body))
+    answer = stage.cluster.respond(Head(request["method"], target, tuple(headers.items()), body))
     if isinstance(answer.body, bytes):
         return recorded["response"], answer, plain(answer.body)
     pieces = [answer.body.take()]

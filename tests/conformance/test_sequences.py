@@ -37,7 +37,7 @@ def test_a_refusal_says_why_and_has_changed_nothing(sequence: list[Ask]) -> None
     asking = side(server)
     for ask in sequence:
         before = server.version
-        answer = asking.answer(ask)
+        answer = asking.respond(ask)
         if answer.status >= 400:
             assert server.version == before
             assert answer.body.strip()
@@ -51,10 +51,10 @@ def test_a_watch_from_the_beginning_ends_at_what_is_listed(sequence: list[Ask]) 
     server = cluster()
     client = Client(Simulated(server), "n")
     targets = sorted({kind.home.replace("<ns>", "n") for kind in KINDS})
-    watches = {target: server.answer(_watch(target, server.version)) for target in targets}
+    watches = {target: server.respond(_watch(target, server.version)) for target in targets}
     asking = Side(client)
     for ask in sequence:
-        asking.answer(ask)
+        asking.respond(ask)
     for target, watch in watches.items():
         there: dict[str, Any] = {}
         versions = [0]
@@ -106,4 +106,4 @@ def test_a_write_that_one_server_makes_for_nothing_is_a_difference() -> None:
     compare(left, right, create)
     other.edit("v1/ConfigMap", "a", lambda obj: obj["metadata"].update(labels={"l": "1"}), "n")
     other.edit("v1/ConfigMap", "a", lambda obj: obj["metadata"].pop("labels"), "n")
-    assert left.plain(left.answer(read)) != right.plain(right.answer(read))
+    assert left.plain(left.respond(read)) != right.plain(right.respond(read))

@@ -24,7 +24,7 @@ def compare(left: Side, right: Side, ask: Ask) -> None:
     """Send a request to both; `Difference` unless they agree but for what controllers write."""
     shown: list[str] = []
     for side in left, right:
-        answer = side.answer(ask)
+        answer = side.respond(ask)
         named = without_controllers(answer.json)
         shown.append(
             f"{answer.status}\n{json.dumps(named, indent=1, sort_keys=True)}".replace(

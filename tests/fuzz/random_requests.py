@@ -320,7 +320,7 @@ def responses(cluster: sim.Cluster, draw: Draw) -> Iterator[sim.ServerResponse]:
     while draw.left:
         head = request(draw, _KINDS)
         try:
-            answer = cluster.answer(head)
+            answer = cluster.respond(head)
             if draw.number(8) == 1:
                 cluster.advance(draw.one((0.0, 0.2, 70.0)))
         except Exception as error:

@@ -20,7 +20,7 @@ def ask(
 ) -> sim.ServerResponse:
     named = {"Accept": "application/json", "Content-Type": media, **headers}
     data = b"" if body is None else json.dumps(body).encode()
-    return cluster.answer(Head(method, target, tuple(named.items()), data))
+    return cluster.respond(Head(method, target, tuple(named.items()), data))
 
 
 def cluster_without_kubelets() -> sim.Cluster:

@@ -66,7 +66,7 @@ class Server:
             self.written.append(request.body)
             self.asked.set()
             await self.taken_over.wait()
-        answer = self.cluster.answer(request)
+        answer = self.cluster.respond(request)
         if not isinstance(answer.body, bytes):  # a watch, which has nothing to tell here
             answer.body.close()
             return Response(503)

@@ -248,7 +248,7 @@ def test_a_list_comes_page_by_page_each_asked_for_when_it_is_wanted() -> None:
 
     def answering(head: kp.Head) -> Any:
         asked.append(head)
-        return cluster.answer(head)
+        return cluster.respond(head)
 
     client = client_of(cluster)
     client.transport = sim.BlockingSimTransport(cluster, answering)
@@ -461,7 +461,7 @@ def test_what_is_gone_before_it_can_be_followed_is_seen_to_be_gone() -> None:
     uid = client.api(Book).create(book("a")).metadata.uid
 
     def answering(head: kp.Head) -> Any:
-        answer = cluster.answer(head)
+        answer = cluster.respond(head)
         if head.target.endswith("/a"):
             cluster.remove(Book, "a")
         return answer

@@ -69,7 +69,7 @@ class Noting(sim.SimTransport):
 
     def _answer(self, head: kp.Head) -> sim.ServerResponse:
         self.parents.append(dict(head.headers).get("traceparent", ""))
-        return self._noted.answer(head)
+        return self._noted.respond(head)
 
 
 class Book(kp.KubeObject, group="tracing.test", version="v1", plural="books"):

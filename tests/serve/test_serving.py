@@ -125,14 +125,14 @@ def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
 ) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
-        answer = cluster.answer
+        respond = cluster.respond
 
         def failing(head: kp.Head, *more: Any) -> sim.ServerResponse:
             if "boom" in head.target:
                 raise ZeroDivisionError("inside")
-            return answer(head, *more)
+            return respond(head, *more)
 
-        cluster.answer = failing  # type: ignore[method-assign, assignment]
+        cluster.respond = failing  # type: ignore[method-assign, assignment]
         async with serve(cluster) as url:
             with caplog.at_level(logging.ERROR, "kubeproto.serve"):
                 said = await ask(url, get("/api/v1/boom?token=s3cret"))

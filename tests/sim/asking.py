@@ -54,7 +54,7 @@ class Asker:
 
     def __init__(self, cluster: sim.Cluster | None = None) -> None:
         self.cluster = cluster or sim.Cluster(crds=[Book])
-        self.answer = sim.ServerResponse(0, (), b"")
+        self.response = sim.ServerResponse(0, (), b"")
 
     def send(
         self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
@@ -63,8 +63,8 @@ class Asker:
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         named = {"User-Agent": "tests/1.0", "Accept": "application/json", "Content-Type": media}
         named |= {name.replace("_", "-"): value for name, value in headers.items()}
-        self.answer = self.cluster.answer(Head(method, target, tuple(named.items()), data))
-        return self.answer
+        self.response = self.cluster.respond(Head(method, target, tuple(named.items()), data))
+        return self.response
 
     def ask(
         self, method: str, target: str, body: Any = None, media: str = "application/json", **headers: str
@@ -78,7 +78,7 @@ class Asker:
         """The Status of a refusal; nothing may have changed."""
         before = self.cluster.version
         status = self.ask(method, target, body, media)
-        assert self.answer.status >= 400, status
+        assert self.response.status >= 400, status
         assert self.cluster.version == before
         return status
 
@@ -112,13 +112,13 @@ class Asker:
     def made(self, target: str, body: Any) -> Any:
         """What a POST made."""
         made = self.ask("POST", target, body)
-        assert self.answer.status == 201, made
+        assert self.response.status == 201, made
         return made
 
     @property
     def status(self) -> int:
         """The status code of the last answer."""
-        return self.answer.status
+        return self.response.status
 
 
 def events(data: bytes) -> list[tuple[str, Any]]:

@@ -126,7 +126,7 @@ def test_a_named_version_of_nonsense_is_a_500_on_get_and_watch(asker: Asker) -> 
 def test_every_body_has_its_response(asker: Asker, body: bytes, media: str, status: int) -> None:
     before = asker.cluster.version
     asker.send("POST", CONFIGMAPS, body, media)
-    assert asker.status == status, asker.answer.body
+    assert asker.status == status, asker.response.body
     assert (asker.cluster.version == before) is (status != 201)
 
 
@@ -242,7 +242,7 @@ def test_whatever_comes_there_is_a_response_and_a_refusal_changes_nothing(
 ) -> None:
     cluster = FORKED.fork()
     before = cluster.version
-    answer = cluster.answer(Head(method, target + query, (("Content-Type", media),), body))
+    answer = cluster.respond(Head(method, target + query, (("Content-Type", media),), body))
     assert 200 <= answer.status < 600
     if answer.status >= 300:
         assert cluster.version == before

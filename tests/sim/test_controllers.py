@@ -85,7 +85,7 @@ def test_a_definition_is_served_after_a_moment_and_its_storage_a_moment_later() 
         "Established": "True",
     }
     status = asker.refused("GET", BOOKS)
-    assert (status["code"], dict(asker.answer.headers)["Retry-After"]) == (429, "1")
+    assert (status["code"], dict(asker.response.headers)["Retry-After"]) == (429, "1")
     asker.cluster.advance(0.05)
     assert asker.send("GET", BOOKS).status == 200
 

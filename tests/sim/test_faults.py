@@ -102,7 +102,7 @@ def test_a_refused_write_has_no_effect(fault: sim.Fault, status: int) -> None:
 def test_two_faults_of_one_request_hit_it_together() -> None:
     whole = read(sim.Faults(cluster(), script=[sim.Html()]), GET)[1]
     faults = sim.Faults(cluster(), script=[sim.Both(sim.Cut(30), sim.Both(sim.Delay(4.0), sim.Html()))])
-    answer = faults.answer(GET)
+    answer = faults.respond(GET)
     assert (answer.status, answer.after) == (502, 4.0)
     assert not isinstance(answer.body, bytes)
     assert answer.body.take() == whole[:30]
@@ -123,7 +123,7 @@ def test_no_connection_is_made() -> None:
 
 
 def test_sv_28_a_busy_server_answers_in_plain_text_with_the_seconds_in_a_header() -> None:
-    answer = sim.Faults(cluster(), script=[sim.Throttle(seconds=2)]).answer(GET)
+    answer = sim.Faults(cluster(), script=[sim.Throttle(seconds=2)]).respond(GET)
     assert answer.body == b"Too many requests, please try again later.\n"
     assert dict(answer.headers)["Retry-After"] == "2"
     assert dict(answer.headers)["Content-Type"] == "text/plain; charset=utf-8"
@@ -163,11 +163,11 @@ def test_what_is_drawn_is_drawn_from_the_seed_and_stops_when_it_is_calm() -> Non
         faults = sim.Faults(cluster(), seed=seed, share=0.5)
         for _ in range(40):
             try:
-                faults.answer(GET)
+                faults.respond(GET)
             except kp.TransportError:
                 continue
         faults.calm()
-        faults.answer(GET)
+        faults.respond(GET)
         return list(faults.lines)
 
     assert lines(1) == lines(1)
@@ -180,7 +180,7 @@ def test_a_transcript_keeps_the_latest_requests_and_does_not_grow_forever() -> N
     faults = sim.Faults(cluster())
     faults.cluster.keeps_log = False
     for number in range(20_010):
-        faults.answer(Head("GET", f"/{number}"))
+        faults.respond(Head("GET", f"/{number}"))
     assert len(faults.lines) == 20_000
     assert faults.lines[0].endswith("GET /10 -> 404")
     assert faults.lines[-1].endswith("GET /20009 -> 404")
@@ -194,7 +194,7 @@ def kp_json(value: Any) -> bytes:
 
 def test_who_waits_for_a_body_that_will_be_cut_is_woken_as_by_any_other() -> None:
     faults = sim.Faults(cluster(), script=[sim.Cut(after=100_000)])
-    body = faults.answer(watch_head(faults.cluster)).body
+    body = faults.respond(watch_head(faults.cluster)).body
     assert not isinstance(body, bytes)
     woken: list[str] = []
     body.wake = lambda: woken.append("woken")

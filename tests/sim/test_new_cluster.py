@@ -40,7 +40,7 @@ def test_a_namespace_gets_its_defaults_and_gets_them_back_until_it_goes() -> Non
         second = cluster.get(kind, name, "more")
         assert second is not None
         assert first["metadata"]["uid"] != second["metadata"]["uid"]
-    cluster.answer(Head("DELETE", "/api/v1/namespaces/more"))
+    cluster.respond(Head("DELETE", "/api/v1/namespaces/more"))
     cluster.settle()
     assert cluster.get("v1/Namespace", "more") is None
     assert cluster.get("v1/ServiceAccount", "default", "more") is None

@@ -29,7 +29,7 @@ def cluster() -> sim.Cluster:
 
 
 def get(cluster: sim.Cluster, target: str, *headers: tuple[str, str]) -> sim.ServerResponse:
-    return cluster.answer(Head("GET", target, headers))
+    return cluster.respond(Head("GET", target, headers))
 
 
 def body(answer: sim.ServerResponse) -> Any:

@@ -39,7 +39,7 @@ class Book(kp.KubeObject, group="example.io", version="v1", plural="books"):
 def post(
     cluster: sim.Cluster, target: str, body: bytes, media: tuple[str, str] = PROTOBUF
 ) -> sim.ServerResponse:
-    return cluster.answer(Head("POST", target, (media, ("User-Agent", "t")), body))
+    return cluster.respond(Head("POST", target, (media, ("User-Agent", "t")), body))
 
 
 def stored(answer: sim.ServerResponse) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def test_delete_options_may_be_protobuf_too() -> None:
     options = bytes([0x12, 3, 0x0A, 1, ord("x")])
     meta = b"\x0a\x07apps/v1\x12\x0dDeleteOptions"
     body = b"k8s\x00" + bytes([0x0A, len(meta)]) + meta + bytes([0x12, len(options)]) + options
-    answer = cluster.answer(Head("DELETE", "/api/v1/namespaces/default/configmaps/a", (PROTOBUF,), body))
+    answer = cluster.respond(Head("DELETE", "/api/v1/namespaces/default/configmaps/a", (PROTOBUF,), body))
     assert answer.status == 409
 
 

@@ -28,7 +28,7 @@ def sim_crds():
 
 
 def test_a_book_is_served(sim_cluster):
-    answer = sim_cluster.answer(Head("GET", "/apis/example.io/v1/books"))
+    answer = sim_cluster.respond(Head("GET", "/apis/example.io/v1/books"))
     assert answer.status == 200
 
 
@@ -39,7 +39,7 @@ def test_another_cluster_is_another(sim_cluster, sim_clusters):
 
 
 def test_that_fails(sim_cluster):
-    sim_cluster.answer(Head("GET", "/apis/example.io/v1/books"))
+    sim_cluster.respond(Head("GET", "/apis/example.io/v1/books"))
     assert False
 '''
 

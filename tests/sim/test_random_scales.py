@@ -54,7 +54,7 @@ def test_each_write_of_a_scale_is_answered() -> None:
 
     def ask(method: str, target: str, body: Any, media: str = "application/json") -> int:
         head = Head(method, target, (("Content-Type", media),), json.dumps(body).encode())
-        return cluster.answer(head).status
+        return cluster.respond(head).status
 
     assert [ask("POST", TARGETS[0], DEPLOYMENT), ask("POST", TARGETS[1], foo("a", replicas=1))] == [201, 201]
     rng, found = random.Random(1), set[int]()

@@ -109,7 +109,7 @@ def test_an_exact_version_shows_the_past_and_a_newer_one_waits_in_vain(asker: As
     assert names(asker.ask("GET", f"{CONFIGMAPS}?resourceVersion={version}")) == ["b"]
     status = asker.refused("GET", f"{CONFIGMAPS}?resourceVersion={version + 100}")
     assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
-    assert asker.answer.after == 3.0
+    assert asker.response.after == 3.0
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def test_sv_27_large_answers_come_as_one_gzip_member_and_streams_as_many() -> No
     for other in ("*", "GZIP", "gzip;q=0", "deflate"):
         assert "Content-Encoding" not in dict(asker.send("GET", CONFIGMAPS, Accept_Encoding=other).headers)
     watch = asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true", Accept_Encoding="gzip, deflate")
-    assert dict(asker.answer.headers)["Content-Encoding"] == "gzip"
+    assert dict(asker.response.headers)["Content-Encoding"] == "gzip"
     first = watch.take()
     asker.config("b")
     second = watch.take()
@@ -217,7 +217,7 @@ def test_sv_27_large_answers_come_as_one_gzip_member_and_streams_as_many() -> No
     assert told(gzip.decompress(second)) == [("ADDED", "b")]
     assert len(told(gzip.decompress(first + second))) == 3
     late = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}", Accept_Encoding="gzip")
-    assert "Content-Encoding" not in dict(asker.answer.headers)
+    assert "Content-Encoding" not in dict(asker.response.headers)
     assert late.take() == b""
 
 

@@ -24,5 +24,5 @@ from kubeproto.wire import Head
 def test_ports_are_needed_where_something_is_forwarded(spec: dict[str, Any], status: int) -> None:
     body = json.dumps({"metadata": {"name": "a"}, "spec": spec}).encode()
     headers = (("Content-Type", "application/json"),)
-    answer = sim.Cluster().answer(Head("POST", "/api/v1/namespaces/default/services", headers, body))
+    answer = sim.Cluster().respond(Head("POST", "/api/v1/namespaces/default/services", headers, body))
     assert answer.status == status

@@ -36,10 +36,10 @@ def test_a_rule_that_cannot_be_evaluated_is_a_warning_of_the_write_and_no_silent
     tagged: dict[str, Any] = {"apiVersion": "example.io/v1", "kind": "Tagged", "metadata": {"name": "a"}}
     tagged["spec"] = {"tags": ["a"]}
     asker.made(TAGGED, tagged)
-    (warning,) = [value for name, value in asker.answer.headers if name == "Warning"]
+    (warning,) = [value for name, value in asker.response.headers if name == "Warning"]
     assert "spec.tags: the rule " in warning
     assert "was not evaluated: == ignores the order" in warning
     refused = asker.refused("POST", TAGGED, tagged | {"spec": {"tags": ["a", "b", "c"]}})
     assert refused["code"] == 422
     asker.ask("PATCH", f"{TAGGED}/a", {"spec": {"tags": ["b"]}}, MERGE)
-    assert any("was not evaluated" in value for name, value in asker.answer.headers if name == "Warning")
+    assert any("was not evaluated" in value for name, value in asker.response.headers if name == "Warning")

@@ -101,7 +101,7 @@ def test_the_pods_of_a_job_change_only_while_it_is_suspended_and_has_none(
     asker.made(JOBS, batch_job(suspend=True))
     if while_suspended:
         asker.ask("PATCH", f"{JOBS}/j", patch, MERGE)
-        assert asker.answer.status == 200
+        assert asker.response.status == 200
     else:
         causes = blamed(asker, "PATCH", f"{JOBS}/j", patch, MERGE)
         assert causes == [("spec.template.spec", "FieldValueInvalid")]
@@ -117,7 +117,7 @@ def test_a_role_binding_may_be_made_by_a_put_and_names_the_groups_of_its_subject
     subjects = [{"kind": "ServiceAccount", "name": "u", "namespace": "n"}, {"kind": "User", "name": "u"}]
     body = {"metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "r"}, "subjects": subjects}
     made = asker.ask("PUT", f"{RBAC}/rolebindings/b", body)
-    assert asker.answer.status == 201
+    assert asker.response.status == 201
     assert [one.get("apiGroup") for one in made["subjects"]] == [None, "rbac.authorization.k8s.io"]
     change = {"roleRef": {"kind": "Role", "name": "other"}}
     causes = blamed(asker, "PATCH", f"{RBAC}/rolebindings/b", change, MERGE)

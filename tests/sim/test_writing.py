@@ -332,7 +332,7 @@ def test_sv_29_a_namespace_that_goes_takes_nothing_new_and_everything_in_it_alon
 def test_unknown_fields_are_pruned_with_a_warning_or_refused(asker: Asker) -> None:
     made = asker.book("a", colour="blue")
     assert "colour" not in made["spec"]
-    assert ("Warning", '299 - "unknown field \\"spec.colour\\""') in asker.answer.headers
+    assert ("Warning", '299 - "unknown field \\"spec.colour\\""') in asker.response.headers
     body = {
         "apiVersion": "example.io/v1",
         "kind": "Book",
@@ -348,7 +348,7 @@ def test_unknown_fields_are_pruned_with_a_warning_or_refused(asker: Asker) -> No
     assert odd["code"] == 422
     assert odd["message"].startswith(' "" is invalid: patch: Invalid value: "')
     asker.ask("PATCH", f"{BOOKS}/a?fieldValidation=Ignore", {"spec": {"x": 1}}, MERGE)
-    assert not [header for header in asker.answer.headers if header[0] == "Warning"]
+    assert not [header for header in asker.response.headers if header[0] == "Warning"]
 
 
 def test_values_are_stored_in_the_one_form_that_a_server_has_for_them(asker: Asker) -> None:
@@ -358,8 +358,8 @@ def test_values_are_stored_in_the_one_form_that_a_server_has_for_them(asker: Ask
     assert made["spec"]["containers"][0]["resources"] == {
         "limits": {"cpu": "500m", "memory": "1Gi"}, "requests": {"cpu": "250m", "memory": "1Gi"},
     }  # fmt: skip
-    assert isinstance(asker.answer.body, bytes)
-    assert b"a\\u003cb" in asker.answer.body
+    assert isinstance(asker.response.body, bytes)
+    assert b"a\\u003cb" in asker.response.body
     secret = asker.made(
         "/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "x"}}
     )

@@ -130,7 +130,7 @@ class Network(Faults):
         self._key = zlib.crc32(name.encode()) ^ (trial.plan.seed * 0x9E3779B1)
         self._broken: list[tuple[str, Any]] = []
 
-    def answer(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
+    def respond(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
         """Answer a request, unless its fault is drawn."""
         trial = self._trial
         if self.dead:
@@ -150,7 +150,7 @@ class Network(Faults):
         if not names and sort != "write" and trial.cluster.now < self.behind_until:
             self.script.append(Lag(rng.randint(1, 8)))
             trial.count("the other of two servers")
-        response = super().answer(head, user, replies)
+        response = super().respond(head, user, replies)
         if self.answered is not None:
             self.answered(head, response)
         for name in _BREAKING.intersection(names):

@@ -189,7 +189,7 @@ def test_a_namespace_with_workloads_ends() -> None:
     it.blocking_transport()
     from kubeproto.wire import Head
 
-    answer = it.answer(Head("DELETE", "/api/v1/namespaces/old", (), b""))
+    answer = it.respond(Head("DELETE", "/api/v1/namespaces/old", (), b""))
     assert answer.status == 200
     it.advance(60)
     assert it.get("v1/Namespace", "old") is None

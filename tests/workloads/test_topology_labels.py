@@ -14,7 +14,7 @@ from kubeproto.wire import Head
 def sender(cluster: sim.Cluster) -> Any:
     def send(method: str, target: str, body: Any) -> Any:
         data = b"" if method == "GET" else json.dumps(body).encode()
-        answer = cluster.answer(Head(method, target, (("Content-Type", "application/json"),), data))
+        answer = cluster.respond(Head(method, target, (("Content-Type", "application/json"),), data))
         assert isinstance(answer.body, bytes)
         assert answer.status < 300, answer.body
         return json.loads(answer.body)

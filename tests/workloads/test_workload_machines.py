@@ -139,9 +139,9 @@ def test_a_refused_write_and_a_dry_run_charge_nothing() -> None:
     body = b'{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}}'
     pods = "/api/v1/namespaces/default/pods"
     headers = (("Content-Type", "application/json"),)
-    assert cluster.answer(Head("POST", f"{pods}?dryRun=All", headers, body)).status == 201
-    assert cluster.answer(Head("POST", pods, headers, body)).status == 201
-    assert cluster.answer(Head("POST", pods, headers, body)).status == 409
+    assert cluster.respond(Head("POST", f"{pods}?dryRun=All", headers, body)).status == 201
+    assert cluster.respond(Head("POST", pods, headers, body)).status == 201
+    assert cluster.respond(Head("POST", pods, headers, body)).status == 409
     assert get(cluster, "v1/ResourceQuota", "q")["status"]["used"] == {"pods": "1"}
 
 

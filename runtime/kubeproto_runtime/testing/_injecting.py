@@ -122,11 +122,11 @@ class ObservedRun:
                     raise TransportError("the operator was killed before the response came")
                 return response
             case "lost response":
-                return tap.answer_with(LoseResponse())
+                return tap.respond_with(LoseResponse())
             case "refused":
-                return tap.answer_with(Fail())
+                return tap.respond_with(Fail())
             case "conflict":
-                return tap.answer_with(ForceConflict())
+                return tap.respond_with(ForceConflict())
             case "stale cache":
                 self._hold(self.streams)
             case "late events":
@@ -178,10 +178,10 @@ class Tap(Faults):
         self._observed = observed
         self._author: Author = author
 
-    def answer(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
+    def respond(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
         """Respond to a request, unless its fault changes that."""
-        observed, respond = self._observed, partial(self.cluster.answer, head, user, replies)
-        self._as_is = partial(super().answer, head, user, replies)
+        observed, respond = self._observed, partial(self.cluster.respond, head, user, replies)
+        self._as_is = partial(super().respond, head, user, replies)
         if self.dead:
             raise ConnectError("the process was killed")
         if len(observed.writes) >= MAX_WRITES:
@@ -202,7 +202,7 @@ class Tap(Faults):
         observed.streams.append(stream)
         return msgspec.structs.replace(response, body=stream)
 
-    def answer_with(self, fault: Fault) -> ServerResponse:
+    def respond_with(self, fault: Fault) -> ServerResponse:
         """Respond to the request with one of the simulator's own faults."""
         self.script.append(fault)
         return self._as_is()

@@ -114,7 +114,7 @@ class SimulatedClient(Client):
         self.faults = faults
         self.tasks: TaskGroup | None = None
         self._offset = offset
-        respond: Callable[[Head], ServerResponse] = partial((faults or cluster).answer, user=user)
+        respond: Callable[[Head], ServerResponse] = partial((faults or cluster).respond, user=user)
         super().__init__(
             _SimulatedTransport(cluster, offset, _recorded(respond, recorder) if recorder else respond),
             namespace=namespace,

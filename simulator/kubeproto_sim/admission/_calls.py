@@ -89,7 +89,7 @@ class WebhookReply(Struct, frozen=True):
 
 
 class PendingCalls(Exception):
-    """A request cannot be answered before these webhooks are called; see `Cluster.answer`."""
+    """A request cannot be answered before these webhooks are called; see `Cluster.respond`."""
 
     def __init__(self, calls: tuple[WebhookCall, ...]) -> None:
         super().__init__(f"{len(calls)} webhooks have to be called first")

@@ -159,11 +159,11 @@ class Faults:
 
     def transport(self, user: User | str | None = None) -> SimTransport:
         """Return an async transport with these faults."""
-        return SimTransport(self.cluster, partial(self.answer, user=user))
+        return SimTransport(self.cluster, partial(self.respond, user=user))
 
     def blocking_transport(self, user: User | str | None = None) -> BlockingSimTransport:
         """Return a blocking transport with these faults."""
-        return BlockingSimTransport(self.cluster, partial(self.answer, user=user))
+        return BlockingSimTransport(self.cluster, partial(self.respond, user=user))
 
     def calm(self) -> None:
         """Inject no more faults."""
@@ -175,14 +175,14 @@ class Faults:
         """The latest requests, one line each: when, what, and which fault."""
         return "\n".join(self.lines)
 
-    def answer(
+    def respond(
         self, head: Head, user: User | str | None = None, replies: Replies | None = None
     ) -> ServerResponse:
         """Respond to a request as the cluster does, unless a fault changes that; or a `TransportError`."""
         chance, script, sort = self._chance.state, list(self.script), _sort(head)
         fault = self._next(sort)
         line = f"{self.cluster.now - self._begun:10.3f}  {head.method} {head.target}"
-        respond = partial(self.cluster.answer, head, user, replies)
+        respond = partial(self.cluster.respond, head, user, replies)
         try:
             response = respond() if fault is None else _struck(self.cluster, respond, sort, fault)
         except PendingCalls:  # the request is repeated, and meets the same fault

@@ -91,7 +91,7 @@ class Server:
         self.watches = OpenWatches()
         state.on_generation = self.watches.wake_all
 
-    def answer(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
+    def respond(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
         """Respond to a request. There always is a response, and a refusal has changed nothing.
 
         `user` is the user who makes it, if the transport knows; otherwise the headers of the request

@@ -27,7 +27,7 @@ def evict(rig: Rig, name: str, *, query: str = "", **options: Any) -> tuple[int,
     if options:
         body["deleteOptions"] = options
     path = f"/api/v1/namespaces/default/pods/{name}/eviction{query}"
-    answer = rig.cluster.answer(Head("POST", path, (), msgspec.json.encode(body)))
+    answer = rig.cluster.respond(Head("POST", path, (), msgspec.json.encode(body)))
     assert isinstance(answer.body, bytes)
     rig.cluster.settle()
     return answer.status, msgspec.json.decode(answer.body)

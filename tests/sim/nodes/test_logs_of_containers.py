@@ -18,7 +18,7 @@ from kubeproto_sim import ServerResponse
 
 
 def ask(rig: Rig, query: str = "", name: str = "web") -> ServerResponse:
-    return rig.cluster.answer(Head("GET", f"/api/v1/namespaces/default/pods/{name}/log?{query}"))
+    return rig.cluster.respond(Head("GET", f"/api/v1/namespaces/default/pods/{name}/log?{query}"))
 
 
 def text(rig: Rig, query: str = "", name: str = "web") -> str:

@@ -34,7 +34,7 @@ class Forwarding:
     """The client's side of a port-forward to the pod of a rig."""
 
     def __init__(self, rig: Rig) -> None:
-        answer = rig.cluster.answer(Head("GET", "/api/v1/namespaces/default/pods/web/portforward", HEADERS))
+        answer = rig.cluster.respond(Head("GET", "/api/v1/namespaces/default/pods/web/portforward", HEADERS))
         assert answer.status == 101, answer
         self.body: Any = answer.body
         self._deflate = zlib.compressobj()
