@@ -1,4 +1,4 @@
-"""How fast a client may go: a delay that grows with failures in a row, and a token bucket.
+"""The pace of requests: a delay that grows with failures in a row, and a token bucket.
 
 Retries, the resync, the work queue and the renewal of credentials differ in their numbers alone.
 """
@@ -14,11 +14,11 @@ from msgspec import Struct
 _MAX_EXPONENT: Final = 64
 
 
-def exponential_backoff(failures: int, *, first: float, longest: float, factor: float = 2.0) -> float:
+def exponential_backoff(failures: int, *, initial: float, maximum: float, factor: float = 2.0) -> float:
     """Return the seconds to wait after this many failures in a row; 0 after none."""
     if failures <= 0:
         return 0.0
-    return min(longest, first * factor ** min(failures - 1, _MAX_EXPONENT))
+    return min(maximum, initial * factor ** min(failures - 1, _MAX_EXPONENT))
 
 
 class Rate(Struct, frozen=True):

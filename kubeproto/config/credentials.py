@@ -245,7 +245,7 @@ def _is_of(event: CredentialsRejected, holding: Holding) -> bool:
 
 def _is_news(event: CredentialsRejected, holding: Holding, now: float) -> bool:
     """Return whether a 401 concerns the present credentials, so that others may help."""
-    pause = exponential_backoff(holding.doubts, first=1.0, longest=LONGEST_DOUBT)
+    pause = exponential_backoff(holding.doubts, initial=1.0, maximum=LONGEST_DOUBT)
     return _is_of(event, holding) and now >= holding.since + pause
 
 
@@ -311,7 +311,7 @@ def _hold(credentials: Credentials, now: float, expires: float | None) -> Holdin
 
 def _fail(state: Renewing, why: str, now: float) -> Step:
     failures = state.failures + 1
-    retry = now + exponential_backoff(failures, first=1.0, longest=LONGEST_BACKOFF)
+    retry = now + exponential_backoff(failures, initial=1.0, maximum=LONGEST_BACKOFF)
     return Troubled(state.context, state.holding, failures, retry, why), (Warn(why),)
 
 

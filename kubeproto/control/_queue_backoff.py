@@ -24,7 +24,7 @@ class Exponential(Struct, frozen=True):
 
     def __call__(self, failures: int) -> float:
         """Return the seconds to wait after this many failures in a row."""
-        return exponential_backoff(failures, first=self.first, longest=self.cap)
+        return exponential_backoff(failures, initial=self.first, maximum=self.cap)
 
 
 class FastThenSlow(Struct, frozen=True):

@@ -34,7 +34,7 @@ class Backoff(Struct, frozen=True, kw_only=True, gc=False):
 
     def wait(self, failures: int) -> float:
         """Return the seconds to wait after this many failures in a row."""
-        return exponential_backoff(failures, first=self.first, longest=self.cap)
+        return exponential_backoff(failures, initial=self.first, maximum=self.cap)
 
 
 class Wait(Struct, frozen=True, gc=False):

@@ -236,6 +236,6 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
 
 
 def _reopen(state: Opening | Reading, now: float, failures: int) -> tuple[State, tuple[Action, ...]]:
-    at = now + exponential_backoff(failures, first=_FIRST, longest=_LONGEST)
+    at = now + exponential_backoff(failures, initial=_FIRST, maximum=_LONGEST)
     opening = Opening(state.run, at, state.ended, state.last, state.ended, failures)
     return opening, (OpenLog(at, resumed=True),)

@@ -1,37 +1,39 @@
-"""Whether a single request is sent again, and when: a pure function of request, outcome, attempt and time.
+"""The retries of a single request: a pure function of request, outcome, attempt and time.
 
-Two questions decide. *May the failed attempt have been carried out?* Not if no connection was made, nor
-after a 429, nor where the server itself asks to come back. *What if it was, and is carried out again?* That
-is the request's `Safety`::
+Two questions decide. *May the server have carried out the failed attempt?* Not if no connection was made, nor
+after a 429, nor where the server asks for a retry. *Does a second execution do harm?* The request's `Safety`
+answers that. The table shows the maximum number of retries::
 
-                              READ     GUARDED   ONCE
-    Throttled, with a time      10        10       10      times at most; the time is a Retry-After
-    ServerFailed, with a time   10        10       10      but a 504 with ONCE: never, it may have been done
-    Throttled                    4         4        -      a 429 without a time is an eviction that a budget
-                                                             forbids: the caller's to wait for
-    ServerFailed                 4         4        -
-    ServerFailed with 500        4         -        -      a write's 500 is mostly a webhook that fails slowly
-    TooLarge                as ServerFailed                the server catches up within a second or so
-    Unreachable                  4         4        4      nothing was sent
-    Broken                       4         4        -
-    anything else                -         -        -      it would fail again, or the time is spent
+                                  READ   GUARDED   ONCE
+    Throttled with Retry-After      10      10       10
+    ServerFailed with Retry-After   10      10       10   but never a 504 with ONCE: it may have been done
+    Throttled                        4       4        -   without Retry-After a budget forbids an eviction:
+                                                          the caller decides when to try again
+    ServerFailed                     4       4        -
+    ServerFailed with 500            4       -        -   a write's 500 is mostly a webhook that fails slowly
+    TooLarge                      as ServerFailed         the server catches up within a second or so
+    Unreachable                      4       4        4   nothing was sent
+    Broken                           4       4        -
+    others                           -       -        -   they would fail again, or no time is left
 
-Go's client repeats a request only with a Retry-After, and a GET whose connection was lost. Here what is
-harmless is repeated a few times more, because a server that restarts behind a balancer responds with 502 and
-503 without a time, and refuses connections for a second. Never after `TimedOut`: the caller's time is used
-up. Nor after `Garbled`: garbage comes from something between client and server, and would come again.
+Go's client repeats a request only with a Retry-After, and a GET whose connection was lost. This policy
+repeats harmless requests a few times more, because a server that restarts behind a balancer responds with 502
+and 503 without a Retry-After, and refuses connections for a second. It never retries after `TimedOut`: the
+caller's time is used up. Nor after `Garbled`: garbage comes from something between client and server, and
+would come again.
 
 A GUARDED write cannot take effect twice: a resource version or uid as precondition, the name of a create, or
 the nature of an apply ensures that. But the response to a repeat may depend on what the first attempt did: a
-Conflict, an AlreadyExists, a NotFound. So a `Retry` tells whether the earlier attempt is `uncertain`; the
-driver keeps that error as the cause of a later one, and a caller to whom the difference matters (one that
-takes a lock by creating it) uses `NO_RETRIES`. An unguarded PUT, PATCH or DELETE is ONCE, although HTTP calls
-some of them idempotent: its repeat could undo what another client did in between, or delete a new object of
-the same name.
+Conflict, an AlreadyExists, a NotFound. So a `Retry` reports whether the earlier attempt is `uncertain`; the
+driver keeps that error as the cause of a later one, and a caller that needs the difference (it takes a lock
+by creating an object) uses `NO_RETRIES`. An unguarded PUT, PATCH or DELETE is ONCE, although HTTP calls some
+of them idempotent: its repeat could undo a change that another client made in between, or delete a new object
+of the same name.
 
-A Retry-After is a minimum, and so is the backoff; no retry is planned after the deadline: the response is
-worth more than a timeout. The opening of a stream is a single request too; once its head has come, nothing is
-repeated. The resync machine bypasses all this for its lists and watches, and backs off by itself.
+A Retry-After is a minimum, and so is the backoff. No retry is planned after the deadline: the response is
+worth more than a timeout. The opening of a stream is a single request too; after its head has arrived,
+nothing is repeated. Lists and watches of the resync machine bypass this policy: the machine has its own
+backoff.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ from ._outcomes import Broken, Conflicted, Outcome, ServerFailed, Throttled, Too
 
 
 class Safety(Enum):
-    """What a repetition of the same request can do."""
+    """The effect of a second execution of the same request."""
 
     READ = "read"
     GUARDED = "guarded"
@@ -54,7 +56,7 @@ class Safety(Enum):
 
 
 def safety(method: str, *, gated: bool = False, named: bool = False, applied: bool = False) -> Safety:
-    """How safely a request is repeated.
+    """Return how safely a request is repeated.
 
     `gated`: it carries a resource version or uid that must match. `named`: it creates an object under a name
     that the caller chose. `applied`: it is a server-side apply.
@@ -73,14 +75,14 @@ def safety(method: str, *, gated: bool = False, named: bool = False, applied: bo
 
 
 class Retry(Struct, frozen=True, gc=False):
-    """Send it again at this time. `uncertain`: what failed may have been carried out."""
+    """Send the request again at this time. `uncertain`: the failed attempt may have been carried out."""
 
     at: float
     uncertain: bool = False
 
 
 class GiveUp(Struct, frozen=True, gc=False):
-    """Pass the failure to the caller; `reason` says why it is not retried."""
+    """Pass the failure to the caller; `reason` explains why it is not retried."""
 
     reason: str
 
@@ -89,17 +91,18 @@ RetryDecision: TypeAlias = Retry | GiveUp
 
 
 class RetryPolicy(Struct, frozen=True, kw_only=True):
-    """When a single request is sent again, if ever.
+    """The limits for retries of a single request.
 
-    `told` and `untold` bound the retries with and without a Retry-After. The backoff doubles from `first` to
-    `longest` seconds; if a server asks for more than `patience`, there is no retry.
+    A response with a Retry-After is retried `max_retries_with_retry_after` times, any other `max_retries`
+    times. The backoff doubles from `initial_delay` to `max_delay` seconds. A Retry-After above
+    `max_retry_after` seconds is not waited for.
     """
 
-    told: int = 10
-    untold: int = 4
-    first: float = 0.2
-    longest: float = 5.0
-    patience: float = 60.0
+    max_retries: int = 4
+    max_retries_with_retry_after: int = 10
+    initial_delay: float = 0.2
+    max_delay: float = 5.0
+    max_retry_after: float = 60.0
 
     def decide(
         self,
@@ -111,68 +114,72 @@ class RetryPolicy(Struct, frozen=True, kw_only=True):
         jitter: float,
         deadline: float | None = None,
     ) -> RetryDecision:
-        """Decide after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
-        after = outcome.retry_after
-        if not _worthwhile(safety, outcome, told=after is not None):
-            return GiveUp("the same again would not help, or could do harm")
-        most = self.untold if after is None else self.told
-        if attempt > most:
-            return GiveUp(f"{most} retries are used up" if most else "retries are switched off")
-        if after is not None and after > self.patience:
-            return GiveUp(f"the server asks to wait {after:g} s, longer than {self.patience:g}")
-        step = exponential_backoff(attempt, first=self.first, longest=self.longest)
+        """Decide after this attempt; the first attempt is 1. `jitter` is in [0, 1)."""
+        retry_after = outcome.retry_after
+        if not _is_retriable(safety, outcome):
+            return GiveUp("a retry would fail again, or could do harm")
+        max_retries = self.max_retries if retry_after is None else self.max_retries_with_retry_after
+        if attempt > max_retries:
+            return GiveUp(f"{max_retries} retries are used up" if max_retries else "retries are switched off")
+        if retry_after is not None and retry_after > self.max_retry_after:
+            return GiveUp(f"the server asks for {retry_after:g} s, more than {self.max_retry_after:g}")
+        delay = exponential_backoff(attempt, initial=self.initial_delay, maximum=self.max_delay)
         uncertain = safety is Safety.GUARDED and isinstance(outcome, Broken | ServerFailed)
-        return _in_time(Retry(now + max(after or 0.0, step) + jitter * step, uncertain), deadline)
+        retry = Retry(now + max(retry_after or 0.0, delay) + jitter * delay, uncertain)
+        return _limit_to_deadline(retry, deadline)
 
 
-def _worthwhile(safety: Safety, outcome: Outcome, *, told: bool) -> bool:
+def _is_retriable(safety: Safety, outcome: Outcome) -> bool:
+    requested = outcome.retry_after is not None
     match outcome:
         case Unreachable():
             return True
         case Throttled():
-            return told or safety is not Safety.ONCE
+            return requested or safety is not Safety.ONCE
         case ServerFailed(code=504) | TooLarge() | Broken():
             return safety is not Safety.ONCE
-        case ServerFailed(code=500) if not told:
+        case ServerFailed(code=500) if not requested:
             return safety is Safety.READ
         case ServerFailed():
-            return told or safety is not Safety.ONCE
+            return requested or safety is not Safety.ONCE
         case _:
             return False
 
 
 class ConflictPolicy(Struct, frozen=True, kw_only=True):
-    """When to read an object again and repeat a change that met a Conflict: `tries` in all.
+    """The limits for a loop of read, change and write whose write meets a Conflict.
 
-    This is for the loop around read, change and write. The same request again would meet the same conflict.
+    The object is read again before each attempt, because the same request would meet the same conflict.
     """
 
-    tries: int = 5
-    first: float = 0.01
+    max_attempts: int = 5
+    initial_delay: float = 0.01
     factor: float = 1.0
-    longest: float = 5.0
-    spread: float = 0.1
+    max_delay: float = 5.0
+    jitter_factor: float = 0.1
 
     def decide(
         self, outcome: Outcome, attempt: int, now: float, *, jitter: float, deadline: float | None = None
     ) -> RetryDecision:
-        """Decide after the attempt of this number, the first being 1. `jitter` is in [0, 1)."""
+        """Decide after this attempt; the first attempt is 1. `jitter` is in [0, 1)."""
         if not isinstance(outcome, Conflicted):
             return GiveUp("this is not a conflict")
-        if attempt >= self.tries:
-            return GiveUp(f"{self.tries} tries have met a conflict")
-        step = exponential_backoff(attempt, first=self.first, longest=self.longest, factor=self.factor)
-        return _in_time(Retry(now + step * (1.0 + self.spread * jitter)), deadline)
+        if attempt >= self.max_attempts:
+            return GiveUp(f"{self.max_attempts} attempts met a conflict")
+        delay = exponential_backoff(
+            attempt, initial=self.initial_delay, maximum=self.max_delay, factor=self.factor
+        )
+        return _limit_to_deadline(Retry(now + delay * (1.0 + self.jitter_factor * jitter)), deadline)
 
 
-def _in_time(retry: Retry, deadline: float | None) -> RetryDecision:
+def _limit_to_deadline(retry: Retry, deadline: float | None) -> RetryDecision:
     if deadline is not None and retry.at >= deadline:
         return GiveUp("the deadline comes before the next attempt")
     return retry
 
 
-NO_RETRIES: Final = RetryPolicy(told=0, untold=0)
+NO_RETRIES: Final = RetryPolicy(max_retries=0, max_retries_with_retry_after=0)
 
-# Go's two: for a conflict with one other writer, and for one with many.
+# The two policies of Go's client: for a conflict with a single other writer, and with many.
 CONFLICT_RETRY: Final = ConflictPolicy()
-CONFLICT_BACKOFF: Final = ConflictPolicy(tries=4, factor=5.0)
+CONFLICT_BACKOFF: Final = ConflictPolicy(max_attempts=4, factor=5.0)

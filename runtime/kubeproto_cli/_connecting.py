@@ -179,7 +179,7 @@ async def connected(options: ConnectionOptions, *, warnings: int = logging.WARNI
 
     with warnings_shown(warnings):
         async with connect(
-            client={"retries": RetryPolicy(untold=_RETRIES), "timeout": options.request_timeout or None},
+            client={"retries": RetryPolicy(max_retries=_RETRIES), "timeout": options.request_timeout or None},
             **options.wanted,
         ) as client:
             yield client

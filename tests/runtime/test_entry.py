@@ -298,7 +298,7 @@ def test_rq_35_an_update_that_always_meets_a_conflict_gives_up_with_the_last_one
 
         async with simulated(cluster) as client:
             with pytest.raises(kp.Conflict):
-                await client.api(Book).update("moby", hopeless, conflicts=ConflictPolicy(tries=3))
+                await client.api(Book).update("moby", hopeless, conflicts=ConflictPolicy(max_attempts=3))
             assert len(tries) == 3
             assert stored(cluster)["pages"] == 3
 
@@ -343,7 +343,7 @@ def test_several_who_update_at_once_lose_nothing(go: Go) -> None:
         async def add(client: SimulatedClient) -> None:
             for _ in range(5):
                 await client.api(Book).update(
-                    "moby", one_more, conflicts=ConflictPolicy(tries=50, factor=1.5)
+                    "moby", one_more, conflicts=ConflictPolicy(max_attempts=50, factor=1.5)
                 )
 
         async with simulated(cluster) as client, anyio.create_task_group() as tasks:

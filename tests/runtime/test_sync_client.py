@@ -174,7 +174,7 @@ def test_rq_09_a_cause_that_an_error_has_already_keeps_its_place() -> None:
     lost.__cause__ = socket
     server = Scripted(kp.TransportError("cut"), lost)
     with pytest.raises(kp.TransportError, match="lost") as failed:
-        server.client(retries=RetryPolicy(untold=1)).api(Book).create(book("a"))
+        server.client(retries=RetryPolicy(max_retries=1)).api(Book).create(book("a"))
     assert failed.value.__cause__ is socket
     assert str(socket.__cause__) == "cut"
 

@@ -33,13 +33,13 @@ ROOT: Final = Path(__file__).resolve().parents[2]
 
 
 def retry(failures: int) -> float:
-    decision = RetryPolicy(untold=10_000).decide(Safety.READ, Broken("EOF"), failures, 0.0, jitter=0.0)
+    decision = RetryPolicy(max_retries=10_000).decide(Safety.READ, Broken("EOF"), failures, 0.0, jitter=0.0)
     assert isinstance(decision, Retry)
     return decision.at
 
 
 def conflict(failures: int) -> float:
-    policy = ConflictPolicy(tries=10_000, factor=5.0)
+    policy = ConflictPolicy(max_attempts=10_000, factor=5.0)
     decision = policy.decide(Conflicted("x", 409), failures, 0.0, jitter=0.0)
     assert isinstance(decision, Retry)
     return decision.at
@@ -64,8 +64,8 @@ def test_the_waits_of_each_who_backs_off(wait: Callable[[int], float], expected:
 def test_a_backoff_never_shrinks_nor_passes_its_longest(
     failures: int, first: float, longest: float, factor: float
 ) -> None:
-    wait = exponential_backoff(failures, first=first, longest=longest, factor=factor)
-    later = exponential_backoff(failures + 1, first=first, longest=longest, factor=factor)
+    wait = exponential_backoff(failures, initial=first, maximum=longest, factor=factor)
+    later = exponential_backoff(failures + 1, initial=first, maximum=longest, factor=factor)
     assert 0 <= wait <= later <= longest
 
 

@@ -161,7 +161,7 @@ def test_retry_after_is_a_lower_limit_and_so_is_the_own_backoff() -> None:
 
 def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
     decision = POLICY.decide(Safety.READ, Throttled("busy", 429, 3600.0), 1, 0.0, jitter=0.0)
-    assert decision == GiveUp("the server asks to wait 3600 s, longer than 60")
+    assert decision == GiveUp("the server asks for 3600 s, more than 60")
 
 
 def test_nothing_is_planned_for_after_the_deadline() -> None:
@@ -174,9 +174,9 @@ def test_nothing_is_planned_for_after_the_deadline() -> None:
 
 
 def test_the_five_thousandth_attempt_still_has_a_delay() -> None:
-    patient = RetryPolicy(untold=10_000)
+    patient = RetryPolicy(max_retries=10_000)
     assert patient.decide(Safety.READ, Broken("EOF"), 5_000, 0.0, jitter=0.0) == Retry(5.0)
-    stubborn = ConflictPolicy(tries=10_000, factor=5.0)
+    stubborn = ConflictPolicy(max_attempts=10_000, factor=5.0)
     assert stubborn.decide(Conflicted("x", 409), 5_000, 0.0, jitter=0.0) == Retry(5.0)
 
 
@@ -204,8 +204,10 @@ def test_a_plan_is_never_early_never_late_and_never_immediate(
 ) -> None:
     decision = POLICY.decide(level, outcome, attempt, 0.0, jitter=jitter, deadline=deadline)
     if isinstance(decision, Retry):
-        assert decision.at >= max(POLICY.first, outcome.retry_after or 0.0)
-        assert decision.at < (deadline if deadline is not None else POLICY.patience + 2 * POLICY.longest)
+        assert decision.at >= max(POLICY.initial_delay, outcome.retry_after or 0.0)
+        assert decision.at < (
+            deadline if deadline is not None else POLICY.max_retry_after + 2 * POLICY.max_delay
+        )
 
 
 def conflicts(policy: ConflictPolicy, n: int) -> tuple[int, list[float]]:

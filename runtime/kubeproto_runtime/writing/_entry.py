@@ -43,8 +43,8 @@ K = TypeVar("K", bound=KubeObject)
 
 # Several controllers that write one object conflict a few times in a row; after two seconds the cause is
 # another one.
-CONFLICTS: Final = ConflictPolicy(tries=8, factor=2.0)
-_ONCE: Final = ConflictPolicy(tries=1)
+CONFLICTS: Final = ConflictPolicy(max_attempts=8, factor=2.0)
+_ONCE: Final = ConflictPolicy(max_attempts=1)
 
 
 class Writing(TypedDict, total=False):
@@ -128,7 +128,7 @@ class Held(Generic[K]):
                 if unsure and holds(before, after, found):
                     return fresh if options.get("dry_run") else self._keep(fresh, text)
                 after, alone = rebased(before, after, found)
-                if attempt >= conflicts.tries or not alone:
+                if attempt >= conflicts.max_attempts or not alone:
                     raise
                 before = found
         return obj

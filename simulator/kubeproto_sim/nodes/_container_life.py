@@ -92,7 +92,7 @@ def exited(container: Container, plan: PodPlan, event: ContainerExited, at: floa
     failures = container.failures if over.at - over.since <= FORGIVEN_AFTER else 0
     if failures == 0:
         return replace(ended, state=replace(over, restarts_at=at + FIRST_RESTART), failures=1)
-    pause = exponential_backoff(failures, first=BACKOFF, longest=MAX_BACKOFF)
+    pause = exponential_backoff(failures, initial=BACKOFF, maximum=MAX_BACKOFF)
     why = f"back-off {Duration.of(pause)} restarting failed container={container.name}"
     return replace(
         ended, state=Waiting("CrashLoopBackOff", at + pause, why), last=over, failures=failures + 1

@@ -157,7 +157,7 @@ class DaemonSync:
         seen = member(self.owner, "status").get("observedGeneration", 0)
         key = f"{meta['uid']}/{seen}/{node}"
         count, since = self._loop.failures.get(key, (0, 0.0))
-        wait = exponential_backoff(count, first=_FIRST_WAIT, longest=_LONGEST_WAIT)
+        wait = exponential_backoff(count, initial=_FIRST_WAIT, maximum=_LONGEST_WAIT)
         if now - since > 2 * _LONGEST_WAIT:
             count, wait = 0, 0.0
         if now - since < wait:

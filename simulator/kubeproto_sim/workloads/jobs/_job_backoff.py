@@ -52,5 +52,5 @@ def time_left(failures: Failures, now: float) -> float:
     """Return how many seconds a Job still has to wait."""
     if not failures.count or failures.latest is None:
         return 0.0
-    wait = exponential_backoff(failures.count, first=_FIRST, longest=_LONGEST)
+    wait = exponential_backoff(failures.count, initial=_FIRST, maximum=_LONGEST)
     return max(wait - (now - failures.latest), 0.0)

@@ -110,7 +110,7 @@ class SwitchedWork:
         if self.switch.take_failure():
             self._retries += 1
             self._at = self._now() + exponential_backoff(
-                self._retries, first=FIRST_RETRY, longest=_LONGEST_RETRY
+                self._retries, initial=FIRST_RETRY, maximum=_LONGEST_RETRY
             )
             return False
         self._retries = 0
