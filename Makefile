@@ -36,7 +36,7 @@ help:
 	@echo 'make peers   other clients (Python, Go, Rust) that the tests let work against kubeproto serve'
 	@echo 'make browser  install Chromium, in which the tests look at web pages (Debian, as root)'
 	@echo 'make soak    kill kubeproto serve 200 times under load, keep 1,100 watches open on it, kill each'
-	@echo '             operator of the examples 100 times, send a gibibyte through exec, cp, port-forward'
+	@echo '             operator of the examples 100 times, send a gibibyte to pods and back'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
 	@echo 'make ready   set up $(VENV) and do nothing else'
 	@echo 'make docs    build the documentation in .cache/docs, and check every link in it'

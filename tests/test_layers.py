@@ -351,7 +351,7 @@ def test_a_broken_contract_is_named(empty_project: Path, contract: str, where: s
         (wrong_neighbours, "transports/kubeproto_trio/_opening.py", "import kubeproto_runtime"),
         (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_httpx import HttpxTransport"),
         (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_cli import main"),
-        (wrong_neighbours, "runtime/kubeproto_cli/_get.py", "import kubeproto_trio"),
+        (wrong_neighbours, "runtime/kubeproto_cli/_watch.py", "import kubeproto_trio"),
     ],
 )
 def test_a_broken_rule_is_seen(

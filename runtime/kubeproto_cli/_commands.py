@@ -55,12 +55,24 @@ class LazyCommand(NamedTuple):  # not a Struct: importing msgspec costs as much 
 class LazyGroup(click.Group):
     """A group that knows the names and summaries of its commands, and imports the one that is called.
 
-    Listing them imports none, so that ``kubeproto --help`` only costs its own text.
+    Listing them imports none, so that ``kubeproto --help`` only costs its own text. `elsewhere` has advice
+    for commands that other programs have.
     """
 
-    def __init__(self, *args: Any, lazy: Mapping[str, LazyCommand], **options: Any) -> None:
+    def __init__(
+        self, *args: Any, lazy: Mapping[str, LazyCommand], elsewhere: Mapping[str, str], **options: Any
+    ) -> None:
         super().__init__(*args, **options)
         self.lazy = lazy
+        self.elsewhere = elsewhere
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find a command by its name; the error for a command of another program names that program."""
+        if not ctx.resilient_parsing and (advice := self.elsewhere.get(args[0])):
+            ctx.fail(f"there is no command '{args[0]}': {advice}")
+        return super().resolve_command(ctx, args)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the names of all commands."""

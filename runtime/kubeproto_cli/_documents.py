@@ -12,9 +12,8 @@ if TYPE_CHECKING:
     from kubeproto import KubeObject
 
 
-def as_plain(obj: KubeObject, *, managed_fields: bool = False) -> dict[str, Any]:
-    """Return an object as plain JSON, by default without managedFields, which people rarely read."""
+def as_plain(obj: KubeObject) -> dict[str, Any]:
+    """Return an object as plain JSON, without managedFields, which people rarely read."""
     plain: dict[str, Any] = msgspec.json.decode(encode(obj))
-    if not managed_fields:
-        plain.get("metadata", {}).pop("managedFields", None)
+    plain.get("metadata", {}).pop("managedFields", None)
     return plain

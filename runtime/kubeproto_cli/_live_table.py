@@ -22,12 +22,11 @@ from kubeproto import ApiError, NotFound, TransportError
 from kubeproto.objects import Table, TableRow, human_duration
 
 from ._output import BOLD, GREEN, RED, YELLOW, styled, use_color
-from ._tables import name_kinds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kubeproto import Dynamic
+    from kubeproto import Dynamic, Resource
     from kubeproto_runtime import Client
     from kubeproto_runtime.client import BoundApi
 
@@ -133,7 +132,7 @@ class LiveRows:
         rows = [_aged(self.rows[key], ages) for key in sorted(self.rows)]
         table = replace(self.table, raw_rows=rows)
         if several:
-            name_kinds(table, self.api.resource)
+            _name_kinds(table, self.api.resource)
         return table, [self._style_of(key, now) for key in sorted(self.rows)]
 
     def _style_of(self, key: tuple[str, str], now: float) -> str:
@@ -209,6 +208,16 @@ def _keyed(table: Table) -> dict[tuple[str, str], TableRow]:
         if metadata is not None:
             found[metadata.namespace, metadata.name] = row
     return found
+
+
+def _name_kinds(table: Table, resource: Resource) -> None:
+    """Put ``deployment.apps/`` before each name, as kubectl does if several kinds are shown."""
+    kind = resource.kind.lower()
+    prefix = f"{kind}.{resource.group}" if resource.group else kind
+    columns = table.column_definitions or ()
+    index = next((index for index, column in enumerate(columns) if column.name == "Name"), 0)
+    for row in table.rows:
+        row.cells[index] = f"{prefix}/{row.cells[index]}"
 
 
 def _aged(row: TableRow, ages: list[int]) -> TableRow:

@@ -28,7 +28,6 @@ COMMANDS: Final = {
     "completion": LazyCommand(
         "kubeproto_cli._completion:completion", "Print what a shell needs to complete commands and options."
     ),
-    "cp": LazyCommand("kubeproto_cli._cp:cp", "Copy files and folders to a container, or from one."),
     "crd": LazyCommand(
         "kubeproto_cli._crd:crd", "Print the definition of a custom resource, from its class."
     ),
@@ -38,23 +37,15 @@ COMMANDS: Final = {
     "doctor": LazyCommand(
         "kubeproto_cli._doctor:doctor", "Check the way to a cluster, and say what to do about what is wrong."
     ),
-    "drain": LazyCommand(
-        "kubeproto_cli._drain:drain", "Cordon a node, and evict its pods as their budgets allow."
-    ),
-    "exec": LazyCommand("kubeproto_cli._exec:exec_command", "Run a command in a container."),
     "generate": LazyCommand(
         "kubeproto_cli._generate:generate", "Write a module of classes for custom resources."
     ),
-    "get": LazyCommand("kubeproto_cli._get:get", "Show objects: a table, YAML, JSON, names or columns."),
     "logs": LazyCommand("kubeproto_cli._logs:logs", "Print the logs of pods."),
     "manifests": LazyCommand(
         "kubeproto_cli._manifests:manifests", "Print or write what an operator needs in a cluster."
     ),
     "new": LazyCommand(
         "kubeproto_cli._new:new", "Make a project: an operator, its tests, its Dockerfile and its manifests."
-    ),
-    "port-forward": LazyCommand(
-        "kubeproto_cli._port_forward:port_forward", "Forward local ports to a pod, until Ctrl-C."
     ),
     "record": LazyCommand(
         "kubeproto_cli._record:record", "Record a watch with its timing, for `kubeproto replay`."
@@ -66,10 +57,18 @@ COMMANDS: Final = {
         "kubeproto_cli._run:run", "Run an operator, and restart it when one of its files changes."
     ),
     "serve": LazyCommand("kubeproto_cli._serve:serve", "Serve a simulated Kubernetes API on a port."),
-    "wait": LazyCommand("kubeproto_cli._wait:wait", "Wait for a condition, a value, creation or deletion."),
     "watch": LazyCommand(
         "kubeproto_cli._watch:watch", "Show objects and each change of them: a live table, or JSON lines."
     ),
+}
+# Commands of kubectl for which a user may look here.
+KUBECTL_COMMANDS: Final = {
+    "cp": "use `kubectl cp`",
+    "drain": "use `kubectl drain`",
+    "exec": "use `kubectl exec`",
+    "get": "use `kubectl get`, or `kubeproto watch` for a live table",
+    "port-forward": "use `kubectl port-forward`",
+    "wait": "use `kubectl wait`",
 }
 
 
@@ -81,7 +80,10 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
         ctx.exit()
 
 
-@click.group(cls=LazyGroup, lazy=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, lazy=COMMANDS, elsewhere=KUBECTL_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)  # fmt: skip
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version,
     help="Show the version and exit.",

@@ -10,14 +10,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
 
-FORMATS: Final = "wide, yaml, json, jsonl, name, custom-columns=HEADER:PATH,… or jsonpath=TEMPLATE"
-
 # Colors of a terminal, by what they mean here.
 BOLD: Final = "1"
 RED: Final = "31"
 GREEN: Final = "32"
 YELLOW: Final = "33"
-BLUE: Final = "34"
 CYAN: Final = "36"
 DIM: Final = "2"
 
@@ -56,11 +53,3 @@ def result(text: str) -> None:
     """Write a part of the result, and flush it: another program may be reading."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
-
-
-def columns_of(stream: TextIO) -> int:
-    """Return the width of a terminal; 0 for anything else."""
-    try:
-        return os.get_terminal_size(stream.fileno()).columns
-    except (OSError, ValueError):
-        return 0

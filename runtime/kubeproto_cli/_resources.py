@@ -46,19 +46,6 @@ def parse_resources(words: Sequence[str]) -> tuple[WantedResources, ...]:
     return tuple(WantedResources(kind, tuple(words[1:])) for kind in kinds)
 
 
-def parse_object(words: Sequence[str], *, default: str = "") -> tuple[str, str]:
-    """Read the arguments of a command that is about one object: its kind and its name.
-
-    ``TYPE/NAME``, ``TYPE NAME``, or ``NAME`` of the `default` kind.
-    """
-    if default and len(words) == 1 and "/" not in words[0]:
-        return default, words[0]
-    wanted = parse_resources(words)
-    if len(wanted) != 1 or len(wanted[0].names) != 1:
-        raise click.UsageError(f"one object is expected: {'NAME, ' if default else ''}TYPE NAME or TYPE/NAME")
-    return wanted[0].kind, wanted[0].names[0]
-
-
 def _single(word: str) -> WantedResources:
     kind, _, name = word.partition("/")
     if not kind or not name or "/" in name or "," in kind:

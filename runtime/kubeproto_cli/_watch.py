@@ -53,7 +53,7 @@ def watch(connection: ConnectionOptions, resources: tuple[str, ...], **given: An
         raise click.UsageError("an object cannot be watched by its name in all namespaces")
     output = given["output"] or ("table" if sys.stdout.isatty() else "jsonl")
     if output != "jsonl" and not sys.stdout.isatty():
-        raise click.UsageError("a live table needs a terminal: use -o jsonl, or kubeproto get")
+        raise click.UsageError("a live table needs a terminal: use -o jsonl, or kubectl get for a table")
     asyncio_run(_watch, connection, wanted, given, output)
 
 

@@ -25,7 +25,7 @@ from kubeproto_cli._connecting import ConnectionOptions, connection_options, sec
 from kubeproto_cli._errors import CommandFailed, first_error, reason_of
 from kubeproto_cli._main import kubeproto
 from kubeproto_cli._output import styled, use_color
-from kubeproto_cli._resources import WantedResources, parse_object, parse_resources
+from kubeproto_cli._resources import WantedResources, parse_resources
 
 pytestmark = pytest.mark.one_python
 
@@ -49,24 +49,6 @@ def test_the_arguments_are_read_as_kubectl_reads_them(words: str, wanted: list[W
 def test_arguments_that_can_be_meant_in_no_way_are_refused(words: str) -> None:
     with pytest.raises(click.UsageError, match="expected TYPE"):
         parse_resources(words.split())
-
-
-@pytest.mark.parametrize(
-    ("words", "default", "meant"),
-    [
-        ("web", "pods", ("pods", "web")),
-        ("deploy/web", "pods", ("deploy", "web")),
-        ("deploy web", "", ("deploy", "web")),
-    ],
-)
-def test_one_object_is_named_in_three_ways(words: str, default: str, meant: tuple[str, str]) -> None:
-    assert parse_object(words.split(), default=default) == meant
-
-
-@pytest.mark.parametrize(("words", "default"), [("pods", ""), ("po a b", ""), ("po,svc a", ""), ("", "pods")])
-def test_one_object_is_not_several_or_none(words: str, default: str) -> None:
-    with pytest.raises(click.UsageError):
-        parse_object(words.split(), default=default)
 
 
 @pytest.mark.parametrize(

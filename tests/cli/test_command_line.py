@@ -90,6 +90,22 @@ def test_a_wrong_command_line_is_one_line_and_status_2(words: list[str], line: s
     assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{line}\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("get", "use `kubectl get`, or `kubeproto watch` for a live table"),
+        *[(name, f"use `kubectl {name}`") for name in ("cp", "drain", "exec", "port-forward", "wait")],
+    ],
+)
+def test_a_command_that_kubectl_has_is_an_error_that_names_it(
+    name: str, advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name, "pods", "-o", "name"]) == 2
+    output = capsys.readouterr()
+    error = f"kubeproto: there is no command '{name}': {advice}; see kubeproto --help\n"
+    assert (output.out, output.err) == ("", error)
+
+
 def test_without_a_command_it_prints_the_help_and_ends_with_status_2() -> None:
     done = called()
     assert (done.returncode, done.stderr) == (2, "")
@@ -155,8 +171,8 @@ def test_ctrl_c_ends_it_without_a_traceback() -> None:
     # A command that does nothing but wait, so that the signal meets it and no handler of its own.
     script = (
         "import sys, time, click; from kubeproto_cli import _main, main;"
-        "wait = click.Command('wait', callback=lambda: (print('waits', flush=True), time.sleep(600)));"
-        "_main.kubeproto.get_command = lambda ctx, name: wait; sys.exit(main(['wait']))"
+        "pause = click.Command('pause', callback=lambda: (print('waits', flush=True), time.sleep(600)));"
+        "_main.kubeproto.get_command = lambda ctx, name: pause; sys.exit(main(['pause']))"
     )
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe) as process:
@@ -175,6 +191,7 @@ def test_a_shell_completes_commands_and_options() -> None:
         return [line.partition(",")[2] for line in done.stdout.split()]
 
     assert completed("kubeproto", "se") == ["serve"]
+    assert completed("kubeproto", "get", "po") == []  # a command of kubectl alone
     assert completed("kubeproto", "serve", "--tls-") == ["--tls-cert", "--tls-key"]
     assert completed("kubeproto", "serve", "--authorization", "R") == ["RBAC"]
 

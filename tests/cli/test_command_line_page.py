@@ -6,7 +6,7 @@ import json
 import re
 import shlex
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pytest
 from command_processes import CommandLine
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.one_python
 
 PAGE: Final = (Path(__file__).resolve().parents[2] / "docs" / "command-line.md").read_text()
 # Those that are tried here; the others have tests of their own.
-TRIED: Final = ("apply", "diff", "drain", "get", "wait", "watch")
+TRIED: Final = ("apply", "diff", "watch")
 
 SETTINGS: Final = {
     "apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"color": "blue"},
@@ -36,13 +36,6 @@ def fill(cli: CommandLine) -> None:
             "spec": {"containers": [{"name": "main", "image": "one:1"}]},
             "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]},
         })  # fmt: skip
-    template: dict[str, Any] = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": []}}
-    template["spec"]["containers"] = [{"name": "main", "image": "one:1"}]
-    cli.cluster.put({
-        "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"},
-        "spec": {"replicas": 0, "selector": {"matchLabels": {"app": "x"}}, "template": template},
-    })  # fmt: skip
-    cli.cluster.put({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}})
 
 
 def test_each_command_of_the_page_does_what_the_page_says(cli: CommandLine) -> None:

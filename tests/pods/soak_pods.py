@@ -1,239 +1,256 @@
-"""The long run of what carries bytes to pods and back: a gibibyte through exec, cp and port-forward.
+"""The long run of what carries bytes to pods and back: a gibibyte through `exec`, copies and forwarded ports.
 
-`make soak` runs it; ARGS="--bytes 100000000" makes it shorter. Each command is a process of its own against a
-simulated cluster on a port in another. It fails if a byte is lost, or if a process ever had more than
-`MOST` in memory: what it carries is not kept.
+`make soak` runs it; ARGS="--bytes 100000000" makes it shorter. Each transfer is a process of its own against
+a simulated cluster on a port in another process. A transfer fails if a byte is lost, or if its process ever
+had more than `MAX_MEMORY`: it must not keep the bytes that it carries.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import socket
 import subprocess
 import sys
 import tarfile
 import tempfile
-import threading
 import time
 import zlib
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import repeat
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 import anyio
 
 import kubeproto_sim as sim
+from kubeproto.kinds.core_v1 import Pod
+from kubeproto.streams import Stdout
+from kubeproto_runtime import Client, connect
+from kubeproto_runtime.pods import copy_from, copy_to, forward_ports
 from kubeproto_serve import serve
 
-MOST: Final = 128  # MiB, of which the interpreter and its modules take 60 to 80
-PIECE: Final = bytes(range(256)) * 256
+MAX_MEMORY: Final = 128  # MiB, of which the interpreter and its modules take 60 to 80
+CHUNK: Final = bytes(range(256)) * 256
 POD: Final[dict[str, Any]] = {
     "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
     "spec": {"containers": [{"name": "web", "image": "web"}]},
 }  # fmt: skip
-COMMAND: Final = (sys.executable, "-m", "kubeproto_cli")
+
+
+def chunk_sizes(size: int) -> Iterator[int]:
+    """Yield the sizes of the chunks that make up a number of bytes."""
+    yield from repeat(len(CHUNK), size // len(CHUNK))
+    yield size % len(CHUNK)
+
+
+def print_line(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 # The simulated containers, in a process of their own
 
 
-def pieces(size: int) -> list[int]:
-    """The lengths of the pieces that make up a number of bytes."""
-    return [len(PIECE)] * (size // len(PIECE)) + [size % len(PIECE)]
-
-
-def handle(session: sim.CommandSession) -> int | None:
-    """Write a number of bytes, swallow what comes, or be a tar with one large file."""
+def run_command(session: sim.CommandSession) -> int | None:
+    """Write a number of bytes, count the bytes of standard input, or be a tar with one large file."""
     command = session.command
     if command[0] == "test":
         return 0 if command[1] == "-f" else 1
-    if command[0] == "swallow" or command[:2] == ("tar", "-xmf"):
-        seen = [0]
-        session.on_stdin = lambda data: seen.__setitem__(0, seen[0] + len(data))
-
-        def end() -> None:
-            session.write(f"{seen[0]}\n")
-            session.exit()
-
-        session.on_stdin_end = end
+    if command[0] == "count" or command[:2] == ("tar", "-xmf"):
+        count_stdin(session)
         return None
     size = int(command[-1])
-    left = iter(pieces(size))
+    sizes = chunk_sizes(size)
     if command[0] == "tar":
         info = tarfile.TarInfo(command[-1])
         info.size = size
         session.write(info.tobuf(tarfile.GNU_FORMAT))
 
-    def write() -> None:
-        length = next(left, None)
-        if length is not None:
-            session.write(PIECE[:length])
+    def write_chunk() -> None:
+        chunk_size = next(sizes, None)
+        if chunk_size is not None:
+            session.write(CHUNK[:chunk_size])
             return
         if command[0] == "tar":
             session.write(bytes(-size % 512 + 1024))
         session.exit()
 
-    session.on_drained = write
+    session.on_drained = write_chunk
     return None
 
 
-def port(size: int) -> Callable[[sim.PortConnection], None]:
-    """A port that sends as many bytes as it gets, at the same time, and says when it has them all."""
+def count_stdin(session: sim.CommandSession) -> None:
+    """Count the bytes of standard input, and print their number at its end."""
+    count = 0
 
-    def connect(connection: sim.PortConnection) -> None:
-        left = iter(pieces(size))
-        seen = [0]
+    def add(data: bytes) -> None:
+        nonlocal count
+        count += len(data)
 
-        def take(data: bytes) -> None:
-            if seen[0] == 0:
-                connection.on_drained = send
-            seen[0] += len(data)
-            if seen[0] == size:
+    def report() -> None:
+        session.write(f"{count}\n")
+        session.exit()
+
+    session.on_stdin, session.on_stdin_end = add, report
+
+
+def echo_port(size: int) -> Callable[[sim.PortConnection], None]:
+    """Return a port that sends as many bytes as it gets, at the same time, and "all" when it has them all."""
+
+    def connect_port(connection: sim.PortConnection) -> None:
+        sizes = chunk_sizes(size)
+        count = 0
+
+        def receive(data: bytes) -> None:
+            nonlocal count
+            if count == 0:
+                connection.on_drained = send_chunk
+            count += len(data)
+            if count == size:
                 connection.send(b"all")
 
-        def send() -> None:
-            length = next(left, None)
-            if length is None:
+        def send_chunk() -> None:
+            chunk_size = next(sizes, None)
+            if chunk_size is None:
                 connection.on_drained = None
             else:
-                connection.send(PIECE[:length])
+                connection.send(CHUNK[:chunk_size])
 
-        connection.on_data = take
+        connection.on_data = receive
 
-    return connect
+    return connect_port
 
 
 async def serve_pods(kubeconfig: Path, size: int) -> None:
     cluster = sim.Cluster()
-    program = sim.Program(exec=handle, ports={80: port(size), 81: port(size)})
-    cluster.nodes(ready_after=0, programs={"web": program})
+    cluster.nodes(ready_after=0, programs={"web": sim.Program(exec=run_command, ports={80: echo_port(size)})})
     cluster.put(POD)
     cluster.settle()
-    async with serve(cluster) as url:
-        kubeconfig.write_text(url.kubeconfig)
-        say("ready")
+    async with serve(cluster) as server:
+        kubeconfig.write_text(server.kubeconfig)
+        print_line("ready")
         await anyio.to_thread.run_sync(sys.stdin.read)
 
 
-# The commands
+# The transfers, each in a process of its own
 
 
-class Measured(AbstractContextManager["Measured"]):
-    """A command, and how much memory it had at most."""
-
-    def __init__(self, environment: dict[str, str], *words: str, **streams: Any) -> None:
-        self.process = subprocess.Popen([*COMMAND, *words], env=environment, **streams)
-        self.words = words
-        self.begun = time.monotonic()
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        for stream in (self.process.stdin, self.process.stdout):
-            if stream is not None:
-                stream.close()
-        if kind is not None or self.words[0] == "port-forward":
-            self.process.terminate()
-        _, status, usage = os.wait4(self.process.pid, 0)
-        self.process.returncode = os.waitstatus_to_exitcode(status)
-        most = usage.ru_maxrss / 1024
-        took = time.monotonic() - self.begun
-        say(f"{' '.join(self.words[:2])}: {most:.0f} MiB at most, {took:.0f} s")
-        if kind is None:
-            assert most < MOST, f"{self.words[0]} had {most:.0f} MiB in memory; {MOST} are permitted"
-            assert self.words[0] == "port-forward" or self.process.returncode == 0, self.words
+async def read_stdout(client: Client, size: int, file: Path) -> None:
+    checksum = Checksum()
+    async with client.api(Pod).exec("web", ["produce", str(size)]) as process:
+        async for event in process:
+            if isinstance(event, Stdout):
+                checksum.add(event.data)
+    checksum.check(size)
 
 
-def say(line: str) -> None:
-    sys.stdout.write(f"{line}\n")
-    sys.stdout.flush()
+async def write_stdin(client: Client, size: int, file: Path) -> None:
+    async with client.api(Pod).exec("web", ["count"], stdin=True) as process:
+        for chunk_size in chunk_sizes(size):
+            await process.write(CHUNK[:chunk_size])
+        await process.end_stdin()
+        output = b"".join([event.data async for event in process if isinstance(event, Stdout)])
+    assert output == b"%d\n" % size
 
 
-def expected(size: int) -> int:
-    found = 0
-    for length in pieces(size):
-        found = zlib.crc32(PIECE[:length], found)
-    return found
+async def copy_out(client: Client, size: int, file: Path) -> None:
+    await copy_from(client, "web", f"/{size}", file)
+    checksum = Checksum()
+    with file.open("rb") as copied:
+        while data := copied.read(len(CHUNK)):
+            checksum.add(data)
+    checksum.check(size)
 
 
-def run_exec(environment: dict[str, str], size: int) -> None:
-    with Measured(environment, "exec", "web", "--", "produce", str(size), stdout=subprocess.PIPE) as out:
-        assert out.process.stdout is not None
-        assert checksum(out.process.stdout.read) == (size, expected(size))
-    pipe = subprocess.PIPE
-    with Measured(environment, "exec", "-i", "web", "--", "swallow", stdin=pipe, stdout=pipe) as into:
-        assert into.process.stdin is not None
-        assert into.process.stdout is not None
-        for length in pieces(size):
-            into.process.stdin.write(PIECE[:length])
-        into.process.stdin.close()
-        assert into.process.stdout.read() == b"%d\n" % size
+async def copy_in(client: Client, size: int, file: Path) -> None:
+    copied = await copy_to(client, "web", file, "/copy")
+    assert copied.bytes == size
 
 
-def run_cp(environment: dict[str, str], size: int, folder: Path) -> None:
-    with Measured(environment, "cp", f"web:/{size}", str(folder / "large")):
-        pass
-    with (folder / "large").open("rb") as file:
-        assert checksum(file.read) == (size, expected(size))
-    with Measured(environment, "cp", str(folder / "large"), "web:/there"):
-        pass
+async def forward(client: Client, size: int, file: Path) -> None:
+    async with forward_ports(client, "web", [":80"]) as forwarded:
+        (port,) = forwarded.ports
+        async with (
+            await anyio.connect_tcp(port.host, port.local) as stream,
+            anyio.create_task_group() as tasks,
+        ):
+
+            async def send() -> None:
+                for chunk_size in chunk_sizes(size):
+                    await stream.send(CHUNK[:chunk_size])
+
+            tasks.start_soon(send)
+            missing = size + len(b"all")
+            while missing:
+                missing -= len(await stream.receive())
 
 
-def run_ports(environment: dict[str, str], size: int) -> None:
-    with Measured(environment, "port-forward", "web", ":80", stdout=subprocess.PIPE) as forward:
-        assert forward.process.stdout is not None
-        line = forward.process.stdout.readline().decode()
-        with socket.create_connection(("127.0.0.1", int(line.split(":")[1].split()[0]))) as connection:
+class Checksum:
+    """The number of bytes, and their checksum."""
 
-            def send() -> None:
-                for length in pieces(size):
-                    connection.sendall(PIECE[:length])
+    def __init__(self) -> None:
+        self._size = self._crc = 0
 
-            sending = threading.Thread(target=send)
-            sending.start()
-            seen = 0
-            while seen < size + len(b"all"):
-                data = connection.recv(1 << 16)
-                assert data, f"only {seen} bytes came"
-                seen += len(data)
-            sending.join()
+    def add(self, data: bytes) -> None:
+        self._size, self._crc = self._size + len(data), zlib.crc32(data, self._crc)
+
+    def check(self, size: int) -> None:
+        crc = 0
+        for chunk_size in chunk_sizes(size):
+            crc = zlib.crc32(CHUNK[:chunk_size], crc)
+        assert (self._size, self._crc) == (size, crc)
 
 
-def checksum(read: Callable[[int], bytes]) -> tuple[int, int]:
-    size = found = 0
-    while data := read(1 << 16):
-        size, found = size + len(data), zlib.crc32(data, found)
-    return size, found
+Transfer = Callable[[Client, int, Path], Awaitable[None]]
+# `copy_in` sends the file that `copy_out` has written.
+TRANSFERS: Final[dict[str, Transfer]] = {
+    function.__name__: function for function in (read_stdout, write_stdin, copy_out, copy_in, forward)
+}
+
+
+async def transfer(name: str, kubeconfig: Path, size: int) -> None:
+    async with connect(kubeconfig=kubeconfig) as client:
+        await TRANSFERS[name](client, size, kubeconfig.with_name("large"))
+
+
+def measure(name: str, command: list[str]) -> None:
+    """Run a transfer, and check how much memory its process had at most."""
+    start = time.monotonic()
+    process = subprocess.Popen([*command, "--transfer", name])
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    memory = usage.ru_maxrss / 1024
+    print_line(f"{name}: {memory:.0f} MiB at most, {time.monotonic() - start:.0f} s")
+    assert process.returncode == 0, name
+    assert memory < MAX_MEMORY, f"{name} had {memory:.0f} MiB in memory; {MAX_MEMORY} are permitted"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bytes", type=int, default=1 << 30)
-    parser.add_argument("--serve", type=Path)
-    options, _ = parser.parse_known_args()  # what is for the other soaks
-    if options.serve:
-        anyio.run(serve_pods, options.serve, options.bytes)
+    parser.add_argument("--kubeconfig", type=Path)
+    parser.add_argument("--transfer", choices=TRANSFERS)
+    options, _ = parser.parse_known_args()  # the others are for the other soaks
+    if options.transfer:
+        anyio.run(transfer, options.transfer, options.kubeconfig, options.bytes)
         return 0
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
-        kubeconfig = folder / "kubeconfig"
-        served = [sys.executable, __file__, "--serve", str(kubeconfig), "--bytes", str(options.bytes)]
+    if options.kubeconfig:
+        anyio.run(serve_pods, options.kubeconfig, options.bytes)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        kubeconfig = str(Path(folder, "kubeconfig"))
+        command = [sys.executable, __file__, "--kubeconfig", kubeconfig, "--bytes", str(options.bytes)]
         pipe = subprocess.PIPE
-        with subprocess.Popen(served, stdin=pipe, stdout=pipe) as server:
+        with subprocess.Popen(command, stdin=pipe, stdout=pipe) as server:
             assert server.stdin is not None
             assert server.stdout is not None
             try:
                 assert server.stdout.readline() == b"ready\n"
-                environment = {**os.environ, "KUBECONFIG": str(kubeconfig)}
-                run_exec(environment, options.bytes)
-                run_cp(environment, options.bytes, folder)
-                run_ports(environment, options.bytes)
+                for name in TRANSFERS:
+                    measure(name, command)
             finally:
                 server.stdin.close()
-    say(f"{options.bytes} bytes went through exec, cp and port-forward, each way, and none was lost")
+    print_line(f"{options.bytes} bytes went through exec, copies and forwarded ports, and none was lost")
     return 0
 
 

@@ -106,8 +106,15 @@ def test_a_node_is_drained_as_its_budget_allows(go: Go) -> None:
             before = on(cluster, "node-1")
             assert len(before) == 2
             await client.until(lambda: allows(cluster))
-            done = await client.drain("node-1")
+            steps: list[tuple[str, str]] = []
+            done = await client.drain(
+                "node-1", progress=lambda ref, step: steps.append((f"{ref.kind}/{ref.name}", step))
+            )
             assert sorted(ref.name for ref in done.evicted) == sorted(before)
+            assert steps[0] == ("Node/node-1", "it is cordoned")
+            for name in before:
+                assert (f"Pod/{name}", "it was evicted, and has not gone") in steps
+                assert [step for pod, step in steps if pod == f"Pod/{name}"][-1] == "it has gone"
             assert on(cluster, "node-1") == []
             found: Any = cluster.get(Node, "node-1", "")
             assert found["spec"]["unschedulable"] is True

@@ -20,6 +20,7 @@ from kubeproto_runtime import ConditionUnreachable, WaitTimeout
 from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.conditions import (
     Condition,
+    at_path,
     condition,
     deleted,
     established,
@@ -56,6 +57,35 @@ def test_ready_and_other_conditions_are_true_by_their_status_alone() -> None:
         ready().missing(dynamic({"status": {"conditions": [told]}})) == "Ready is Unknown (Slow still at it)"
     )
     assert condition("Lent", "False").missing(dynamic(conditions(("Lent", "False")))) == ""
+    assert condition("lent", "false").missing(dynamic(conditions(("Lent", "False")))) == ""  # as by kubectl
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "missing"),
+    [
+        ("{.phase}", "Running", ""),
+        (".phase", "Pending", ".phase is Running"),
+        ("{.replicas}", "3", ""),
+        ("{.done}", "true", ""),
+        (".empty", None, ""),
+        (".none", None, "there is nothing at .none"),
+        ('{.items[?(@.type=="A")].status}', "True", ""),
+        (".numbers[*]", "3", ".numbers[*] is 1, 2"),
+    ],
+)
+def test_a_condition_at_a_path_compares_its_values_as_text(
+    path: str, value: str | None, missing: str
+) -> None:
+    obj = dynamic({
+        "phase": "Running", "replicas": 3, "done": True, "empty": "", "numbers": [1, 2],
+        "items": [{"type": "A", "status": "True"}],
+    })  # fmt: skip
+    assert at_path(path, value).missing(obj) == missing
+
+
+def test_a_condition_at_a_path_has_the_path_in_its_repr() -> None:
+    assert repr(at_path(".x[0]", "1")) == "<.x[0]=1>"
+    assert at_path(".y").missing(None) == "it does not exist"
 
 
 def test_a_condition_of_an_older_generation_does_not_count() -> None:
