@@ -38,6 +38,7 @@ help:
 	@echo 'make soak    kill kubeproto serve 200 times under load, keep 1,100 watches open on it, kill each'
 	@echo '             operator of the examples 100 times, send a gibibyte to pods and back'
 	@echo 'make map     enter new tests in tests/conformance.toml by the ids in their names'
+	@echo 'make pages   write the generated figures, lists and tables into the pages of the documentation'
 	@echo 'make ready   set up $(VENV) and do nothing else'
 	@echo 'make docs    build the documentation in .cache/docs, and check every link in it'
 	@echo 'make lock    pin the newest versions that pyproject.toml allows in dev.lock and docs.lock'
@@ -148,6 +149,11 @@ dist: $(READY)
 # In an environment of its own: nothing else needs Sphinx.
 .venv-docs/.ready: pyproject.toml docs.lock tools/environment.py | $(READY)
 	@$(BIN)/python tools/environment.py .venv-docs docs.lock
+
+# Figures of the published measurement, constants of the code, dependencies, the diagram of the resync machine.
+.PHONY: pages
+pages: $(READY)
+	@$(BIN)/python -m tools.pages
 
 .PHONY: docs
 docs: .venv-docs/.ready

@@ -13,7 +13,6 @@ HERE: Final = Path(__file__).resolve().parent
 
 # A module, and why tests look into it; two packages are compared with Go's own test cases throughout.
 REASONS: Final[dict[str, str]] = {
-    "kubeproto._yaml": "the parser is fuzzed by itself; what uses it refuses most of what it must survive",
     "kubeproto.config._oidc": "fuzzed by itself: the machine hides which answer of a provider failed",
     "kubeproto.config._plugin": "fuzzed by itself: the machine hides which output of a plugin failed",
     "kubeproto.control._election_standby": "what a storm breaks, to see that it finds it",
@@ -37,19 +36,9 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_sim.workloads": "indexes, orders and shares against a search; a cluster needs all at once",
     "kubeproto_sim.writing._cron": "schedules one by one; a CronJob would have to wait for each",
     "kubeproto_sim.writing._shapes": "that remembered shapes are those of the objects; only speed shows them",
-    "kubeproto.watching._line_buffer": "a limit that a page of the documentation states",
     "kubeproto.watching._resync_pace": "the bucket and the backoff of the machine, row by row",
-    "kubeproto.watching._resync_requests": "a limit that a page of the documentation states",
-    "kubeproto.wire._bodies": "a limit that a page of the documentation states",
-    "kubeproto.wire._inflate": "a limit that a page of the documentation states",
-    "kubeproto.wire._responses": "a limit that a page of the documentation states",
     "kubeproto_asyncio._dialled": "sockets that break while they connect, handed over by asyncio",
-    "kubeproto_asyncio._dialling": "a limit that a page of the documentation states",
-    "kubeproto_asyncio._socket": "a limit that a page of the documentation states",
-    "kubeproto_h11._exchange": "a limit that a page of the documentation states",
-    "kubeproto_h11._websockets": "a limit that a page of the documentation states",
     "kubeproto_httpx._blocking": "the line at which httpx's errors become ours, error by error",
-    "kubeproto_httpx._exchange": "a limit that a page of the documentation states",
     "kubeproto_cli._commands": "the examples of a command, each of which is parsed",
     "kubeproto_cli._connecting": "the options of a connection, without a server",
     "kubeproto_cli._errors": "the line of each error, most of which no command can be brought to",
@@ -62,7 +51,6 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_httpx._merging": "how pieces that come together are merged, piece by piece",
     "kubeproto_httpx._network": "streams under a transport of httpx, to be cut at every byte",
     "kubeproto_runtime.caches._reflector": "the sink of the driver, without a cache that others share",
-    "kubeproto_runtime.calls._attempts": "a limit that a page of the documentation states",
     "kubeproto_runtime.calls._tracing": "how often OpenTelemetry is looked for, which no span shows",
     "kubeproto_runtime.client._connect": "the login kept in its file, of a configuration made by hand",
     "kubeproto_runtime.client._installed": "what is found, beside what the standard library finds",
@@ -81,12 +69,12 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.tasks._logged_lines": "what a storm breaks, to see that it finds it",
     "kubeproto_runtime.webhooks._issuing": "what stands in a Secret, which no caller is to look into",
     "kubeproto_serve._certificates": "certificates that have expired, and those of another authority",
-    "kubeproto_trio._dialling": "a limit that a page of the documentation states",
 }
 
 # Files that name modules in strings, and import nothing of them.
 NAMES: Final[dict[str, str]] = {
     "docs/test_snippets.py": "pytest's plugins, which entry points load for users",
+    "test_private_imports.py": "the reasons themselves",
     "storm/arms.py": "whose lines are counted, to see that each arm of a machine is taken",
 }
 

@@ -1,6 +1,6 @@
-"""Draws the resync machine from the arrows in its docstring, which a test compares with its table.
+"""Draws the resync machine from the arrows in its docstring, which a test compares with its transition table.
 
-`python -m tools.resync_diagram` writes docs/explanation/resync.svg; the tests say when it is out of date.
+`make pages` writes docs/explanation/resync.svg.
 """
 
 from __future__ import annotations
@@ -9,8 +9,6 @@ import math
 import re
 from pathlib import Path
 from typing import Final
-
-from kubeproto.watching import resync
 
 TARGET: Final = Path(__file__).parents[1] / "docs" / "explanation" / "resync.svg"
 ARROW: Final = re.compile(r"^ +(\w+) ─+ (\w+) ─+► (\w+(?:, \w+)*)$", re.MULTILINE)
@@ -101,7 +99,3 @@ def _label(point: tuple[float, ...], events: list[str]) -> str:
 
 def _shown(point: tuple[float, float]) -> str:
     return f"{point[0]:.0f} {point[1]:.0f}"
-
-
-if __name__ == "__main__":
-    TARGET.write_text(svg(resync.__doc__ or ""))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
@@ -248,49 +247,3 @@ def a_misfit(spec: dict[str, Any]) -> dict[str, Any]:
         "metadata": {"name": "odd", "namespace": "default"},
         "spec": spec,
     }
-
-
-def lines_of(path: Path) -> int:
-    """The lines of code of a program: not blank, no comment, no docstring."""
-    text = path.read_text()
-    strings = {
-        line
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-        for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)
-    }
-    return sum(
-        bool(line.strip()) and not line.strip().startswith("#") and number not in strings
-        for number, line in enumerate(text.splitlines(), start=1)
-    )
-
-
-@pytest.mark.parametrize("program", ["script", "script_blocking"])
-def test_a_script_takes_twenty_lines_at_most(program: str) -> None:
-    assert lines_of(PROGRAMS / f"{program}.py") <= 20
-
-
-def test_the_page_says_how_many_lines_each_program_has() -> None:
-    page = (ROOT / "docs" / "programs.md").read_text()
-    told = dict(
-        re.findall(r"^\| \[[^\]]*\]\(\.\./examples/programs/(\w+)\.py\) \| (\d+) \|", page, re.MULTILINE)
-    )
-    for path in PROGRAMS.glob("*.py"):
-        if path.stem in told:
-            assert int(told[path.stem]) == lines_of(path), path.name
-    assert {"script", "script_blocking", "web_shelf", "generic", "informer"} <= told.keys()
-
-
-def test_the_page_says_how_many_lines_the_same_programs_have_with_other_clients() -> None:
-    page = (ROOT / "docs" / "programs.md").read_text()
-    table = re.findall(r"^\| (\w+) \| (\d+) \| (\d+|-) \| (\d+|-) \| (\d+|-) \|$", page, re.MULTILINE)
-    told = {
-        f"{program}_{client}": int(count)
-        for program, *counts in table
-        for client, count in zip(("kr8s", "lightkube", "kopf"), counts[1:], strict=True)
-        if count.isdigit()
-    }
-    assert told == {path.stem: lines_of(path) for path in PEERS.glob("*.py")}
-    ours = {"script": "script_blocking"}
-    for program, count, *_ in table:
-        assert int(count) == lines_of(PROGRAMS / f"{ours.get(program, program)}.py")

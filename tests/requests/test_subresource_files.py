@@ -1,35 +1,13 @@
-"""A subresource of pods stands in three files; CONTRIBUTING says which. Each is refused to other kinds."""
+"""A subresource of one kind is refused to the other kinds."""
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 import kubeproto as kp
 from kubeproto.kinds.core_v1 import Secret
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-def test_a_subresource_is_added_in_three_files() -> None:
-    named = {
-        str(path.relative_to(ROOT))
-        for home in ("kubeproto/requests", "kubeproto/objects", "runtime/kubeproto_runtime")
-        for path in (ROOT / home).rglob("*.py")
-        if re.search(r"\bephemeral_?containers\b", path.read_text(encoding="utf-8"))
-    }
-    assert named == {
-        "kubeproto/requests/_subresources.py",
-        "runtime/kubeproto_runtime/blocking/_verbs.py",
-        "runtime/kubeproto_runtime/client/_verbs.py",
-    }
-    contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    [row] = [line for line in contributing.splitlines() if line.startswith("| a subresource |")]
-    assert "`kubeproto/requests/_subresources.py`" in row
-    assert "the two `_verbs.py`" in row
 
 
 @pytest.mark.parametrize(
