@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import anyio
 import pytest
-from anyio.lowlevel import checkpoint
 from prometheus_client.parser import text_string_to_metric_families
 
 import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.control import Action, OwnWrites, WorkQueue, await_change, requeue
+from kubeproto.requests import version
+from kubeproto.wire import NO_RETRIES
 from kubeproto_runtime import Context, Controller, Operator, Terminal
-from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.reconciling._metrics import ControllerStats, ReconcileStats, exposition
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
@@ -113,15 +115,18 @@ def test_a_request_without_a_response_counts_as_an_error(backend: Backend) -> No
         cluster = sim.Cluster(crds=[Book])
         faults = sim.Faults(cluster, script=[sim.RefuseConnection(), sim.Cut(5)])
         async with simulated(cluster, faults=faults) as client:
-            meter = Meter()
-            counting = MeteredTransport(client.transport)
-            counting.meters.append(meter)
-            for _ in range(3):
-                try:
-                    async with counting.send(kp.Head("GET", "/version", ()), timeout=5) as incoming:
-                        [piece async for piece in incoming]
-                except kp.TransportError:
-                    await checkpoint()
-        assert meter.requests == {("<error>", "GET", ""): 1, ("200", "GET", ""): 2}
+
+            async def work() -> None:
+                for _ in range(3):
+                    with suppress(kp.TransportError):
+                        await client.fetch(version(), retries=NO_RETRIES)
+                operator.stop()
+
+            operator = Operator()
+            await operator.run(work)
+            requests = 'rest_client_requests_total{code="%s",host="",method="GET"}'
+            seen = samples(operator.metrics())
+            assert seen[requests % "<error>"] == 1
+            assert seen[requests % "200"] == 2
 
     run(main, backend=backend)

@@ -280,7 +280,7 @@ def test_nothing_is_recorded_without_a_provider_and_one_is_looked_for_once_a_sec
     provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tracing, head = Tracing(), kp.Head("GET", "/version")
-    with tracing.request(head, None, 0.0) as traced:
+    with tracing.request(head, "", 0.0) as traced:
         traced.responded(500)
         assert traced.head is head
     monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)

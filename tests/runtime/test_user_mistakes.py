@@ -15,8 +15,9 @@ from virtual_time import Go, go
 import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.config import Config, ConfigError, Connection, Identity
-from kubeproto_runtime import Client, connect, connect_blocking
-from kubeproto_runtime.calls import Meter, MeteredTransport
+from kubeproto.requests import version
+from kubeproto.wire import NO_RETRIES
+from kubeproto_runtime import Client, Operator, connect, connect_blocking
 from kubeproto_runtime.testing import simulated, simulated_blocking
 
 __all__ = ["go"]
@@ -220,11 +221,14 @@ def test_the_metrics_of_a_connected_client_name_its_host() -> None:
 
     async def main() -> None:
         async with connect(config=config) as client:
-            metered, meter = MeteredTransport(client.transport), Meter()
-            metered.meters.append(meter)
-            with pytest.raises(kp.ConnectError):
-                async with metered.send(kp.Head("GET", "/"), timeout=30):
-                    pass
-            assert meter.requests == {("<error>", "GET", "127.0.0.1:1"): 1}
+
+            async def work() -> None:
+                with pytest.raises(kp.ConnectError):
+                    await client.fetch(version(), retries=NO_RETRIES)
+                operator.stop()
+
+            operator = Operator()
+            await operator.run(work)
+            assert 'code="<error>",host="127.0.0.1:1",method="GET"} 1\n' in operator.metrics()
 
     anyio.run(main)

@@ -17,7 +17,6 @@ from kubeproto.control import Store, WorkQueue, requeue
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.watching import resync
 from kubeproto_runtime import Action, Context, await_change
-from kubeproto_runtime.calls import Meter
 from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.tasks._background import spawn
 from kubeproto_runtime.tasks._logged_lines import LoggedLines
@@ -114,7 +113,7 @@ def broken_lease(patch: Patch) -> None:
         pass
 
     patch.setattr(LeaderElector, "_cut", carry_on)
-    patch.setattr(Meter, "check", let_through)
+    patch.setattr("kubeproto_runtime.operator._lease_fence.LeaseFence.check", let_through)
     status = _whole(LeaderElector, "leadership_status")
 
     def once_and_for_all(self: Any) -> Any:

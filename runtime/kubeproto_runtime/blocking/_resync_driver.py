@@ -224,10 +224,10 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         """Send a request. Its read is aborted when it is cancelled, if the transport can."""
         client = self._client
         with ExitStack() as sending:
-            with client.tracing.request(head, client.transport, client.clock()) as traced:
-                sent = client.transport.send(traced.head, idle=idle, timeout=timeout)
-                incoming = sending.enter_context(sent)
-                traced.responded(incoming.status)
+            with client.outgoing(head, client.transport) as sent:
+                response = client.transport.send(sent.head, idle=idle, timeout=timeout)
+                incoming = sending.enter_context(response)
+                sent.responded(incoming.status)
             with self._lock:
                 if exchange == self._exchange:
                     self._reading = incoming

@@ -5,7 +5,7 @@ from ._blocking_base_client import BlockingBaseClient, BlockingStreamed
 from ._bodies import BodyLimits
 from ._discovery import KindNotServed
 from ._kinds import UnknownKind
-from ._metered import LeaseLost, Meter, MeteredTransport
+from ._outgoing import LeaseLost
 
 __all__ = [
     "BaseClient",
@@ -14,8 +14,6 @@ __all__ = [
     "BodyLimits",
     "KindNotServed",
     "LeaseLost",
-    "Meter",
-    "MeteredTransport",
     "Streamed",
     "UnknownKind",
 ]

@@ -21,7 +21,6 @@ from ._attempts import RETRIES, TIMEOUT
 from ._bodies import LIMITS, BodyLimits, Collected
 from ._core import ClientCore, call, fetch
 from ._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
-from ._metered import transport_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
@@ -99,12 +98,11 @@ class BaseClient(ClientCore):
     ) -> AsyncGenerator[Streamed[E]]:
         """Send a request whose response is a stream, and read it as it arrives. Nothing is retried."""
         await self.admit()
-        transport = transport_of(self)
-        async with AsyncExitStack() as sending:
-            with self.tracing.request(request, transport, self.now()) as traced:
-                sent = transport.send(traced.head, timeout=timeout, idle=idle)
-                incoming = await sending.enter_async_context(sent)
-                traced.responded(incoming.status)
+        async with AsyncExitStack() as stack:
+            with self.outgoing(request, self.transport) as sent:
+                response = self.transport.send(sent.head, timeout=timeout, idle=idle)
+                incoming = await stack.enter_async_context(response)
+                sent.responded(incoming.status)
             streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
             try:
                 yield streamed
@@ -116,21 +114,20 @@ class BaseClient(ClientCore):
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[WebSocket]:
         """Turn a request into a WebSocket; a `LocalProtocolError` if this transport has none."""
-        transport = transport_of(self)
-        upgrade = getattr(transport, "upgrade", None)
+        upgrade = getattr(self.transport, "upgrade", None)
         if upgrade is None:
             raise LocalProtocolError(f"{self.transport!r} has no WebSockets, which {request.verb} needs")
         await self.admit()
         limit = self.timeout if timeout is None else timeout
-        async with AsyncExitStack() as upgraded:
-            with self.tracing.request(request, transport, self.now()) as traced:
-                opening = upgrade(traced.head, timeout=limit, idle=idle)
+        async with AsyncExitStack() as stack:
+            with self.outgoing(request, self.transport) as sent:
+                opening = upgrade(sent.head, timeout=limit, idle=idle)
                 try:
-                    socket: WebSocket = await upgraded.enter_async_context(opening)
+                    socket: WebSocket = await stack.enter_async_context(opening)
                 except ApiError as error:
-                    traced.responded(error.code)
+                    sent.responded(error.code)
                     raise
-                traced.responded(_SWITCHING)
+                sent.responded(_SWITCHING)
             yield socket
 
     async def admit(self, deadline: float = inf) -> None:
@@ -170,24 +167,17 @@ class BaseClient(ClientCore):
         raise NotImplementedError  # `Client` implements it, with the driver of the resync machine
 
     async def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
-        transport = transport_of(self)
-        with self.tracing.request(head, transport, self.now()) as traced:
-            response = await self._send(transport, traced.head, timeout, idle)
-            traced.responded(response.status)
-        return response
-
-    async def _send(
-        self, transport: Transport, head: Head, timeout: float | None, idle: float | None
-    ) -> WholeResponse:
-        async with transport.send(head, timeout=timeout, idle=idle) as incoming:
-            body = Collected(head, incoming.status, self.limits, self.now())
-            pieces = aiter(incoming)
-            try:
-                async for piece in pieces:
-                    if body.take(piece, self.now()):
-                        break
-            finally:
-                await close_pieces(pieces)
+        with self.outgoing(head, self.transport) as sent:
+            async with self.transport.send(sent.head, timeout=timeout, idle=idle) as incoming:
+                sent.responded(incoming.status)
+                body = Collected(head, incoming.status, self.limits, self.now())
+                pieces = aiter(incoming)
+                try:
+                    async for piece in pieces:
+                        if body.take(piece, self.now()):
+                            break
+                finally:
+                    await close_pieces(pieces)
         return WholeResponse(incoming.status, incoming.headers, body.whole(), body.cut)
 
 

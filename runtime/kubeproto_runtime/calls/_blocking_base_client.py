@@ -85,11 +85,11 @@ class BlockingBaseClient(ClientCore):
     ) -> Generator[BlockingStreamed[E]]:
         """Send a request whose response is a stream, and read it as it arrives. Nothing is retried."""
         self.admit()
-        with ExitStack() as sending:
-            with self.tracing.request(request, self.transport, self.now()) as traced:
-                sent = self.transport.send(traced.head, timeout=timeout, idle=idle)
-                incoming = sending.enter_context(sent)
-                traced.responded(incoming.status)
+        with ExitStack() as stack:
+            with self.outgoing(request, self.transport) as sent:
+                response = self.transport.send(sent.head, timeout=timeout, idle=idle)
+                incoming = stack.enter_context(response)
+                sent.responded(incoming.status)
             yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
 
     def admit(self, deadline: float = inf) -> None:
@@ -138,13 +138,11 @@ class BlockingBaseClient(ClientCore):
     def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
         # Not 0, which some sockets read as "do not wait at all" and others as "forever".
         timeout = None if timeout is None else max(0.001, timeout)
-        with self.tracing.request(head, self.transport, self.now()) as traced:
-            response = self._send(traced.head, timeout, idle)
-            traced.responded(response.status)
-        return response
-
-    def _send(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
-        with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+        with (
+            self.outgoing(head, self.transport) as sent,
+            self.transport.send(sent.head, timeout=timeout, idle=idle) as incoming,
+        ):
+            sent.responded(incoming.status)
             body = Collected(head, incoming.status, self.limits, self.now())
             for piece in incoming:
                 if body.take(piece, self.now()):

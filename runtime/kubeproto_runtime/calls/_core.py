@@ -21,19 +21,24 @@ from ._admission import RateQueue
 from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, ServerLimits, Warned, requests_of
 from ._bodies import LIMITS, BodyLimits, note_cut
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
+from ._outgoing import outgoing
 from ._tracing import Tracing
 from ._written import note_absence, note_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from kubeproto import Discovery, Head, Headers, Resource
     from kubeproto.control import Rate
     from kubeproto.requests import AllNamespaces, Request
     from kubeproto.wire import RetryPolicy
 
+    from ._outgoing import OutgoingRequest, RequestCounts
+
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
+H = TypeVar("H", bound="Head")
 
 
 class ClientCore:
@@ -60,10 +65,16 @@ class ClientCore:
         self.server = ServerLimits()
         self.admission = RateQueue()
         self.tracing = Tracing()
+        self.counters: list[RequestCounts] = []  # of the operators whose controllers use this client
 
     def now(self) -> float:
         """The time on the clock that this client waits by."""
         raise NotImplementedError
+
+    def outgoing(self, head: H, transport: object) -> AbstractContextManager[OutgoingRequest[H]]:
+        """Return the context in which a request is sent: see `_outgoing`."""
+        host = str(getattr(transport, "host", ""))  # only some transports know their host
+        return outgoing(head, host, self.tracing, self.counters, self.now())
 
     def requests(
         self,

@@ -13,7 +13,7 @@ from kubeproto import ApiError, RemoteProtocolError, TransportError
 from kubeproto.config import ConfigError, CredentialsError
 from kubeproto.wire import Refused, Unreachable, classify
 
-from ._metered import LeaseLost
+from ._outgoing import LeaseLost
 
 if TYPE_CHECKING:
     from kubeproto.wire import Outcome

@@ -48,7 +48,7 @@ class Tracing:
         return self._tracer
 
     @contextmanager
-    def request(self, head: H, transport: object, now: float) -> Generator[TracedRequest[H]]:
+    def request(self, head: H, host: str, now: float) -> Generator[TracedRequest[H]]:
         """Open a span around a request, if spans are recorded."""
         tracer = self.tracer(now)
         if tracer is None:
@@ -59,8 +59,8 @@ class Tracing:
 
         # Never the query, which may be private.
         attributes = {"http.request.method": head.method, "url.path": head.target.partition("?")[0]}
-        if host := getattr(transport, "host", ""):  # only some transports know their host
-            attributes["server.address"] = str(host)
+        if host:
+            attributes["server.address"] = host
         carrier: dict[str, str] = {}
         with tracer.start_as_current_span(head.method, kind=SpanKind.CLIENT, attributes=attributes) as span:
             inject(carrier)

@@ -24,8 +24,8 @@ from kubeproto import ObjectMeta
 from kubeproto.control import election
 from kubeproto.wire import NO_RETRIES
 
-from ..calls._metered import current, unmetered
 from ..calls._outcomes import OUTCOMES, outcome_of
+from ..calls._outgoing import current_counts, current_fence
 from ..client._client import Client
 from ..tasks._stray_cancellations import complain, failures
 from ._lease_candidate import Coordinated, keep_candidacy
@@ -207,7 +207,8 @@ class LeaderElector:
     # The election
 
     async def _stand(self, shield: anyio.CancelScope) -> None:
-        current.set(None)  # an operator that no longer holds the lease must be able to take it again
+        current_fence.set(None)  # an operator that no longer holds the lease must be able to take it again
+        current_counts.set(None)  # its metrics are about the work
         with shield:
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(complain, self._watch_the_clock)
@@ -302,7 +303,7 @@ def _election_client(client: Client, renew_deadline: float) -> Client:
     It retries nothing, because the election does.
     """
     return Client(
-        unmetered(client.transport),
+        client.transport,
         retries=NO_RETRIES,
         timeout=max(_LEAST_TIMEOUT, renew_deadline / 2),
         wall=client.wall,

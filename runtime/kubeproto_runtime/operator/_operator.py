@@ -17,6 +17,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager, nullcontext
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -24,13 +25,14 @@ import anyio
 from msgspec import structs
 
 from ..caches._caches import Caches
-from ..calls._metered import Meter
+from ..calls._outgoing import RequestCounts, current_counts
 from ..reconciling._plans import ControllerPlan
 from ..reconciling._reconciling import Reconciling
 from ..tasks._stray_cancellations import complain
 from ._description import ProgramDescription, describe
 from ._election import Election
 from ._failures import only_error
+from ._lease_fence import LeaseFence
 from ._signals import handle_signals
 from ._status import health, metrics_text, readiness
 
@@ -114,7 +116,8 @@ class Operator:
         self._others: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._waiting: list[OperatorPart] = []  # what was added before `run`
         self._caches: dict[Client, Caches] = {}
-        self._meter = Meter()
+        self._counts = RequestCounts()
+        self._fence = None if election is None else LeaseFence(election)
         self._stages: _Stages | None = None
         self._stopped = False
 
@@ -129,17 +132,16 @@ class Operator:
         self._begun = anyio.current_time()
         if self._stopped:
             return
-        if self._election is not None:
-            self._meter.name, self._meter.holds = self._election.name, _holding(self._election)
         try:
-            with self._meter.running():
+            with self._task_context():
                 await self._run(stages, parts)
         except BaseExceptionGroup as group:
             error = only_error(group)
         else:
             return
         finally:
-            self._meter.end()
+            for client in self._caches:
+                client.counters.remove(self._counts)
         raise error  # outside, so that its context stays what it was
 
     def add(self, *parts: OperatorPart) -> None:
@@ -154,7 +156,7 @@ class Operator:
         if stages.following is None:
             raise RuntimeError("this operator has ended: make another one to run more")
         for part in parts:
-            with self._meter.running():  # tasks inherit it, whichever task adds them
+            with self._task_context():  # whichever task adds them
                 self._add(part, stages, stages.following)
 
     def stop(self) -> None:
@@ -191,7 +193,7 @@ class Operator:
 
     def metrics(self) -> str:
         """Return the metrics of all controllers and webhooks in Prometheus' text format."""
-        return metrics_text(self._controllers, self._election, self._meter, self._webhooks)
+        return metrics_text(self._controllers, self._election, self._counts, self._webhooks)
 
     def debug(self) -> DebugState:
         """Return what ``/debug`` shows; of the last minutes only where there is a `port`."""
@@ -212,6 +214,16 @@ class Operator:
         )  # fmt: skip
 
     # How it runs
+
+    @contextmanager
+    def _task_context(self) -> Generator[None]:
+        """Fence and count the requests of the tasks that are started in this block."""
+        token = current_counts.set(self._counts)
+        try:
+            with self._fence.enclose() if self._fence is not None else nullcontext():
+                yield
+        finally:
+            current_counts.reset(token)
 
     async def _run(self, stages: _Stages, parts: tuple[OperatorPart, ...]) -> None:
         async with anyio.create_task_group() as stages.outer:
@@ -280,7 +292,7 @@ class Operator:
         if found is None:
             if stages.outer is None:
                 raise RuntimeError("this operator does not run")
-            self._meter.adopt(client)
+            client.counters.append(self._counts)
             found = self._caches[client] = Caches(client)
             stages.outer.start_soon(complain, _hold, found)
         return found
@@ -353,10 +365,6 @@ class _Stages:
 
 def _leading(election: Election) -> Callable[[], bool]:
     return lambda: election.leadership_status.leads
-
-
-def _holding(election: Election) -> Callable[[], bool]:
-    return lambda: election.holds
 
 
 async def _hold(caches: Caches) -> None:

@@ -10,7 +10,7 @@ import anyio
 from ..reconciling._metrics import ControllerStats, exposition
 
 if TYPE_CHECKING:
-    from ..calls._metered import Meter
+    from ..calls._outgoing import RequestCounts
     from ..reconciling._reconciling import Reconciling
     from ..webhooks import WebhookServer
     from ._election import Election
@@ -53,7 +53,7 @@ def readiness(controllers: Mapping[str, Reconciling], webhooks: WebhookServer | 
 
 
 def metrics_text(
-    controllers: Mapping[str, Reconciling], election: Election | None, meter: Meter,
+    controllers: Mapping[str, Reconciling], election: Election | None, counts: RequestCounts,
     webhooks: WebhookServer | None,
 ) -> str:  # fmt: skip
     """Return the metrics of all controllers and webhooks in Prometheus' text format."""
@@ -70,7 +70,7 @@ def metrics_text(
             )
             for name, one in controllers.items()
         ),
-        meter.requests,
+        counts.totals,
         {} if election is None else {election.name: election.leadership_status.leads},
         {} if webhooks is None else webhooks.stats,
         None if webhooks is None else webhooks.certificate_reads,

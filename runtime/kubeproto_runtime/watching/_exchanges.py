@@ -14,7 +14,6 @@ from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
 from kubeproto.watching import ListDecoder, WatchDecoder, resync
 from kubeproto.wire import REFUSAL_TIME, classify, is_enough
 
-from ..calls._metered import transport_of
 from ..tasks._turns import SLICE
 
 if TYPE_CHECKING:
@@ -109,11 +108,10 @@ class PacedExchange:
         self, client: BaseClient, request: Head, *, idle: float | None, timeout: float | None
     ) -> Incoming:
         self._request, self._idle = request, idle
-        transport = transport_of(client)
-        with client.tracing.request(request, transport, client.now()) as traced:
-            sending = transport.send(traced.head, idle=idle, timeout=timeout)
-            incoming = await self._stack.enter_async_context(sending)
-            traced.responded(incoming.status)
+        with client.outgoing(request, client.transport) as sent:
+            response = client.transport.send(sent.head, idle=idle, timeout=timeout)
+            incoming = await self._stack.enter_async_context(response)
+            sent.responded(incoming.status)
         self._progress = anyio.current_time()
         self._status = incoming.status
         self._refused = not 200 <= incoming.status < 300

@@ -18,7 +18,6 @@ from msgspec.structs import replace
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity
 from kubeproto_runtime.blocking import BlockingAuthorized
-from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.credentials import Authorized
 from kubeproto_sim import Cluster, Cut, Fault, Faults, HalfOpen, LoseResponse, RefuseConnection, Throttle
 
@@ -46,12 +45,6 @@ def blocking(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
     return Dressed(Faults(cluster, script=script).blocking_transport())
 
 
-def metered(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
-    transport = MeteredTransport(faulty(cluster, script))
-    transport.meters.append(Meter())
-    return transport
-
-
 def authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
     """With credentials, here none."""
 
@@ -72,7 +65,7 @@ def blocking_authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
     return Dressed(BlockingAuthorized(config, opened))
 
 
-MAKERS: Final = (plain, faulty, blocking, metered, authorized, blocking_authorized)
+MAKERS: Final = (plain, faulty, blocking, authorized, blocking_authorized)
 
 
 @pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)

@@ -6,8 +6,6 @@ choice of requests, bodies, failures, pooling, cancellation and WebSockets.
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 from typing import Any, Final
 
 import pytest
@@ -21,7 +19,6 @@ from contract_transports import ALL_RIGS, Rig, Wrapper
 
 from kubeproto.config import Config, Connection, Identity
 from kubeproto_runtime.blocking import BlockingAuthorized
-from kubeproto_runtime.calls import Meter, MeteredTransport
 from kubeproto_runtime.credentials import Authorized
 
 test_a_body_goes_out_with_its_length = requests.test_a_body_goes_out_with_its_length
@@ -71,49 +68,7 @@ def blocking_authorized(opener: Any) -> Any:
     return open_
 
 
-def metered(opener: Any) -> Any:
-    """Counted, as under every operator."""
-
-    @asynccontextmanager
-    async def open_(connection: Connection) -> AsyncGenerator[MeteredTransport]:
-        async with opener(connection) as inner:
-            transport = MeteredTransport(inner)
-            transport.meters.append(Meter())
-            yield transport
-
-    return open_
-
-
-def leading(opener: Any) -> Any:
-    """Fenced by a lease that is held, as in the tasks of an operator that leads."""
-
-    @asynccontextmanager
-    async def open_(connection: Connection) -> AsyncGenerator[MeteredTransport]:
-        async with opener(connection) as inner:
-            transport, meter = MeteredTransport(inner), Meter()
-            meter.holds = lambda: True
-            transport.meters.append(meter)
-            with meter.running():
-                yield transport
-
-    return open_
-
-
-def in_an_operator(opener: Any) -> Any:
-    """All of them, in the order in which an operator on a cluster has them."""
-    return leading(authorized(opener))
-
-
-# One transport for each kind of loop shows what a wrapper does by itself: which sockets are below is nothing
-# to it. Under the stack of all stands every transport, for each has other optional methods.
-ALONE: Final = {
-    "trio": (authorized, metered, leading),
-    "asyncio": (authorized, leading),
-    "httpx, blocking": (blocking_authorized,),
-}
-TOGETHER: Final = in_an_operator
-
-# What has many rows, or is tried at every wait, is tried on one transport for each loop, under all wrappers.
+# Tests with many rows, or of a cancellation at every wait, run on one transport for each event loop.
 LONG: Final = {
     "test_a_body_goes_out_with_its_length",
     "test_a_half_open_peer",
@@ -123,14 +78,11 @@ LONG: Final = {
 }
 
 
-def wrapped(test: str, rig: Rig) -> tuple[Wrapper, ...]:
-    """The wrappers that a test is run with over this transport."""
-    alone: tuple[Wrapper, ...] = ALONE.get(rig.label, ())
+def wrappers_of(test: str, rig: Rig) -> tuple[Wrapper, ...]:
+    """Return the wrappers over this transport that a test runs with."""
     if not rig.waits:
-        return alone
-    if test in LONG:
-        return (TOGETHER,) if alone else ()
-    return (*alone, TOGETHER)
+        return (blocking_authorized,) if rig.label == "httpx, blocking" else ()
+    return (authorized,) if test not in LONG or rig.label in {"trio", "asyncio"} else ()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -141,7 +93,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     params = [
         pytest.param(rig.wrapped(wrapper), id=f"{wrapper.__name__}-{rig.label}", marks=rig.marks)
         for rig in ALL_RIGS
-        for wrapper in wrapped(metafunc.definition.name, rig)
+        for wrapper in wrappers_of(metafunc.definition.name, rig)
         if rig.waits or module != cancellation.__name__
         if rig.upgrades or module != websockets.__name__
     ]
