@@ -61,6 +61,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.operator._debug_state": "a state that no operator reaches in a test",
     "kubeproto_runtime.operator._health": "the pages of the health port, and a socket that fails to accept",
     "kubeproto_runtime.operator._lease_clocks": "the clock of an election, which a test turns",
+    "kubeproto_runtime.operator._lease_fence": "a storm removes the fence, to see that the storm notices",
     "kubeproto_runtime.reconciling._failing_keys": "what may be shown of an error, error by error",
     "kubeproto_runtime.reconciling._metrics": "the exposition of counts that no controller reaches in a test",
     "kubeproto_runtime.reconciling._workers": "limits and cancellations of workers, without a controller",

@@ -200,6 +200,8 @@ class WorkQueue(Generic[Key]):
             raise LocalProtocolError(f"done with {key!r}, which is not running")
         self._worked.observe(now - run.at)
         if hold:
+            # No run begins at infinity. So this entry stays in `_running`, where `add` finds its key and
+            # queues nothing, but a second `done` is refused, and metrics count neither the run nor its age.
             run.at = inf
             self._running[key] = run
             self._kept += 1
