@@ -69,7 +69,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.tasks._background": "a task that is left behind, to see that a storm finds it",
     "kubeproto_runtime.tasks._logged_lines": "what a storm breaks, to see that it finds it",
     "kubeproto_runtime.webhooks._issuing": "what stands in a Secret, which no caller is to look into",
-    "kubeproto_serve._certificates": "certificates that have expired, and those of another authority",
+    "kubeproto_serve._server_certificates": "certificates that have expired, and those of another authority",
 }
 
 # Files that name modules in strings, and import nothing of them.

@@ -5,12 +5,12 @@ In a test: the fixture `sim_server`, or ``with serving(cluster) as server``; on 
 """
 
 from ._journal import StateUnusable
-from ._limits import Limits
+from ._port_server import ServingUrl, serve
 from ._replaying import prepare_replay, replay
-from ._requestlog import RequestLog
-from ._security import Security, from_files, read_token_file, self_made
-from ._serve import ServingUrl, serve
-from ._serving import SimServer, serving
+from ._request_reports import RequestLog
+from ._server_security import Security, from_files, read_token_file, self_made
+from ._socket_channel import Limits
+from ._thread_server import SimServer, serving
 
 __all__ = [
     "Limits",

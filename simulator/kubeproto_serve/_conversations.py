@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from kubeproto_sim import Conversation
 
-    from ._channel import SocketChannel
-    from ._driver import ClusterDriver
+    from ._cluster_driver import ClusterDriver
     from ._open_streams import OpenStreams
+    from ._socket_channel import SocketChannel
 
 
 class OpenConversation(OpenStream):

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from ._serving import SimServer, serving
+from ._thread_server import SimServer, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

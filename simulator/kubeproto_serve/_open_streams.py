@@ -10,7 +10,7 @@ import anyio
 if TYPE_CHECKING:
     from kubeproto_sim import Stream
 
-    from ._channel import SocketChannel
+    from ._socket_channel import SocketChannel
 
 
 class OpenStreams(Protocol):

@@ -2,14 +2,14 @@
 
 from ._clocks import DriftingClock
 from ._cluster import Cluster, RecordedExchange
-from ._refusals import Rejection
+from ._rejections import Rejection
 from ._snapshots import Snapshot, StoredObject
 from ._state import Modes
 from ._streams import Conversation, Stream
 from ._transports import BlockingSimTransport, Receiving, SimTransport, begin_conversation
 from .access._attributes import Attributes, attributes_of
 from .access._users import User
-from .admission._calls import (
+from .admission._webhook_calls import (
     PendingCalls,
     WebhookCall,
     WebhookError,
@@ -17,7 +17,8 @@ from .admission._calls import (
     WebhookHandlers,
     WebhookReply,
 )
-from .faults._faults import (
+from .faults._fault_injection import Faults
+from .faults._fault_types import (
     Both,
     Cut,
     Delay,
@@ -27,7 +28,6 @@ from .faults._faults import (
     ExpireCredentials,
     Fail,
     Fault,
-    Faults,
     ForceConflict,
     FutureVersion,
     HalfOpen,
@@ -43,8 +43,8 @@ from .nodes._nodes import Nodes
 from .nodes._ports import PortConnection
 from .nodes._programs import Behaviour, Program
 from .nodes._stages import Stage
-from .reading._watches import Watch
-from .serving._messages import ServerResponse
+from .reading._watch_streams import Watch
+from .serving._server_responses import ServerResponse
 
 __all__ = [
     "Attributes",

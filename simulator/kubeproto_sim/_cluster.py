@@ -24,7 +24,8 @@ from kubeproto import DeadlineExceeded, LocalProtocolError
 from kubeproto.objects import KubeObject
 from kubeproto.wire import Head
 
-from ._direct import (
+from ._clocks import TimeZones, only_utc
+from ._direct_objects import (
     Definition,
     edit_object,
     ensure_namespace,
@@ -37,18 +38,18 @@ from ._direct import (
     store_object,
 )
 from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, take_snapshot
-from ._state import Modes, ServerState, TimeZones, utc_alone
-from .access._access import Access
-from .access._access import Mode as AuthorizationMode
+from ._state import Modes, ServerState
+from .access._authorizer import Access
+from .access._authorizer import Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
-from .admission._calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply
+from .admission._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply
 from .controllers._bootstrap import populate
 from .controllers._manager import ControllerManager, ControllerSwitches
 from .kinds._releases import NEWEST, release_of
-from .reading._watches import Watch
-from .serving._messages import ServerResponse
-from .serving._server import Server
+from .reading._watch_streams import Watch
+from .serving._api_server import Server
+from .serving._server_responses import ServerResponse
 from .storage._storage import WINDOW, ResourceStorage, StoredEvent
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ class Cluster:
         authorization: AuthorizationMode = "AlwaysAllow",
         tokens: Mapping[str, User] = _NO_TOKENS,
         controllers: Iterable[str] | bool = False,
-        time_zones: TimeZones = utc_alone,
+        time_zones: TimeZones = only_utc,
     ) -> None:
         release = release_of(kubernetes)
         self._populated = populated
@@ -160,11 +161,15 @@ class Cluster:
         first: `PendingCalls` then has the calls to send, and the caller repeats the request with the reply to
         each call under its `key`.
         """
-        chance, faults = self._state.chance.state, self.webhooks.begin()
+        random_state, faults = self._state.rng.state, self.webhooks.begin()
         try:
             response = self._server.respond(head, User(user) if isinstance(user, str) else user, replies)
         except PendingCalls:
-            self._state.chance.state = chance
+            # The request is repeated from its beginning. A name that is generated from `generateName` is part
+            # of the object in each webhook call: another name would make every call a new one, and the
+            # request would be repeated without end. Restoring the generator also makes uids independent of
+            # the number of repetitions. Faults of webhooks that this attempt used up are restored, too.
+            self._state.rng.state = random_state
             self.webhooks.take_back(faults)
             raise
         if self.keeps_log:
@@ -420,7 +425,7 @@ class Cluster:
         )
         state.storage = old.storage.copy()
         state.kinds = type(old.kinds)(state.storage, old.release)
-        state.clock.time, state.chance = old.clock.time, old.chance.copy()
+        state.clock.time, state.rng = old.clock.time, old.rng.copy()
         state.tracks, state.lag = old.tracks, old.lag
         state.terminating, state.closing = set(old.terminating), set(old.closing)
         twin._populated, twin._runs = self._populated, self._runs
@@ -437,7 +442,7 @@ class Cluster:
     @property
     def seed(self) -> int:
         """The state of the randomness from which the next uid and generated name are drawn."""
-        return self._state.chance.state
+        return self._state.rng.state
 
     def snapshot(self) -> Snapshot:
         """Return everything that is stored."""

@@ -23,7 +23,7 @@ from typing import Any
 import pytest
 
 from ._cluster import Cluster
-from ._direct import Definition
+from ._direct_objects import Definition
 
 # How many requests a failing test shows: the last ones led to the failure.
 _SHOWN = 50

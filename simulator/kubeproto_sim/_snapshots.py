@@ -51,9 +51,7 @@ def take_snapshot(state: ServerState) -> Snapshot:
         for stored in storage.objects.values()
     ]
     found.sort(key=lambda one: one.version)
-    return Snapshot(
-        version=state.storage.version, time=state.clock.time, seed=state.chance.state, objects=found
-    )
+    return Snapshot(version=state.storage.version, time=state.clock.time, seed=state.rng.state, objects=found)
 
 
 def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
@@ -71,5 +69,5 @@ def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
     storage.compact()
     state.storage, state.kinds = storage, Kinds(storage, state.release)
     state.clock.time = max(state.clock.time, snapshot.time)
-    state.chance.state = snapshot.seed
+    state.rng.state = snapshot.seed
     state.terminating, state.closing, state.quotas = set(), set(), {}

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-import datetime
 import hashlib
 from collections.abc import Callable
-from typing import Final, Literal, Protocol
+from typing import Literal, Protocol
 
 from msgspec import Struct
 
-from ._chance import Chance
+from ._clocks import TimeZones, VirtualClock, only_utc
+from ._seeded_random import SeededRandom
 from .kinds._kinds import Kinds
 from .kinds._releases import Release
 from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
-
-# Returns the time zone of a name such as Europe/Berlin; None if there is none.
-TimeZones = Callable[[str], datetime.tzinfo | None]
-# 2026-01-01T00:00:00Z: where the virtual clock starts, so that times look realistic.
-START: Final = 1_767_225_600.0
 
 
 class Modes(Struct, frozen=True, kw_only=True):
@@ -38,28 +33,6 @@ class Modes(Struct, frozen=True, kw_only=True):
     too_large: Literal["reason", "cause-message", "message"] = "reason"
     compress_watches: bool = False
     old_bookmarks: bool = False  # `"creationTimestamp":null` in the metadata of bookmarks
-
-
-def utc_alone(name: str) -> datetime.tzinfo | None:
-    """Return the time zone of a name; the core reads no database of them and knows the one without a rule."""
-    return datetime.UTC if name in ("UTC", "Etc/UTC", "GMT", "Etc/GMT") else None
-
-
-class VirtualClock:
-    """The virtual time, in seconds since 1970; objects carry whole seconds."""
-
-    def __init__(self, time: float = START) -> None:
-        self.time = time
-        self._second = -1
-        self._stamp = ""
-
-    def stamp(self, after: float = 0.0) -> str:
-        """Return the time, or the time `after` seconds later, as objects carry it."""
-        second = int(self.time + after)
-        if second != self._second:
-            when = datetime.datetime.fromtimestamp(second, datetime.UTC)
-            self._second, self._stamp = second, when.strftime("%Y-%m-%dT%H:%M:%SZ")
-        return self._stamp
 
 
 class ClusterExtension(Protocol):
@@ -103,12 +76,12 @@ class ServerState:
         self.release = release
         self.kinds = Kinds(self.storage, release)
         self.clock = VirtualClock()
-        self.chance = Chance(seed)
+        self.rng = SeededRandom(seed)
         # The key that signs the tokens of service accounts.
         self.signing_key = hashlib.sha256(b"kubeproto_sim %d" % seed).digest()
         self.modes = modes
         self.tracks = True  # whether writes are recorded in managedFields
-        self.time_zone: TimeZones = utc_alone
+        self.time_zone: TimeZones = only_utc
         self.lag = 0  # by how many versions the watch cache is behind
         self.terminating: set[str] = set()  # namespaces that accept no new objects
         self.closing: set[str] = set()  # custom resources whose definition is being deleted

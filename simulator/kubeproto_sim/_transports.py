@@ -17,7 +17,7 @@ from kubeproto import DeadlineExceeded, TransportError
 from kubeproto.wire import Head, Headers, UpgradeRequest
 
 from ._streams import Conversation, Stream
-from .serving._messages import ServerResponse
+from .serving._server_responses import ServerResponse
 
 Responder = Callable[[Head], ServerResponse]
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simulated_access import sender, simulated
 
 from kubeproto_sim.access._escalation import uncovered
-from kubeproto_sim.access._rules import PolicyRule
+from kubeproto_sim.access._policy_rules import PolicyRule
 
 
 def test_each_verdict_and_each_message_is_that_of_the_real_server() -> None:

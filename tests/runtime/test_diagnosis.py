@@ -22,7 +22,7 @@ import pytest
 from kubeproto_runtime.diagnosis import Check, Diagnosing, diagnose
 from kubeproto_runtime.manifests import RequiredAccess
 from kubeproto_serve import Security, SimServer, serving
-from kubeproto_serve._certificates import Authority
+from kubeproto_serve._server_certificates import Authority
 from kubeproto_sim import Cluster, User
 
 TOKEN: Final = "s3cret-t0ken"

@@ -386,7 +386,7 @@ def test_a_test_of_any_program_gets_a_server_from_a_fixture(tmp_path: Path) -> N
 def test_a_server_imports_what_makes_certificates_and_websockets_when_it_needs_them() -> None:
     """Together they would double the time until the first response."""
     program = """
-import sys, kubeproto_sim, kubeproto_serve, kubeproto_serve._serve
+import sys, kubeproto_sim, kubeproto_serve, kubeproto_serve._port_server
 print(sorted({"cryptography", "wsproto", "cel_expr_python", "trio"} & set(sys.modules)))
 """
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto_sim.apply import AppliedObject, Conflicts
-from kubeproto_sim.apply._fields import compare, fields_of
 from kubeproto_sim.apply._merge import merged, removed, with_parents
-from kubeproto_sim.apply._unowned import UNOWNED
+from kubeproto_sim.apply._object_fields import UNOWNED, compare, fields_of
 from kubeproto_sim.apply.fieldsets import (
     EMPTY,
     decode_fields,

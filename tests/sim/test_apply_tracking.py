@@ -24,7 +24,7 @@ from apply_cases import (
 
 from kubeproto.objects import GroupVersionKind
 from kubeproto_sim.apply import decode_managers, encode_managers, facts_of_kind
-from kubeproto_sim.apply._managers import capped
+from kubeproto_sim.apply._field_managers import capped
 from kubeproto_sim.apply.fieldsets import paths
 
 

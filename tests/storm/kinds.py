@@ -51,7 +51,7 @@ def new_cluster(modes: sim.Modes, window: int, garbage: float, seed: int) -> sim
     cluster = _template().fork()
     cluster.modes = modes
     state: Any = cluster._state
-    state.chance.state = seed
+    state.rng.state = seed
     state.storage.window = window
     for resource in state.storage.resources.values():
         resource.window = window

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kubeproto.objects import FieldSelector
 
-from .._refusals import Rejection, forbidden_for, quoted
+from .._rejections import Rejection, forbidden_for, quoted
 from ..reading._query import Query, is_true, split_target
 
 if TYPE_CHECKING:

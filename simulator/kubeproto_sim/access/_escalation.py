@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
-from .._refusals import forbidden_for, not_found
+from .._rejections import forbidden_for, not_found
 from ._attributes import Attributes
+from ._policy_rules import ALL, PolicyRule, covers_path, go_list, read_rules
 from ._rbac import GROUP, HeldRule, Rbac, aggregate, not_found_text
-from ._rules import ALL, PolicyRule, covers_path, go_list, read_rules
 from ._users import MASTERS, User
 
 _ROLES: Final = ("clusterroles", "roles")

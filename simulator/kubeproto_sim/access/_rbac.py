@@ -12,12 +12,12 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from .._refusals import quoted
+from .._rejections import quoted
 from .._state import ServerState
-from ..storage._parts import listed
+from ..storage._json_values import listed
 from ..storage._storage import ResourceStorage
 from ._attributes import Attributes
-from ._rules import PolicyRule, read_rules
+from ._policy_rules import PolicyRule, read_rules
 from ._users import MASTERS, User
 
 GROUP: Final = "rbac.authorization.k8s.io"

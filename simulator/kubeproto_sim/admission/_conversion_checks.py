@@ -9,9 +9,8 @@ import msgspec
 
 from kubeproto.objects import label_value_errors, qualified_name_errors
 
-from .._refusals import quoted, unexplained
-from ..storage._parts import member
-from ..storage._values import go_kind, go_type, is_map, members
+from .._rejections import quoted, unexplained
+from ..storage._json_values import go_kind, go_type, is_map, member, members
 
 Json = dict[str, Any]
 # Metadata that identifies an object, and its name in a server's message. A server silently restores

@@ -15,13 +15,12 @@ import msgspec
 
 from kubeproto.crd import KindConversion
 
-from .._refusals import Rejection, quoted, unexplained
+from .._rejections import Rejection, quoted, unexplained
 from .._state import ServerState
-from ..storage._parts import member
-from ..storage._values import is_list, is_map
-from ._calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply, make_call
+from ..storage._json_values import is_list, is_map, member
+from ._admission_responses import CallFailed, read_review
 from ._conversion_checks import checked
-from ._responses import CallFailed, read_review
+from ._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply, make_call
 
 GROUP: Final = "apiextensions.k8s.io"
 _REVIEWS: Final = ("v1", "v1beta1")
@@ -164,7 +163,7 @@ class WebhookConversions:
         if review is None:
             raise unexplained("no supported conversion review versions")
         about = f"conversion webhook for {obj['apiVersion']}, Kind={obj['kind']}"
-        uid = self._state.chance.uid()
+        uid = self._state.rng.uid()
         request = {"uid": uid, "desiredAPIVersion": version, "objects": [obj]}
         body = {"kind": "ConversionReview", "apiVersion": f"{GROUP}/{review}", "request": request}
         call = make_call(webhook.client, msgspec.json.encode(body), _TIMEOUT, converts=True)

@@ -7,13 +7,12 @@ they come from the API's description (`facts_of_kind`) or from the schema of a c
 """
 
 from . import fieldsets
-from ._apply import AppliedObject, apply
-from ._conflicts import Conflicts, FieldConflict
-from ._facts import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
-from ._managers import OwnedFields, Owner, decode_managers, encode_managers
-from ._ownership import update
-from ._refusals import ApplyRefused
-from ._strategic import PatchRefused, strategic_merge
+from ._apply_refusals import ApplyRefused, Conflicts, FieldConflict
+from ._field_managers import OwnedFields, Owner, decode_managers, encode_managers
+from ._merge_schemas import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
+from ._ownership_updates import update
+from ._server_side_apply import AppliedObject, apply
+from ._strategic_merge import PatchRefused, strategic_merge
 
 __all__ = [
     "ABSENT",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..storage._values import copied, is_list, is_map
-from ._elements import Unidentified, by_step, step_of
-from ._facts import ABSENT, UNTYPED, Facts
+from ..storage._json_values import copied, is_list, is_map
+from ._list_elements import Unidentified, by_step, step_of
+from ._merge_schemas import ABSENT, UNTYPED, Facts
 from .fieldsets import FieldSet, below, field_step, has, node
 
 

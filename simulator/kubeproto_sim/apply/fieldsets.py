@@ -18,7 +18,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..storage._values import is_map
+from ..storage._json_values import is_map
 
 FieldSet = Mapping[str, "FieldSet"]
 Path = tuple[str, ...]

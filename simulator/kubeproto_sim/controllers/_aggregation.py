@@ -10,7 +10,7 @@ import msgspec
 from kubeproto.objects import Selector
 
 from .._state import ServerState
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._edits import edit
 

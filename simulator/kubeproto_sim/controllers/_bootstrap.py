@@ -41,7 +41,7 @@ def _store(state: ServerState, obj: dict[str, Any]) -> None:
     if served is None:
         return
     meta = obj["metadata"]
-    meta |= {"uid": state.chance.uid(), "creationTimestamp": state.clock.stamp()}
+    meta |= {"uid": state.rng.uid(), "creationTimestamp": state.clock.stamp()}
     put(state, served, served.key(meta.get("namespace", ""), meta["name"]), obj)
 
 

@@ -9,7 +9,7 @@ import msgspec
 
 from kubeproto.crd import DefinedKind, read_definition
 
-from .._refusals import Rejection
+from .._rejections import Rejection
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..storage._storage import ResourceStorage, Stored, StoredEvent

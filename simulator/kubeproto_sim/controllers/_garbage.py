@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import msgspec
 
-from .._refusals import Rejection
+from .._rejections import Rejection
 from .._state import ServerState
 from ..kinds._kinds import Served
-from ..storage._parts import listed, texts
+from ..storage._json_values import listed, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit

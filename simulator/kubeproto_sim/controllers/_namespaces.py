@@ -9,10 +9,10 @@ import msgspec
 
 from kubeproto.objects import parse_time
 
-from .._refusals import Rejection
+from .._rejections import Rejection
 from .._state import ServerState
 from ..kinds._kinds import Served
-from ..storage._parts import member, texts
+from ..storage._json_values import member, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit, remove

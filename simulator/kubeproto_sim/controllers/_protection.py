@@ -9,7 +9,7 @@ import msgspec
 
 from .._state import ServerState
 from ..kinds._defaults import FINALIZERS
-from ..storage._parts import listed, member, texts
+from ..storage._json_values import listed, member, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._edits import edit
 

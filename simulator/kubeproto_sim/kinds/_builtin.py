@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kubeproto.kinds import table
 
-from ..storage._values import is_list, is_map
+from ..storage._json_values import is_list, is_map
 
 Json = dict[str, Any]
 _KIND: Final = "<kind>"

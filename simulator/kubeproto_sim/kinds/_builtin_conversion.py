@@ -11,8 +11,7 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from ..storage._parts import listed, member
-from ..storage._values import is_list, is_map
+from ..storage._json_values import is_list, is_map, listed, member
 
 Json = dict[str, Any]
 

@@ -17,7 +17,7 @@ from kubeproto.objects import (
     qualified_name_errors,
 )
 
-from ..storage._values import is_list, is_map
+from ..storage._json_values import is_list, is_map
 from ._builtin import BuiltinRule, built_in
 
 Json = dict[str, Any]

@@ -11,7 +11,7 @@ import msgspec
 
 from kubeproto.kinds import table
 
-from ..storage._parts import listed, member, texts
+from ..storage._json_values import listed, member, texts
 from ._builtin import built_in, fill, has_defaults
 from ._kinds import Served
 

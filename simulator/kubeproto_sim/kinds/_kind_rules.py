@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from kubeproto.crd import Violation
 
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ._kinds import Served
 from ._typed import Misfit
 

@@ -26,7 +26,7 @@ from kubeproto.crd import (
 from kubeproto.kinds import ResourceFacts, SubresourceFacts, table
 from kubeproto.objects import GroupVersionKind, Resource
 
-from ..apply._facts import Facts
+from ..apply._merge_schemas import Facts
 from ..storage._storage import ResourceStorage, Storage
 from ._builtin_conversion import STORED_WITH, convert
 from ._converter import Converter

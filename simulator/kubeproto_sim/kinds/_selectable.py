@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..storage._values import is_map
+from ..storage._json_values import is_map
 
 META: Final = ("metadata.name", "metadata.namespace")
 

@@ -18,7 +18,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from kubeproto.kinds import FieldFacts, table
 from kubeproto.objects import Quantity, format_time, parse_time
 
-from ..storage._values import is_list, is_map
+from ..storage._json_values import is_list, is_map
 from ._builtin import built_in
 from ._orders import ALWAYS, POINTERS, SHOWN_AS, in_order
 from ._protobuf import bits_of

@@ -13,8 +13,7 @@ from msgspec import structs
 
 from kubeproto.crd import Violation
 
-from ..storage._parts import listed, member
-from ..storage._values import is_list, is_map
+from ..storage._json_values import is_list, is_map, listed, member
 
 _GO_VALUES_UNTIL: Final = 33  # since then a value that is not a text is shown as JSON
 _OTHER_LENGTHS_UNTIL: Final = 31

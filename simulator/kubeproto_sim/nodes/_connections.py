@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from .._refusals import bad_request
+from .._rejections import bad_request
 from ._commands import (
     CommandConversation,
     CommandHandler,

@@ -8,7 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from msgspec import Struct
 
-from ..storage._parts import listed
+from ..storage._json_values import listed
 
 Json = dict[str, Any]
 OutputStream: TypeAlias = Literal["stdout", "stderr"]

@@ -13,9 +13,8 @@ from kubeproto.objects import parse_time
 
 from .._state import ServerState
 from ..kinds._kinds import Served
-from ..storage._parts import listed, member
+from ..storage._json_values import copied, listed, member
 from ..storage._storage import Stored
-from ..storage._values import copied
 from ..writing._edits import edit
 from . import pod_lifecycle
 from ._containers import LogBuffer, RunningContainer

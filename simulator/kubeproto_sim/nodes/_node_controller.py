@@ -12,11 +12,11 @@ from msgspec import Struct
 from kubeproto import LocalProtocolError
 from kubeproto.objects import parse_time
 
-from .._refusals import Rejection
+from .._rejections import Rejection
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..reading._routes import Route
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit, remove

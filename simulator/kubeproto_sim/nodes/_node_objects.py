@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from . import node_health
 from ._pod_status import time_text
 

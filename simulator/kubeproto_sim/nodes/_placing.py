@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kubeproto.objects import Quantity
 
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ..workloads.facts._node_selection import selects
 from ..workloads.facts._node_selection import tolerates as one_tolerates
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from msgspec import Struct
 
 from ..kinds._releases import Release
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ._pod_values import (
     Container,
     ContainerState,

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ._commands import CommandHandler
 from ._files import absolute
 from ._pod_values import Container, ContainerPlan, Containers, PodPlan, Role

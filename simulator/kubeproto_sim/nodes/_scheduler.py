@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from .._state import ServerState
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ..storage._storage import Stored
 from ..writing._edits import edit
 from ..writing._topology import copy_topology

@@ -12,11 +12,11 @@ from msgspec import Struct
 
 from kubeproto.objects import KubeObject, apply_merge_patch
 
-from .._refusals import Rejection
+from .._rejections import Rejection
 from .._state import ServerState
 from ..kinds._kinds import Served
+from ..storage._json_values import is_map
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
-from ..storage._values import is_map
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from kubeproto.objects import Selector
+from kubeproto.objects import Selector, human_duration, parse_time
 
-from ..storage._parts import listed, member
-from ..storage._values import is_map
-from ._ages import ago
+from ..storage._json_values import is_map, listed, member
 
 _MOST_ENDPOINTS: Final = 3
 Json = dict[str, Any]
@@ -107,9 +105,8 @@ def few(found: list[str], otherwise: str) -> str:
     return joined(found[:_MOST_ENDPOINTS], otherwise) + more
 
 
-def ago_of(seconds: int) -> str:
-    """A number of seconds, as kubectl shows it."""
-    from kubeproto.objects import format_time, parse_time
-
-    start = parse_time("2026-01-01T00:00:00Z")
-    return ago(format_time(start), start.timestamp() + seconds)
+def ago(stamp: str | None, time: float) -> str:
+    """Return how long ago a time was, as kubectl shows it."""
+    if not stamp:
+        return "<unknown>"
+    return human_duration(time - parse_time(stamp).timestamp())

@@ -12,9 +12,9 @@ import msgspec
 from msgspec import Struct
 
 from ..kinds._kinds import Served
-from ..storage._values import is_list, is_map
-from ._ages import ago
-from ._cells import ROWS
+from ..storage._json_values import is_list, is_map
+from ._builtin_cells import ROWS
+from ._cell_values import ago
 
 _NAME: Final = (
     "Name must be unique within a namespace. Is required when creating resources, although some resources may"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..storage._parts import listed, member, texts
+from ..storage._json_values import listed, member, texts
 from ._cell_values import (
     NONE,
     UNKNOWN,

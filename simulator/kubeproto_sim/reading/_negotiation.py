@@ -11,7 +11,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from .._refusals import Rejection, not_acceptable, only_accepted, unexplained
+from .._rejections import Rejection, not_acceptable, only_accepted, unexplained
 from ..kinds._kinds import Served
 
 View = Literal["object", "table", "metadata", "discovery"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ..storage._storage import ResourceStorage
-from ._watches import Watch
+from ._watch_streams import Watch
 
 _EVERYWHERE: Final = ""  # the namespace of a watch of all namespaces
 _FEW: Final = 64  # stale entries that are not worth a new heap

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..storage._parts import listed, member, texts
-from ._cell_values import NONE, UNSET, Json, Row, age_of, ago_of, joined, name_of, selector_at, value_at
+from kubeproto.objects import human_duration
+
+from ..storage._json_values import listed, member, texts
+from ._cell_values import NONE, UNSET, Json, Row, age_of, joined, name_of, selector_at, value_at
 
 
 def api_service(obj: Json, time: float) -> list[Any]:
@@ -27,7 +29,7 @@ def request(obj: Json, time: float) -> list[Any]:
     state += ",Failed" if "Failed" in types else ""
     state += ",Issued" if value_at(obj, "status.certificate") else ""
     asked = value_at(obj, "spec.expirationSeconds", None)
-    lasts = NONE if asked is None else ago_of(asked)
+    lasts = NONE if asked is None else human_duration(asked)
     name, signer, who = name_of(obj), value_at(obj, "spec.signerName", NONE), value_at(obj, "spec.username")
     return [name, age_of(obj, time), signer, who, lasts, state]
 

@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from .._refusals import (
+from .._rejections import (
     bad_request,
     method_not_allowed,
     not_found,

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..storage._parts import listed, member
-from ..storage._values import seconds_of
-from ._ages import ago
+from ..storage._json_values import listed, member, seconds_of
 from ._cell_values import (
     NONE,
     UNKNOWN,
     UNSET,
     Json,
     age_of,
+    ago,
     held_containers,
     name_of,
     pairs,

@@ -8,17 +8,18 @@ import msgspec
 
 from kubeproto.objects import Selector
 
-from .._refusals import Rejection, bad_request, failure
+from .._rejections import Rejection, bad_request, failure
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..nodes._disruptions import mark_disrupted
 from ..reading._routes import Route
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ..storage._storage import Stored
+from ..workloads.facts._amounts import share
 from ..workloads.facts._pods import is_ready, is_terminating
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit
-from ._messages import ServerRequest, ServerResponse, body_response
+from ._server_responses import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import CREATED, check_body, created_body, stored_object
 
 Json = dict[str, Any]
@@ -143,9 +144,9 @@ def _check_pods(state: ServerState, route: Route, budget: Json) -> None:
     ]
     healthy = sum(map(_is_healthy, pods)) if state.nodes is not None else len(pods)
     if "minAvailable" in spec:
-        needed = _share(spec["minAvailable"], len(pods))
+        needed = share(spec["minAvailable"], len(pods), up=True)
     else:
-        needed = len(pods) - _share(spec.get("maxUnavailable", 0), len(pods))
+        needed = len(pods) - share(spec.get("maxUnavailable", 0), len(pods), up=True)
     if healthy - 1 < needed:
         raise Rejection(_refusal(_unmet(meta["name"], needed, healthy)))
 
@@ -175,10 +176,3 @@ def _unmet(name: str, needed: int, healthy: int) -> str:
 def _refusal(why: str, **details: int) -> Json:
     causes = [{"reason": "DisruptionBudget", "message": why}]
     return failure(429, _REFUSED, {"causes": causes, **details})
-
-
-def _share(value: int | str, of: int) -> int:
-    """Return a number of pods, or a percentage of them, rounded up."""
-    if isinstance(value, int):
-        return value
-    return -(-int(value.removesuffix("%")) * of // 100)

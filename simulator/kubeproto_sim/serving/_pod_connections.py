@@ -10,7 +10,7 @@ from kubeproto.crd import Violation
 from kubeproto.objects import parse_time
 from kubeproto.streams import V4, V5
 
-from .._refusals import bad_request, invalid, quoted
+from .._rejections import bad_request, invalid, quoted
 from .._state import ServerState
 from .._streams import Conversation
 from ..nodes._commands import CommandStreams
@@ -19,10 +19,10 @@ from ..nodes._logs import LogQuery
 from ..nodes._tunnels import TUNNEL
 from ..reading._query import is_true, number, repeated
 from ..reading._routes import Route
-from ..storage._parts import listed
+from ..storage._json_values import listed
 from ..writing._gates import SubresourceBody
-from ._backends import Backend, command_url, find_backend, log_url
-from ._messages import CACHE, TEXT, ServerRequest, ServerResponse, length
+from ._kubelet_backends import Backend, command_url, find_backend, log_url
+from ._server_responses import CACHE, TEXT, ServerRequest, ServerResponse, length
 from ._subresource_bodies import stored_object
 
 Json = dict[str, Any]

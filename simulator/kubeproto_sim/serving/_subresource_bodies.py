@@ -7,14 +7,14 @@ from typing import Any, Final
 
 import msgspec
 
-from .._refusals import bad_request, not_found
+from .._rejections import bad_request, not_found
 from ..kinds._typed import Misfit, TypedCodec
 from ..reading._routes import Route
-from ..storage._parts import member
+from ..storage._json_values import member
 from ..storage._storage import Stored
 from ..writing._bodies import read_object
 from ..writing._gates import SubresourceBody
-from ._messages import ServerRequest
+from ._server_responses import ServerRequest
 
 # The Status of a request that has created something other than an object.
 CREATED: Final[dict[str, Any]] = {

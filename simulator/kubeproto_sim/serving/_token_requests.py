@@ -8,14 +8,14 @@ import msgspec
 
 from kubeproto.crd import Violation
 
-from .._refusals import bad_request, conflict, invalid, not_found
+from .._rejections import bad_request, conflict, invalid, not_found
 from .._state import ServerState
-from ..access._tokens import ISSUER, make_token
+from ..access._account_tokens import ISSUER, make_token
 from ..kinds._typed import TypedCodec
 from ..reading._routes import Route
-from ..storage._parts import member
+from ..storage._json_values import member
 from ..storage._storage import Stored
-from ._messages import ServerRequest, ServerResponse, body_response
+from ._server_responses import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import check_body, created_body, stored_object
 
 _API: Final = "authentication.k8s.io/v1"

@@ -11,9 +11,8 @@ from typing import Final
 
 from kubeproto.objects import Selector
 
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member, seconds_of
 from ..storage._storage import StoredEvent
-from ..storage._values import seconds_of
 from .facts._amounts import share
 from .facts._objects import Json
 from .facts._ownership import controller_of, key_of

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from kubeproto.objects import Quantity, Selector
 
-from ..storage._parts import member
+from ..storage._json_values import member
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._quota_usage import Usage, add, in_scope, names_for, usage_of
 from ..writing._quotas import QUOTAS

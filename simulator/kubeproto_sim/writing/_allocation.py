@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from ..kinds._kinds import Served
-from ..storage._parts import listed, member, texts
+from ..storage._json_values import listed, member, texts
 
 Json = dict[str, Any]
 SERVICES: Final = "services"

@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import msgspec
 
-from .._refusals import Rejection, bad_request, too_large, unsupported_media
+from .._rejections import Rejection, bad_request, too_large, unsupported_media
 from ..kinds._protobuf import PROTOBUF, MalformedProtobuf, read_protobuf
-from ..storage._values import go_kind, is_list, is_map
+from ..storage._json_values import go_kind, is_list, is_map
 
 LIMIT: Final = 3 * 1024 * 1024
 _JSON: Final = ("application/json", "text/json", "*/*", "")

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kubeproto.crd import NotEvaluated, Violation, check_definition
 
-from .._refusals import invalid
+from .._rejections import invalid
 from ..kinds._kind_rules import check_kind
 from ..kinds._kinds import SchemaCodec
 from ._allocation import SERVICES

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from kubeproto.crd import Violation
 
-from .._refusals import bad_request, conflict, forbidden, invalid_options, not_found, unsupported_media
+from .._rejections import bad_request, conflict, forbidden, invalid_options, not_found, unsupported_media
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..kinds._protobuf import PROTOBUF

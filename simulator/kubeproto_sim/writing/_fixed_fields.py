@@ -8,7 +8,7 @@ from kubeproto.crd import Violation
 from kubeproto.objects import json_equal
 
 from ..kinds._kinds import Served
-from ..storage._parts import member
+from ..storage._json_values import member
 from . import _job_rules
 
 _SELECTED: Final = ("deployments.apps", "replicasets.apps", "daemonsets.apps")

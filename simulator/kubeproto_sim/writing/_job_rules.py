@@ -8,8 +8,8 @@ from typing import Any, Final
 from kubeproto.crd import Violation
 from kubeproto.objects import dns_label_errors, json_equal
 
-from .._refusals import quoted
-from ..storage._parts import listed, member
+from .._rejections import quoted
+from ..storage._json_values import listed, member
 from ._pod_rules import Found, Json, duplicate, invalid, required, unsupported
 
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")

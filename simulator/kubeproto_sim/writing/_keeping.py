@@ -8,7 +8,7 @@ from kubeproto.objects import json_equal
 
 from ..kinds._defaults import TEMPLATE_GENERATION, fill_in
 from ..kinds._kinds import Served
-from ..storage._parts import listed, member, texts
+from ..storage._json_values import listed, member, texts
 from ._allocation import allocate, keep_allocated
 from ._pod_parts import POD_PARTS, with_part
 from ._schema_shapes import DEFINITIONS

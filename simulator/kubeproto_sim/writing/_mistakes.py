@@ -8,11 +8,11 @@ import msgspec
 
 from kubeproto.crd import Violation
 
-from .._refusals import Rejection, bad_request, quoted, unexplained
+from .._rejections import Rejection, bad_request, quoted, unexplained
 from ..kinds._kinds import Kinds, Served
 from ..kinds._typed import Misfit
-from ..reading._lists import invalid_version
-from ..storage._values import go_kind
+from ..reading._list_requests import invalid_version
+from ..storage._json_values import go_kind
 
 
 def immutable(before: dict[str, Any], meta: dict[str, Any]) -> list[Violation]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..kinds._builtin_rules import FORMATS
-from ..storage._parts import listed, member, texts
+from ..storage._json_values import listed, member, texts
 from ._pod_rules import (
     Found,
     Json,

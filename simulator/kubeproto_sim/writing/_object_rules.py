@@ -9,7 +9,7 @@ from kubeproto.crd import Violation
 
 from ..kinds._defaults import POD_SPECS
 from ..kinds._kinds import Served
-from ..storage._parts import member
+from ..storage._json_values import member
 from . import _access_rules, _job_rules, _network_rules, _scaling_rules, _storage_rules, _workload_rules
 from ._pod_rules import Found, Json, check_pod
 

@@ -10,7 +10,7 @@ import msgspec
 
 from kubeproto.objects import PatchError, apply_json_patch, without_nulls
 
-from .._refusals import (
+from .._rejections import (
     Rejection,
     about,
     bad_request,
@@ -25,8 +25,7 @@ from ..kinds._kinds import Served
 from ..kinds._typed import Misfit, escaped
 from ..reading._query import Query
 from ..reading._routes import Route
-from ..storage._parts import member
-from ..storage._values import go_kind, go_text, is_list, is_map
+from ..storage._json_values import go_kind, go_text, is_list, is_map, member
 from ._bodies import not_a_map, read_value, read_yaml
 from ._gates import OPEN, Gate
 from ._mistakes import no_metadata

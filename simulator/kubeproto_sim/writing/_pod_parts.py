@@ -7,8 +7,7 @@ from typing import Any, Final
 
 from kubeproto.crd import Violation
 
-from ..storage._parts import listed, member
-from ..storage._values import copied
+from ..storage._json_values import copied, listed, member
 
 Json = dict[str, Any]
 POD_PARTS: Final = ("ephemeralcontainers", "resize")

@@ -9,7 +9,7 @@ from kubeproto.crd import Violation
 from kubeproto.objects import Quantity, dns_subdomain_errors, label_value_errors, qualified_name_errors
 
 from ..kinds._builtin_rules import FORMATS
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 
 Json = dict[str, Any]
 Found = Iterator[Violation]

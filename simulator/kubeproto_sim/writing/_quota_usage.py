@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kubeproto.objects import Quantity, parse_time
 
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 
 Json = dict[str, Any]
 Usage = dict[str, Quantity]

@@ -12,10 +12,10 @@ import msgspec
 
 from kubeproto.objects import Quantity
 
-from .._refusals import Rejection, forbidden
+from .._rejections import Rejection, forbidden
 from .._state import ServerState
 from ..kinds._kinds import Served
-from ..storage._parts import member
+from ..storage._json_values import member
 from ..storage._storage import StoredEvent
 from ._quota_usage import Json, Usage, in_scope, missing_requests, names_for, usage_of
 

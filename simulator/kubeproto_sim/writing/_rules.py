@@ -18,10 +18,10 @@ from kubeproto.objects import (
     qualified_name_errors,
 )
 
-from .._refusals import quoted
+from .._rejections import quoted
 from ..kinds._builtin_rules import check_fields, ruled_fields
 from ..kinds._kinds import Served
-from ..storage._parts import member, texts
+from ..storage._json_values import member, texts
 from ._object_rules import check_object, ruled_as_whole
 
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kubeproto.crd import Violation
 from kubeproto.objects import Scale
 
-from ..storage._values import go_text, go_type, is_map
+from ..storage._json_values import go_text, go_type, is_map
 
 _MOST: Final = (1 << 31) - 1  # a Scale counts in 32 bits
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..storage._parts import listed, member
+from ..storage._json_values import listed, member
 from ._pod_rules import Found, Json, forbidden, invalid, number, required, unsupported
 
 

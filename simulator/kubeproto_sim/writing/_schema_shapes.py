@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..kinds._typed import Misfit, TypedCodec
-from ..storage._parts import listed, member
-from ..storage._values import is_list, is_map
+from ..storage._json_values import is_list, is_map, listed, member
 
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 _CODEC: Final = TypedCodec("apiextensions_v1.JSONSchemaProps", "CustomResourceDefinition")

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ..storage._values import is_list, is_map
+from ..storage._json_values import is_list, is_map
 
 Shape = tuple[Any, ...]
 Difference = Literal["none", "values", "shape"]

@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from .._state import ServerState
-from ..storage._parts import member
+from ..storage._json_values import member
 
 _LABELS: Final = ("topology.kubernetes.io/region", "topology.kubernetes.io/zone")
 

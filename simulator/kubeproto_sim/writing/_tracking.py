@@ -6,19 +6,19 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
-from .._refusals import Rejection, conflict, failure, not_found
+from .._rejections import Rejection, conflict, failure, not_found
 from .._state import ServerState
-from ..apply._apply import Conflicts, apply, check_applied, update
-from ..apply._facts import Facts, facts_of_kind, facts_of_schema
-from ..apply._refusals import ApplyRefused
-from ..apply._scale_owners import update_by_scale
-from ..apply._strategic import strategic_merge
-from ..apply._typing import misfits
+from ..apply._apply_refusals import ApplyRefused
+from ..apply._merge_schemas import Facts, facts_of_kind, facts_of_schema
+from ..apply._ownership_updates import update_by_scale
+from ..apply._server_side_apply import Conflicts, apply, check_applied, update
+from ..apply._strategic_merge import strategic_merge
+from ..apply._type_checks import misfits
 from ..apply.fieldsets import field_step
 from ..kinds._kinds import Kinds, SchemaCodec, Served
 from ..reading._routes import Route
+from ..storage._json_values import copied, is_map
 from ..storage._storage import Stored
-from ..storage._values import copied, is_map
 from ._shapes import difference, shape_of
 
 Entries = list[dict[str, Any]]

@@ -7,7 +7,7 @@ from typing import Any, Final
 from kubeproto.objects import label_value_errors, qualified_name_errors
 
 from ..kinds._kinds import Served
-from ..storage._parts import listed, member, texts
+from ..storage._json_values import listed, member, texts
 from ._cron import BadSchedule, read_schedule
 from ._job_rules import job_spec
 from ._pod_rules import Found, Json, check_labels, forbidden, invalid, required, unsupported

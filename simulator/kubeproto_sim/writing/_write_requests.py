@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .._refusals import Rejection, about, bad_request, dotted, failure, forbidden, not_found, quoted
+from .._rejections import Rejection, about, bad_request, dotted, failure, forbidden, not_found, quoted
 from .._state import ServerState
 from ..kinds._kind_rules import check_bytes
 from ..kinds._typed import Misfit
 from ..reading._query import Query
 from ..reading._routes import Route
-from ..storage._values import is_map
+from ..storage._json_values import is_map
 from ._gates import OPEN, Gate
 from ._mistakes import mistyped, no_metadata, other_name
 from ._schema_shapes import DEFINITIONS, check_schemas
@@ -141,7 +141,7 @@ class WriteRequest:
         if not base:
             return ""
         for _ in range(_NAME_TRIES):
-            meta["name"] = name = self.state.chance.name(base)
+            meta["name"] = name = self.state.rng.name(base)
             if self.served.key(self.route.namespace, name) not in self.served.storage.objects:
                 return name
         served = self.served

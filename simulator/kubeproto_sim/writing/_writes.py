@@ -9,12 +9,12 @@ from msgspec import Struct
 
 from kubeproto.crd import Violation
 
-from .._refusals import conflict, exists, invalid, not_found, unexplained
+from .._rejections import conflict, exists, invalid, not_found, unexplained
 from ..kinds._defaults import admit, fill_in
 from ..kinds._typed import Misfit
-from ..reading._lists import read_version
+from ..reading._list_requests import read_version
+from ..storage._json_values import copied
 from ..storage._storage import Stored, make_stored
-from ..storage._values import copied
 from ._allocation import allocate
 from ._checks import check_object
 from ._keeping import count_generation, kept
@@ -98,7 +98,7 @@ class Writer(WriteRequest):
     def _fill_in_metadata(self, obj: dict[str, Any], version: str) -> None:
         """Set what the server sets on a new object: uid, time, allocated values, version, generation."""
         meta = obj["metadata"]
-        meta["uid"] = self.state.chance.uid()
+        meta["uid"] = self.state.rng.uid()
         meta["creationTimestamp"] = self.state.clock.stamp()
         admit(self.served, obj)
         if self.served.full_name == "pods" and (node := obj["spec"].get("nodeName")):

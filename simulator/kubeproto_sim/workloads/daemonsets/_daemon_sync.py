@@ -6,9 +6,8 @@ from typing import Final, Protocol
 
 from kubeproto.wire import exponential_backoff
 
-from ..._refusals import Rejection
-from ...storage._parts import member
-from ...storage._values import copied
+from ..._rejections import Rejection
+from ...storage._json_values import copied, member
 from ..facts._objects import Json, Objects
 from ..facts._pods import available_at, created, is_available, is_finished, is_ready, is_terminating, phase
 from ..loops._history import POD_HASH

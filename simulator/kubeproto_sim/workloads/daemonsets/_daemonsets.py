@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..._refusals import Rejection
-from ...storage._parts import member
+from ..._rejections import Rejection
+from ...storage._json_values import member
 from ...storage._storage import StoredEvent
 from ..facts._amounts import share
 from ..facts._objects import Json

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...storage._parts import listed, member
-from ...storage._values import copied
+from ...storage._json_values import copied, listed, member
 from ..facts._node_selection import NAME, selects, tolerates
 from ..facts._objects import Json
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...storage._parts import listed, member
-from ...storage._values import seconds_of
+from ...storage._json_values import listed, member, seconds_of
 from ..facts._amounts import share
 from ..facts._conditions import drop_condition, find_condition, set_condition
 from ..facts._objects import Json

@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...storage._json_values import copied
 from ...storage._storage import StoredEvent
-from ...storage._values import copied
 from ..facts._conditions import find_condition, set_condition
 from ..facts._objects import Json
 from ..facts._ownership import is_controlled_by, key_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...storage._parts import member
+from ...storage._json_values import member
 from ..facts._amounts import rounded
 from ..facts._objects import Json
 from ..facts._pods import created

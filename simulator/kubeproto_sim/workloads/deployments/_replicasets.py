@@ -6,8 +6,8 @@ from typing import Final
 
 from kubeproto.objects import Selector
 
-from ..._refusals import Rejection
-from ...storage._parts import listed, member
+from ..._rejections import Rejection
+from ...storage._json_values import listed, member
 from ..facts._deletion_order import in_order_of_deletion
 from ..facts._objects import Json, message_of
 from ..facts._ownership import controller_of, is_controlled_by, key_of, selector_of

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ..._refusals import Rejection
-from ...storage._parts import member
-from ...storage._values import copied
+from ..._rejections import Rejection
+from ...storage._json_values import copied, member
 from ..facts._conditions import drop_condition, find_condition, set_condition
 from ..facts._objects import Json, Objects, message_of, reason_of
 from ..facts._ownership import is_controlled_by, key_of

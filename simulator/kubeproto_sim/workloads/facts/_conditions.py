@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...storage._parts import listed
+from ...storage._json_values import listed
 from ._objects import Json
 
 

@@ -11,8 +11,7 @@ from collections import Counter
 from math import log2
 from typing import Final
 
-from ...storage._parts import listed, member
-from ...storage._values import seconds_of
+from ...storage._json_values import listed, member, seconds_of
 from ._objects import Json
 from ._pods import is_active, is_ready, phase, ready_since
 

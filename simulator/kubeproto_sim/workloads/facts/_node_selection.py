@@ -6,7 +6,7 @@ from typing import Final
 
 from kubeproto.objects import Selector
 
-from ...storage._parts import listed, member
+from ...storage._json_values import listed, member
 from ._objects import Json
 
 NAME: Final = "metadata.name"  # the only field of a node that can be selected by

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..._refusals import Rejection
+from ..._rejections import Rejection
 from ..._state import ServerState
 from ...reading._routes import Route
 from ...storage._storage import Stored

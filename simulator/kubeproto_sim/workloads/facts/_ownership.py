@@ -6,8 +6,8 @@ from typing import Any
 
 from kubeproto.objects import Selector
 
-from ..._refusals import Rejection
-from ...storage._parts import listed
+from ..._rejections import Rejection
+from ...storage._json_values import listed
 from ._objects import Json, Objects
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...storage._parts import member
-from ...storage._values import seconds_of
+from ...storage._json_values import member, seconds_of
 from ._conditions import find_condition
 
 Json = dict[str, Any]

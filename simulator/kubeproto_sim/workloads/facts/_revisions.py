@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ...storage._parts import member
-from ...storage._values import copied
+from ...storage._json_values import copied, member
 from ._objects import Json
 from ._ownership import reference_to
 from ._pods import created

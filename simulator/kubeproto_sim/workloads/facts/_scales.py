@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...storage._parts import member
+from ...storage._json_values import member
 from ._objects import Json, Objects
 from ._ownership import controller_of
 

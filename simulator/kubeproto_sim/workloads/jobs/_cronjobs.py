@@ -10,10 +10,9 @@ from __future__ import annotations
 import datetime
 from typing import Final
 
-from ..._refusals import Rejection
-from ...storage._parts import listed, member
+from ..._rejections import Rejection
+from ...storage._json_values import copied, listed, member, seconds_of
 from ...storage._storage import StoredEvent
-from ...storage._values import copied, seconds_of
 from ...writing._cron import BadSchedule, Schedule, read_schedule
 from ..facts._objects import Json, message_of, reason_of
 from ..facts._ownership import is_controlled_by, key_of, reference_to

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kubeproto.wire import exponential_backoff
 
-from ...storage._parts import listed, member
+from ...storage._json_values import listed, member
 from ..facts._objects import Json
 from ..facts._pods import phase
 from ._job_pods import finished_at

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...storage._parts import listed, member
+from ...storage._json_values import listed, member
 from ..facts._conditions import find_condition
 from ..facts._objects import Json
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...storage._parts import listed, member, texts
-from ...storage._values import copied, seconds_of
+from ...storage._json_values import copied, listed, member, seconds_of, texts
 from ..facts._deletion_order import in_order_of_deletion
 from ..facts._objects import Json
 from ..facts._pods import condition, is_terminating, phase

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from ...storage._parts import listed, member
+from ...storage._json_values import listed, member
 from ..facts._objects import Json
 from ._job_indexes import read_indexes
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Final, Protocol
 
-from ..._refusals import Rejection
-from ...storage._parts import member
-from ...storage._values import copied, seconds_of
+from ..._rejections import Rejection
+from ...storage._json_values import copied, member, seconds_of
 from ..facts._conditions import find_condition
 from ..facts._objects import Json, Objects
 from ..facts._ownership import key_of

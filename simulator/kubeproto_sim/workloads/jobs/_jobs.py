@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ...storage._json_values import copied
 from ...storage._storage import StoredEvent
-from ...storage._values import copied
 from ..facts._objects import Json
 from ..facts._ownership import controller_of, key_of
 from ..loops._loop import ControlLoop, Shared

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...storage._json_values import seconds_of
 from ...storage._storage import StoredEvent
-from ...storage._values import seconds_of
 from ..loops._loop import ControlLoop, Listener
 from ._job_conditions import end_of
 

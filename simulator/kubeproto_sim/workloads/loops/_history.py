@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..._refusals import Rejection
-from ...storage._parts import member
-from ...storage._values import copied
+from ..._rejections import Rejection
+from ...storage._json_values import copied, member
 from ..facts._objects import Json, reason_of
 from ..facts._ownership import controller_of, key_of, reference_to, selector_of
 from ..facts._revisions import hash_of

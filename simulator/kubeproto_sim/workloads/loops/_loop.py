@@ -18,7 +18,7 @@ from typing import Final
 
 from kubeproto.control import WorkQueue
 
-from ..._refusals import Rejection, failure
+from ..._rejections import Rejection, failure
 from ...storage._storage import ResourceStorage, StoredEvent
 from ..facts._objects import Objects
 from ._indexes import LabelIndex, OwnerIndex

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from ..._refusals import Rejection
-from ...storage._parts import member
-from ...storage._values import copied
+from ..._rejections import Rejection
+from ...storage._json_values import copied, member
 from ..facts._objects import Json, message_of
 from ..facts._ownership import key_of, reference_to
 from ._loop import ControlLoop

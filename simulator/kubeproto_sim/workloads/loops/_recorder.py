@@ -10,7 +10,7 @@ from typing import Final
 
 from msgspec import Struct
 
-from ..._refusals import Rejection
+from ..._rejections import Rejection
 from ..facts._objects import Json, Objects
 
 _ALIKE: Final = 10  # messages of one reason, before they are combined
@@ -91,7 +91,7 @@ class EventWriter:
     def _create(self, about: Json, type_: str, reason: str, message: str, component: str) -> str:
         meta, stamp = about["metadata"], self._objects.stamp
         namespace = meta.get("namespace") or "default"
-        name = f"{meta['name']}.{self._objects.state.chance.bits() >> 4:015x}"
+        name = f"{meta['name']}.{self._objects.state.rng.bits() >> 4:015x}"
         regarding: Json = {"kind": about["kind"], "apiVersion": about["apiVersion"], "name": meta["name"]}
         regarding |= {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}
         if "namespace" in meta:

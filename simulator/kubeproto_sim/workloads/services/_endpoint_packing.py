@@ -7,7 +7,7 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ...storage._values import copied
+from ...storage._json_values import copied
 from ..facts._objects import Json
 
 MOST: Final = 100  # endpoints in a slice

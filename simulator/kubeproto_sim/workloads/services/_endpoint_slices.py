@@ -12,10 +12,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ..._refusals import Rejection, failure
-from ...storage._parts import member
+from ..._rejections import Rejection, failure
+from ...storage._json_values import copied, member
 from ...storage._storage import StoredEvent
-from ...storage._values import copied
 from ..facts._objects import Json, message_of
 from ..facts._ownership import key_of, reference_to
 from ..facts._pods import is_ready

@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from ...storage._parts import listed
+from ...storage._json_values import listed
 from ...storage._storage import StoredEvent
 from ..facts._objects import Json
 from ..facts._pods import is_ready

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from ...storage._json_values import seconds_of
 from ...storage._storage import StoredEvent
-from ...storage._values import seconds_of
 from ..facts._objects import Json
 from ..facts._ownership import selector_of
 from ..facts._pods import condition, is_finished

@@ -9,9 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import Final, Protocol
 
-from ..._refusals import Rejection, conflict
-from ...storage._parts import listed, member
-from ...storage._values import copied
+from ..._rejections import Rejection, conflict
+from ...storage._json_values import copied, listed, member
 from ..facts._objects import Json, Objects, message_of, reason_of
 from ..facts._ownership import reference_to
 from ._set_pods import claim_name, claim_templates, ordinal_of, ordinals

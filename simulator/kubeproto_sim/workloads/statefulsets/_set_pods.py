@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...storage._parts import listed, member
-from ...storage._values import copied
+from ...storage._json_values import copied, listed, member
 from ..facts._objects import Json
 from ..facts._pods import is_available, is_ready, is_terminating, phase
 from ..loops._history import POD_HASH, template_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..._refusals import Rejection
+from ..._rejections import Rejection
 from ..facts._objects import Json, message_of
 from ..loops._loop import ControlLoop
 

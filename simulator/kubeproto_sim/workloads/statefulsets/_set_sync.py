@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from ..._refusals import Rejection
-from ...storage._parts import member
+from ..._rejections import Rejection
+from ...storage._json_values import member
 from ..facts._objects import Json, reason_of
 from ..facts._ownership import key_of
 from ..facts._pods import is_available, is_terminating, phase

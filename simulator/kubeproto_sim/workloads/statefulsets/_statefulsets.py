@@ -12,7 +12,7 @@ the first two for all pods at once):
 
 from __future__ import annotations
 
-from ..._refusals import Rejection
+from ..._rejections import Rejection
 from ..facts._objects import Json
 from ..facts._pods import next_available
 from ..loops._history import POD_HASH, History

@@ -1,0 +1,129 @@
+"""`RequestHandler`: authenticates requests, and responds to them."""
+
+from __future__ import annotations
+
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import msgspec
+
+from kubeproto.wire import Head, code_of
+from kubeproto_h11 import Response, accept_upgrade
+from kubeproto_sim import Conversation, User
+
+from ._open_streams import OpenStream, send_over_websocket
+from ._request_reports import METRICS, RequestMetrics
+from ._socket_channel import Watchdog
+
+if TYPE_CHECKING:
+    from kubeproto_sim import ServerResponse
+
+    from ._cluster_driver import ClusterDriver
+    from ._request_reports import RequestLog
+    from ._server_security import Security
+    from ._socket_channel import Limits, SocketChannel
+
+_TEXT: Final = ("Content-Type", "text/plain; charset=utf-8")
+_JSON: Final = ("Content-Type", "application/json")
+# Users with a token of the port, or with the certificate made for it, are administrators of the cluster.
+_ADMINISTRATORS: Final = ("system:masters",)
+_UNAUTHORIZED: Final = msgspec.json.encode({
+    "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": "Unauthorized",
+    "reason": "Unauthorized", "code": code_of("Unauthorized"),
+}) + b"\n"  # fmt: skip
+
+
+class Service:
+    """What all connections of a server share."""
+
+    def __init__(
+        self, driver: ClusterDriver, *, security: Security, limits: Limits, log: RequestLog | None
+    ) -> None:
+        self.driver = driver
+        self.security = security
+        self.log = log
+        self.limits = limits
+        self.metrics = RequestMetrics(driver.cluster)
+        self.watchdog = Watchdog(limits)
+        self.streams: set[OpenStream] = set()
+        self.closing = False
+
+    @property
+    def busy(self) -> bool:
+        """Whether a response is being sent."""
+        return any(not channel.waiting for channel in self.watchdog.channels)
+
+    def close_streams(self) -> None:
+        """End the open streams, each in the way that HTTP provides."""
+        self.closing = True
+        for stream in list(self.streams):
+            stream.close()
+
+
+class RequestHandler:
+    """The handler of one connection. `shown` is the user of the certificate that its client has shown."""
+
+    def __init__(self, service: Service, channel: SocketChannel, *, shown: User | None = None) -> None:
+        self._service = service
+        self._channel = channel
+        self._shown = shown
+
+    async def __call__(self, head: Head) -> Response:
+        service = self._service
+        begun = time.perf_counter()
+        response = await self._respond(head)
+        took = time.perf_counter() - begun
+        service.metrics.count(head.method, response.status, took)
+        if service.log is not None:
+            service.log.write(head, response, took)
+        return response
+
+    async def _respond(self, head: Head) -> Response:
+        user = self._shown or self._bearer(head)
+        if user is None and self._service.security.asks and self._everybody_may:
+            return Response(401, (_JSON,), _UNAUTHORIZED)
+        if head.target.partition("?")[0] == "/metrics":
+            return Response(200, (METRICS,), self._service.metrics.exposition())
+        response = await self._service.driver.respond(head, user)
+        if response.after:
+            await anyio.sleep(response.after)
+        return self._response(response, head)
+
+    @property
+    def _everybody_may(self) -> bool:
+        """Whether the cluster accepts every user, so that requests without credentials are refused here."""
+        return self._service.driver.cluster.authorization == "AlwaysAllow"
+
+    def _bearer(self, head: Head) -> User | None:
+        """The user of the token of a request: one of this port, or one that the cluster knows."""
+        for name, value in head.headers:
+            if name.lower() == "authorization":
+                scheme, _, token = value.partition(" ")
+                if scheme.lower() != "bearer":
+                    return None
+                if (known := self._service.security.tokens.get(token.strip())) is not None:
+                    return User(known, groups=_ADMINISTRATORS)
+                return self._service.driver.cluster.user_of(token.strip())
+        return None
+
+    def _response(self, response: ServerResponse, head: Head) -> Response:
+        if isinstance(response.body, bytes):
+            return Response(response.status, response.headers, response.body)
+        if isinstance(response.body, Conversation):
+            return self._conversation(response, response.body, head)
+        stream = OpenStream(response.body, self._channel, self._service)
+        if (accepted := accept_upgrade(head.headers)) is not None:
+            return Response(101, accepted, switch=partial(send_over_websocket, stream, self._channel))
+        return Response(response.status, response.headers, stream=stream.send_all)
+
+    def _conversation(self, response: ServerResponse, body: Conversation, head: Head) -> Response:
+        accepted = accept_upgrade(head.headers)
+        if accepted is None:
+            body.close()
+            return Response(400, (_TEXT,), b"unable to upgrade: this is not a handshake of a WebSocket\n")
+        from ._conversations import OpenConversation  # which brings wsproto
+
+        opened = OpenConversation(body, self._channel, self._service, self._service.driver)
+        return Response(101, (*accepted, *response.headers), switch=opened.converse)

@@ -1,0 +1,190 @@
+"""ValidatingAdmissionPolicy: CEL expressions over a write, which bindings enable.
+
+With the extra ``cel``. An expression that cannot be evaluated refuses the write, unless the policy's
+`failurePolicy` says otherwise.
+https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import msgspec
+
+from kubeproto.crd import CannotEvaluate, CelFailure, evaluate_with
+from kubeproto.objects import Selector
+
+from .._rejections import Rejection, about, dotted, failure, quoted
+from .._state import ServerState
+from ..kinds._kinds import Served
+from ..storage._json_values import listed, member, texts
+from ._webhook_configurations import (
+    EXEMPT,
+    GROUP,
+    AdmittedWrite,
+    ConditionFailed,
+    HookReader,
+    admission_variables,
+    conditions_hold,
+)
+
+_CODES: Final = {"Unauthorized": 401, "Forbidden": 403, "Invalid": 422, "RequestEntityTooLarge": 413}
+Json = dict[str, Any]
+_POLICIES: Final = f"validatingadmissionpolicies.{GROUP}"
+_BINDINGS: Final = f"validatingadmissionpolicybindings.{GROUP}"
+
+
+class Policies:
+    """The policies of a cluster and their bindings, read again when one has changed."""
+
+    def __init__(self, state: ServerState, matching: HookReader) -> None:
+        self._state = state
+        self._matching = matching
+        self._seen: tuple[object, ...] = ()
+        self._bound: list[tuple[Json, Json]] = []
+
+    def bound(self) -> list[tuple[Json, Json]]:
+        """Return each policy with each of its bindings."""
+        bindings = self._state.storage.resource(_BINDINGS)
+        if not bindings.objects:
+            return []  # as in most clusters: each write asks
+        policies = self._state.storage.resource(_POLICIES)
+        seen = (self._state.storage, policies.end, bindings.end)
+        if seen != self._seen:
+            self._seen = seen
+            decode = msgspec.json.decode
+            held = [decode(bindings.objects[key].data) for key in bindings.in_order()]
+            self._bound = [
+                (policy, binding)
+                for key in policies.in_order()
+                for policy in [decode(policies.objects[key].data)]
+                for binding in held
+                if binding["spec"].get("policyName") == policy["metadata"]["name"]
+            ]
+        return self._bound
+
+    def check(self, write: AdmittedWrite, shown: Callable[[Served], Json], warnings: list[str]) -> None:
+        """Refuse a write that a policy denies; `shown` makes a review of it in a version."""
+        if write.served.full_name in EXEMPT:
+            return
+        for policy, binding in self.bound():
+            version = self._version_for(policy["spec"], binding["spec"], write)
+            if version is None:
+                continue
+            actions = texts(binding["spec"], "validationActions")
+            names = f"ValidatingAdmissionPolicy '{policy['metadata']['name']}' with binding"
+            names += f" '{binding['metadata']['name']}'"
+            for reason, message in self._faults(policy["spec"], binding["spec"], shown(version), write):
+                if "Warn" in actions:
+                    warnings.append(f"Validation failed for {names}: {message}")
+                if "Deny" in actions:
+                    raise _denied(write, reason, f"{names} denied request: {message}")
+
+    def _version_for(self, policy: Json, binding: Json, write: AdmittedWrite) -> Served | None:
+        for constraints in (member(policy, "matchConstraints"), member(binding, "matchResources")):
+            excluded = listed(constraints, "excludeResourceRules")
+            if excluded and self._matching.version_for({"rules": excluded}, write) is not None:
+                return None
+        constraints = member(policy, "matchConstraints")
+        version = self._matching.version_for(
+            {**constraints, "rules": listed(constraints, "resourceRules")}, write
+        )
+        narrowed = member(binding, "matchResources")
+        if version is None or not narrowed:
+            return version
+        rules = listed(narrowed, "resourceRules") or listed(constraints, "resourceRules")
+        return (
+            version if self._matching.version_for({**narrowed, "rules": rules}, write) is not None else None
+        )
+
+    def _faults(
+        self, policy: Json, binding: Json, request: Json, write: AdmittedWrite
+    ) -> Iterator[tuple[str, str]]:
+        """Yield the reason and the message of each validation that does not hold."""
+        ignores = policy.get("failurePolicy") == "Ignore"
+        try:
+            params = self._params(policy, binding, write)
+        except LookupError as error:
+            if not ignores:
+                yield "Invalid", f"failed to configure binding: {error}"
+            return
+        for one in params:
+            variables = {**admission_variables(request), "params": one, "namespaceObject": self._home(write)}
+            variables["variables"] = _computed(listed(policy, "variables"), variables)
+            try:
+                if not conditions_hold(listed(policy, "matchConditions"), request):
+                    continue
+            except ConditionFailed as error:
+                if not ignores:
+                    yield "Invalid", str(error)
+                continue
+            for validation in listed(policy, "validations"):
+                if message := _fault(validation, variables, ignores=ignores):
+                    yield validation.get("reason", "Invalid"), message
+
+    def _params(self, policy: Json, binding: Json, write: AdmittedWrite) -> list[Any]:
+        kind, ref = member(policy, "paramKind"), member(binding, "paramRef")
+        if not kind or not ref:
+            return [None]
+        served = self._state.kinds.of_kind(kind["apiVersion"], kind["kind"])
+        if served is None:
+            named = f"'{kind['apiVersion']}, Kind={kind['kind']}'"
+            raise LookupError(f"failed to find resource referenced by paramKind: {named}")
+        home = (ref.get("namespace") or write.namespace) if served.namespaced else ""
+        chosen = Selector.from_object(ref.get("selector") or {})
+        found = [
+            msgspec.json.decode(served.shown(stored.data))
+            for stored in served.storage.objects.values()
+            if stored.namespace == home
+            and (stored.name == ref["name"] if "name" in ref else chosen.matches(stored.labels or {}))
+        ]
+        if not found and ref.get("parameterNotFoundAction", "Deny") == "Deny":
+            raise LookupError("no params found for policy binding with `Deny` parameterNotFoundAction")
+        return found
+
+    def _home(self, write: AdmittedWrite) -> Any:
+        stored = self._state.storage.resource("namespaces").objects.get(write.namespace)
+        return None if stored is None else msgspec.json.decode(stored.data)
+
+
+def _computed(named: list[Json], variables: Json) -> Json:
+    """Return the values of a policy's variables; one that fails is missing, so using it fails too."""
+    values: Json = {}
+    for one in named:
+        try:
+            value = evaluate_with(one["expression"], {**variables, "variables": values})
+        except CannotEvaluate:
+            continue
+        if not isinstance(value, CelFailure):
+            values[one["name"]] = value
+    return values
+
+
+def _fault(validation: Json, variables: Json, *, ignores: bool) -> str:
+    """Return why a validation does not hold; empty if it does."""
+    expression: str = validation["expression"].strip()
+    try:
+        result = evaluate_with(expression, variables)
+        why = f"resulted in error: {result.why}" if isinstance(result, CelFailure) else ""
+    except CannotEvaluate as error:
+        result, why = None, f"was not evaluated: {error}"
+    if why:
+        return "" if ignores else f"expression '{expression}' {why}"
+    if result is True:
+        return ""
+    if computed := validation.get("messageExpression"):
+        try:
+            text = evaluate_with(computed, variables)
+        except CannotEvaluate:
+            text = None
+        if isinstance(text, str) and text.strip() and "\n" not in text.strip():
+            return text.strip()
+    return validation.get("message", "").strip() or f"failed expression: {expression}"
+
+
+def _denied(write: AdmittedWrite, reason: str, message: str) -> Rejection:
+    served = write.served
+    text = f"{dotted(served.plural, served.group)} {quoted(write.name)} is forbidden: {message}"
+    details = about(write.name, served.group, served.plural, [{"message": message}])
+    return Rejection(failure(_CODES.get(reason, 422), text, details, reason=reason))

@@ -1,0 +1,235 @@
+"""Calls of webhooks: what is sent where, how a call can end, and handlers that answer in process.
+
+The cluster opens no connection. A webhook whose service or URL has a handler (`WebhookHandlers.handle`) is
+answered in process, at once. Any other needs a driver that can send a request: the client's request is
+interrupted with `PendingCalls`, which holds what to send, and made again with the replies. Nothing has
+changed until then, so it does not matter how often that happens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal
+
+import msgspec
+from msgspec import Struct
+
+from kubeproto import RemoteProtocolError
+from kubeproto.crd import (
+    AdmissionRequest,
+    AdmissionVerdict,
+    read_admission,
+    read_conversion,
+    respond_to_admission,
+    respond_to_conversion,
+)
+
+from ..storage._json_values import listed, member
+
+# From an object and the apiVersion that is wanted to the converted object.
+Converter = Callable[[dict[str, Any], str], dict[str, Any]]
+WebhookFault = Literal["timeout", "refused", "error", "garbage"]
+_SERVICE_PORT: Final = 443
+
+
+class WebhookCall(Struct, frozen=True):
+    """One request to a webhook: POST `body` to `url`, within `timeout` seconds.
+
+    For a webhook behind a Service, `service` is its ``namespace/name``, and the host of the URL is its name
+    in the cluster, for which the certificate must be valid. `authority` is the bundle of certificates, in
+    PEM, that are trusted; empty for those of the system.
+    """
+
+    url: str
+    body: bytes
+    timeout: int
+    service: str = ""
+    authority: str = ""
+    converts: bool = False  # an object, instead of admitting one
+
+    @property
+    def too_late(self) -> str:
+        """The error of a server whose webhook did not respond in time."""
+        if self.converts:
+            return "net/http: request canceled (Client.Timeout exceeded while awaiting headers)"
+        return "context deadline exceeded"
+
+    @property
+    def key(self) -> str:
+        """What identifies a call: everything except what is drawn again when a request is repeated."""
+        review: dict[str, Any] = msgspec.json.decode(self.body)
+        request = member(review, "request")
+        for obj in (member(request, "object"), member(request, "oldObject"), *listed(request, "objects")):
+            meta = member(obj, "metadata")
+            for drawn in ("uid", "creationTimestamp", "managedFields"):
+                meta.pop(drawn, None)
+        request.pop("uid", None)
+        return hashlib.sha256(self.url.encode() + msgspec.json.encode(review, order="sorted")).hexdigest()
+
+
+class WebhookReply(Struct, frozen=True):
+    """The outcome of a call: a status and a body, or the text of the failure.
+
+    `sent` is the body of the call, if it was made for an earlier attempt of the same request: what is drawn
+    again for each attempt, such as the uid of the review, differs from what the webhook has seen.
+    """
+
+    status: int = 0
+    body: bytes = b""
+    failure: str = ""
+    after: float = 0.0
+    sent: bytes = b""
+
+    @property
+    def uid(self) -> str:
+        """The uid of the review that was sent; empty if it is that of this attempt."""
+        uid: str = msgspec.json.decode(self.sent)["request"]["uid"] if self.sent else ""
+        return uid
+
+
+class PendingCalls(Exception):
+    """A request cannot be answered before these webhooks are called; see `Cluster.respond`."""
+
+    def __init__(self, calls: tuple[WebhookCall, ...]) -> None:
+        super().__init__(f"{len(calls)} webhooks have to be called first")
+        self.calls = calls
+
+
+class WebhookError(Exception):
+    """What a handler in process raises to respond with an HTTP error instead of a review."""
+
+    def __init__(self, status: int, body: bytes = b"") -> None:
+        super().__init__(f"HTTP {status}")
+        self.status = status
+        self.body = body
+
+
+class WebhookMark(Struct, frozen=True):
+    """The state of `WebhookHandlers` before a request."""
+
+    faults: dict[str, list[WebhookFault]]
+    calls: int
+
+
+Replies = Mapping[str, WebhookReply]
+
+
+class WebhookHandlers:
+    """The handlers of the webhooks of a cluster, and the faults that are injected into their calls."""
+
+    def __init__(self) -> None:
+        self._handlers: dict[str, Callable[[bytes], bytes]] = {}
+        self._faults: dict[str, list[WebhookFault]] = {}
+        self.calls: list[WebhookCall] = []
+
+    def handle(self, target: str, handler: Callable[[AdmissionRequest], AdmissionVerdict]) -> None:
+        """Answer admission reviews in process. `target` is ``namespace/service/path`` or a URL.
+
+        ::
+
+            cluster.webhooks.handle("default/hooks/mutate", lambda request: change({**request.object, ...}))
+        """
+
+        def answer(body: bytes) -> bytes:
+            request = read_admission(body)
+            return respond_to_admission(request, handler(request))
+
+        self._handlers[target] = answer
+
+    def handle_conversion(self, target: str, converter: Converter) -> None:
+        """Answer conversion reviews in process: `converter` makes an object of another `apiVersion`.
+
+        ::
+
+            cluster.webhooks.handle_conversion("default/hooks/convert", lambda obj, version: ...)
+        """
+        self._handlers[target] = lambda body: respond_to_conversion(read_conversion(body), converter)
+
+    def handle_bytes(self, target: str, handler: Callable[[bytes], bytes]) -> None:
+        """Answer any review in process, from the bytes of a request to those of a response."""
+        self._handlers[target] = handler
+
+    def fail(self, target: str, fault: WebhookFault, times: int = 1) -> None:
+        """Make the next calls of a webhook fail.
+
+        A webhook can take too long, refuse the connection, respond with HTTP 500, or with something that is
+        not a review.
+        """
+        self._faults.setdefault(target, []).extend(fault for _ in range(times))
+
+    def begin(self) -> WebhookMark:
+        """Return what `take_back` restores, before a request that may have to be repeated."""
+        return WebhookMark({target: list(faults) for target, faults in self._faults.items()}, len(self.calls))
+
+    def take_back(self, mark: WebhookMark) -> None:
+        """Forget the calls of a request that is made again, and the faults that they met."""
+        self._faults = mark.faults
+        del self.calls[mark.calls :]
+
+    def reply_to(self, call: WebhookCall, replies: Replies | None) -> WebhookReply:
+        """Return the outcome of a call; `PendingCalls` if it has to be sent.
+
+        Without `replies` nothing can be sent, and a webhook without a handler cannot be reached.
+        """
+        target = target_of(call)
+        self.calls.append(call)
+        if faults := self._faults.get(target):
+            return _struck(call, faults.pop(0))
+        if (handler := self._handlers.get(target)) is not None:
+            try:
+                return WebhookReply(200, handler(call.body))
+            except WebhookError as error:
+                return WebhookReply(error.status, error.body)
+            except RemoteProtocolError as error:
+                return WebhookReply(400, str(error).encode())
+        if replies is None:
+            return WebhookReply(failure=_nobody(call))
+        if (reply := replies.get(call.key)) is not None:
+            return reply
+        raise PendingCalls((call,))
+
+
+def target_of(call: WebhookCall) -> str:
+    """Return the key under which handlers are registered for the webhook of a call."""
+    if not call.service:
+        return call.url
+    return call.service + "/" + call.url.partition("://")[2].partition("/")[2]
+
+
+def make_call(client: dict[str, Any], body: bytes, timeout: int, *, converts: bool = False) -> WebhookCall:
+    """Return the call that a `clientConfig` describes."""
+    bundle: str = client.get("caBundle", "")
+    authority = msgspec.convert(bundle, bytes).decode() if bundle else ""
+    if "service" not in client:
+        return WebhookCall(client["url"], body, timeout, "", authority, converts)
+    service: dict[str, Any] = client["service"]
+    port = service.get("port", _SERVICE_PORT)
+    path = service.get("path", "").removeprefix("/")
+    url = f"https://{service['name']}.{service['namespace']}.svc:{port}/{path}"
+    return WebhookCall(url, body, timeout, f"{service['namespace']}/{service['name']}", authority, converts)
+
+
+def posted(call: WebhookCall) -> str:
+    """Return the call as errors name it."""
+    query = "&" if "?" in call.url else "?"
+    return f'Post "{call.url}{query}timeout={call.timeout}s"'
+
+
+def _nobody(call: WebhookCall) -> str:
+    if call.service:
+        return f'{posted(call)}: service "{call.service.partition("/")[2]}" not found'
+    return _struck(call, "refused").failure
+
+
+def _struck(call: WebhookCall, fault: WebhookFault) -> WebhookReply:
+    match fault:
+        case "timeout":
+            return WebhookReply(failure=f"{posted(call)}: {call.too_late}", after=call.timeout)
+        case "refused":
+            host = call.url.partition("://")[2].partition("/")[0]
+            return WebhookReply(failure=f"{posted(call)}: dial tcp {host}: connect: connection refused")
+        case "error":
+            return WebhookReply(500, b"it was asked for")
+        case "garbage":
+            return WebhookReply(200, b'{"hello":"world"}')

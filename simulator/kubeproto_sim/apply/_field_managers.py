@@ -1,0 +1,167 @@
+"""Who owns which fields, read from the entries of `metadata.managedFields` and written back to them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from kubeproto.objects import parse_time
+
+from ..storage._json_values import is_list, is_map, members
+from .fieldsets import FieldSet, decode_fields, encode_fields, union
+
+# A server keeps this many managers that write without applying; KEP-555 wants objects to stay small.
+MAX_UPDATERS: Final = 10
+ANCIENT: Final = "ancient-changes"
+BEFORE_FIRST_APPLY: Final = "before-first-apply"
+
+
+class Owner(Struct, frozen=True, kw_only=True, order=True):
+    """A manager. One that applies is the same in every version; one that updates is another in each.
+
+    The order of the fields is that in which a server names several owners in a message.
+    """
+
+    manager: str
+    operation: str
+    api_version: str = ""
+    subresource: str = ""
+
+    @property
+    def applies(self) -> bool:
+        """Whether this is a server-side apply manager."""
+        return self.operation == "Apply"
+
+    def __str__(self) -> str:
+        text = msgspec.json.encode(self.manager).decode()
+        if self.subresource:
+            text += f" with subresource {msgspec.json.encode(self.subresource).decode()}"
+        return text if self.applies else f"{text} using {self.api_version}"
+
+
+class OwnedFields(Struct, frozen=True):
+    """The fields that an owner has, the version in which they are named, and since when.
+
+    `entry` is the entry as it was read; it is written again as long as nothing changes.
+    """
+
+    fields: FieldSet
+    api_version: str
+    time: str = ""
+    entry: dict[str, Any] | None = None
+
+
+Managers = dict[Owner, OwnedFields]
+
+
+def owner_of(manager: str, operation: str, api_version: str, subresource: str = "") -> Owner:
+    """Return the owner that a write acts for."""
+    version = "" if operation == "Apply" else api_version
+    return Owner(manager=manager, operation=operation, api_version=version, subresource=subresource)
+
+
+def decode_managers(entries: Any) -> Managers:
+    """Return the owners in a body; ValueError if an entry cannot be read."""
+    if not is_list(entries):
+        raise ValueError("managedFields is not a list")
+    managers: Managers = {}
+    for entry in entries:
+        owner = _check(entry)
+        held = OwnedFields(
+            decode_fields(entry.get("fieldsV1", {})), entry["apiVersion"], entry.get("time") or ""
+        )
+        managers[owner] = held
+    return managers
+
+
+def read_managers(object_: Mapping[str, Any] | None) -> Managers:
+    """Return the owners of a stored object, whose entries were written here."""
+    managers: Managers = {}
+    for entry in members((object_ or {}).get("metadata")).get("managedFields") or ():
+        owner = owner_of(
+            entry["manager"], entry["operation"], entry["apiVersion"], entry.get("subresource", "")
+        )
+        managers[owner] = OwnedFields(entry["fieldsV1"], entry["apiVersion"], entry.get("time", ""), entry)
+    return managers
+
+
+def _check(entry: Any) -> Owner:
+    if not is_map(entry) or entry.get("operation") not in ("Apply", "Update"):
+        raise ValueError(f"{entry!r} is not an entry of managedFields: its operation is Apply or Update")
+    if entry.get("fieldsType") != "FieldsV1":
+        raise ValueError(f"{entry.get('fieldsType')!r} is not a type of fields: there is only FieldsV1")
+    texts = {name: entry.get(name) or "" for name in ("manager", "apiVersion", "subresource", "time")}
+    if wrong := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise ValueError(f"{wrong[0]} of an entry of managedFields is not a string: {texts[wrong[0]]!r}")
+    if not texts["apiVersion"]:
+        raise ValueError(f"{entry!r} is not an entry of managedFields: it has no apiVersion")
+    return owner_of(texts["manager"], entry["operation"], texts["apiVersion"], texts["subresource"])
+
+
+def encode_managers(
+    managers: Mapping[Owner, OwnedFields] | list[tuple[Owner, OwnedFields]],
+) -> list[dict[str, Any]]:
+    """Return the entries: those that apply first, then the oldest, keys in the order of a built-in kind."""
+    entries = managers if isinstance(managers, list) else list(managers.items())
+    if len(entries) > 1:
+        entries.sort(key=lambda entry: _place(*entry))
+    return [_entry(owner, held) for owner, held in entries]
+
+
+def capped(managers: Managers) -> Managers:
+    """Return the managers; the oldest that update are merged, by version, if there are too many."""
+    updaters = [owner for owner in managers if not owner.applies]
+    if len(updaters) <= MAX_UPDATERS:
+        return managers
+    result = dict(managers)
+    excess = len(updaters) - MAX_UPDATERS
+    heaps: dict[str, Owner] = {}
+    for owner in sorted(updaters, key=lambda owner: (_seconds(managers[owner].time), owner)):
+        if excess <= 0:
+            break
+        version = result[owner].api_version
+        if version not in heaps:
+            # A single one is not merged: it keeps its name until there is a second one.
+            heaps[version] = owner
+            continue
+        older, newer = result.pop(heaps[version]), result.pop(owner)
+        heap = heaps[version] = owner_of(ANCIENT, "Update", version)
+        fields = union(older.fields, newer.fields)
+        if heap in result:
+            fields = union(fields, result[heap].fields)
+            excess -= 1
+        result[heap] = OwnedFields(fields, version, newer.time)
+        excess -= 1
+    return result
+
+
+def _entry(owner: Owner, held: OwnedFields) -> dict[str, Any]:
+    if held.entry is not None:
+        return held.entry
+    entry: dict[str, Any] = {
+        "manager": owner.manager,
+        "operation": owner.operation,
+        "apiVersion": held.api_version,
+    }
+    if held.time:
+        entry["time"] = held.time
+    entry |= {"fieldsType": "FieldsV1", "fieldsV1": encode_fields(held.fields)}
+    if owner.subresource:
+        entry["subresource"] = owner.subresource
+    return entry
+
+
+def _place(owner: Owner, held: OwnedFields) -> tuple[str, int, str, str, str]:
+    return owner.operation, _seconds(held.time), owner.manager, held.api_version, owner.subresource
+
+
+@lru_cache(maxsize=1024)
+def _seconds(time: str) -> int:
+    try:
+        return int(parse_time(time).timestamp()) if time else 0
+    except ValueError:
+        return 0

@@ -1,0 +1,62 @@
+"""What identifies the elements of a list: their keys, or the value itself in a set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..storage._json_values import is_list, is_map
+from ._merge_schemas import Facts
+from .fieldsets import keys_step, value_step
+
+
+class Unidentified(ValueError):
+    """An element that cannot be distinguished from the others; the message is a server's."""
+
+
+def step_of(element: Any, facts: Facts) -> str:
+    """Return the step from a list to one of its elements."""
+    if not facts.keys:
+        return _value_step(element)
+    if element is None:
+        raise Unidentified("associative list with keys may not have a null element")
+    if not is_map(element):
+        raise Unidentified("associative list with keys may not have non-map elements")
+    keys: dict[str, Any] = {}
+    for name in facts.keys:
+        if name in element:
+            keys[name] = element[name]
+            continue
+        declared = facts.element.member(name)
+        if declared is not None and declared.default is not None:
+            keys[name] = declared.default
+    if not keys:
+        names = " ".join(f'"{name}"' for name in facts.keys)
+        raise Unidentified(
+            "associative list with keys has an element that omits all key fields "
+            f"[{names}] (and doesn't have default values for any key fields)"
+        )
+    return keys_step(keys)
+
+
+def by_step(elements: Iterable[Any], facts: Facts) -> dict[str, list[Any]]:
+    """Return the elements of a list by their steps, duplicates included, in the order of the list."""
+    result: dict[str, list[Any]] = {}
+    for element in elements:
+        try:
+            step = step_of(element, facts)
+        except Unidentified:
+            continue  # old objects can contain such elements; nobody can own them
+        result.setdefault(step, []).append(element)
+    return result
+
+
+def _value_step(element: Any) -> str:
+    if is_map(element):
+        # A server accepts maps in a set, where each has one owner; the step to one is its JSON.
+        return value_step(element)
+    if is_list(element):
+        raise Unidentified("not supported: associative list with lists as elements")
+    if element is None:
+        raise Unidentified("associative list without keys has an element that's an explicit null")
+    return value_step(element)

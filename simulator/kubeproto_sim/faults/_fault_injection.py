@@ -1,0 +1,332 @@
+"""What goes wrong between a client and a server, by a script or by a seed.
+
+::
+
+    faults = sim.Faults(cluster, script=[sim.Cut(after=100), sim.Throttle(), sim.LoseResponse()])
+    faults = sim.Faults(cluster, seed=7, share=0.1)
+    client = faults.transport()
+
+A scripted fault is used once, by the first request that it fits, in the order of the script. Drawn faults
+hit a share of all requests, chosen by the seed, until `calm` is called. Either way the same requests meet
+the same faults, and `transcript` shows what happened to the latest 20,000.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Final, Literal
+
+import msgspec
+
+from kubeproto import ConnectError, TransportError
+from kubeproto.wire import Head
+
+from .._cluster import Cluster
+from .._rejections import failure
+from .._seeded_random import SeededRandom
+from .._streams import Stream
+from .._transports import BlockingSimTransport, SimTransport
+from ..access._users import User
+from ..admission._webhook_calls import PendingCalls, Replies
+from ..reading._query import is_true, split_target
+from ..reading._watch_streams import error_line
+from ..serving._server_responses import ServerResponse, plain_response, status_response
+from ._fault_types import (
+    Both,
+    Cut,
+    Delay,
+    Empty,
+    ErrorEvent,
+    Expire,
+    ExpireCredentials,
+    Fail,
+    Fault,
+    ForceConflict,
+    FutureVersion,
+    HalfOpen,
+    Html,
+    Lag,
+    LoseResponse,
+    RefuseConnection,
+    Sort,
+    Throttle,
+)
+
+_EXPIRED: Final = "too old resource version: 1 (2)"
+_STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
+# Lines of a transcript, 100 bytes each: more than any test reads, and what a server on a port can keep.
+_KEPT: Final = 20_000
+_PAGE: Final = "<html><head><title>502 Bad Gateway</title></head><body>bad gateway</body></html>\n"
+
+_FITS: Final[dict[type[Any], tuple[Sort, ...]]] = {
+    Cut: ("read", "watch"), HalfOpen: ("read", "watch"), Lag: ("read", "watch"), Expire: ("read", "watch"),
+    FutureVersion: ("read", "watch"), ErrorEvent: ("watch",), LoseResponse: ("write",),
+    ForceConflict: ("write",),
+    Empty: ("read", "watch"),
+}  # fmt: skip
+
+
+class Faults:
+    """Injects faults between clients and a cluster."""
+
+    def __init__(
+        self, cluster: Cluster, *, script: Iterable[Fault] = (), seed: int = 0, share: float = 0.0
+    ) -> None:
+        self.cluster = cluster
+        self.script = list(script)
+        self.share = share
+        self.lines: deque[str] = deque(maxlen=_KEPT)
+        self._rng = SeededRandom(seed)
+        self._begun = cluster.now
+
+    def transport(self, user: User | str | None = None) -> SimTransport:
+        """Return an async transport with these faults."""
+        return SimTransport(self.cluster, partial(self.respond, user=user))
+
+    def blocking_transport(self, user: User | str | None = None) -> BlockingSimTransport:
+        """Return a blocking transport with these faults."""
+        return BlockingSimTransport(self.cluster, partial(self.respond, user=user))
+
+    def calm(self) -> None:
+        """Inject no more faults."""
+        self.script.clear()
+        self.share = 0.0
+
+    @property
+    def transcript(self) -> str:
+        """The latest requests, one line each: when, what, and which fault."""
+        return "\n".join(self.lines)
+
+    def respond(
+        self, head: Head, user: User | str | None = None, replies: Replies | None = None
+    ) -> ServerResponse:
+        """Respond to a request as the cluster does, unless a fault changes that; or a `TransportError`."""
+        rng, script, sort = self._rng.state, list(self.script), _sort(head)
+        fault = self._next(sort)
+        line = f"{self.cluster.now - self._begun:10.3f}  {head.method} {head.target}"
+        respond = partial(self.cluster.respond, head, user, replies)
+        try:
+            response = respond() if fault is None else _struck(self.cluster, respond, sort, fault)
+        except PendingCalls:  # the request is repeated, and meets the same fault
+            self._rng.state, self.script = rng, script
+            raise
+        except TransportError:
+            self.lines.append(f"{line} !! {fault}")
+            raise
+        self.lines.append(f"{line} -> {response.status}" if fault is None else f"{line} !! {fault}")
+        return response
+
+    def _next(self, sort: Sort) -> Fault | None:
+        for at, fault in enumerate(self.script):
+            if _fits(fault, sort):
+                return self.script.pop(at)
+        if self.share and self._rng.happens(self.share):
+            return _drawn(self._rng, sort)
+        return None
+
+
+def _fits(fault: Fault, sort: Sort) -> bool:
+    if isinstance(fault, Both):
+        return _fits(fault.outer, sort) and _fits(fault.inner, sort)
+    return sort in _FITS.get(type(fault), ("read", "watch", "write"))
+
+
+def _sort(head: Head) -> Sort:
+    if head.method != "GET":
+        return "write"
+    _, query = split_target(head.target)
+    return "watch" if is_true(query.get("watch")) else "read"
+
+
+def _drawn(rng: SeededRandom, sort: Sort) -> Fault:
+    makers = _DRAWN[sort]
+    return makers[rng.randrange(len(makers))](rng)
+
+
+def _somewhere(rng: SeededRandom) -> int:
+    """Return a place in a body: small ones as often as large ones."""
+    return rng.randrange(1 << rng.randrange(14))
+
+
+_Maker = Callable[[SeededRandom], Fault]
+_ANY: Final[tuple[_Maker, ...]] = (
+    lambda rng: Throttle(1 + rng.randrange(3), plain=rng.happens(0.5)),
+    lambda _: Fail(),
+    lambda _: RefuseConnection(),
+    lambda _: Html(),
+    lambda rng: Delay(rng.randrange(20) / 2),
+)
+_READS: Final[tuple[_Maker, ...]] = (
+    lambda rng: Cut(_somewhere(rng)),
+    lambda rng: HalfOpen(_somewhere(rng)),
+    lambda rng: Lag(1 + rng.randrange(5)),
+    lambda _: FutureVersion(),
+)
+_DRAWN: Final[dict[Sort, tuple[_Maker, ...]]] = {
+    "read": (*_ANY, *_READS, lambda _: Expire("http-expired")),
+    "watch": (
+        *_ANY,
+        *_READS,
+        lambda rng: Cut(_somewhere(rng), clean=True),
+        lambda _: Expire(),
+        lambda _: Expire("http-expired"),
+        lambda _: Expire("http-gone"),
+        lambda _: ErrorEvent(),
+        lambda _: Empty(),
+    ),
+    "write": (*_ANY, lambda _: LoseResponse(), lambda _: Fail(after=True), lambda _: ForceConflict()),
+}
+
+
+def _struck(
+    cluster: Cluster, respond: Callable[[], ServerResponse], sort: Sort, fault: Fault
+) -> ServerResponse:
+    """Return the response to a request with a fault."""
+    match fault:
+        case RefuseConnection():
+            raise ConnectError("the connection was refused")
+        case LoseResponse():
+            respond()
+            raise TransportError("the connection was reset before a response arrived")
+        case Fail(after=after, code=code):
+            if after:
+                respond()
+            return status_response(code, "Internal error occurred: it was asked for", {"causes": []})
+        case Throttle(seconds=seconds, plain=plain):
+            return _too_many(seconds, plain=plain)
+        case ForceConflict():
+            return status_response(409, f"Operation cannot be fulfilled: {_STALE}")
+        case Html(code=code):
+            body = _PAGE.encode()
+            return ServerResponse(
+                code, (("Content-Type", "text/html"), ("Content-Length", str(len(body)))), body
+            )
+        case Empty():
+            return ServerResponse(200, (("Content-Type", "application/json"), ("Content-Length", "0")), b"")
+        case ExpireCredentials():
+            return status_response(401, "Unauthorized")
+        case Expire(form=form):
+            return _expired(sort, form)
+        case FutureVersion():
+            return _too_large(cluster, sort)
+        case ErrorEvent(code=code):
+            return _one_line(error_line(failure(code, "an error was asked for")))
+        case Delay(seconds=late):
+            response = respond()
+            return msgspec.structs.replace(response, after=response.after + late)
+        case Lag(versions=versions):
+            return _lagging(cluster, respond, versions)
+        case Cut(after=after, clean=clean):
+            return _broken(respond(), after, "clean" if clean else "cut")
+        case HalfOpen(after=after):
+            return _broken(respond(), after, "silent")
+        case Both(outer=outer, inner=inner):
+            return _struck(cluster, partial(_struck, cluster, respond, sort, inner), sort, outer)
+
+
+def _too_many(seconds: int | None, *, plain: bool) -> ServerResponse:
+    wait = () if seconds is None else (("Retry-After", str(seconds)),)
+    if plain:
+        more = (*wait, ("X-Content-Type-Options", "nosniff"))
+        return plain_response(429, "Too many requests, please try again later.\n", more)
+    details = None if seconds is None else {"retryAfterSeconds": seconds}
+    response = status_response(429, "storage is (re)initializing", details)
+    return msgspec.structs.replace(response, headers=(*response.headers, *wait))
+
+
+def _expired(sort: Sort, form: str) -> ServerResponse:
+    status = failure(410, _EXPIRED, reason="Gone" if form == "http-gone" else "Expired")
+    if sort == "watch" and form == "in-stream":
+        return _one_line(error_line(status))
+    body = msgspec.json.encode(status) + b"\n"
+    return ServerResponse(
+        410, (("Content-Type", "application/json"), ("Content-Length", str(len(body)))), body
+    )
+
+
+def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
+    details: dict[str, Any] = {
+        "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
+        "retryAfterSeconds": 1,
+    }
+    message = f"Timeout: Too large resource version: {cluster.version + 1}, current: {cluster.version}"
+    if sort == "watch":
+        return _one_line(error_line(failure(504, message, details)))
+    response = status_response(504, message, details)
+    return msgspec.structs.replace(response, headers=(*response.headers, ("Retry-After", "1")), after=3.0)
+
+
+def _lagging(cluster: Cluster, respond: Callable[[], ServerResponse], versions: int) -> ServerResponse:
+    """Return the response of a replica that is behind; a watch there catches up as soon as it is open."""
+    before = cluster.lag
+    cluster.lag = before + versions
+    try:
+        return respond()
+    finally:
+        cluster.lag = before
+
+
+def _one_line(line: bytes) -> ServerResponse:
+    headers = (("Content-Type", "application/json"), ("Transfer-Encoding", "chunked"))
+    return ServerResponse(200, headers, BrokenBody(None, line, len(line), "clean"))
+
+
+def _broken(response: ServerResponse, after: int, ending: Ending) -> ServerResponse:
+    if isinstance(response.body, bytes):
+        broken = BrokenBody(None, response.body, after, ending)
+    else:
+        broken = BrokenBody(response.body, b"", after, ending)
+    return msgspec.structs.replace(response, body=broken)
+
+
+Ending = Literal["clean", "cut", "silent"]
+
+
+class BrokenBody:
+    """A body that stops after a number of bytes. Until then it is unchanged."""
+
+    def __init__(self, source: Stream | None, data: bytes, limit: int, ending: Ending) -> None:
+        self.wake: Callable[[], None] | None = None
+        self._source = source
+        if source is not None:
+            source.wake = self._come
+        self._data = data
+        self._left = limit
+        self._ending: Ending = ending
+
+    @property
+    def ended(self) -> bool:
+        """Whether no more bytes will come; a half-open stream never ends."""
+        if self._left > 0:
+            return not self._data and (self._source is None or self._source.ended)
+        return self._ending == "clean"
+
+    @property
+    def due(self) -> float | None:
+        """When something happens; the cluster drives the watch that this body contains."""
+        return None
+
+    def take(self) -> bytes:
+        """Return the bytes that have arrived; raise `TransportError` where the body is cut."""
+        if self._left <= 0:
+            if self._ending == "cut":
+                raise TransportError("the connection was reset")
+            return b""
+        if self._source is not None:
+            self._data += self._source.take()
+        data, self._data = self._data[: self._left], b""
+        self._left -= len(data)
+        if self._left <= 0:
+            self.close()
+        return data
+
+    def close(self) -> None:
+        """Close the stream: the client has stopped reading."""
+        if self._source is not None:
+            self._source.close()
+
+    def _come(self) -> None:
+        if self.wake is not None:
+            self.wake()

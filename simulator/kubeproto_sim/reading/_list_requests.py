@@ -1,0 +1,165 @@
+"""Lists: which version they show, in which pages, and what they report about what is left."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from typing import Any, Final
+
+import msgspec
+from msgspec import Struct
+
+from .._rejections import bad_request, expired_list, expired_token, version_too_large
+from .._state import ServerState
+from ..kinds._kinds import Served
+from ..storage._storage import Stored, VersionExpired
+from ._continue_tokens import LATEST, PageStart, read_token, write_token
+from ._field_selectors import Matches, check_fields, matcher
+from ._object_views import Viewer
+from ._query import ListQuery
+from ._routes import Route
+from ._shard_selectors import Shards, read_shards
+
+_LARGEST: Final = 2**64
+
+
+class ListResult(Struct, frozen=True):
+    """A page of objects and its metadata. `left` is None where a server does not report it."""
+
+    objects: list[Stored]
+    version: int
+    token: str = ""
+    left: int | None = None
+    shards: str = ""
+
+
+def read_version(text: str) -> int | None:
+    """Return a version as a number; None if it is not one."""
+    return int(text) if text.isascii() and text.isdigit() and int(text) < _LARGEST else None
+
+
+def list_objects(state: ServerState, route: Route, options: ListQuery) -> ListResult:
+    """Return the page that a list asks for; or a refusal."""
+    served = route.served
+    check_fields(served, options.fields)
+    shards = read_shards(options.shards) if options.shards else None
+    version, page = _version(state, options)
+    try:
+        objects = served.storage.objects if version is None else served.storage.at(version)
+    except VersionExpired:
+        if page is None:
+            raise expired_list() from None
+        raise expired_token(write_token(LATEST, page.start)) from None
+    # The latest is read from storage, whatever a cache that lags has reached.
+    shown = state.storage.version if version is None else version
+    limit = 0 if options.version == "0" and not options.token else options.limit
+    return _page(state, served, route.namespace, objects, options, shards, shown, page, limit)
+
+
+def _version(state: ServerState, options: ListQuery) -> tuple[int | None, PageStart | None]:
+    """Return the version to show (None for the latest), and where the page begins."""
+    if options.token:
+        page = read_token(options.token)
+        if options.version not in ("", "0"):
+            raise bad_request("specifying resource version is not allowed when using continue")
+        if page.version == LATEST:
+            return None, page
+        if page.version > state.storage.version:
+            raise _too_large(state, page.version)
+        return page.version, page
+    if options.version == "":
+        return None, None
+    version = read_version(options.version)
+    if version is None:
+        raise bad_request(f"invalid resource version: resourceVersion: {invalid_version(options.version)}")
+    exact = options.match == "Exact" or (options.match == "" and options.limit and version)
+    if version > (state.storage.version if exact else state.reached):
+        raise _too_large(state, version)
+    if exact:
+        return version, None
+    return (state.reached if state.lag else None), None
+
+
+def _too_large(state: ServerState, version: int) -> Exception:
+    modes = state.modes
+    return version_too_large(version, state.reached, modes.too_large, cached=modes.watch_cache)
+
+
+def invalid_version(text: str) -> str:
+    """Return a server's refusal of a version that is not a number."""
+    quoted = msgspec.json.encode(text).decode()
+    why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
+    return f"Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}"
+
+
+def _page(
+    state: ServerState, served: Served, namespace: str, objects: dict[str, Stored], options: ListQuery,
+    shards: Shards | None, version: int, page: PageStart | None, limit: int,
+) -> ListResult:  # fmt: skip
+    keys = served.storage.in_order() if objects is served.storage.objects else sorted(objects)
+    prefix = f"{namespace}/" if namespace else ""
+    start, end = 0, len(keys)
+    if prefix:
+        # "0" is the character after "/": between them are all keys of the namespace.
+        start, end = bisect_left(keys, prefix), bisect_left(keys, f"{namespace}0")
+    if page is not None:
+        after = prefix + page.start.removeprefix("/").removesuffix("\x00")
+        start = max(
+            start, bisect_right(keys, after) if page.start.endswith("\x00") else bisect_left(keys, after)
+        )
+    matches: Matches | None = matcher(served, options)
+    if (options.fields is not None and served.fields) or (options.labels and not state.modes.watch_cache):
+        served.prepare(objects[keys[at]].data for at in range(start, end))
+    found: list[Stored] = []
+    more = False
+    last = start
+    for at in range(start, end):
+        stored = objects[keys[at]]
+        if (matches is None or matches(stored)) and (shards is None or shards.holds(stored)):
+            if limit and len(found) == limit:
+                more = True
+                break
+            found.append(stored)
+            last = at
+    served.prepare(stored.data for stored in found)
+    shown = shards.text if shards else ""
+    if not more:
+        return ListResult(found, version, shards=shown)
+    slash = "/" if state.modes.watch_cache else ""
+    token = write_token(version, f"{slash}{keys[last].removeprefix(prefix)}\x00")
+    return ListResult(found, version, token, None if options.selective else end - last - 1, shown)
+
+
+def list_body(served: Served, viewer: Viewer, listed: ListResult, time: float) -> bytes:
+    """Return the body of a list."""
+    meta: dict[str, Any] = {"resourceVersion": str(listed.version)}
+    if listed.token:
+        meta["continue"] = listed.token
+    if listed.left is not None:
+        meta["remainingItemCount"] = listed.left
+    if listed.shards and not (served.custom and viewer.view == "object"):
+        meta["shardInfo"] = {"selector": listed.shards}
+    if viewer.view == "table":
+        rows = b",".join([viewer.row(stored.data, time) for stored in listed.objects])
+        head = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,' % msgspec.json.encode(meta)
+        return head + b'"columnDefinitions":%s,"rows":[%s]}\n' % (viewer.columns(), rows)
+    items = b",".join([viewer.item(stored.data) for stored in listed.objects])
+    if viewer.view == "metadata":
+        # The one list that is null when it is empty.
+        shown = b"[%s]" % items if items else b"null"
+        head = (
+            b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":%s,"items":%s}\n'
+        )
+        return head % (msgspec.json.encode(meta), shown)
+    kind, api_version = served.list_kind.encode(), served.api_version.encode()
+    if served.custom:
+        # Custom resources come with sorted keys, and with a `continue` even when nothing follows.
+        meta = {"continue": ""} | meta
+        text = msgspec.json.Encoder(order="sorted").encode(meta)
+        return b'{"apiVersion":"%s","items":[%s],"kind":"%s","metadata":%s}\n' % (
+            api_version,
+            items,
+            kind,
+            text,
+        )
+    text = msgspec.json.encode(meta)
+    return b'{"kind":"%s","apiVersion":"%s","metadata":%s,"items":[%s]}\n' % (kind, api_version, text, items)

@@ -1,0 +1,345 @@
+"""The server: a request comes in as a value, and a response goes out.
+
+Nothing here waits. A response says how long it would have taken (`after`), a watch is a stream that fills as
+the clock advances, and the driver of the server decides when that happens.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from kubeproto.wire import Head
+
+from .._rejections import (
+    BrokenRules,
+    PlainRefused,
+    Rejection,
+    bad_request,
+    initializing,
+    not_found,
+    unexplained,
+    version_too_large,
+)
+from .._state import ServerState
+from ..access._attributes import Attributes
+from ..access._authorizer import Access, Caller
+from ..access._users import User, authenticated
+from ..admission._webhook_calls import Replies, WebhookHandlers
+from ..admission._webhook_conversion import WebhookConversions
+from ..kinds._kinds import Served
+from ..kinds._releases import NEWEST
+from ..kinds._typed import escaped
+from ..kinds._wording import worded
+from ..reading._list_requests import ListResult, list_body, list_objects, read_version
+from ..reading._list_requests import invalid_version as _invalid_version
+from ..reading._negotiation import (
+    accepts_plainly,
+    accepts_yaml,
+    check_arity,
+    negotiate,
+    takes_gzip,
+)
+from ..reading._object_views import Viewer
+from ..reading._open_watches import OpenWatches
+from ..reading._query import ListQuery, Query, is_true, list_options, seconds, split_target, write_options
+from ..reading._routes import Route, Routes
+from ..reading._watch_streams import open_watch
+from ..writing._bodies import check_size, read_object
+from ..writing._deletes import DeleteOptions, delete, read_delete_options
+from ..writing._gates import Gate
+from ..writing._patches import APPLY, check_media, patch
+from ._discovery_documents import document
+from ._request_gates import AdmissionChain, patch_writer_for, writer_for
+from ._review_requests import review
+from ._server_responses import (
+    CACHE,
+    JSON,
+    TEXT,
+    YAML,
+    ServerRequest,
+    ServerResponse,
+    body_response,
+    length,
+    object_response,
+    plain_response,
+    warned,
+    write_response,
+)
+from ._subresource_handlers import subresource
+
+_ORPHANS: Final = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove"
+    " them or set propagationPolicy=Orphan to suppress this warning"
+)
+_LONGEST: Final = 60.0  # --request-timeout
+_TOO_LATE: Final = (
+    b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted'
+    b' timeout","reason":"Timeout","details":{},"code":504}\n'
+)
+
+
+class Server:
+    """Responds to requests from the state of the cluster, and changes it."""
+
+    def __init__(self, state: ServerState, access: Access, webhooks: WebhookHandlers) -> None:
+        self.state = state
+        self.access = access
+        self.chain = AdmissionChain(state, webhooks)
+        self.conversions = state.kinds.converter = WebhookConversions(state, webhooks)
+        self.routes = Routes(state.kinds)
+        self.watches = OpenWatches()
+        state.on_generation = self.watches.wake_all
+
+    def respond(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
+        """Respond to a request. There always is a response, and a refusal has changed nothing.
+
+        `user` is the user who makes it, if the transport knows; otherwise the headers of the request
+        determine it. `replies` are those of webhooks that were called before.
+        """
+        waits: list[float] = []
+        conversions = self.conversions
+        before = conversions.begin(replies)
+        try:
+            response = self._respond(head, user, replies, waits)
+            waited = sum(waits) + conversions.waited
+        finally:
+            conversions.end(before)
+        return _after(response, waited, head) if waited else response
+
+    def gate_of_controller(self, user: str, route: Route) -> Gate:
+        """Return the gate of a write that a controller of the cluster makes as its service account."""
+        about = Attributes(
+            verb=route.verb, group=route.served.group, version=route.served.version,
+            resource=route.served.plural, subresource=route.subresource, name=route.name,
+            namespace=route.namespace,
+        )  # fmt: skip
+        caller = Caller(self.access, authenticated(User(user)), about)
+        return self.chain.gate(caller, None, [], []).of(route, {})
+
+    def _respond(
+        self, head: Head, user: User | None, replies: Replies | None, waits: list[float]
+    ) -> ServerResponse:
+        headers = {name.lower(): value for name, value in head.headers}
+        warnings: list[str] = []
+        try:
+            response = self._answer(head, user, replies, headers, warnings, waits)
+            return response if head.method != "HEAD" else msgspec.structs.replace(response, body=b"")
+        except Rejection as refused:
+            return self._refusal(refused, headers, warnings)
+        except PlainRefused as refused:
+            return plain_response(refused.code, refused.text, refused.headers)
+
+    def _answer(
+        self,
+        head: Head,
+        user: User | None,
+        replies: Replies | None,
+        headers: dict[str, str],
+        warnings: list[str],
+        waits: list[float],
+    ) -> ServerResponse:
+        path, query = split_target(head.target)
+        caller = self.access.admit(head, headers, path, query, user)
+        check_size(head.body)
+        if (limit := query.get("timeout")) is not None and not is_true(query.get("watch")):
+            allowed = _allowed_time(limit)
+            if 0 < allowed < 1e-3:
+                return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
+        route = self.routes.find(head.method, path, query)
+        if not isinstance(route, Route):
+            return document(self.state, head, route, query, headers)
+        accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
+        gate = self.chain.gate(caller, replies, warnings, waits)
+        request = ServerRequest(head, path, query, headers, accepted, caller, gate)
+        served = route.served
+        if served.warning:
+            warnings.append(served.warning)
+        if served.ready_at > self.state.clock.time and self.state.release.refuses_new_kinds:
+            raise initializing()
+        if route.subresource not in ("", "status"):
+            return subresource(self.state, route, request, warnings)
+        return self._verb(route, request, warnings)
+
+    def _verb(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+        match route.verb:
+            case "get":
+                return self._get(route, request, warnings)
+            case "list":
+                return self._list(route, request, warnings)
+            case "watch":
+                return self._watch(route, request, warnings)
+            case "create":
+                if route.served.verbs == frozenset(("create",)):
+                    return review(self.state, route, request, warnings)
+                write_options(request.query, "CreateOptions")
+                writer = writer_for(self.state, route, request, warnings)
+                written = writer.create(*self._object(route, request))
+                return write_response(self.state, route, request, writer, written)
+            case "update":
+                write_options(request.query, "UpdateOptions")
+                writer = writer_for(self.state, route, request, warnings)
+                written = writer.replace(*self._object(route, request))
+                return write_response(self.state, route, request, writer, written)
+            case "patch":
+                return self._patch(route, request, warnings)
+            case "delete":
+                return self._delete(route, request, warnings)
+            case _:
+                return self._delete_collection(route, request, warnings)
+
+    def _object(self, route: Route, request: ServerRequest) -> tuple[dict[str, Any], list[str]]:
+        served, media = route.served, request.headers.get("content-type", "")
+        return read_object(request.head.body, media, served.kind, custom=served.custom)
+
+    def _get(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+        served, state = route.served, self.state
+        if text := request.query.get("resourceVersion"):
+            version = read_version(text)
+            if version is None:
+                raise unexplained(f"resourceVersion: {_invalid_version(text)}")
+            if version > state.reached:
+                modes = state.modes
+                raise version_too_large(version, state.reached, modes.too_large, cached=modes.watch_cache)
+        stored = served.storage.objects.get(served.key(route.namespace, route.name))
+        if stored is None:
+            raise not_found(served.plural, served.group, route.name)
+        return object_response(self.state, route, request, stored.data, warnings)
+
+    def _list(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+        options = self._list_options(request.query, watching=False)
+        with route.served.reading(cached=self.state.modes.watch_cache):
+            listed = list_objects(self.state, route, options)
+            check_arity(request.accepted, route.served, listed=True)
+            viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
+            body = list_body(route.served, viewer, listed, self.state.clock.time)
+        return body_response(200, body, request, warnings)
+
+    def _list_options(self, query: Query, *, watching: bool) -> ListQuery:
+        """Return the options of a list or watch, as far as this release knows them; or a refusal."""
+        streaming, sharded = self.state.streaming_lists, self.state.release.shards
+        return list_options(query, watching=watching, streaming_lists=streaming, sharded=sharded)
+
+    def _watch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+        modes, query = self.state.modes, request.query
+        if route.watched:
+            query = query | {"fieldSelector": f"metadata.name={route.watched}"}
+        options = self._list_options(query, watching=True)
+        viewer = Viewer(route.served, request.accepted.view, query.get("includeObject", ""))
+        gzip = (
+            modes.compress_watches
+            and bool(options.initial_events and options.bookmarks)
+            and takes_gzip(request.headers.get("accept-encoding", ""))
+        )
+        with route.served.reading(cached=modes.watch_cache):
+            watch = open_watch(self.state, route, options, viewer, gzip=gzip)
+        watch.called_later = self.conversions.called_later
+        if not watch.ended:
+            self.watches.add(watch)
+        late = (
+            watch.ended and options.initial_events and modes.watch_cache and options.version not in ("", "0")
+        )
+        extra = [("Content-Encoding", "gzip")] if gzip else []
+        sent = (CACHE, *extra, JSON, *warned(warnings), ("Transfer-Encoding", "chunked"))
+        return ServerResponse(200, sent, watch, after=3.0 if late else 0.0)
+
+    def _patch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+        content_type = request.headers.get("content-type", "")
+        check_media(route.served, content_type)
+        write_options(request.query, "PatchOptions", applying=content_type.startswith(APPLY))
+        writer = patch_writer_for(self.state, route, request, warnings)
+        written = patch(writer, request.head.body, content_type, request.query)
+        return write_response(self.state, route, request, writer, written)
+
+    def _delete(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+        served = route.served
+        options = read_delete_options(
+            request.query, request.head.body, request.headers.get("content-type", "")
+        )
+        _warn_of_orphans(served, options, warnings)
+        gate = request.gate.of(route, request.query)
+        deleted = delete(
+            self.state, served, served.key(route.namespace, route.name), route.name, options, gate
+        )
+        status = 202 if options.orphan_dependents is False and not deleted.gone else 200
+        if deleted.data is not None:
+            return body_response(status, served.shown(deleted.data) + b"\n", request, warnings)
+        details = {"name": route.name}
+        if served.group:
+            details["group"] = served.group
+        details |= {"kind": served.plural, "uid": deleted.uid}
+        body = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}
+        return body_response(200, msgspec.json.encode(body) + b"\n", request, warnings)
+
+    def _delete_collection(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+        served = route.served
+        listing = self._list_options(request.query, watching=False)
+        options = read_delete_options(
+            request.query, request.head.body, request.headers.get("content-type", "")
+        )
+        _warn_of_orphans(served, options, warnings)
+        listed = list_objects(self.state, route, listing)
+        gate = request.gate.of(route, request.query)
+        for stored in listed.objects:
+            try:
+                delete(self.state, served, stored.key, stored.name, options, gate)
+            except Rejection as refused:
+                if refused.code != 404:
+                    raise
+        shown = ListResult(
+            listed.objects, self.state.reached if not listing.version else listed.version, listed.token
+        )
+        body = list_body(served, Viewer(served, "object"), shown, self.state.clock.time)
+        return body_response(200, body, request, warnings)
+
+    def _refusal(self, refused: Rejection, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
+        release = self.state.release
+        if isinstance(refused, BrokenRules) and release is not NEWEST:
+            refused = refused.worded(lambda one, group: worded(one, release.minor, group))
+        accept, content_type = headers.get("accept", ""), JSON
+        body = msgspec.json.encode(refused.status)
+        if accepts_yaml(accept):
+            from kubeproto.yaml import write_documents
+
+            body = write_documents([dict(sorted(refused.status.items()))]).encode()
+            content_type = YAML
+        elif accepts_plainly(accept):
+            body = escaped(body + b"\n")
+        else:
+            body = escaped(msgspec.json.format(body, indent=2))
+        retry = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()
+        sent = (CACHE, content_type, *retry, *warned(warnings), length(body))
+        return ServerResponse(refused.code, sent, body, refused.after)
+
+
+def _after(response: ServerResponse, waited: float, head: Head) -> ServerResponse:
+    """Return a response delayed by its webhooks; or the response to a request that took too long."""
+    limit = split_target(head.target)[1].get("timeout")
+    allowed = _allowed_time(limit) if limit else _LONGEST
+    if isinstance(response.body, bytes) and 0 < allowed < waited:
+        return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
+    return msgspec.structs.replace(response, after=response.after + waited)
+
+
+def _allowed_time(limit: str) -> float:
+    """Return the seconds that `timeout` allows a request; or 400, with the message of Go's parser."""
+    allowed = seconds(limit)
+    if allowed is not None:
+        return allowed
+    shown = msgspec.json.encode(limit).decode()
+    unit = limit.lstrip("0123456789.")
+    if limit.isdigit():
+        why = f"time: missing unit in duration {shown}"
+    elif unit.isalpha() and unit != limit:
+        why = f"time: unknown unit {msgspec.json.encode(unit).decode()} in duration {shown}"
+    else:
+        why = f"time: invalid duration {shown}"
+    raise bad_request(f"invalid timeout specified in the request URL - {why}")
+
+
+def _warn_of_orphans(served: Served, options: DeleteOptions, warnings: list[str]) -> None:
+    """Warn if a Job is deleted without a propagation policy, which orphans its pods."""
+    silent = options.propagation_policy is None and options.orphan_dependents is None
+    if served.full_name == "jobs.batch" and silent:
+        warnings.append(_ORPHANS)

@@ -1,0 +1,199 @@
+"""The gate of a request: its user must have what a role grants, and policies and webhooks must admit it."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from .._state import ServerState
+from ..access._authorizer import Caller
+from ..admission._admission_policies import Policies
+from ..admission._webhook_admission import WebhookAdmission
+from ..admission._webhook_calls import Replies, WebhookHandlers
+from ..admission._webhook_configurations import AdmittedWrite, HookReader
+from ..reading._query import Query
+from ..reading._routes import Route
+from ..writing._gates import Gate, SubresourceBody, Tidy
+from ..writing._patches import PatchWriter
+from ..writing._writes import Writer
+from ._server_responses import ServerRequest
+
+Json = dict[str, Any]
+_OPTIONS: Final = ("dryRun", "fieldManager", "fieldValidation")
+
+
+class AdmissionChain:
+    """What the gates of all requests share."""
+
+    def __init__(self, state: ServerState, webhooks: WebhookHandlers) -> None:
+        self.state = state
+        self.webhooks = webhooks
+        self.hooks = HookReader(state)
+        self.policies = Policies(state, self.hooks)
+
+    def gate(
+        self, caller: Caller, replies: Replies | None, warnings: list[str], waits: list[float]
+    ) -> CallerGates:
+        """Return the gates of one request."""
+        return CallerGates(self, caller, replies, warnings, waits)
+
+
+class CallerGates:
+    """Makes the gates of one request. Nothing is prepared for webhooks before one has to be called."""
+
+    def __init__(
+        self, chain: AdmissionChain, caller: Caller, replies: Replies | None, warnings: list[str],
+        waits: list[float],
+    ) -> None:  # fmt: skip
+        self.chain = chain
+        self.caller = caller
+        self._replies = replies
+        self._warnings = warnings
+        self._waits = waits
+        self._admission: WebhookAdmission | None = None
+
+    def of(self, route: Route, query: Query) -> RequestGate:
+        """Return the gate for the route that was found for the request."""
+        return RequestGate(self, route, query)
+
+    @property
+    def admission(self) -> WebhookAdmission:
+        """What takes the writes of the request through webhooks and policies."""
+        if self._admission is None:
+            shared = self.chain
+            self._admission = WebhookAdmission(
+                shared.state, shared.hooks, shared.policies, shared.webhooks, self._replies,
+                self.caller.user.info, self._warnings,
+            )  # fmt: skip
+        return self._admission
+
+    def note_wait(self) -> None:
+        """Note how long the webhooks have taken until now."""
+        self._waits[:] = [self.admission.waited]
+
+
+class RequestGate(Gate):
+    """What the writes of one request have to pass."""
+
+    def __init__(self, gates: CallerGates, route: Route, query: Query) -> None:
+        self._gates = gates
+        self._chain = gates.chain
+        self._route = route
+        self._query = query
+
+    @property
+    def mutates(self) -> bool:
+        return bool(self._chain.hooks.hooks("mutating"))
+
+    def mutate(self, obj: Json, old: Json | None, tidy: Tidy) -> Json:
+        if not self.mutates:
+            return obj
+        try:
+            return self._gates.admission.mutate(self._write(obj, old), tidy) or obj
+        finally:
+            self._gates.note_wait()
+
+    def check(self, obj: Json, old: Json | None) -> None:
+        self._gates.caller.check_escalation(obj, old)
+
+    def validate(self, obj: Json, old: Json | None) -> None:
+        if old is None:
+            # Only now, because a server has looked at the object before.
+            self._gates.caller.check_creation()
+        if not self._validates:
+            return
+        shown = obj
+        if old is None:
+            meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
+            shown = {**obj, "metadata": meta}
+        try:
+            self._gates.admission.validate(self._write(shown, old))
+        finally:
+            self._gates.note_wait()
+
+    def delete(self, old: Json, options: Json) -> None:
+        if not (self.mutates or self._validates):
+            return
+        route = self._route
+        shown: Json = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options}
+        write = AdmittedWrite(
+            served=route.served, operation="DELETE", name=old["metadata"]["name"],
+            namespace=route.namespace or old["metadata"].get("namespace", ""), obj=None, old=old,
+            dry_run=bool(options.get("dryRun")), options=shown,
+        )  # fmt: skip
+        try:
+            self._gates.admission.mutate(write, lambda obj: obj)
+            self._gates.admission.validate(write)
+        finally:
+            self._gates.note_wait()
+
+    def mutate_body(self, body: SubresourceBody) -> Json:
+        if not self.mutates:
+            return body.obj
+        try:
+            return self._gates.admission.mutate(self._of_body(body), lambda obj: obj) or body.obj
+        finally:
+            self._gates.note_wait()
+
+    def validate_body(self, body: SubresourceBody) -> None:
+        if not self._validates:
+            return
+        try:
+            self._gates.admission.validate(self._of_body(body))
+        finally:
+            self._gates.note_wait()
+
+    def _of_body(self, body: SubresourceBody) -> AdmittedWrite:
+        route = self._route
+        group, _, version = body.api_version.rpartition("/")
+        kind = {"group": group, "version": version, "kind": body.kind}
+        shown = [
+            None if one is None else {"kind": body.kind, "apiVersion": body.api_version, **one}
+            for one in (body.obj, body.old)
+        ]
+        return AdmittedWrite(
+            served=route.served, operation=body.operation, name=route.name, namespace=route.namespace,
+            subresource=route.subresource, obj=shown[0], old=shown[1], dry_run=body.dry_run, kind=kind,
+            options=None if body.operation == "CONNECT" else self._options(body.operation),
+        )  # fmt: skip
+
+    def _options(self, operation: str) -> Json:
+        options: Json = {"kind": f"{operation.title()}Options", "apiVersion": "meta.k8s.io/v1"}
+        for name in _OPTIONS:
+            if value := self._query.get(name):
+                options[name] = [value] if name == "dryRun" else value
+        return options
+
+    @property
+    def _validates(self) -> bool:
+        return bool(self._chain.hooks.hooks("validating") or self._chain.policies.bound())
+
+    def _write(self, obj: Json, old: Json | None) -> AdmittedWrite:
+        route, query = self._route, self._query
+        operation = "CREATE" if old is None else "UPDATE"
+        namespace = route.namespace
+        if route.served.full_name == "namespaces":
+            namespace = obj["metadata"].get("name", "")
+        return AdmittedWrite(
+            served=route.served, operation=operation, name=route.name or obj["metadata"].get("name", ""),
+            namespace=namespace, subresource=route.subresource, obj=obj, old=old,
+            dry_run=bool(query.get("dryRun")), options=self._options(operation),
+        )  # fmt: skip
+
+
+def writer_for(
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
+) -> Writer:
+    """Return the writer of a request that creates or replaces an object.
+
+    `about` is the route of the request, if another route writes the object.
+    """
+    gate = request.gate.of(about or route, request.query)
+    return Writer(state, route, request.query, request.manager, warnings, gate)
+
+
+def patch_writer_for(
+    state: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
+) -> PatchWriter:
+    """Return the writer of a request that patches an object."""
+    gate = request.gate.of(about or route, request.query)
+    return PatchWriter(state, route, request.query, request.manager, warnings, gate)

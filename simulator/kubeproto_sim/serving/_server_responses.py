@@ -1,0 +1,137 @@
+"""Requests and responses of the server as values, and responses with a complete body."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from kubeproto.wire import Head, Headers
+
+from .._rejections import failure
+from .._state import ServerState
+from .._streams import Stream
+from ..access._authorizer import Caller
+from ..reading._negotiation import Accepted, check_arity, takes_gzip, wants_indented
+from ..reading._object_views import Viewer
+from ..reading._query import Query
+from ..reading._routes import Route
+from ..writing._gates import Gate
+from ..writing._writes import Writer, Written
+
+CACHE: Final = ("Cache-Control", "no-cache, private")
+JSON: Final = ("Content-Type", "application/json")
+YAML: Final = ("Content-Type", "application/yaml")
+TEXT: Final = ("Content-Type", "text/plain; charset=utf-8")
+_COMPRESSED_ABOVE: Final = 128 * 1024
+
+
+class ServerResponse(Struct, frozen=True):
+    """A response. The body is bytes, or an open watch; `after` is how long it takes, in seconds."""
+
+    status: int
+    headers: Headers
+    body: bytes | Stream
+    after: float = 0.0
+
+
+class RequestGates(Protocol):
+    """Makes the gate of a request for its route."""
+
+    def of(self, route: Route, query: Query) -> Gate:
+        """Return the gate for the writes of this route."""
+        ...
+
+
+class ServerRequest(Struct, frozen=True):
+    """A request as the verbs see it: split, and its headers by their lower-case names."""
+
+    head: Head
+    path: str
+    query: Query
+    headers: dict[str, str]
+    accepted: Accepted
+    caller: Caller
+    gate: RequestGates
+
+    @property
+    def manager(self) -> str:
+        """The manager of a write, unless the query names one: the first part of the user agent."""
+        return self.headers.get("user-agent", "").partition("/")[0] or "unknown"
+
+
+def body_response(status: int, body: bytes, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+    """Return a response with a whole body: as YAML, indented or compressed if the request wants that."""
+    content_type = JSON
+    if request.accepted.yaml:
+        from kubeproto.yaml import write_documents
+
+        in_order = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
+        body = write_documents([msgspec.json.decode(in_order)]).encode()
+        content_type = YAML
+    elif wants_indented(request.headers.get("user-agent", ""), request.query.get("pretty")):
+        body = msgspec.json.format(body, indent=2) + b"\n"
+    if len(body) > _COMPRESSED_ABOVE and takes_gzip(request.headers.get("accept-encoding", "")):
+        import zlib
+
+        member = zlib.compressobj(level=4, wbits=31)
+        body = member.compress(body) + member.flush()
+        encoded = (("Content-Encoding", "gzip"), content_type, ("Vary", "Accept-Encoding"))
+        return ServerResponse(status, (CACHE, *encoded, *warned(warnings), length(body)), body)
+    return ServerResponse(status, (CACHE, content_type, *warned(warnings), length(body)), body)
+
+
+def plain_response(code: int, text: str, headers: Headers = ()) -> ServerResponse:
+    """Return a response in plain text."""
+    body = text.encode()
+    return ServerResponse(code, (CACHE, TEXT, *headers, length(body)), body)
+
+
+def status_response(code: int, message: str, details: dict[str, Any] | None = None) -> ServerResponse:
+    """Return a failure that comes from outside the server, such as an injected fault."""
+    body = msgspec.json.encode(failure(code, message, details)) + b"\n"
+    return ServerResponse(code, (CACHE, JSON, length(body)), body)
+
+
+def warned(warnings: list[str]) -> Headers:
+    """Return the Warning headers of a response."""
+    if not warnings:
+        return ()
+    quoted = [text.replace("\\", "\\\\").replace('"', '\\"') for text in warnings]
+    return tuple(("Warning", f'299 - "{text}"') for text in quoted)
+
+
+def length(body: bytes) -> tuple[str, str]:
+    """Return the Content-Length header of a body."""
+    return ("Content-Length", str(len(body)))
+
+
+def write_response(
+    state: ServerState, route: Route, request: ServerRequest, writer: Writer, written: Written
+) -> ServerResponse:
+    """Return the response to a write."""
+    status = 201 if written.created else 200
+    return object_response(state, route, request, written.data, writer.warnings, status=status)
+
+
+def object_response(
+    state: ServerState,
+    route: Route,
+    request: ServerRequest,
+    data: bytes,
+    warnings: list[str],
+    status: int = 200,
+) -> ServerResponse:
+    """Return an object in the form that the request asks for."""
+    check_arity(request.accepted, route.served, listed=False)
+    view = request.accepted.view
+    if view == "object":
+        return body_response(status, route.served.shown(data) + b"\n", request, warnings)
+    viewer = Viewer(route.served, view, request.query.get("includeObject", ""))
+    if view == "table":
+        version = int(msgspec.json.decode(data)["metadata"].get("resourceVersion", 0))
+        body = viewer.watched(data, version, state.clock.time)
+    else:
+        body = viewer.object(data)
+    return body_response(status, body + b"\n", request, warnings)
