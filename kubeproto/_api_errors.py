@@ -1,6 +1,6 @@
-"""The errors that mean a server's refusal, with the Status that it sent; `_errors` draws the whole tree.
+"""The errors of a server's refusal, with its Status; `_errors` draws the whole tree.
 
-They are above the objects, of which a Status is one.
+They are in a layer above the objects, because a Status is an object.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from .objects import Status
 
 
 class ApiError(KubeprotoError):
-    """The server refused a request. `status` is its response, `retry_after` the seconds it asks to wait."""
+    """The server refused a request. `retry_after` is the number of seconds before a retry."""
 
     def __init__(self, status: Status, *, request: str = "", retry_after: float | None = None) -> None:
         super().__init__(status, request, retry_after)
@@ -32,8 +32,8 @@ class ApiError(KubeprotoError):
         return self.status.reason
 
     def __str__(self) -> str:
-        what = " ".join(word for word in (str(self.status.code or ""), self.status.reason) if word)
-        parts = self.request, what, self.status.message
+        outcome = f"{self.status.code or ''} {self.status.reason}".strip()
+        parts = self.request, outcome, self.status.message
         return ": ".join(printable(part, MAX_MESSAGE) for part in parts if part)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -75,7 +75,7 @@ class Conflict(ApiError):
 
 
 class AlreadyExists(ApiError):
-    """409: an object of this name exists, perhaps one that is still being deleted."""
+    """409: an object of this name exists, and may be in deletion."""
 
 
 class Gone(ApiError):
@@ -107,7 +107,7 @@ class ServerTimeout(ApiError):
 
 
 class ServiceUnavailable(ApiError):
-    """503: the server, or the one behind it, is not available now."""
+    """503: the server, or a server behind it, is not available now."""
 
 
 class Timeout(ApiError):

@@ -1,4 +1,4 @@
-"""Names that a package offers, and imports when they are first used."""
+"""Public names of a package that are imported on their first use."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ def attributes(
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return `__getattr__` and `__dir__` for a package.
 
-    `homes` says which module below the package has each name. A module stands for itself.
+    `homes` maps each name to its module below the package; a module is mapped to itself.
     """
 
     def find(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         module = import_module(f"{package}.{homes[name]}")
-        found: object = module if homes[name] == name else getattr(module, name)
-        setattr(sys.modules[package], name, found)  # the next use finds it without this function
-        return found
+        value: object = module if homes[name] == name else getattr(module, name)
+        setattr(sys.modules[package], name, value)  # the next use finds it without this function
+        return value
 
     def names() -> list[str]:
         return sorted({*vars(sys.modules[package]), *homes})

@@ -1,6 +1,6 @@
 """The reasons of refusals, their HTTP status codes and the phrases of these, as Kubernetes pairs them.
 
-A reason says more than its code: three codes have several reasons. This is the only table of them.
+A reason is more precise than its code: three codes have several reasons. This is the only table of both.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ _CODES: Final = {
 }  # fmt: skip
 
 
-def _spaced(words: str) -> str:
-    return "".join(f" {letter}" if letter.isupper() else letter for letter in words).strip()
+def _phrase(reason: str) -> str:
+    return "".join(f" {letter}" if letter.isupper() else letter for letter in reason).strip()
 
 
 # The phrases of status lines, as Go's server has them.
 _PHRASES: Final = {
     # Most reasons are the phrase without its blanks: NotFound, Not Found.
-    **{code: _spaced(reason) for reason, code in reversed(_CODES.items())},
+    **{code: _phrase(reason) for reason, code in reversed(_CODES.items())},
     101: "Switching Protocols", 200: "OK", 201: "Created", 202: "Accepted", 204: "No Content",
     304: "Not Modified", 422: "Unprocessable Entity", 431: "Request Header Fields Too Large",
     500: "Internal Server Error", 502: "Bad Gateway", 504: "Gateway Timeout",
 }  # fmt: skip
 
-# Where several reasons share a code, the first one is what the code means by itself.
+# Several reasons share a code; the first reason is the default of the code.
 _REASONS: Final = {code: reason for reason, code in reversed(_CODES.items())}
 
 

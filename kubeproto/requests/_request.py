@@ -71,7 +71,7 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
         except RemoteProtocolError as error:
             if not good:
                 raise refusal(self, status, headers, b"") from error
-            raise type(error)(f"{self.about}: the response is {status}, but {error}") from error
+            raise type(error)(f"{self.label}: the response is {status}, but {error}") from error
         return Reply(value, status, warnings(headers, self), headers)
 
 

@@ -33,7 +33,6 @@ from ._retries import (
     Retry,
     RetryPolicy,
     Safety,
-    safety,
 )
 from ._transport import (
     BlockingIncoming,
@@ -105,6 +104,5 @@ __all__ = [
     "reason_of",
     "refusal",
     "retry_after",
-    "safety",
     "warnings",
 ]

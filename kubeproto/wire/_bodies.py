@@ -1,7 +1,7 @@
-"""The body of an HTTP/1.1 response, cut out of the bytes of its connection in few and large pieces.
+"""Readers of HTTP/1.1 response bodies, which return few and large pieces of data.
 
-A server writes one chunk for each event, and a read of a busy socket returns a hundred of them. `feed` takes
-all that was read and returns the body in it as one piece; how the bytes are cut makes no difference. The head
+A server writes a chunk for each event, and a read of a busy socket returns a hundred chunks. `feed` takes the
+received bytes and returns their body data in a single piece; chunk boundaries never matter. The head
 determines the reader, and `open_body` returns it::
 
     204, 304, the response to HEAD   SizedBody(0)
@@ -9,7 +9,7 @@ determines the reader, and `open_body` returns it::
     Content-Length: n                SizedBody(n)
     none of these                    BodyUntilClose()
 
-A malformed body is a `RemoteProtocolError`; one that the end of the connection cut short is a
+A malformed body is a `RemoteProtocolError`; an incomplete body at the end of the connection is a
 `TransportError`. Neither quotes the bytes: they may be a secret.
 """
 
@@ -21,8 +21,8 @@ from typing import Final, Protocol
 from .._errors import RemoteProtocolError, TransportError
 from ._transport import Headers
 
-# Longer than any chunk extension that was observed (Go, nginx and Envoy write none), so that a line without
-# an end is not kept forever. Go's limit is 4096 too.
+# A line without an end must not be buffered forever. Go, nginx and Envoy write no chunk extensions; Go's
+# limit is 4096 too.
 _MAX_LINE: Final = 4096
 
 # Trailers are read for their form alone; a server that sends any sends a checksum. h11's limit.
@@ -38,17 +38,17 @@ _TRAILER: Final = rb"[-!#$%&'*+.^_`|~0-9a-zA-Z]+:[ \t]*(?:[^\x00\s]+(?:[ \t]+[^\
 
 
 class Body(Protocol):
-    """Reads one body. Once `finished`, `rest` is what came after it."""
+    """Reads a body. Once `finished`, `trailing_data` holds the bytes behind it."""
 
     finished: bool
-    rest: bytes
+    trailing_data: bytes
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes of the connection; return those that belong to the body."""
         ...
 
     def close(self) -> None:
-        """The connection has ended: right for some bodies, a `TransportError` for those it cuts short."""
+        """Handle the end of the connection: a `TransportError` if the body is incomplete."""
         ...
 
 
@@ -57,36 +57,38 @@ class SizedBody:
 
     def __init__(self, size: int) -> None:
         self.finished = size == 0
-        self.rest = b""
-        self._left = size
+        self.trailing_data = b""
+        self._remaining = size
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes of the connection; return those that belong to the body."""
-        piece = data if len(data) <= self._left else data[: self._left]
-        self.rest += data[len(piece) :]
-        self._left -= len(piece)
-        self.finished = not self._left
-        return piece
+        body = data if len(data) <= self._remaining else data[: self._remaining]
+        self.trailing_data += data[len(body) :]
+        self._remaining -= len(body)
+        self.finished = not self._remaining
+        return body
 
     def close(self) -> None:
-        """The connection has ended."""
+        """Handle the end of the connection."""
         if not self.finished:
-            raise TransportError(f"the connection ended {self._left} bytes before the end of the response")
+            raise TransportError(
+                f"the connection ended {self._remaining} bytes before the end of the response"
+            )
 
 
 class BodyUntilClose:
-    """A body that lasts until the connection ends, so that it is not known whether it is complete."""
+    """A body that lasts until the connection ends, so that nobody knows whether it is complete."""
 
     def __init__(self) -> None:
         self.finished = False
-        self.rest = b""
+        self.trailing_data = b""
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes of the connection: all are of the body."""
         return data
 
     def close(self) -> None:
-        """The connection has ended, and the body with it."""
+        """Finish the body with the connection."""
         self.finished = True
 
 
@@ -98,62 +100,63 @@ class ChunkedBody:
 
     def __init__(self) -> None:
         self.finished = False
-        self.rest = b""
-        self._left = 0  # bytes of the current chunk that have not arrived yet
-        self._closing = False  # the two bytes that end a chunk are due
-        self._kept = b""  # the front of a line that was cut
+        self.trailing_data = b""
+        self._remaining = 0  # bytes of the current chunk that have not arrived yet
+        self._expects_line_end = False  # the two bytes that end a chunk have not arrived yet
+        self._buffer = b""  # the beginning of an incomplete line
         self._in_trailers = False
 
     def feed(self, data: bytes) -> bytes:
         """Take the next bytes of the connection; return those that belong to the body."""
         if self.finished:
-            self.rest += data
+            self.trailing_data += data
             return b""
-        if len(data) < self._left:
-            self._left -= len(data)
+        if len(data) < self._remaining:
+            self._remaining -= len(data)
             return data
-        if self._kept:
-            data, self._kept = self._kept + data, b""
+        if self._buffer:
+            data, self._buffer = self._buffer + data, b""
         if self._in_trailers:
             self._read_trailers(data, 0)
             return b""
         pieces: list[memoryview] = []
-        at = self._finish_chunk(data, pieces)
-        if at >= 0:
-            self._read_chunks(data, at, pieces)
+        offset = self._finish_chunk(data, pieces)
+        if offset >= 0:
+            self._read_chunks(data, offset, pieces)
         return b"".join(pieces)
 
     def close(self) -> None:
-        """The connection has ended."""
+        """Handle the end of the connection."""
         if not self.finished:
             raise TransportError("the connection ended before the last chunk of the response")
 
     def _finish_chunk(self, data: bytes, pieces: list[memoryview]) -> int:
-        """Read the rest of the chunk that was cut.
+        """Read the remaining bytes of a chunk.
 
-        Return where the next begins, or -1 if this one continues.
+        Return the offset of the next chunk, or -1 if this chunk continues.
         """
-        end = self._left
+        end = self._remaining
         if end:
             pieces.append(memoryview(data)[:end])
-            self._left = 0
-        if not self._closing:
+            self._remaining = 0
+        if not self._expects_line_end:
             return end
-        mark = data[end : end + 2]
-        if mark == b"\r\n":
-            self._closing = False
+        line_end = data[end : end + 2]
+        if line_end == b"\r\n":
+            self._expects_line_end = False
             return end + 2
-        self._keep_line_end(mark)
+        self._buffer_line_end(line_end)
         return -1
 
-    def _read_chunks(self, data: bytes, at: int, pieces: list[memoryview]) -> None:
-        """The loop that every event of a watch passes: no method is called for a complete chunk."""
+    def _read_chunks(self, data: bytes, offset: int, pieces: list[memoryview]) -> None:
+        """Read complete chunks; every event of a watch passes this loop, so it calls no method per chunk."""
         view, length, find, add = memoryview(data), len(data), data.find, pieces.append
-        while (end := find(b"\r\n", at, at + _MAX_LINE)) >= 0:
-            line = data[at:end]
+        while (end := find(b"\r\n", offset, offset + _MAX_LINE)) >= 0:
+            line = data[offset:end]
             try:
                 # int() would also take a sign, blanks, underscores and 0x.
-                size = int(line, 16) if line.isalnum() and line[0] != _ZERO and end - at <= _MAX_DIGITS else 0
+                is_plain = line.isalnum() and line[0] != _ZERO and end - offset <= _MAX_DIGITS
+                size = int(line, 16) if is_plain else 0
             except ValueError:
                 size = 0
             if not size and not (size := _size(line)):
@@ -162,45 +165,45 @@ class ChunkedBody:
                 return
             start = end + 2
             end = start + size
-            at = end + 2
-            if at > length:
-                self._cut(data, start, end, pieces)
+            offset = end + 2
+            if offset > length:
+                self._suspend_chunk(data, start, end, pieces)
                 return
-            if data[end:at] != b"\r\n":
+            if data[end:offset] != b"\r\n":
                 raise RemoteProtocolError(
-                    f"a chunk of the response ends in {data[end:at]!r}, not in a line end"
+                    f"a chunk of the response ends in {data[end:offset]!r}, not in a line end"
                 )
             add(view[start:end])
-        if length - at >= _MAX_LINE:
+        if length - offset >= _MAX_LINE:
             raise RemoteProtocolError(f"the size of a chunk is not complete within {_MAX_LINE} bytes")
-        self._kept = data[at:]
+        self._buffer = data[offset:]
 
-    def _cut(self, data: bytes, start: int, end: int, pieces: list[memoryview]) -> None:
-        """The data ends inside a chunk, or inside the line end behind it."""
-        self._closing = True
+    def _suspend_chunk(self, data: bytes, start: int, end: int, pieces: list[memoryview]) -> None:
+        """Remember a chunk whose data or line end is incomplete."""
+        self._expects_line_end = True
         pieces.append(memoryview(data)[start:end])
         if end > len(data):
-            self._left = end - len(data)
+            self._remaining = end - len(data)
         else:
-            self._keep_line_end(data[end:])
+            self._buffer_line_end(data[end:])
 
-    def _keep_line_end(self, mark: bytes) -> None:
-        if not b"\r\n".startswith(mark):
+    def _buffer_line_end(self, line_end: bytes) -> None:
+        if not b"\r\n".startswith(line_end):
             raise _no_line_end()
-        self._kept = mark
+        self._buffer = line_end
 
-    def _read_trailers(self, data: bytes, at: int) -> None:
+    def _read_trailers(self, data: bytes, offset: int) -> None:
         # As in heads, a bare newline is a line end: robustness that h11 and Go's reader have.
-        empty = 1 if data[at : at + 1] == b"\n" else 2 if data[at : at + 2] == b"\r\n" else 0
+        empty = 1 if data[offset : offset + 1] == b"\n" else 2 if data[offset : offset + 2] == b"\r\n" else 0
         if empty:
-            self.finished, self.rest = True, data[at + empty :]
-        elif (found := re.search(_BLANK_LINE, data[at:])) is not None:
-            _check_trailers(data[at : at + found.start()])
-            self.finished, self.rest = True, data[at + found.end() :]
-        elif len(data) - at > _MAX_TRAILERS:
+            self.finished, self.trailing_data = True, data[offset + empty :]
+        elif (blank_line := re.search(_BLANK_LINE, data[offset:])) is not None:
+            _check_trailers(data[offset : offset + blank_line.start()])
+            self.finished, self.trailing_data = True, data[offset + blank_line.end() :]
+        elif len(data) - offset > _MAX_TRAILERS:
             raise RemoteProtocolError(f"the trailers of the response continue after {_MAX_TRAILERS} bytes")
         else:
-            self._kept = data[at:]
+            self._buffer = data[offset:]
 
 
 def open_body(method: str, status: int, headers: Headers) -> Body:
@@ -220,7 +223,7 @@ def open_body(method: str, status: int, headers: Headers) -> Body:
 
 def _values(headers: Headers, name: str) -> list[str]:
     lists = [value.split(",") for key, value in headers if key.lower() == name]
-    return [word for values in lists for value in values if (word := value.strip(" \t"))]
+    return [item for values in lists for value in values if (item := value.strip(" \t"))]
 
 
 def _no_line_end() -> RemoteProtocolError:
@@ -229,10 +232,10 @@ def _no_line_end() -> RemoteProtocolError:
 
 def _size(line: bytes) -> int:
     """Return the size in a line that has more than digits."""
-    found = re.fullmatch(_SIZE_LINE, line)
-    if found is None:
-        raise RemoteProtocolError("a chunk of the response begins with something else than its size")
-    return int(found[1], 16)
+    match = re.fullmatch(_SIZE_LINE, line)
+    if match is None:
+        raise RemoteProtocolError("a chunk of the response does not begin with its size")
+    return int(match[1], 16)
 
 
 def _check_trailers(block: bytes) -> None:

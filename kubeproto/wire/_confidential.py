@@ -1,9 +1,8 @@
 """The parts of a request that no error, warning or log may show: the values of Secrets, and tokens to review.
 
-A server quotes what it refuses (``expected string, got &{1234}``), and so do the webhooks and policies that
-it asks. Errors and warnings end up in logs, in Events and on the screen of the user who planned a change, so
-the values are replaced where the text enters the program: in each Status and each warning about such a
-request.
+A server quotes refused values (``expected string, got &{1234}``), and so do its webhooks and policies. Errors
+and warnings end up in logs, in Events and on the screen of the user who planned a change, so the values are
+replaced where the text enters the program: in each Status and each warning about such a request.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _SHORT: Final = 4
 
 
 class Confidential:
-    """The values of one request that are not to be shown; most requests have none."""
+    """The secret values of a request; most requests have none."""
 
     def __init__(self, request: Head) -> None:
         self._fields = _confidential_fields(request.target.partition("?")[0])
@@ -44,7 +43,7 @@ class Confidential:
         self._values: list[str] | None = None
         self._unreadable = False
 
-    def scrubbed(self, text: str) -> str:
+    def scrub(self, text: str) -> str:
         """Return a server's text without the values."""
         if not self._body or not text:
             return text
@@ -53,7 +52,7 @@ class Confidential:
         if self._unreadable:
             return _HIDDEN
         for value in self._values:
-            text = _replaced(text, value)
+            text = _hide(text, value)
         return text
 
     def status(self, status: Status) -> Status:
@@ -61,11 +60,11 @@ class Confidential:
         if not self._body:
             return status
         causes = tuple(
-            msgspec.structs.replace(cause, message=self.scrubbed(cause.message))
+            msgspec.structs.replace(cause, message=self.scrub(cause.message))
             for cause in status.details.causes
         )
         details = msgspec.structs.replace(status.details, causes=causes)
-        return msgspec.structs.replace(status, message=self.scrubbed(status.message), details=details)
+        return msgspec.structs.replace(status, message=self.scrub(status.message), details=details)
 
     def _read(self) -> list[str]:
         try:
@@ -74,7 +73,7 @@ class Confidential:
             self._unreadable = True
             return []
         forms = {form for value in _values(body, self._fields) for form in _forms(value)}
-        return sorted(forms, key=len, reverse=True)  # a form that contains another one comes first
+        return sorted(forms, key=len, reverse=True)  # a form that contains another form comes first
 
 
 def _confidential_fields(path: str) -> tuple[str, ...]:
@@ -117,17 +116,17 @@ def _scalars(value: object) -> Iterator[str]:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """Yield how a server may quote a value: as it came, in the other encoding, escaped, or line by line."""
+    """Yield the forms in which a server may quote a value: plain, in the other encoding, escaped, by line."""
     plain = [value, b64encode(value.encode(errors="replace")).decode()]
     with suppress(ValueError):  # it is not base64, or not UTF-8
         plain.append(b64decode(value, validate=True).decode())
-    for one in plain:
-        yield one
-        yield msgspec.json.encode(one).decode()[1:-1]
-        yield from (line for line in one.splitlines() if len(line) >= _SHORT)
+    for text in plain:
+        yield text
+        yield msgspec.json.encode(text).decode()[1:-1]
+        yield from (line for line in text.splitlines() if len(line) >= _SHORT)
 
 
-def _replaced(text: str, value: str) -> str:
+def _hide(text: str, value: str) -> str:
     if len(value) >= _SHORT:
         return text.replace(value, _HIDDEN)
     return re.sub(rf"(?<!\w){re.escape(value)}(?!\w)", _HIDDEN, text) if value else text

@@ -1,19 +1,19 @@
-"""Inflating bodies: gzip in any number of members, cut anywhere, with a bound on what it may grow to.
+"""Inflate gzip bodies of any number of members, in pieces of any size, within a limit of output.
 
-Servers compress large responses in one member, and from Kubernetes 1.37 on a list-watch as one member a
-flush, for as long as the stream lives (gate WatchListCompression). So the end of a member says nothing about
-the stream's, and the content of a member is returned as it arrives, not when the member is complete.
+Servers compress a large response in a single member. From Kubernetes 1.37 on, a list-watch has a member for
+each flush, as long as the stream lives (gate WatchListCompression). So the end of a member is not the end of
+the stream, and the content of a member is returned as it arrives, not when the member is complete.
 
-The bound has two parts, because a watch may live for days and no total would be right for it:
+The limit has two parts, because a watch may live for days and no total fits it:
 
-- One fed chunk may inflate to `max_size` at most. What is returned at once fits in memory.
-- The output may exceed `max_ratio` times the input by a fixed allowance only. Every byte that comes in earns
-  `max_ratio` bytes of credit, up to the allowance; every byte that goes out spends one. An honest stream
-  earns faster than it spends, and keeps its allowance forever; a bomb spends it once. Short bodies may be as
-  dense as they like: one ConfigMap of a single letter reaches 300 to 1, and deflate ends at about 1,030.
+- A fed chunk may inflate to `max_size` at most, so that the returned bytes fit in memory.
+- The output may exceed `max_ratio` times the input by a fixed allowance only. Every byte of input earns
+  `max_ratio` bytes of credit, up to the allowance; every byte of output spends a byte of it. An honest stream
+  earns faster than it spends, and keeps its allowance forever; a bomb spends it once. Short bodies may be of
+  any density: a ConfigMap of a single letter reaches 300 to 1, and deflate ends at about 1,030.
 
-Both are checked while inflating: zlib is asked for one byte more than is allowed, and no further. For
-comparison: Go's client, urllib3 and httpx set no bound at all.
+Both are checked while inflating: zlib may return a byte more than the limit, and no further. For comparison:
+Go's client, urllib3 and httpx have no limit at all.
 
 Only another member may follow a member. Go's reader refuses zero padding too, and no HTTP server
 sends any.
@@ -32,17 +32,17 @@ if TYPE_CHECKING:
 # A list of pods that differ in little more than their names reaches 40 to 1, so this is generous.
 MAX_RATIO: Final = 200
 
-# What one piece of a stream may become. Transports read 64 KiB at a time, which an honest server inflates to
-# 3 MiB.
+# The limit for a piece of a stream. Transports read 64 KiB at a time, which inflate to 3 MiB from an honest
+# server.
 MAX_CHUNK: Final = 64 << 20
 
-# What a whole body may become: a list of 100,000 pods is 580 MB.
+# The limit for a whole body: a list of 100,000 pods is 580 MB.
 MAX_BODY: Final = 1 << 30
 
 _ALLOWANCE: Final = 16 << 20
 
-# At the end of a member zlib copies what follows it. Small slices keep a body of tiny members from becoming
-# quadratic; larger ones would inflate no faster.
+# At the end of a member zlib copies the bytes behind it. Small slices keep a body of tiny members from
+# becoming quadratic; larger ones would inflate no faster.
 _SLICE: Final = 16 << 10
 
 # zlib's constant for a gzip header and trailer that are checked.
@@ -61,48 +61,48 @@ class Inflater:
         self._member: _Decompress | None = None
 
     def feed(self, chunk: bytes) -> bytes:
-        """Take the next bytes; return all that they inflate to, or raise `RemoteProtocolError`."""
+        """Take the next bytes; return their inflated data, or raise `RemoteProtocolError`."""
         inflated: list[bytes] = []
-        left = self._max_size
+        remaining = self._max_size
         for start in range(0, len(chunk), _SLICE):
-            for piece in self._pieces(chunk[start : start + _SLICE], left):
-                inflated.append(piece)
-                left -= len(piece)
+            for data in self._inflate_slice(chunk[start : start + _SLICE], remaining):
+                inflated.append(data)
+                remaining -= len(data)
         return b"".join(inflated)
 
     def finish(self) -> None:
-        """The body has ended: raise `RemoteProtocolError` if that was inside a member."""
+        """Handle the end of the body: `RemoteProtocolError` inside a member."""
         if self._member is not None:
             raise RemoteProtocolError("the body ends inside a gzip member")
 
-    def _pieces(self, data: bytes, left: int) -> list[bytes]:
+    def _inflate_slice(self, data: bytes, remaining: int) -> list[bytes]:
         import zlib
 
-        pieces: list[bytes] = []
-        # What is earned beyond the allowance lasts for these bytes only.
+        outputs: list[bytes] = []
+        # Credit beyond the allowance lasts for these bytes only.
         credit = self._credit + len(data) * self._max_ratio
         while data:
             member = self._member = self._member or zlib.decompressobj(_GZIP)
             try:
-                piece = member.decompress(data, min(credit, left) + 1)
+                output = member.decompress(data, min(credit, remaining) + 1)
             except zlib.error as error:
                 raise RemoteProtocolError(f"the body is not the gzip that it claims to be: {error}") from None
-            credit -= len(piece)
-            left -= len(piece)
-            if left < 0:
+            credit -= len(output)
+            remaining -= len(output)
+            if remaining < 0:
                 raise RemoteProtocolError(f"a piece of the body inflates to over {self._max_size} bytes")
             if credit < 0:
                 raise RemoteProtocolError(f"the body inflates to over {self._max_ratio} times its size")
-            pieces.append(piece)
+            outputs.append(output)
             data = member.unused_data
             if member.eof:
                 self._member = None
         self._credit = min(credit, _ALLOWANCE)
-        return pieces
+        return outputs
 
 
 class Unchanged:
-    """Replaces an `Inflater` if nothing is compressed; it returns the bytes unchanged."""
+    """Replaces an `Inflater` for bodies that are not compressed."""
 
     __slots__ = ()
 
@@ -111,13 +111,13 @@ class Unchanged:
         return chunk
 
     def finish(self) -> None:
-        """Nothing can be missing."""
+        """Do nothing: no byte can be missing."""
 
 
 def open_inflater(
     headers: Headers, *, max_size: int = MAX_CHUNK, max_ratio: int = MAX_RATIO
 ) -> Inflater | Unchanged:
-    """Return what reads a body with these headers.
+    """Return the inflater of a body with these headers.
 
     `RemoteProtocolError` for an encoding that was not requested.
     """
@@ -130,7 +130,7 @@ def open_inflater(
 
 
 def inflate(headers: Headers, body: bytes, *, max_size: int = MAX_BODY, max_ratio: int = MAX_RATIO) -> bytes:
-    """Return a whole body as it was before it was compressed, by its Content-Encoding."""
+    """Return a whole body, inflated according to its Content-Encoding."""
     inflater = open_inflater(headers, max_size=max_size, max_ratio=max_ratio)
     inflated = inflater.feed(body)
     inflater.finish()

@@ -1,24 +1,24 @@
-"""What went wrong, in a dozen words: the one classifier for retries and the resync machine.
+"""The single classifier of failures, for retries and for the resync machine.
 
-A server reports the same thing in many ways (a 410 has four forms, "too large" three spellings, a 429 often
-no Status), and the same code means different things (a 500 without a reason is usually the caller's fault).
-That knowledge is here and nowhere else; its users only decide what to do::
+A server reports the same failure in many ways (a 410 has four forms, "too large" three spellings, a 429 often
+no Status), and the same code has different meanings (a 500 without a reason is usually the caller's fault).
+That knowledge is here and nowhere else; its users decide only how to react::
 
     Expired       the version or token is too old: list again
     TooLarge      the server has not reached that version yet
     Throttled     too many requests, refused before anything was done
-    ServerFailed  it could not now: 5xx. With code 504 a write may have been done
-    Unreadable    an object in its storage cannot be read: list again to see what is left
-    Refused       401, 403, 404: not for these credentials, or not there
+    ServerFailed  a temporary failure: 5xx. With code 504 a write may have been done
+    Unreadable    an object in the storage cannot be read: list again to see the others
+    Refused       401, 403, 404: not for these credentials, or it does not exist
     Conflicted    409: the object has changed, or another manager owns a field
     Unsupported   the server is too old for a streaming list
-    Rejected      the request itself is wrong; the same again fails again
+    Rejected      the request itself is wrong and would fail again
     Unreachable   no connection: nothing was sent
-    Broken        the connection was lost: what was sent may have been done
-    TimedOut      the time given on this side ran out
+    Broken        the connection was lost: the request may have been carried out
+    TimedOut      the deadline of this client passed
     Garbled       the response breaks the protocol
 
-`reason` is one line for a log, `code` the HTTP code (0 without a response), `retry_after` the seconds that
+`reason` is a line for a log, `code` the HTTP code (0 without a response), `retry_after` the seconds that
 the server asks to wait.
 """
 
@@ -48,7 +48,7 @@ class Expired(_Outcome, frozen=True, gc=False):
 
 
 class TooLarge(_Outcome, frozen=True, gc=False):
-    """The version asked for is ahead of the server."""
+    """The requested version is ahead of the server."""
 
 
 class Throttled(_Outcome, frozen=True, gc=False):
@@ -56,11 +56,12 @@ class Throttled(_Outcome, frozen=True, gc=False):
 
 
 class ServerFailed(_Outcome, frozen=True, gc=False):
-    """The server, or one behind it, could not do it now. A 504 says that it may have been done."""
+    """The server, or a server behind it, failed for now. After a 504 the request may have been carried
+    out."""
 
 
 class Unreadable(_Outcome, frozen=True, gc=False):
-    """The server cannot read an object in its own storage; a new list shows what is left."""
+    """The server cannot read an object in its own storage; a new list shows the others."""
 
 
 class Refused(_Outcome, frozen=True, gc=False):
@@ -72,7 +73,7 @@ class Conflicted(_Outcome, frozen=True, gc=False):
 
 
 class Unsupported(_Outcome, frozen=True, gc=False):
-    """The server does not know streaming lists: list, then watch."""
+    """The server lacks streaming lists: list, then watch."""
 
 
 class Rejected(_Outcome, frozen=True, gc=False):
@@ -88,11 +89,11 @@ class Broken(_Outcome, frozen=True, gc=False):
 
 
 class TimedOut(_Outcome, frozen=True, gc=False):
-    """The time that this side gave ran out; the request may have been carried out."""
+    """The deadline of this client passed; the request may have been carried out."""
 
 
 class Garbled(_Outcome, frozen=True, gc=False):
-    """The response is not what the protocol allows."""
+    """The response breaks the protocol."""
 
 
 Outcome: TypeAlias = (
@@ -120,34 +121,34 @@ _LINE: Final = 300
 
 
 def classify(failure: Failure) -> Outcome:
-    """Return what a refusal, the Status of an ERROR event, a lost connection or a garbled response means."""
+    """Classify a refusal, the Status of an ERROR event, a lost connection or a garbled response."""
     match failure:
         case ApiError():
-            after = retry_after((), failure.status) if failure.retry_after is None else failure.retry_after
-            return _by_status(failure.status, _line(str(failure)), after)
+            delay = retry_after((), failure.status) if failure.retry_after is None else failure.retry_after
+            return _classify_status(failure.status, _line(str(failure)), delay)
         case Status():
-            return _by_status(failure, _line(str(ApiError(failure))), retry_after((), failure))
+            return _classify_status(failure, _line(str(ApiError(failure))), retry_after((), failure))
         case ConnectError():
-            return Unreachable(_described(failure))
+            return Unreachable(_describe(failure))
         case DeadlineExceeded():
-            return TimedOut(_described(failure))
+            return TimedOut(_describe(failure))
         case TransportError():
-            return Broken(_described(failure))
+            return Broken(_describe(failure))
         case RemoteProtocolError():
-            return Garbled(_described(failure))
+            return Garbled(_describe(failure))
 
 
-def _by_status(status: Status, line: str, after: float | None) -> Outcome:
+def _classify_status(status: Status, line: str, delay: float | None) -> Outcome:
     code = status.code or code_of(status.reason)
     if status.gone:
-        return Expired(line, 410, after, status.metadata.continue_)
-    return _kind(status, code, after)(line, code, after)
+        return Expired(line, 410, delay, status.metadata.continue_)
+    return _outcome_class(status, code, delay)(line, code, delay)
 
 
-def _kind(
-    status: Status, code: int, after: float | None
+def _outcome_class(
+    status: Status, code: int, delay: float | None
 ) -> type[TooLarge | Throttled | ServerFailed | Unreadable | Refused | Conflicted | Unsupported | Rejected]:
-    if _too_large(status, code):
+    if _is_too_large(status, code):
         return TooLarge
     match code:
         case 429:
@@ -156,11 +157,11 @@ def _kind(
             return Refused
         case 409 if status.reason != "AlreadyExists":
             return Conflicted
-        case 400 | 422 if _unsupported(status):
+        case 400 | 422 if _is_unsupported(status):
             return Unsupported
         case 500 if status.reason == "StorageReadError":
             return Unreadable
-        case 500 if not status.reason and after is None:
+        case 500 if not status.reason and delay is None:
             return Rejected
         case 408:  # from a proxy that gave up waiting: the server has not seen the request
             return ServerFailed
@@ -169,7 +170,7 @@ def _kind(
             return Rejected if 300 <= code < 500 else ServerFailed
 
 
-def _too_large(status: Status, code: int) -> bool:
+def _is_too_large(status: Status, code: int) -> bool:
     # The cause's reason since 1.18.6, before that the cause's message, before 1.17 the message alone.
     if status.has_cause("ResourceVersionTooLarge"):
         return True
@@ -178,16 +179,18 @@ def _too_large(status: Status, code: int) -> bool:
     return _TOO_LARGE in status.message or any(cause.message == _TOO_LARGE for cause in status.details.causes)
 
 
-def _unsupported(status: Status) -> bool:
+def _is_unsupported(status: Status) -> bool:
     # With the gate off a server forbids the field by name; an older one stumbles over the match beside it.
     # A cause at another field means that the request was built wrongly, which is the caller's mistake.
     causes = status.details.causes
     if not causes:
         return "sendInitialEvents" in status.message
-    return any(c.field == "sendInitialEvents" or "forbidden for watch" in c.message for c in causes)
+    return any(
+        cause.field == "sendInitialEvents" or "forbidden for watch" in cause.message for cause in causes
+    )
 
 
-def _described(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return _line(str(error) or type(error).__name__)
 
 

@@ -1,7 +1,7 @@
-"""Reading the frame of a response: its headers, and the Status in a body that may be anything at all.
+"""Read the headers of a response, and the Status in a body of any content.
 
 A refusal comes from the API server as a Status, and from a proxy in front of it as HTML, plain text, nothing,
-or half of something. Each becomes a Status here, and no body may raise: the caller must learn that the
+or an incomplete body. Each becomes a Status here, and no body may raise: the caller must learn that the
 request was refused, not that the refusal was malformed.
 """
 
@@ -22,12 +22,12 @@ from ._inflate import inflate
 from ._transport import Head, Headers
 
 # Go's client keeps as much of a foreign body; enough to recognise a proxy's page.
-_QUOTED: Final = 2048
+_MAX_QUOTE: Final = 2048
 
 # A refusal may be compressed, but none is this long.
 _MAX_REFUSAL: Final = 4 << 20
 
-# This much of a refusal is read, for this many seconds: what has arrived by then contains the reason.
+# The limits for reading a refusal, in bytes and seconds: the received part contains the reason.
 MAX_REFUSAL: Final = 1 << 20
 REFUSAL_TIME: Final = 10.0
 
@@ -45,33 +45,33 @@ def header(headers: Headers, name: str) -> str:
 
 
 def warnings(headers: Headers, request: Head | None = None) -> tuple[str, ...]:
-    """Return the texts of the `Warning` headers. What breaks the syntax is returned as it is, not dropped.
+    """Return the texts of the `Warning` headers. A text that breaks the syntax is returned unchanged.
 
-    With the request, no value of a Secret that was sent is quoted.
+    With the request, no value of a sent Secret is quoted.
     """
     texts = tuple(text for key, value in headers if key.lower() == "warning" for text in _warnings(value))
     if not texts or request is None:
         return texts
     confidential = Confidential(request)
-    return tuple(confidential.scrubbed(text) for text in texts)
+    return tuple(confidential.scrub(text) for text in texts)
 
 
 def _warnings(value: str) -> list[str]:
     pattern = re.compile(_WARNING)
     texts: list[str] = []
-    at = 0
-    while found := pattern.match(value, at):
-        texts.append(re.sub(r"\\(.)", r"\1", found[1]))
-        at = found.end()
-    rest = value[at:].strip(" \t,")
-    return [*texts, rest] if rest else texts
+    offset = 0
+    while match := pattern.match(value, offset):
+        texts.append(re.sub(r"\\(.)", r"\1", match[1]))
+        offset = match.end()
+    invalid = value[offset:].strip(" \t,")
+    return [*texts, invalid] if invalid else texts
 
 
 def retry_after(headers: Headers, status: Status) -> float | None:
-    """Return the seconds that the server asks to wait: of its header, else of its Status; at most a day.
+    """Return the seconds of the Retry-After header, else of the Status; at most a day.
 
-    Only whole seconds count. The header may be a date as well, which no Kubernetes server sends, Go's client
-    ignores, and only a wall clock could read.
+    Only whole seconds count. A date is ignored, as by Go's client: no Kubernetes server sends it, and it
+    would need a wall clock.
     """
     value = header(headers, "retry-after").strip()
     if value.isascii() and value.isdigit():
@@ -81,24 +81,26 @@ def retry_after(headers: Headers, status: Status) -> float | None:
 
 
 def read_status(code: int, headers: Headers, body: bytes, *, method: str = "") -> Status:
-    """Return the Status in a refusal, or one made from its code and the text of its body.
+    """Return the Status in a refusal, or create a Status of its code and the text of its body.
 
-    The body is passed as it was received, compressed or not. A Status that was made has the cause
-    ``UnexpectedServerResponse``, and a reason unless its code has none. Either has the `Retry-After` of the
-    headers in its details. `method` distinguishes the two meanings of a bare 409.
+    The body is passed as it was received, compressed or not. A created Status has the cause
+    ``UnexpectedServerResponse``, and a reason unless its code has none. Both have the `Retry-After` of the
+    headers in their details. `method` distinguishes the two meanings of a bare 409.
     """
     try:
-        body = _plain(headers, body)
-        status = _status_in(body, code)
+        body = _inflate_once(headers, body)
+        status = _find_status(body, code)
     except RemoteProtocolError as error:
-        return _made(code, headers, str(error), method)
-    return _with_wait(headers, status) if status else _made(code, headers, _quote(body), method)
+        return _create_status(code, headers, str(error), method)
+    if status:
+        return _with_retry_after(headers, status)
+    return _create_status(code, headers, _quote(body), method)
 
 
 def is_enough(status: int, size: int, seconds: float) -> bool:
-    """Return True if no more of a refusal's body is to be read: it is too long, or does not end.
+    """Return whether to stop reading a refusal's body: it is too long, or does not end.
 
-    `size` bytes of it have arrived in `seconds`. Any other response is read completely.
+    `size` bytes have arrived in `seconds`. Any other response is read completely.
     """
     return not 200 <= status < 300 and (size >= MAX_REFUSAL or seconds >= REFUSAL_TIME)
 
@@ -106,55 +108,56 @@ def is_enough(status: int, size: int, seconds: float) -> bool:
 def refusal(request: Head, code: int, headers: Headers, body: bytes) -> ApiError:
     """Return the error of a response outside 2xx.
 
-    It names the path, never the query or a header, and quotes no value of a Secret that was sent.
+    It names the path, never the query or a header, and quotes no value of a sent Secret.
     """
     status = Confidential(request).status(read_status(code, headers, body, method=request.method))
-    return api_error(status, request=request.about, retry_after=retry_after(headers, status))
+    return api_error(status, request=request.label, retry_after=retry_after(headers, status))
 
 
-def _plain(headers: Headers, body: bytes) -> bytes:
+def _inflate_once(headers: Headers, body: bytes) -> bytes:
     # Some HTTP libraries inflate a body and leave the header that says it is compressed.
     inflated = "gzip" in header(headers, "content-encoding").lower() and not body.startswith(b"\x1f\x8b")
     return body if inflated else inflate(headers, body, max_size=_MAX_REFUSAL)
 
 
-def _status_in(body: bytes, code: int) -> Status | None:
+def _find_status(body: bytes, code: int) -> Status | None:
     """Return the Status in a body. An object of another kind must not be read as an empty one."""
     try:
         value = msgspec.json.decode(body, type=dict[str, Any])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
     match value.get("kind"), value.get("status"):
-        case ("Status", said) if said != "Success":
+        case ("Status", result) if result != "Success":
             pass
         case (None, "Failure"):  # the Status of a passed deadline has no kind
             pass
         case _:
             return None
-    status = _fit(value)
+    status = _convert_status(value)
     return status if 400 <= status.code < 600 else msgspec.structs.replace(status, code=code)
 
 
-def _fit(value: dict[str, Any]) -> Status:
-    """Return a Status of the fields that fit: a null or a wrong type loses only its field."""
-    fitting: dict[str, Any] = {}
-    for field in _fields_of_status():
+def _convert_status(value: dict[str, Any]) -> Status:
+    """Return a Status of the valid fields: a null or a wrong type loses only its field."""
+    valid: dict[str, Any] = {}
+    for field in _status_fields():
         if value.get(field.encode_name) is None:
             continue
         try:
-            given = _without_nulls(value[field.encode_name])
-            fitting[field.name] = msgspec.convert(given, field.type, strict=False)
+            content = _without_nulls(value[field.encode_name])
+            valid[field.name] = msgspec.convert(content, field.type, strict=False)
         except (msgspec.ValidationError, UnicodeDecodeError, RecursionError):
             continue
-    return Status(**fitting)
+    return Status(**valid)
 
 
 @cache
-def _fields_of_status() -> tuple[msgspec.structs.FieldInfo, ...]:
-    return msgspec.structs.fields(Status)  # reads annotations for half a millisecond
+def _status_fields() -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(Status)  # reading the annotations takes half a millisecond
 
 
 def _without_nulls(value: object) -> object:
+    # Unlike the function of the objects, this one drops the nulls of lists too: a cause may be null.
     if isinstance(value, dict):
         items = cast("dict[str, object]", value).items()
         return {key: _without_nulls(item) for key, item in items if item is not None}
@@ -163,26 +166,26 @@ def _without_nulls(value: object) -> object:
     return value
 
 
-def _made(code: int, headers: Headers, message: str, method: str) -> Status:
+def _create_status(code: int, headers: Headers, message: str, method: str) -> Status:
     # Without a Status, the meaning of a 409 depends on the verb, and any other 5xx is a server that failed.
     reason = reason_of(code) or ("InternalError" if code >= 500 else "")
     if code == 409 and method == "POST":
         reason = "AlreadyExists"
     details = StatusDetails(causes=(StatusCause(reason="UnexpectedServerResponse"),))
     status = Status(status="Failure", message=message, reason=reason, details=details, code=code)
-    return _with_wait(headers, status)
+    return _with_retry_after(headers, status)
 
 
-def _with_wait(headers: Headers, status: Status) -> Status:
-    after = int(retry_after(headers, status) or 0)
-    if after == status.details.retry_after_seconds:
+def _with_retry_after(headers: Headers, status: Status) -> Status:
+    seconds = int(retry_after(headers, status) or 0)
+    if seconds == status.details.retry_after_seconds:
         return status
-    details = msgspec.structs.replace(status.details, retry_after_seconds=after)
+    details = msgspec.structs.replace(status.details, retry_after_seconds=seconds)
     return msgspec.structs.replace(status, details=details)
 
 
 def _quote(body: bytes) -> str:
     """Return the beginning of a foreign body on one line, without control characters."""
-    text = " ".join(body[:_QUOTED].decode("utf-8", "replace").split())
-    text = "".join(letter if letter.isprintable() else "\ufffd" for letter in text)
-    return text + "…" if len(body) > _QUOTED else text
+    text = " ".join(body[:_MAX_QUOTE].decode("utf-8", "replace").split())
+    text = "".join(character if character.isprintable() else "\ufffd" for character in text)
+    return text + "…" if len(body) > _MAX_QUOTE else text

@@ -55,25 +55,6 @@ class Safety(Enum):
     ONCE = "once"
 
 
-def safety(method: str, *, gated: bool = False, named: bool = False, applied: bool = False) -> Safety:
-    """Return how safely a request is repeated.
-
-    `gated`: it carries a resource version or uid that must match. `named`: it creates an object under a name
-    that the caller chose. `applied`: it is a server-side apply.
-    """
-    match method:
-        case "GET" | "HEAD":
-            return Safety.READ
-        case "POST" if named:
-            return Safety.GUARDED
-        case "PUT" | "DELETE" if gated:
-            return Safety.GUARDED
-        case "PATCH" if gated or applied:
-            return Safety.GUARDED
-        case _:
-            return Safety.ONCE
-
-
 class Retry(Struct, frozen=True, gc=False):
     """Send the request again at this time. `uncertain`: the failed attempt may have been carried out."""
 

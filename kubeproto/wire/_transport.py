@@ -1,8 +1,8 @@
 """The interface between this core and the code that moves bytes: requests, responses, and transports.
 
-A transport sends a `Head` and returns the status, the headers and the body's bytes as they came: never
-inflated, never re-split. It decides nothing. A new one needs only `Incoming` and `Transport`, or their
-blocking twins; one with WebSockets is an `Upgrader` as well.
+A transport sends a `Head` and returns the status, the headers and the received bytes of the body: never
+inflated, never split again. It decides nothing. A new transport needs only `Incoming` and `Transport`, or
+their blocking forms; a transport with WebSockets is an `Upgrader` as well.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ E = TypeVar("E")
 
 Headers: TypeAlias = tuple[tuple[str, str], ...]
 
-# What must never reach a log or a traceback; compared in lower case.
+# Their values must never reach a log or a traceback. Compared in lower case.
 _SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
 
 
 class Concealed(bytes):
-    """Bytes that contain a secret, and are not shown: tools print tracebacks with their variables."""
+    """Secret bytes, which no repr shows: some tools print tracebacks with their variables."""
 
     def __repr__(self) -> str:
         return f"<{len(self)} bytes>"
 
 
 class Head(Struct, frozen=True):
-    """A request as it is sent. `target` is the path and query; names of headers keep their spelling.
+    """A request. `target` is the path and query; names of headers keep their spelling.
 
-    A transport calls `check` when it has a connection and the first byte is about to leave: it raises if the
-    request must not be sent any more, however long credentials or the connection have taken.
+    A transport calls `check` directly before it sends the first byte. It raises if the request must not be
+    sent any more, however long the credentials or the connection took.
     """
 
     method: str
@@ -46,8 +46,8 @@ class Head(Struct, frozen=True):
     check: Callable[[], None] | None = None
 
     @property
-    def about(self) -> str:
-        """The request as errors name it: method and path, never the query, which may be private."""
+    def label(self) -> str:
+        """The method and path for error messages; never the query, which may be private."""
         return f"{self.method} {self.target.partition('?')[0]}"
 
     def with_headers(self, *headers: tuple[str, str]) -> Self:
@@ -55,10 +55,10 @@ class Head(Struct, frozen=True):
         return replace(self, headers=(*self.headers, *headers))
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
-        return f"{type(self).__name__}({shown})"
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.__rich_repr__())
+        return f"{type(self).__name__}({fields})"
 
-    # msgspec writes one of its own, which debuggers and rich's tracebacks would print in full.
+    # msgspec's own form is complete, and debuggers and rich's tracebacks would print it.
     def __rich_repr__(self) -> list[tuple[str, object]]:
         headers = tuple(
             (name, "…" if name.lower() in _SECRET_HEADERS else value) for name, value in self.headers
@@ -81,7 +81,7 @@ class Incoming(Protocol):
 
     @property
     def headers(self) -> Headers:
-        """The headers as they came."""
+        """The received headers."""
         ...
 
     def __aiter__(self) -> AsyncIterator[bytes]: ...
@@ -103,10 +103,10 @@ class Transport(Protocol):
 
 
 class Signal(Protocol):
-    """What `trio.Event`, `asyncio.Event` and `anyio.Event` have in common."""
+    """The common part of `trio.Event`, `asyncio.Event` and `anyio.Event`."""
 
     def set(self) -> object:
-        """Wake the tasks that wait."""
+        """Wake the waiting tasks."""
         ...
 
     async def wait(self) -> object:
@@ -115,7 +115,7 @@ class Signal(Protocol):
 
 
 class BlockingIncoming(Protocol):
-    """The blocking twin of `Incoming`.
+    """The blocking form of `Incoming`.
 
     If it has an `abort()`, another thread can end its read, which then fails or returns; a cache that is
     stopped need not wait for the server then.
@@ -128,14 +128,14 @@ class BlockingIncoming(Protocol):
 
     @property
     def headers(self) -> Headers:
-        """The headers as they came."""
+        """The received headers."""
         ...
 
     def __iter__(self) -> Iterator[bytes]: ...
 
 
 class BlockingTransport(Protocol):
-    """The blocking twin of `Transport`."""
+    """The blocking form of `Transport`."""
 
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
@@ -145,12 +145,12 @@ class BlockingTransport(Protocol):
 
 
 class Decoder(Protocol[E]):
-    """Turns the bytes of a streamed response, cut anywhere, into events: a list for each chunk."""
+    """Decodes the chunks of a streamed response into lists of events; chunk boundaries never matter."""
 
     def feed(self, chunk: bytes) -> list[E]:
-        """Take the next bytes; return what is complete."""
+        """Take the next bytes; return the complete events."""
         ...
 
     def finish(self) -> list[E]:
-        """The stream has ended: return the events that waited for its end."""
+        """Handle the end of the stream; return the last events."""
         ...

@@ -30,13 +30,13 @@ class UpgradeRequest(Head, frozen=True, kw_only=True):
         chosen = header(headers, "sec-websocket-protocol")
         if chosen not in self.protocols:
             offered = ", ".join(self.protocols)
-            raise RemoteProtocolError(f"{self.about}: the server chose {chosen!r}, not one of {offered}")
+            raise RemoteProtocolError(f"{self.label}: the server chose {chosen!r}, not one of {offered}")
         return chosen
 
     def refused(self, status: int, headers: Headers, body: bytes) -> ApiError:
         """Return the error of a response that is not a 101."""
         if status < 400:
-            raise RemoteProtocolError(f"{self.about}: the response is {status}, not 101")
+            raise RemoteProtocolError(f"{self.label}: the response is {status}, not 101")
         return refusal(self, status, headers, body)
 
 
@@ -49,7 +49,7 @@ class WebSocket(Protocol):
         ...
 
     async def receive(self) -> bytes | None:
-        """Return the next message; None when the server has closed the connection normally."""
+        """Return the next message; None after the server closed the connection normally."""
         ...
 
     async def send(self, message: bytes) -> None:
@@ -60,12 +60,12 @@ class WebSocket(Protocol):
 class Upgrader(Protocol):
     """Turns a request into a WebSocket, which is closed when its context is left.
 
-    `timeout` bounds the handshake, `idle` each silence of the server after it; a live server answers the
-    pings that it gets in between. A refusal raises an `ApiError`.
+    `timeout` limits the handshake, `idle` each silence of the server after it; a live server responds to the
+    pings in between. A refusal raises an `ApiError`.
     """
 
     def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[WebSocket]:
-        """Send the request and wait until the server has agreed."""
+        """Send the request and wait until the server accepts it."""
         ...

@@ -203,7 +203,7 @@ def begin_conversation(request: UpgradeRequest, respond: Responder) -> Conversat
         raise request.refused(response.status, response.headers, body)
     if not isinstance(body, Conversation):
         body.close()  # a fault has replaced it
-        raise TransportError(f"{request.about}: the connection broke while it was upgraded")
+        raise TransportError(f"{request.label}: the connection broke while it was upgraded")
     request.accepted(response.headers)
     return body
 

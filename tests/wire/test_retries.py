@@ -29,7 +29,6 @@ from kubeproto.wire import (
     Unreachable,
     Unreadable,
     Unsupported,
-    safety,
 )
 
 POLICY = RetryPolicy()
@@ -81,30 +80,6 @@ def test_rq_10_rq_11_rq_12_rq_13_rq_14_rq_15_rq_16_rq_17_rq_18_rq_19_rq_20_each_
     assert retries(Safety.ONCE, outcome) == once
 
 
-@pytest.mark.parametrize(
-    ("expected", "method", "options"),
-    [
-        (Safety.READ, "GET", {}),
-        (Safety.READ, "HEAD", {}),
-        (Safety.ONCE, "POST", {}),
-        (Safety.GUARDED, "POST", {"named": True}),
-        (Safety.ONCE, "POST", {"gated": True}),  # an eviction; its 429 is an answer
-        (Safety.ONCE, "PUT", {}),
-        (Safety.GUARDED, "PUT", {"gated": True}),
-        (Safety.ONCE, "PATCH", {}),
-        (Safety.GUARDED, "PATCH", {"gated": True}),
-        (Safety.GUARDED, "PATCH", {"applied": True}),
-        (Safety.ONCE, "DELETE", {}),
-        (Safety.GUARDED, "DELETE", {"gated": True}),
-        (Safety.ONCE, "CONNECT", {"gated": True}),
-    ],
-)
-def test_only_what_cannot_change_anything_twice_is_guarded(
-    expected: Safety, method: str, options: dict[str, bool]
-) -> None:
-    assert safety(method, **options) is expected
-
-
 def test_rq_02_with_retries_switched_off_nothing_is_sent_again() -> None:
     for outcome in (Throttled("busy", 429, 1.0), Unreachable("refused"), Broken("reset")):
         decision = NO_RETRIES.decide(Safety.READ, outcome, 1, 0.0, jitter=0.0)
@@ -138,8 +113,8 @@ def test_rq_08_after_ten_retries_the_server_that_says_when_is_given_up() -> None
 
 def test_rq_23_a_reset_connection_is_retried_for_a_get_and_not_for_a_post() -> None:
     reset = Broken("connection reset by peer")
-    assert isinstance(POLICY.decide(safety("GET"), reset, 1, 0.0, jitter=0.0), Retry)
-    assert isinstance(POLICY.decide(safety("POST"), reset, 1, 0.0, jitter=0.0), GiveUp)
+    assert isinstance(POLICY.decide(Safety.READ, reset, 1, 0.0, jitter=0.0), Retry)
+    assert isinstance(POLICY.decide(Safety.ONCE, reset, 1, 0.0, jitter=0.0), GiveUp)
 
 
 def test_a_guarded_write_is_repeated_and_the_doubt_is_said() -> None:

@@ -67,7 +67,7 @@ class Exchange:
     @property
     def rest(self) -> bytes:
         """The bytes after the end: those of the next protocol after a switch; otherwise a violation."""
-        return self._body.rest if self._body is not None else b""
+        return self._body.trailing_data if self._body is not None else b""
 
     @property
     def reusable(self) -> bool:

@@ -93,7 +93,7 @@ class Merging:
         if not body.finished:
             return chunk
         self._body = None
-        return chunk + b"0\r\n\r\n" + body.rest
+        return chunk + b"0\r\n\r\n" + body.trailing_data
 
 
 def _is_chunked(head: bytes) -> bool:

@@ -140,7 +140,7 @@ class WebhookServer:
         with anyio.move_on_after(min(float(said[1]), _LONGEST) if said else _LONGEST, shield=True):
             status, headers, body = await self.webhooks.respond(request.method, request.target, request.body)
             return Response(status, headers, body)
-        _log.warning("%s: no handler answered in the time that the server gave", request.about)
+        _log.warning("%s: no handler answered in the time that the server gave", request.label)
         return Response(504, (), b"the handlers took too long\n")
 
 

@@ -32,7 +32,7 @@ def ours(pieces: list[bytes]) -> Verdict:
             payload += body.feed(piece)
     except RemoteProtocolError:
         return Verdict("broken")
-    return Verdict("finished" if body.finished else "more", payload, body.rest)
+    return Verdict("finished" if body.finished else "more", payload, body.trailing_data)
 
 
 def theirs(pieces: list[bytes]) -> Verdict:
@@ -192,7 +192,7 @@ def test_a_connection_that_ends_before_the_last_chunk_cuts_the_response_short(da
 def test_a_body_of_a_told_size_ends_there(data: bytes, size: int, places: list[int]) -> None:
     body = SizedBody(size)
     payload = b"".join(body.feed(piece) for piece in cut(data, places))
-    assert (payload, body.rest, body.finished) == (data[:size], data[size:], len(data) >= size)
+    assert (payload, body.trailing_data, body.finished) == (data[:size], data[size:], len(data) >= size)
     if body.finished:
         body.close()
     else:
