@@ -55,6 +55,6 @@ class LeaseFence:
         """Raise `LeaseLost` unless the lease is held."""
         if not self._election.holds:
             raise LeaseLost(
-                f"{head.about} was not sent: this process no longer holds the lease {self._election.name},"
+                f"{head.label} was not sent: this process no longer holds the lease {self._election.name},"
                 " and another one may be working on the same objects"
             )
