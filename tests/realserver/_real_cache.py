@@ -44,16 +44,16 @@ class Cache:
         self.events = 0
         self._staged = staged
         self._reached = 0
-        self._following = ResyncDriver(client, books, self, settings=settings)
+        self._driver = ResyncDriver(client, books, self, settings=settings)
 
     async def run(self) -> None:
         """Follow until cancelled."""
-        await self._following.run()
+        await self._driver.run()
 
     @property
     def watching(self) -> bool:
         """Whether a watch is open at this moment."""
-        return isinstance(self._following.state, resync.Watching)
+        return isinstance(self._driver.state, resync.Watching)
 
     def snapshot(self) -> dict[str, str]:
         """Names and versions of what readers see."""
@@ -66,17 +66,17 @@ class Cache:
 
     # What the following calls.
 
-    def stage(self, news: list[Any]) -> None:
-        self.store.stage(news)
+    def stage(self, items: list[Any]) -> None:
+        self.store.stage(items)
         self._staged()
 
-    def apply(self, news: list[Any]) -> None:
-        for event in news:
+    def update(self, events: list[Any]) -> None:
+        for event in events:
             self._check(event)
             self.changes += self.store.update([event])
             self.events += 1
 
-    def commit(self, version: str) -> None:
+    def replace(self, version: str) -> None:
         self.snapshots += 1
         assert int(version) >= self._reached, f"a new snapshot at {version}, after {self._reached}"
         self._reached = int(version)

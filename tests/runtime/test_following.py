@@ -36,14 +36,13 @@ class Sink:
         self.troubles: list[resync.SyncFailure] = []
         self.abandoned: list[Outcome] = []
 
-    def stage(self, news: list[Any]) -> None:
-        self.store.stage(news)
+    def stage(self, items: list[Any]) -> None:
+        self.store.stage(items)
 
-    def apply(self, news: list[Any]) -> None:
-        self.store.update(news)
+    def update(self, events: list[Any]) -> None:
+        self.store.update(events)
 
-    def commit(self, version: str) -> None:
-        self.store.stage(())
+    def replace(self, version: str) -> None:
         self.store.replace(version)
 
     def discard(self) -> None:
@@ -185,7 +184,7 @@ def test_stop_ends_it_at_once_and_for_good(go: Go) -> None:
             follows = following(client, Sink())
             tasks.start_soon(follows.run)
             await anyio.sleep(5)
-            with pytest.raises(RuntimeError, match="followed already"):
+            with pytest.raises(RuntimeError, match="running already"):
                 await follows.run()
             follows.stop()
             await anyio.sleep(0)
@@ -240,7 +239,7 @@ def test_credentials_that_fail_are_trouble_and_no_crash(go: Go) -> None:
 
 def test_an_error_of_the_sink_is_no_trouble_of_the_server_s(go: Go) -> None:
     class Broken(Sink):
-        def commit(self, version: str) -> None:
+        def replace(self, version: str) -> None:
             raise LookupError("mine")
 
     async def main() -> None:
@@ -258,7 +257,8 @@ def test_reached_counts_a_snapshot_that_is_older_than_the_last(go: Go) -> None:
         async with simulated(library()) as client:
             api = client.requests(Book)
             reflector = Reflector(client, api, Store(Book), settings=resync.Settings(), selection={})
-            reflector.commit("50")
+            reflector.stage([])
+            reflector.replace("50")
             async with anyio.create_task_group() as tasks:
                 done: list[str] = []
 
@@ -270,17 +270,18 @@ def test_reached_counts_a_snapshot_that_is_older_than_the_last(go: Go) -> None:
                     tasks.start_soon(wait, version)
                 await anyio.sleep(1)
                 assert done == ["50"]
-                reflector.apply([kp.Bookmark("55")])
+                reflector.update([kp.Bookmark("55")])
                 await anyio.sleep(1)
                 assert done == ["50"]
-                reflector.commit("40")
+                reflector.stage([])
+                reflector.replace("40")
                 await anyio.sleep(1)
                 assert done == ["50", "60"]
                 with pytest.raises(kp.DeadlineExceeded):
                     await reflector.reached("55", timeout=1)  # it may be given to a write that is yet to come
                 one = book("a")
                 one.metadata.resource_version = "opaque"
-                reflector.apply([kp.Added(one), kp.Bookmark("42")])
+                reflector.update([kp.Added(one), kp.Bookmark("42")])
                 await anyio.sleep(1)
                 assert done == ["50", "60", "opaque"]
                 await reflector.reached("opaque", timeout=1)

@@ -41,18 +41,17 @@ class Fragile:
             self.where = ""
             raise self.error
 
-    def stage(self, news: list[Any]) -> None:
+    def stage(self, items: list[Any]) -> None:
         self.fails("stage")
-        self.store.stage(news)
+        self.store.stage(items)
 
-    def apply(self, news: list[Any]) -> None:
-        if news:
-            self.fails("apply")
-        self.store.update(news)
+    def update(self, events: list[Any]) -> None:
+        if events:
+            self.fails("update")
+        self.store.update(events)
 
-    def commit(self, version: str) -> None:
-        self.fails("commit")
-        self.store.stage(())
+    def replace(self, version: str) -> None:
+        self.fails("replace")
         self.store.replace(version)
 
     def discard(self) -> None:
@@ -73,19 +72,24 @@ class Fragile:
         return {key.rpartition("/")[2] for key in self.store.entries()} == {"a", "b"}
 
 
-wheres = pytest.mark.parametrize("where", ["stage", "apply", "commit"])
+wheres = pytest.mark.parametrize("where", ["stage", "update", "replace"])
+streamings = pytest.mark.parametrize("streaming", [True, False])
 errors = pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
 
 
 @wheres
+@streamings
 @errors
-def test_what_a_sink_could_not_take_comes_again(go: Go, where: str, error: Exception) -> None:
+def test_what_a_sink_could_not_take_comes_again(
+    go: Go, where: str, streaming: bool, error: Exception
+) -> None:
     async def main() -> None:
         cluster, sink = library(), Fragile(where, error, Book)
         begun = cluster.now
         cluster.put(book("a"))
         async with simulated(cluster) as client:
-            driver = ResyncDriver(client, kp.Api(Book), sink)
+            settings = resync.Settings(streaming=streaming)
+            driver = ResyncDriver(client, kp.Api(Book), sink, settings=settings)
             for _ in range(100):
                 driver.begin()
                 try:
@@ -104,12 +108,16 @@ def test_what_a_sink_could_not_take_comes_again(go: Go, where: str, error: Excep
 
 
 @wheres
+@streamings
 @errors
-def test_what_a_sink_could_not_take_comes_again_in_a_thread(where: str, error: Exception) -> None:
+def test_what_a_sink_could_not_take_comes_again_in_a_thread(
+    where: str, streaming: bool, error: Exception
+) -> None:
     cluster, sink = sim.Cluster(crds=[SyncBook]), Fragile(where, error, SyncBook)
     begun = cluster.now
     cluster.put(sync_book("a"))
-    driver = BlockingResyncDriver(client_of(cluster), kp.Api(SyncBook), sink)
+    settings = resync.Settings(streaming=streaming)
+    driver = BlockingResyncDriver(client_of(cluster), kp.Api(SyncBook), sink, settings=settings)
     for _ in range(10):
         with suppress(ZeroDivisionError):
             for _ in driver.attend():

@@ -14,7 +14,7 @@ from kubeproto.wire import Refused
 
 from ..calls._discovery import KindNotServed
 from ..tasks._logged_lines import LoggedLines
-from ..watching._followed import _parted, warn_unplaced
+from ..watching._followed import split_replaced, warn_unplaced
 from ._resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:
@@ -53,18 +53,18 @@ class StoreSink(Generic[K]):
         self._clock = clock
         self._lines = LoggedLines()
 
-    def stage(self, news: list[Any]) -> None:
+    def update(self, events: list[Any]) -> None:
+        """Update the snapshot by the events of a watch."""
+        self._changed(self.store.update(events))
+
+    def stage(self, items: list[Any]) -> None:
         """Take a part of the next snapshot."""
-        warn_unplaced(_log, self._resource, self.store.stage(news))
+        warn_unplaced(_log, self._resource, self.store.stage(items))
 
-    def apply(self, news: list[Any]) -> None:
-        """Take changes of the snapshot that is shown."""
-        self._changed(self.store.update(news))
-
-    def commit(self, version: str) -> None:
-        """Show the next snapshot, which is complete, at this version."""
+    def replace(self, version: str) -> None:
+        """Replace the snapshot with the staged one, which is complete at this version."""
         changes = self.store.replace(version)
-        self._changed([part for change in changes for part in _parted(change)])
+        self._changed([part for change in changes for part in split_replaced(change)])
         self._whole(version)
 
     def discard(self) -> None:

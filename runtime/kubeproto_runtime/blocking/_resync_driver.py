@@ -12,23 +12,22 @@ plan ends.
 
 from __future__ import annotations
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from math import inf
 from threading import RLock
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
-from kubeproto import DeadlineExceeded, KubeObject, TransportError, WatchFailed
-from kubeproto.watching import ListDecoder, WatchDecoder, resync
-from kubeproto.wire import classify, is_enough
+from kubeproto import KubeObject, TransportError
+from kubeproto.watching import resync
 
 from ..calls._outcomes import OUTCOMES, outcome_of
-from ..watching._exchanges import first_of
+from ..watching._resync_exchanges import ListExchange, Parts, ResyncExchange, WatchExchange
 from ..watching._sinks import Planned, SinkDriver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator
 
-    from kubeproto import Api, BlockingIncoming, Head, WatchEvent
+    from kubeproto import Api, BlockingIncoming
 
     from ..calls._blocking_base_client import BlockingBaseClient
     from ..watching._sinks import Sink
@@ -58,14 +57,13 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         until: float = inf,
         enough: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._selection = selection or {}
-        super().__init__(client.server, sink, settings, version, self._selection)
+        super().__init__(client.server, sink, settings, version, selection)
         self._client = client
         self._api = api
         self._lock = lock or RLock()
         self._until = until
         self._enough = enough
-        self._exchange = 0
+        self._number = 0  # of the current exchange; the events of an earlier one are ignored
         self._reading: BlockingIncoming | None = None
 
     def attend(self) -> Generator[None]:
@@ -73,38 +71,38 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         with self._lock:
             if isinstance(self.state, resync.Idle):
                 self.state = self._server.known_to(self.state)
-                self._advance(resync.Started())
-        while not self._enough() and (taken := self._take()):
-            planned, exchange = taken
+                self._step(resync.Started(), [], self._client.clock())
+        while not self._enough() and (taken := self._take_plan()):
+            planned, number = taken
             try:
-                yield from self._perform(planned, exchange)
+                yield from self._perform(planned, number)
             except OUTCOMES as error:
                 if self._client.clock() >= self._until:
                     return  # it ended because it has enough
-                self._notify(exchange, resync.Failed(outcome_of(error)))
+                self._notify(number, resync.Failed(outcome_of(error)))
                 yield  # a failure has arrived
             except BaseException:
-                self._pause(exchange)
+                self._pause(number)
                 raise
 
-    def _pause(self, exchange: int) -> None:
+    def _pause(self, number: int) -> None:
         """Give up an exchange that failed on this side; the next thread that attends continues from there."""
         with self._lock:
-            if exchange == self._exchange and not isinstance(self.state, resync.Idle | resync.Ended):
-                self._advance(resync.Paused())
+            if number == self._number and not isinstance(self.state, resync.Idle | resync.Ended):
+                self._step(resync.Paused(), [], self._client.clock())
 
     def refresh(self) -> bool:
         """Relist. Return True if a thread must attend to that."""
         with self._lock:
             if not isinstance(self.state, resync.Idle | resync.Ended):
-                self._advance(resync.Refreshed())
+                self._step(resync.Refreshed(), [], self._client.clock())
             return self._planned is not None
 
     def stop(self) -> None:
         """Stop: the thread that attends ends as soon as its read returns something."""
         with self._lock:
             if not isinstance(self.state, resync.Ended):
-                self._advance(resync.Stopped())
+                self._step(resync.Stopped(), [], self._client.clock())
 
     @property
     def sync_status(self) -> resync.SyncStatus:
@@ -112,124 +110,95 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         with self._lock:
             return resync.sync_status(self.state, self._client.clock())
 
-    def _take(self) -> tuple[Planned, int] | None:
+    def _take_plan(self) -> tuple[Planned, int] | None:
+        """Return the planned request, and the number of its exchange; None if nothing is planned."""
         with self._lock:
             planned, self._planned = self._planned, None
             if planned is None:
                 return None
-            self._exchange += 1
-            return planned, self._exchange
+            self._number += 1
+            return planned, self._number
 
-    def _notify(self, exchange: int, event: resync.Event, batch: list[Any] | None = None) -> bool:
-        """Pass the outcome of an exchange to the machine.
+    def _notify(self, number: int, event: resync.Event, batch: list[Any] | None = None) -> bool:
+        """Step the machine with an event of an exchange.
 
         Return False if the exchange is over, or ends now.
         """
         with self._lock:
-            if exchange != self._exchange:
+            if number != self._number:
                 return False
+            self._step(event, [] if batch is None else batch, self._client.clock())
             if isinstance(event, resync.Failed | resync.Closed | resync.Listed):
-                self._exchange += 1
-            self._advance(event, batch)
-            return exchange == self._exchange
-
-    def _advance(self, event: resync.Event, batch: list[Any] | None = None) -> None:
-        self._step(event, [] if batch is None else batch, self._client.clock())
+                self._number += 1  # only now: if the sink fails, the outcome of this exchange is that
+            return number == self._number
 
     def _drop(self) -> None:
-        self._exchange += 1
+        self._number += 1
         self._abort()
 
-    def _perform(self, planned: Planned, exchange: int) -> Generator[None]:
-        at = self._client.random.uniform(planned.at, planned.latest)
-        self._client.sleep_until(min(at, self._until))
-        if exchange != self._exchange or self._client.clock() >= self._until:
+    def _perform(self, planned: Planned, number: int) -> Generator[None]:
+        send_at = self._client.random.uniform(planned.at, planned.latest)
+        self._client.sleep_until(min(send_at, self._until))
+        if number != self._number or self._client.clock() >= self._until:
             return
         self._client.admit(self._until)
+        exchange: ResyncExchange
         if isinstance(planned, resync.SendList):
-            yield from self._list(planned, exchange)
+            exchange = ListExchange(self._api, planned, self._selection)
         else:
-            yield from self._watch(planned, exchange)
-
-    def _list(self, planned: resync.SendList, exchange: int) -> Generator[None]:
-        request = self._api.list(
-            resource_version=planned.version,
-            resource_version_match="NotOlderThan" if planned.match else "",
-            limit=planned.limit,
-            continue_=planned.token,
-            **self._selection,
-        )
-        first, timeout = "", self._within(planned.timeout)
-        with self._open(exchange, request, planned.idle, timeout) as incoming:
-            if exchange != self._exchange:
-                return
-            decoder = ListDecoder(self._api.kind, status=incoming.status, headers=incoming.headers)
-            progress = _Progress(self._client.clock, request, incoming.status, planned.idle)
-            for chunk in _read(incoming, progress):
-                items = decoder.feed(chunk)
-                progress.note(items)
-                first = first or (first_of(items) if items else "")
-                if not self._stage(exchange, items):
-                    return
-            items = decoder.finish()
-            if not self._stage(exchange, items):
-                return
-        first = first or (first_of(items) if items else "")
-        metadata = decoder.metadata
-        self._notify(exchange, resync.Listed(metadata.resource_version, metadata.continue_, 0, first))
-        yield
-
-    def _stage(self, exchange: int, items: list[Any]) -> bool:
-        if items and isinstance(last := items[-1], WatchFailed):
-            return self._notify(exchange, resync.Failed(classify(last.status)))
-        return self._notify(exchange, resync.Received(len(items)), items)
-
-    def _watch(self, planned: resync.SendWatch, exchange: int) -> Generator[None]:
-        seconds = self._client.random.randint(*planned.seconds)
-        request = self._api.watch(
-            resource_version=planned.version,
-            send_initial_events=planned.initial or None,
-            timeout_seconds=seconds,
-            **self._selection,
-        )
-        timeout = self._within(seconds + planned.grace)
-        with self._open(exchange, request, planned.idle, timeout) as incoming:
-            if exchange != self._exchange:
-                return
-            # The sink keeps everything that arrives, so each line is read to its last byte at once.
-            decoder = WatchDecoder(
-                self._api.kind, status=incoming.status, headers=incoming.headers, checked=True
-            )
-            opened = 200 <= incoming.status < 300
-            if opened:
-                self._notify(exchange, resync.Opened())
-            progress = _Progress(self._client.clock, request, incoming.status, planned.idle)
-            for chunk in _read(incoming, progress):
-                news = decoder.feed(chunk)
-                progress.note(news)
-                if not opened:
-                    continue  # the reason of a refusal is known at its end
-                going = self._digest(exchange, news)
-                yield
+            seconds = self._client.random.randint(*planned.seconds)
+            exchange = WatchExchange(self._api, planned, self._selection, seconds)
+        outcome: resync.Event | None = None
+        with closing(self._receive(exchange, number)) as response:
+            for parts in response:
+                going = True
+                for batch, event in parts:
+                    if isinstance(event, resync.Listed | resync.Closed | resync.Failed):
+                        outcome = event
+                    else:
+                        going = going and self._notify(number, event, batch)
+                if outcome is not None:
+                    break
+                if not exchange.refused:
+                    yield
                 if not going:
                     return
-            if self._digest(exchange, decoder.finish()):
-                self._notify(exchange, resync.Closed())
+        if outcome is not None:  # and the response is closed
+            self._notify(number, outcome)
         yield
 
+    def _receive(self, exchange: ResyncExchange, number: int) -> Generator[Parts]:
+        """Send the request of an exchange; yield the parts of its response, which is closed at the end."""
+        clock = self._client.clock
+        with self._open(exchange, number) as incoming:
+            if number != self._number:
+                return
+            yield exchange.open(incoming.status, incoming.headers, clock())
+            try:
+                for chunk in incoming:
+                    parts = exchange.feed(chunk)
+                    if end := exchange.check_progress(clock()):
+                        yield [*parts, *end]
+                        return
+                    yield parts
+            except TransportError:
+                if not exchange.refused:
+                    raise
+            # The arrived part of a refusal has the reason, even if the rest is lost.
+            yield exchange.finish()
+
     @contextmanager
-    def _open(
-        self, exchange: int, head: Head, idle: float | None, timeout: float | None
-    ) -> Generator[BlockingIncoming]:
+    def _open(self, exchange: ResyncExchange, number: int) -> Generator[BlockingIncoming]:
         """Send a request. Its read is aborted when it is cancelled, if the transport can."""
         client = self._client
+        timeout = self._within(exchange.timeout)
         with ExitStack() as sending:
-            with client.outgoing(head, client.transport) as sent:
-                response = client.transport.send(sent.head, idle=idle, timeout=timeout)
+            with client.outgoing(exchange.request, client.transport) as sent:
+                response = client.transport.send(sent.head, idle=exchange.idle, timeout=timeout)
                 incoming = sending.enter_context(response)
                 sent.responded(incoming.status)
             with self._lock:
-                if exchange == self._exchange:
+                if number == self._number:
                     self._reading = incoming
             try:
                 yield incoming
@@ -249,49 +218,3 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         """Return this many seconds, but not more than are left until `until`; None for no limit."""
         limit = min(seconds, max(self._until - self._client.clock(), 0.001))
         return None if limit == inf else limit
-
-    def _digest(self, exchange: int, events: list[WatchEvent[K]]) -> bool:
-        return all(self._notify(exchange, event, batch) for batch, event in resync.digest(events))
-
-
-class _Progress:
-    """When a response last made progress: its head, or an object. Bytes alone are no progress."""
-
-    def __init__(self, clock: Callable[[], float], request: Head, status: int, idle: float | None) -> None:
-        self.refused = not 200 <= status < 300
-        self._clock = clock
-        self._request = request
-        self._status = status
-        self._idle = idle
-        self._last = clock()
-        self._size = 0
-        self._noted = True
-
-    def note(self, news: list[Any]) -> None:
-        """Note what a chunk has completed."""
-        self._noted = bool(news)
-
-    def ended(self, chunk: bytes) -> bool:
-        """Return True if enough of a refusal was read; `DeadlineExceeded` if there is no progress."""
-        now = self._clock()
-        if self._noted:
-            self._last = now
-        self._size += len(chunk)
-        if self.refused:
-            return is_enough(self._status, self._size, now - self._last)
-        if not self._noted and self._idle is not None and now - self._last >= self._idle:
-            what = f"{self._request.method} {self._request.target.partition('?')[0]}"
-            raise DeadlineExceeded(f"{what}: bytes came, and no object in {self._idle:g} s")
-        return False
-
-
-def _read(incoming: BlockingIncoming, progress: _Progress) -> Iterator[bytes]:
-    """Yield the chunks of a response; for a refusal, those that arrived before it broke off."""
-    try:
-        for chunk in incoming:
-            yield chunk
-            if progress.ended(chunk):
-                return
-    except TransportError:
-        if not progress.refused:
-            raise

@@ -332,7 +332,7 @@ class BlockingApi(BlockingBound[K]):
         hold.
         """
         waiting = Waiting(self.client, self.requests, name, condition, timeout)
-        self.client.run(waiting.look())
+        self.client.run(waiting.observe())
         return waiting.result()
 
     def entry(self, name: str) -> BlockingEntry[K]:

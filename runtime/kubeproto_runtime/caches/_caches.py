@@ -294,7 +294,7 @@ class Caches:
 
     def _start(self, reflector: Reflector[Any]) -> None:
         if self._tasks is not None:
-            reflector.begun = True
+            reflector.started = True
             self._tasks.start_soon(complain, reflector.run, name=f"cache of {reflector.resource}")
 
     def cache(

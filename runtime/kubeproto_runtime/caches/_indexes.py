@@ -45,7 +45,7 @@ class Index(Generic[K]):
         for key, entry in snapshot.items():
             self._add(key, entry)
 
-    def apply(self, changes: Iterable[Change[K]]) -> None:
+    def update(self, changes: Iterable[Change[K]]) -> None:
         """Follow the changes."""
         for change in changes:
             self._remove(change.key)

@@ -1,6 +1,6 @@
 """`Reflector`: a Store that follows the server, and notifies listeners of its changes.
 
-    Following ── stage, update, replace ──► Store ── changes ──► indexes ──► listeners
+    ResyncDriver ── stage, update, replace ──► Store ── changes ──► indexes ──► listeners
 
 All of it happens in one step of the event loop: when a listener is called, readers see the snapshot that the
 changes have led to, and nothing has happened since. A listener that raises has missed a change and would be
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 
-from kubeproto import DeadlineExceeded, KubeObject, KubeprotoError, LocalProtocolError
+from kubeproto import DeadlineExceeded, KubeObject, LocalProtocolError
 from kubeproto.control import Change, Store
 from kubeproto.objects import compare_versions
 from kubeproto.watching import resync
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from ..client._client import Client
 
 K = TypeVar("K", bound=KubeObject)
+T = TypeVar("T")
 
 _log: Final = logging.getLogger("kubeproto.cache")
 
@@ -55,34 +56,34 @@ class Reflector(Generic[K]):
         self.store = store
         self.resource: Resource = api.resource
         self.closed = False
-        self.begun = False
-        self._missing: KubeprotoError | None = None
-        self._following = ResyncDriver(
-            client, api, self, settings=settings, selection=selection, on_live=self._wake
+        self.started = False
+        self.snapshots = 0  # complete ones, that lists have brought
+        self._driver = ResyncDriver(
+            client, api, self, settings=settings, selection=selection, on_live=self._wake_waiters
         )
         self._tracing = client.tracing
         self._scope = anyio.CancelScope()
+        self._failure: Exception | None = None
+        self._missing_kind: KindNotServed | None = None
         self._indexes: dict[str, Index[K]] = {}
         self._listeners: dict[object, Callable[[list[Change[K]]], None]] = {}
-        self._notified: dict[object, Callable[[], None]] = {}
-        self._highest = ""
-        self._setbacks = 0
-        self.snapshots = 0  # how many have been shown as a whole, by a list
-        self._failure: Exception | None = None
-        self._opaque: dict[object, str] = {}  # versions without an order that a task waits for
-        self._said = ""
+        self._waiters: dict[object, Callable[[], None]] = {}
+        self._highest_version = ""
+        self._setbacks = 0  # relists that brought an older state
+        self._awaited_versions: dict[object, str] = {}  # those without an order that a task waits for
+        self._reported_failure = ""
         self._lines = LoggedLines()
 
     @property
     def phase(self) -> str:
         """The state of the resync machine: `Watching`, `Listing` and so on."""
-        return type(self._following.state).__name__
+        return type(self._driver.state).__name__
 
     def require_synced(self) -> None:
         """Raise if it has not synced: that does not mean that it is empty."""
         if self.store.version:
             return
-        if not self.begun:
+        if not self.started:
             raise LocalProtocolError(
                 f"the cache of {self.resource} cannot be read before its Caches are entered:"
                 " use `async with Caches(client) as caches`, and `await cache.wait_synced()`"
@@ -93,10 +94,10 @@ class Reflector(Generic[K]):
         )
 
     async def run(self) -> None:
-        """Follow until cancelled or closed."""
+        """Follow the server until cancelled or closed."""
         try:
             with self._scope, self._tracing.apart():
-                await self._following.run()
+                await self._driver.run()
         except Exception as error:
             self._failure = error
             raise
@@ -104,180 +105,182 @@ class Reflector(Generic[K]):
             self.close()
 
     def close(self) -> None:
-        """Stop following. What is cached can still be read; waiters are woken."""
+        """Stop following, and wake the waiters. The cached objects can still be read."""
         self.closed = True
         self._scope.cancel()
-        self._wake()
+        self._wake_waiters()
 
     def refresh(self) -> None:
         """Relist; readers keep the old snapshot until the new one is complete."""
-        self._following.refresh()
+        self._driver.refresh()
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the last byte, the version, and why it is not in step."""
-        return self._following.sync_status
+        """The sync status: the time of the last byte, the version, and why the cache is not in step."""
+        return self._driver.sync_status
 
     @property
     def synced(self) -> bool:
         """Whether the first complete snapshot has been shown."""
         return bool(self.store.version)
 
-    # Listeners
+    # Listeners and indexes
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Call this with all changes that arrive together; first with the snapshot, if it has synced."""
-        self._check()
-        mark = object()
+        """Call `callback` with the changes that arrive together; first with the snapshot, if synced."""
+        self._check_open()
         kind = self.store.kind
         if snapshot := [
             Change(kind, "ADDED", key, None, entry, initial=True, resource=self.store.resource)
             for key, entry in self.store.entries().items()
         ]:
             callback(snapshot)
-        self._listeners[mark] = callback
-        return lambda: _forget(self._listeners, mark)
+        return _register(self._listeners, callback)
 
     def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call this whenever the snapshot, its version, or whether it is live has changed, and at the end."""
-        mark = object()
-        self._notified[mark] = wake
-        return lambda: _forget(self._notified, mark)
+        """Call `wake` when the snapshot, its version, or whether it is live has changed, and at the end."""
+        return _register(self._waiters, wake)
 
     def add_index(self, name: str, values_of: Callable[[K], Iterable[str]]) -> None:
         """Keep an index from now on; the same one again adds nothing."""
-        found = self._indexes.get(name)
-        if found is None:
-            found = Index(name, self.store, values_of)
-            found.build(self.store.entries())
-            self._indexes[name] = found
-        elif found.values_of != values_of:
+        index = self._indexes.get(name)
+        if index is None:
+            index = Index(name, self.store, values_of)
+            index.build(self.store.entries())
+            self._indexes[name] = index
+        elif index.values_of != values_of:
             raise LocalProtocolError(f"{self.resource} has another index of the name {name!r} already")
 
     def index(self, name: str) -> Index[K]:
         """Return the index of this name, or raise a KeyError that lists the existing ones."""
-        if (found := self._indexes.get(name)) is None:
-            known = ", ".join(map(repr, self._indexes)) or "none"
-            raise KeyError(f"{self.resource} has no index {name!r}; there are: {known}")
-        return found
+        if (index := self._indexes.get(name)) is None:
+            names = ", ".join(map(repr, self._indexes)) or "none"
+            raise KeyError(f"{self.resource} has no index {name!r}; there are: {names}")
+        return index
 
     # Waiting
 
     async def wait_synced(self, *, timeout: float | None, wait_for_definition: bool) -> None:
-        """Wait until it has synced."""
+        """Wait until the cache has synced."""
 
-        def look() -> bool:
-            if self._missing is not None and not (self.synced or wait_for_definition):
-                raise self._missing
+        def check_synced() -> bool:
+            if self._missing_kind is not None and not (self.synced or wait_for_definition):
+                raise self._missing_kind
             return self.synced
 
-        await self._wait(look, timeout, "it has not synced")
+        await self._wait(check_synced, timeout, "it has not synced")
 
     async def reached(self, version: str, *, timeout: float | None) -> None:
         """Wait until the snapshot has reached this version, or a relist has brought an older state."""
         setbacks = self._setbacks
-        what = f"version {version} has not come"
+        problem = f"version {version} has not come"
         if _order(version, version) is not None:
-            await self._wait(lambda: self._passed(version) or setbacks != self._setbacks, timeout, what)
+
+            def check_reached() -> bool:
+                order = _order(self._highest_version, version)
+                return (order is not None and order >= 0) or setbacks != self._setbacks
+
+            await self._wait(check_reached, timeout, problem)
             return
         # A version without an order is only recognized when the snapshot or an object has it.
         if any(entry.version == version for entry in self.store.entries().values()):
             return
-        mark = object()
-        self._opaque[mark] = version
+        waiter = object()
+        self._awaited_versions[waiter] = version
         try:
-            await self._wait(lambda: mark not in self._opaque or self.store.version == version, timeout, what)
+            await self._wait(
+                lambda: waiter not in self._awaited_versions or self.store.version == version,
+                timeout,
+                problem,
+            )
         finally:
-            _forget(self._opaque, mark)
+            self._awaited_versions.pop(waiter, None)
 
-    def _passed(self, version: str) -> bool:
-        order = _order(self._highest, version)
-        return order is not None and order >= 0
-
-    async def _wait(self, condition: Callable[[], bool], timeout: float | None, what: str) -> None:
-        moved = anyio.Event()
-        end = self.notify(lambda: moved.set())
+    async def _wait(self, condition: Callable[[], bool], timeout: float | None, problem: str) -> None:
+        woken = anyio.Event()
+        unregister = self.notify(lambda: woken.set())
         try:
             with anyio.move_on_after(timeout):
                 while not condition():
-                    self._check()
-                    await moved.wait()
-                    moved = anyio.Event()
+                    self._check_open()
+                    await woken.wait()
+                    woken = anyio.Event()
                 return
         finally:
-            end()
-        why = self.sync_status.why
-        raise DeadlineExceeded(
-            f"{self.resource}: {what} within {timeout:g} s{f', for {why}' if why else ', though it is live'}"
-        )
+            unregister()
+        reason = self.sync_status.why
+        state = f", for {reason}" if reason else ", though it is live"
+        raise DeadlineExceeded(f"{self.resource}: {problem} within {timeout:g} s{state}")
 
-    def _check(self) -> None:
+    def _check_open(self) -> None:
         if self.closed:
             if self._failure is not None:
                 raise LocalProtocolError(f"{self.resource} is not cached any more") from self._failure
             raise LocalProtocolError(f"{self.resource} is not cached any more: its caches have been closed")
 
-    def _wake(self) -> None:
-        for wake in list(self._notified.values()):
+    def _wake_waiters(self) -> None:
+        for wake in list(self._waiters.values()):
             wake()
 
     # The sink of the resync driver
 
-    def stage(self, news: list[Any]) -> None:
+    def update(self, events: list[Any]) -> None:
+        """Update the snapshot by the events of a watch."""
+        self._publish(self.store.update(events))
+
+    def stage(self, items: list[Any]) -> None:
         """Take a part of the next snapshot."""
-        warn_unplaced(_log, self.resource, self.store.stage(news))
+        warn_unplaced(_log, self.resource, self.store.stage(items))
 
-    def apply(self, news: list[Any]) -> None:
-        """Take changes of the snapshot that is shown."""
-        self._notify(self.store.update(news))
-
-    def commit(self, version: str) -> None:
-        """Show the next snapshot, which is complete, at this version."""
-        before = self.store.version
-        self.store.stage(())  # an empty list has no part
+    def replace(self, version: str) -> None:
+        """Replace the snapshot with the staged one, which is complete at this version."""
+        previous_version = self.store.version
         changes = self.store.replace(version)
         self.snapshots += 1
-        if _order(version, before) == -1:
+        if _order(version, previous_version) == -1:
             self._setbacks += 1
-            self._highest = version  # versions above it no longer exist, and will be given to other writes
-        self._missing, self._said = None, ""
-        self._notify(changes)
+            self._highest_version = version  # later versions are gone, and will be given to other writes
+        self._missing_kind, self._reported_failure = None, ""
+        self._publish(changes)
 
     def discard(self) -> None:
-        """Forget the parts of a snapshot that will not be completed."""
+        """Drop the staged parts."""
         self.store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Note that something went wrong; it is retried. A repetition is logged for debugging only."""
-        repeats, self._said = failure.text == self._said, failure.text
+        """Log a failure, which is retried. A repetition is logged for debugging only."""
         level = logging.DEBUG
-        if not repeats:
+        if failure.text != self._reported_failure:
             level = self._lines.level(logging.WARNING, failure.text, anyio.current_time())
+        self._reported_failure = failure.text
         _log.log(level, "%s: %s: %s", self.resource, failure.about, failure.text)
         if not self.synced and isinstance(failure.outcome, Refused) and failure.outcome.code == 404:
-            self._missing = KindNotServed(self.resource)
-            self._wake()
+            self._missing_kind = KindNotServed(self.resource)
+            self._wake_waiters()
 
     def abandon(self, outcome: Outcome) -> None:
-        """The object to follow no longer exists, which does not happen where lists are allowed."""
+        """Log that following has ended, which only happens where lists are not allowed."""
         _log.error("%s: given up: %s", self.resource, outcome.reason)
 
-    def _notify(self, changes: list[Change[K]]) -> None:
+    def _publish(self, changes: list[Change[K]]) -> None:
+        """Update the indexes, wake the waiters, and pass the changes to the listeners."""
         version = self.store.version
-        if (order := _order(version, self._highest)) is None or order > 0:
-            self._highest = version
+        if (order := _order(version, self._highest_version)) is None or order > 0:
+            self._highest_version = version
         if not changes:
-            self._wake()
+            self._wake_waiters()
             return
         for index in self._indexes.values():
-            index.apply(changes)
-        for mark, awaited in list(self._opaque.items()):
-            if any(change.new is not None and change.new.version == awaited for change in changes):
-                del self._opaque[mark]
-        self._wake()
+            index.update(changes)
+        for waiter, awaited_version in list(self._awaited_versions.items()):
+            if any(change.new is not None and change.new.version == awaited_version for change in changes):
+                del self._awaited_versions[waiter]
+        # Before the listeners: a waiter of each controller releases the keys whose own writes are shown now.
+        # A listener that requests such a key before its release takes the slow path of the queue.
+        self._wake_waiters()
         errors: list[BaseException] = []
-        for mark, callback in list(self._listeners.items()):
-            if mark in self._listeners:  # unless an earlier one has removed it
+        for token, callback in list(self._listeners.items()):
+            if token in self._listeners:  # unless an earlier one has removed it
                 try:
                     callback(changes)
                 except failures() as error:
@@ -287,13 +290,20 @@ class Reflector(Generic[K]):
             raise RuntimeError(f"a listener of {self.resource} has failed: {errors[0]!r}") from errors[0]
 
 
-def _order(version: str, than: str) -> int | None:
-    """Return -1, 0 or 1 as one is older, the same or newer; None if they have no order."""
+def _order(version: str, other: str) -> int | None:
+    """Return -1, 0 or 1 if the version is older, the same or newer; None if the two have no order."""
     try:
-        return compare_versions(version, than)
+        return compare_versions(version, other)
     except ValueError:
         return None
 
 
-def _forget(told: dict[object, Any], mark: object) -> None:
-    told.pop(mark, None)
+def _register(callbacks: dict[object, T], callback: T) -> Callable[[], None]:
+    """Add a callback, and return the function that removes it. The same one may be added twice."""
+    token = object()
+    callbacks[token] = callback
+
+    def unregister() -> None:
+        callbacks.pop(token, None)
+
+    return unregister

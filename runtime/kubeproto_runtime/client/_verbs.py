@@ -235,7 +235,7 @@ class BoundApi(Bound[K]):
         """
         waiting = Waiting(self.client, self.requests, name, condition, timeout)
         with move_on_after(timeout):  # the credentials for the first request may take long
-            await self.client.run(waiting.look())
+            await self.client.run(waiting.observe())
         return waiting.result()
 
     async def entry(self, name: str) -> Entry[K]:

@@ -213,7 +213,7 @@ def _delete_member(client: ClientCore, plan: Plan, one: PlannedDeletion) -> Effe
 
 def _wait_for_finalizers(client: ClientCore, one: PlannedDeletion, timeout: float) -> Effects[None]:
     waiting = Waiting(client, _api(client, one), one.ref.name, deleted(one.uid), timeout)
-    yield from waiting.look()
+    yield from waiting.observe()
     try:
         waiting.result()
     except WaitTimeout as error:

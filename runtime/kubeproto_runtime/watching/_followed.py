@@ -1,10 +1,10 @@
 """`follow`: the events of one kind forever, as an iterator that survives all failures, and is exact.
 
-It keeps the objects that it returned, so that after a gap it knows what was deleted and what has not changed:
-deleted objects are reported with their last known state, and nothing is reported twice.
+It caches the objects that it returned. So after a gap it reports deleted objects with their last known state,
+and reports nothing twice.
 
 It runs in the task that iterates, and only then; between two steps only an open response remains. A slow
-consumer does no harm: the server ends the watch, and a new one makes up for what was missed.
+consumer does no harm: the server ends the watch, and the next watch begins where it ended.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class FollowedEvents(Generic[K, E]):
         self._failure: KubeprotoError | None = None
         self._closed = False
         self._lines = LoggedLines()
-        self._following = ResyncDriver(client, api, self, settings=settings, selection=selection)
+        self._driver = ResyncDriver(client, api, self, settings=settings, selection=selection)
 
     async def __aenter__(self) -> Self:
         return self
@@ -90,19 +90,19 @@ class FollowedEvents(Generic[K, E]):
         while not self._closed:
             if self._ready:
                 event: Any = event_of(self._ready.popleft(), strict=self._strict)
-                told: E = event
-                return told
+                typed_event: E = event
+                return typed_event
             if self._failure is not None:
                 await self.aclose()
                 raise self._failure
-            self._following.begin()
+            self._driver.begin()
             try:
-                await self._following.advance()
+                await self._driver.advance()
             except BaseException:
                 # A plan stays as it is. A new plan for each call that is cancelled would delay it forever: a
                 # consumer that looks every half second would outrun each backoff and each token of a second.
-                if not self._following.waiting:
-                    await self._following.pause()
+                if not self._driver.waiting:
+                    await self._driver.pause()
                 raise
         raise StopAsyncIteration
 
@@ -110,41 +110,40 @@ class FollowedEvents(Generic[K, E]):
         """Stop watching."""
         self._closed = True
         self._ready.clear()
-        await self._following.pause()
+        await self._driver.pause()
 
     @property
     def version(self) -> str:
-        """The resource version that it has reached."""
+        """The resource version that has been reached."""
         return self._store.version
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the last byte, the version, and why it is not in step."""
-        return self._following.sync_status
+        """The sync status: the time of the last byte, the version, and why it is not in step."""
+        return self._driver.sync_status
 
     # The sink of the resync driver
 
-    def stage(self, news: list[Any]) -> None:
+    def update(self, events: list[Any]) -> None:
+        """Update the snapshot by the events of a watch."""
+        self._ready += self._store.update(events)
+
+    def stage(self, items: list[Any]) -> None:
         """Take a part of the next snapshot."""
-        warn_unplaced(_log, self._resource, self._store.stage(news))
+        warn_unplaced(_log, self._resource, self._store.stage(items))
 
-    def apply(self, news: list[Any]) -> None:
-        """Take changes of the snapshot that is shown."""
-        self._ready += self._store.update(news)
-
-    def commit(self, version: str) -> None:
-        """Show the next snapshot, which is complete, at this version."""
-        self._store.stage(())  # an empty list has no part
+    def replace(self, version: str) -> None:
+        """Replace the snapshot with the staged one, which is complete at this version."""
         for change in self._store.replace(version):
-            self._ready += _parted(change) if change.type == "MODIFIED" else (change,)
+            self._ready += split_replaced(change) if change.type == "MODIFIED" else (change,)
         self._ready.append(Bookmark(version, initial_events_end=True))
 
     def discard(self) -> None:
-        """Forget the parts of a snapshot that will not be completed."""
+        """Drop the staged parts."""
         self._store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Note that something went wrong; it is retried."""
+        """Log a failure, which is retried."""
         level = self._lines.level(logging.WARNING, failure.text, anyio.current_time())
         _log.log(level, "%s: %s: %s", self._resource, failure.about, failure.text)
         if self._failures:
@@ -154,7 +153,7 @@ class FollowedEvents(Generic[K, E]):
             self._failure = KindNotServed(self._resource)
 
     def abandon(self, outcome: Outcome) -> None:
-        """The object to follow no longer exists, which does not happen where lists are allowed."""
+        """Log that following has ended, which only happens where lists are not allowed."""
         _log.error("%s: given up: %s", self._resource, outcome.reason)
         self._closed = True
 
@@ -168,25 +167,25 @@ class Followed(FollowedEvents[K, FollowEvent[K]]):
             async for event in events:
                 match event: ...
 
-    It begins with an `Added` for each existing object, and a `Bookmark` says when that is all. Without the
-    first line it works too, but a loop that is left early leaves the connection to the garbage collector.
+    It begins with an `Added` for each existing object, followed by a `Bookmark`. It works without ``async
+    with`` too, but a loop that is left early then leaves the connection to the garbage collector.
 
-    A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: what is open is closed, and
-    the next call continues from there. A list has to fit into one call: give each call that much time.
+    A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: the response is closed, and
+    the next call continues from there. A list has to fit into one call, so choose the timeout accordingly.
 
-    What goes wrong is logged and retried forever. Only a kind that the server does not know ends it with
-    `KindNotServed`, unless that is to be waited for. What is not an object comes as `Malformed`; with
-    ``strict=True`` so does one that does not fit its class, which otherwise raises `InvalidObject` when the
-    part in question is read.
+    Failures are logged and retried forever. Only `KindNotServed` ends the iteration, if the server does not
+    know the kind and ``wait_for_definition`` is False. A malformed object comes as `Malformed`; with
+    ``strict=True`` so does an object that does not fit its class, which otherwise raises `InvalidObject` when
+    the part in question is read.
     """
 
 
 class FollowedWithFailures(FollowedEvents[K, "FollowEvent[K] | resync.SyncFailure"]):
-    """The same with a `resync.SyncFailure` for each thing that goes wrong: ``follow(failures=True)``."""
+    """The same with a `resync.SyncFailure` for each failure: ``follow(failures=True)``."""
 
 
 def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malformed]) -> None:
-    """Log that a list has an item that is not an object with a name: no cache shows it."""
+    """Log items of a list that are not objects with a name: no cache shows them."""
     if unplaced:
         log.warning(
             "%s: %d items of a list have no readable name and are left out: %s",
@@ -196,14 +195,14 @@ def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malfor
         )
 
 
-def _parted(change: Change[K]) -> tuple[Change[K], ...]:
-    """Return what happened to a name in a gap: if another object has it now, the old one was deleted."""
+def split_replaced(change: Change[K]) -> tuple[Change[K], ...]:
+    """Return the changes of a name during a gap: if another object has it now, the old one was deleted."""
     if not change.replaced:
         return (change,)
     from kubeproto.control import Change
 
-    gone = Change(change.kind, "DELETED", change.key, change.old, None, resource=change.resource)
-    return gone, Change(change.kind, "ADDED", change.key, None, change.new, resource=change.resource)
+    deleted = Change(change.kind, "DELETED", change.key, change.old, None, resource=change.resource)
+    return deleted, Change(change.kind, "ADDED", change.key, None, change.new, resource=change.resource)
 
 
 def event_of(
@@ -217,7 +216,7 @@ def event_of(
         obj = change.object
         metadata = obj.metadata
         if strict:
-            settle(obj)  # what was read stays read, and the text stays with the object
+            settle(obj)  # the typed parts and the received text stay with the object
         match change.type:
             case "ADDED":
                 return Added(obj)

@@ -12,8 +12,8 @@ from kubeproto.watching import pager
 from kubeproto.wire import Expired, classify
 
 from ..calls._core import call
-from ._exchanges import first_of
-from ._sharding import keep, shard_of
+from ._resync_exchanges import first_name
+from ._sharding import in_shard, shard_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -95,7 +95,7 @@ class Paging(Generic[P]):
                     self._lost = error
             else:
                 items, version, token = _contents(page)
-                first = first_of(items) if items else ""
+                first = first_name(items)
                 self._advance(pager.Listed(version, token, len(items), first))
                 if isinstance(self._state, pager.Lost):
                     self._lost = RemoteProtocolError(self._state.outcome.reason)
@@ -108,7 +108,8 @@ class Paging(Generic[P]):
     def _new_ones(self, page: P) -> P:
         """Return the page without objects of earlier ones, which recur where the list began again."""
         all_items = _contents(page)[0]
-        items, more = keep(self._shard, all_items), isinstance(self._state, pager.Following)
+        items = all_items if self._shard is None else in_shard(self._shard, all_items)
+        more = isinstance(self._state, pager.Following)
         if self._anew:
             items = [item for item in items if item.metadata is None or _key(item) not in self._seen]
         elif more and self._plan.on_expired != "fail":

@@ -4,28 +4,31 @@
        ▲                                                       │
        └─────────────── a summary of each chunk ───────────────┘
 
-Nothing is decided here. It proceeds a chunk at a time: `advance` sends the request that is planned, or takes
-the next chunk of the response that is open, so that a task can follow forever (`run`), or an iterator for as
-long as its consumer wants more. No cancel scope is open between two steps.
+Nothing is decided here. `advance` sends the planned request, or takes the next slice of the open response. So
+a task can follow forever (`run`), and an iterator for as long as its consumer wants more. No cancel scope is
+open between two calls.
 
 A response that the machine gives up is closed, and the rest of it is dropped.
 """
 
 from __future__ import annotations
 
+from contextlib import AsyncExitStack
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 
 import anyio
 
-from kubeproto import KubeObject
+from kubeproto import DeadlineExceeded, KubeObject, TransportError
 from kubeproto.watching import resync
+from kubeproto.wire import REFUSAL_TIME
 
-from ..calls._outcomes import OUTCOMES, outcome_of
-from ._exchanges import End, ListExchange, PacedExchange, WatchExchange
+from ..calls._outcomes import OUTCOMES, OutcomeError, outcome_of
+from ..tasks._turns import SLICE
+from ._resync_exchanges import ListExchange, Parts, ResyncExchange, WatchExchange
 from ._sinks import Planned, Sink, SinkDriver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
     from kubeproto import Api
 
@@ -54,67 +57,68 @@ class ResyncDriver(SinkDriver, Generic[K]):
         selection: dict[str, Any] | None = None,
         on_live: Callable[[], None] | None = None,
     ) -> None:
-        self._selection = selection or {}
-        self._on_live = on_live
-        self._live = False
-        super().__init__(client.server, sink, settings, version, self._selection)
+        super().__init__(client.server, sink, settings, version, selection, on_live)
         self._client = client
         self._api = api
-        self._at = 0.0
-        self._exchange: PacedExchange | None = None
+        self._send_at = 0.0
+        self._response: _OpenResponse | None = None
         self._scope = anyio.CancelScope()
-        self._busy = False
-        self._telling = False
+        self._running = False
 
     async def run(self) -> None:
         """Follow until stopped or cancelled; after a cancellation it can be run again."""
-        if self._busy:
-            raise RuntimeError("this is being followed already")
-        self._busy = True
+        if self._running:
+            raise RuntimeError("this ResyncDriver is running already")
+        self._running = True
         try:
             self.begin()
-            while self.going:
+            while self._planned is not None or self._response is not None:
                 with anyio.CancelScope() as self._scope:
-                    while self.going:
+                    while self._planned is not None or self._response is not None:
                         await self.advance()
         finally:
-            self._busy = False
+            self._running = False
             await self.pause()
 
     def begin(self) -> None:
         """Plan the first request, or, after a pause, the one that continues from there."""
         if isinstance(self.state, resync.Idle):
             self.state = self._server.known_to(self.state)
-            self._advance(resync.Started())
-
-    @property
-    def going(self) -> bool:
-        """Whether there is anything to send, or to receive."""
-        return self._planned is not None or self._exchange is not None
+            self._step(resync.Started(), [], anyio.current_time())
 
     async def advance(self) -> None:
-        """Send the request that is planned, or take the next chunk of the response that is open."""
+        """Send the planned request, or take the next slice of the open response."""
         try:
-            if self._exchange is None:
-                await self._ask()
-            else:
-                await self._receive(self._exchange)
+            response = self._response
+            parts = await (self._send() if response is None else self._receive(response))
+            for batch, event in parts:
+                if self._response is None or self._response.dropped:
+                    break
+                if isinstance(event, resync.Listed | resync.Closed | resync.Failed):
+                    await self._finish(self._response, event)
+                else:
+                    self._step(event, batch, anyio.current_time())
+            if self._response is not None and self._response.dropped:
+                await self._close()
         except OUTCOMES as error:
-            await self._close(resync.Failed(outcome_of(error)), error)
+            await self._close(error)
+            # The machine has planned something else if it gave the response up before the error.
+            if self._planned is None and not isinstance(self.state, resync.Idle | resync.Ended):
+                self._step(resync.Failed(outcome_of(error)), [], anyio.current_time())
         except BaseException as error:
-            await self._close(None, error)
+            await self._close(error)
             raise
 
     @property
     def waiting(self) -> bool:
         """Whether the next request has a time, and nothing is open."""
-        return self._planned is not None and self._exchange is None
+        return self._planned is not None and self._response is None
 
     async def pause(self) -> None:
-        """Close what is open. `begin` continues from here."""
-        await self._close(None)
+        """Close the open response. `begin` continues from here."""
+        await self._close()
         if not isinstance(self.state, resync.Idle | resync.Ended):
-            self._advance(resync.Paused())
+            self._step(resync.Paused(), [], anyio.current_time())
 
     def refresh(self) -> None:
         """Relist; readers keep the old snapshot until the new one is complete."""
@@ -132,64 +136,119 @@ class ResyncDriver(SinkDriver, Generic[K]):
         return resync.sync_status(self.state, anyio.current_time())
 
     def _interrupt(self, event: resync.Event) -> None:
-        """Pass an event from outside to the machine, and wake the task that waits for another."""
-        within, before = self._telling, self.state
-        self._advance(event)
-        if not within and self.state is not before:
+        """Pass an event of the program to the machine, and wake the task that waits for another one."""
+        previous = self.state
+        self._step(event, [], anyio.current_time())
+        if self.state is not previous:
             self._scope.cancel()
-
-    def _advance(self, event: resync.Event, batch: list[Any] | None = None) -> None:
-        """Let the machine make a step, and perform its actions."""
-        within, self._telling = self._telling, True
-        try:
-            self._step(event, [] if batch is None else batch, anyio.current_time())
-        finally:
-            self._telling = within
-        if (live := isinstance(self.state, resync.Watching)) is not self._live:
-            self._live = live
-            if self._on_live is not None:
-                self._on_live()
 
     def _plan(self, planned: Planned) -> None:
         # Drawn once: a wait that is cancelled continues for the same moment.
         self._planned = planned
-        self._at = self._client.random.uniform(planned.at, planned.latest)
+        self._send_at = self._client.random.uniform(planned.at, planned.latest)
 
     def _drop(self) -> None:
-        if self._exchange is not None:
-            self._exchange.dropped = True
+        if self._response is not None:
+            self._response.dropped = True
 
-    async def _ask(self) -> None:
-        planned = self._planned
+    async def _send(self) -> Parts:
+        """Send the planned request at its time, and wait for the head of the response."""
+        planned, client = self._planned, self._client
         assert planned is not None
-        await anyio.sleep_until(self._at)
-        await self._client.admit()
+        await anyio.sleep_until(self._send_at)
+        await client.admit()
         if self._planned is not planned:
-            return  # an interrupt in the moment in which a wait ends has planned another one
+            return ()  # an interrupt in the moment in which a wait ends has planned another one
         self._planned = None
-        given = self._client, self._api
+        exchange: ResyncExchange
         if isinstance(planned, resync.SendList):
-            self._exchange = ListExchange(*given, planned, self._selection, self._advance)
+            exchange = ListExchange(self._api, planned, self._selection)
         else:
-            self._exchange = WatchExchange(*given, planned, self._selection, self._advance)
-        await self._exchange.open()
+            seconds = client.random.randint(*planned.seconds)
+            exchange = WatchExchange(self._api, planned, self._selection, seconds)
+        response = self._response = _OpenResponse(exchange)
+        with client.outgoing(exchange.request, client.transport) as sent:
+            sending = client.transport.send(sent.head, idle=exchange.idle, timeout=exchange.timeout)
+            incoming = await response.stack.enter_async_context(sending)
+            sent.responded(incoming.status)
+        response.chunks = aiter(incoming)
+        # A generator would be left to the garbage collector, which trio warns about.
+        if (close := getattr(response.chunks, "aclose", None)) is not None:
+            response.stack.push_async_callback(close)
+        return exchange.open(incoming.status, incoming.headers, anyio.current_time())
 
-    async def _receive(self, exchange: PacedExchange) -> None:
-        end = None if exchange.dropped else await exchange.receive()
-        if end is not None or exchange.dropped:
-            await self._close(end)
+    async def _receive(self, response: _OpenResponse) -> Parts:
+        """Return the parts of the next slice of a response, or of its end."""
+        exchange, slices, turns = response.exchange, response.slices, self._client.turns
+        if not slices:
+            try:
+                if exchange.refused:
+                    chunk = await _next_of_refusal(response)
+                else:
+                    chunk = await anext(response.chunks)
+            except StopAsyncIteration:
+                return exchange.finish()
+            except TransportError:
+                if not exchange.refused:
+                    raise
+                return exchange.finish()  # the arrived part of a refusal has the reason
+            # Decoding a list of megabytes at once would block the event loop for as long as it takes.
+            slices += [chunk[start : start + SLICE] for start in range(0, len(chunk), SLICE)] or [chunk]
+            slices.reverse()
+        if turns.over:
+            await turns.wait()
+        if response.dropped:  # while this task waited
+            return ()
+        data = slices.pop()
+        turns.take(len(data))
+        parts = exchange.feed(data)
+        end = () if slices else exchange.check_progress(anyio.current_time())
+        return [*parts, *end] if end else parts
 
-    async def _close(self, end: End | None, error: BaseException | None = None) -> None:
-        """Leave the response that is open, and report its outcome, unless the machine has given it up."""
-        exchange = self._exchange
-        if exchange is None:
-            return
+    async def _finish(self, response: _OpenResponse, outcome: resync.Event) -> None:
+        """Close a response, then report its outcome, unless the machine gives it up meanwhile."""
+        late = await self._close()
+        if not response.dropped:
+            outcome = outcome if late is None else resync.Failed(outcome_of(late))
+            self._step(outcome, [], anyio.current_time())
+
+    async def _close(self, error: BaseException | None = None) -> OutcomeError | None:
+        """Close the open response, complete or not; return the error of closing it."""
+        response = self._response
+        if response is None:
+            return None
         try:
             with anyio.CancelScope(shield=True):
-                await exchange.close(error)
+                # By hand, because a response stays open from one call of `advance` to another. The transport
+                # gets the error as in an `async with`: it may send a reset, or reuse its connection.
+                await response.stack.__aexit__(None if error is None else type(error), error, None)
         except OUTCOMES as late:
-            end = end and resync.Failed(outcome_of(late))
+            # A context manager raises the error that it gets once more: that is not an error of closing.
+            return None if late is error else late
+        except BaseException as late:
+            if late is not error:
+                raise
         finally:
-            self._exchange = None
-        if end is not None and not exchange.dropped:
-            self._advance(end)
+            self._response = None
+        return None
+
+
+class _OpenResponse:
+    """The response to an exchange. The machine has given it up once it is `dropped`."""
+
+    __slots__ = ("chunks", "dropped", "exchange", "slices", "stack")
+
+    def __init__(self, exchange: ResyncExchange) -> None:
+        self.exchange = exchange
+        self.stack = AsyncExitStack()
+        self.slices: list[bytes] = []  # of the last chunk, the next one at the end
+        self.dropped = False
+        self.chunks: AsyncIterator[bytes]
+
+
+async def _next_of_refusal(response: _OpenResponse) -> bytes:
+    """Return the next chunk of a refusal. A watch may be silent for ten minutes, its refusal may not."""
+    with anyio.move_on_after(REFUSAL_TIME):
+        return await anext(response.chunks)
+    method = response.exchange.request.method
+    raise DeadlineExceeded(f"{method}: no more of a refusal came in {REFUSAL_TIME:g} s")

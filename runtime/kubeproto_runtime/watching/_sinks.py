@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from kubeproto.watching import resync
 
-from ._sharding import keep, shard_of
+from ._sharding import in_shard, shard_of
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kubeproto.wire import Outcome
 
     from ..calls._attempts import ServerLimits
@@ -17,35 +19,38 @@ Planned: TypeAlias = resync.SendList | resync.SendWatch
 
 
 class Sink(Protocol):
-    """Takes what a `ResyncDriver` receives: events of a watch, objects of a list's page."""
+    """Takes what a `ResyncDriver` receives. The first four methods are those of a `Store`."""
 
-    def stage(self, news: list[Any]) -> None:
-        """Take a part of the next snapshot."""
+    def update(self, events: list[Any]) -> object:
+        """Update the snapshot by the events of a watch."""
         ...
 
-    def apply(self, news: list[Any]) -> None:
-        """Take changes of the snapshot that is shown."""
+    def stage(self, items: list[Any]) -> object:
+        """Take a part of the next snapshot: objects of a list's page, or events of a streaming list."""
         ...
 
-    def commit(self, version: str) -> None:
-        """Show the next snapshot, which is complete, at this version."""
+    def replace(self, version: str) -> object:
+        """Replace the snapshot with the staged one, which is complete at this version."""
         ...
 
-    def discard(self) -> None:
-        """Forget the parts of a snapshot that will not be completed."""
+    def discard(self) -> object:
+        """Drop the staged parts."""
         ...
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Note that something went wrong; it is retried."""
+        """Take note of a failure; the request is retried."""
         ...
 
     def abandon(self, outcome: Outcome) -> None:
-        """The object to follow is gone, and nothing more will arrive."""
+        """Take note that following has ended, because its version has expired or was refused."""
         ...
 
 
 class SinkDriver:
-    """Steps the machine and passes objects to its sink; the drivers send the requests."""
+    """Steps the machine and passes objects to its sink; the drivers send the requests.
+
+    `on_live` is called when a watch begins to keep the sink in step, and when it no longer does.
+    """
 
     def __init__(
         self,
@@ -53,52 +58,59 @@ class SinkDriver:
         sink: Sink,
         settings: resync.Settings,
         version: str,
-        selection: dict[str, Any],
+        selection: dict[str, Any] | None,
+        on_live: Callable[[], None] | None = None,
     ) -> None:
         self.state: resync.State = resync.begin(settings, version=version)
         self._server = server
         self._sink = sink
-        self._shard = shard_of(selection)
+        self._selection = selection or {}
+        self._shard = shard_of(self._selection)
+        self._on_live = on_live
         self._planned: Planned | None = None
 
-    def _step(self, event: resync.Event, news: list[Any], now: float) -> None:
-        before = self.state
-        self.state, actions = resync.step(before, event, now)
-        after = self.state
+    def _step(self, event: resync.Event, batch: list[Any], now: float) -> None:
+        """Step the machine, and perform its actions on the objects or events that arrived with the event."""
+        previous = self.state
+        self.state, actions = resync.step(previous, event, now)
+        state, sink = self.state, self._sink
+        if self._shard is not None:
+            batch = in_shard(self._shard, batch)
         try:
             for action in actions:
-                self._act(action, news)
+                match action:
+                    case resync.Update(after):
+                        sink.update(resync.newer(batch, after) if after else batch)
+                    case resync.Stage():
+                        sink.stage(batch)
+                    case resync.Replace(version):
+                        sink.replace(version)
+                    case resync.Discard():
+                        sink.discard()
+                    case resync.SendList() | resync.SendWatch():
+                        self._plan(action)
+                    case resync.Close():
+                        self._planned = None
+                        self._drop()
+                    case resync.Report(failure):
+                        if not self._server.learn(failure):
+                            sink.report(failure)
+                    case resync.Abandon(outcome):
+                        sink.abandon(outcome)
         except BaseException:
             # What the sink has not taken must be sent again, so the next watch starts at the version of the
             # sink, unless the sink itself has requested something else meanwhile.
-            if self.state is after:
-                self.state = before
+            if self.state is state:
+                self.state = previous
             raise
-
-    def _act(self, action: resync.Action, news: list[Any]) -> None:
-        match action:
-            case resync.Update(after):
-                self._sink.apply(keep(self._shard, resync.newer(news, after)))
-            case resync.Stage():
-                self._sink.stage(keep(self._shard, news))
-            case resync.SendList() | resync.SendWatch():
-                self._plan(action)
-            case resync.Replace(version):
-                self._sink.commit(version)
-            case resync.Discard():
-                self._sink.discard()
-            case resync.Close():
-                self._planned = None
-                self._drop()
-            case resync.Report(failure):
-                if not self._server.learn(failure):
-                    self._sink.report(failure)
-            case resync.Abandon(outcome):
-                self._sink.abandon(outcome)
+        if self._on_live is not None and isinstance(state, resync.Watching) is not isinstance(
+            previous, resync.Watching
+        ):
+            self._on_live()
 
     def _plan(self, planned: Planned) -> None:
         self._planned = planned
 
     def _drop(self) -> None:
-        """Give up the exchange that is open."""
+        """Give up the response that is open."""
         raise NotImplementedError

@@ -56,7 +56,7 @@ class WaitTimeout(KubeprotoError, TimeoutError):
 
 
 class Waiting(Generic[K]):
-    """One wait: `look` runs until it is over, `result` returns or raises how it ended."""
+    """One wait: `observe` runs until it is over, `result` returns its object or raises its error."""
 
     def __init__(
         self,
@@ -69,20 +69,20 @@ class Waiting(Generic[K]):
         self._client = client
         self._api = api
         self._name = name
-        self._wanted: Condition[K] = predicate(condition) if callable(condition) else condition
-        self._looking = _Looking(self._wanted)
+        self._condition: Condition[K] = predicate(condition) if callable(condition) else condition
+        self._observer = _Observer(self._condition)
         self._timeout = timeout
 
-    def look(self) -> Effects[None]:
+    def observe(self) -> Effects[None]:
         """Read the object, and follow it until the condition holds or the time is up."""
         end = self._client.now() + self._timeout
-        looking = self._looking
-        yield from _first_look(self._client, self._api, self._name, looking, self._timeout)
-        if not looking.done and self._client.now() < end:
+        observer = self._observer
+        yield from _read_first(self._client, self._api, self._name, observer, self._timeout)
+        if not observer.done and self._client.now() < end:
             yield Follow(
                 requests=self._api,
-                observer=looking,
-                version=looking.version,
+                observer=observer,
+                version=observer.version,
                 settings=_LATEST,
                 selection={"field_selector": FieldSelector.of({"metadata.name": self._name})},
                 until=end,
@@ -90,42 +90,42 @@ class Waiting(Generic[K]):
 
     def result(self) -> K | None:
         """Return the object for which the condition holds; or raise the error."""
-        looking, namespace = self._looking, self._api.namespace
-        if looking.error is not None:
-            raise looking.error
-        if looking.done:
-            return looking.last
-        what = f"{self._api.resource.kind} {f'{namespace}/' if namespace else ''}{self._name}"
-        failure = f"; {looking.failure}" if looking.failure else ""
+        observer, namespace = self._observer, self._api.namespace
+        if observer.error is not None:
+            raise observer.error
+        if observer.done:
+            return observer.last
+        subject = f"{self._api.resource.kind} {f'{namespace}/' if namespace else ''}{self._name}"
+        failure = f"; {observer.failure}" if observer.failure else ""
         raise WaitTimeout(
-            f"{what} is not {self._wanted.name} after {self._timeout:g} s: {looking.missing}{failure}",
-            looking.last,
+            f"{subject} is not {self._condition.name} after {self._timeout:g} s: {observer.missing}{failure}",
+            observer.last,
         )
 
 
-def _first_look(
-    client: ClientCore, api: Api[K], name: str, looking: _Looking[K], timeout: float
+def _read_first(
+    client: ClientCore, api: Api[K], name: str, observer: _Observer[K], timeout: float
 ) -> Effects[None]:
     """Read the object. Failures that may be over soon are retried: a server that restarts, a plugin."""
     limit = timeout if client.timeout is None else min(timeout, client.timeout)
     try:
-        found: K | None = (yield from call(client, api.get(name), timeout=limit)).value
+        obj: K | None = (yield from call(client, api.get(name), timeout=limit)).value
     except NotFound as error:
         if not is_missing(error, name):
             raise
-        found = None
+        obj = None
     except (TransportError, CredentialsError) as error:
-        looking.failure = str(error)
+        observer.failure = str(error)
         return
     except ApiError as error:
         if not isinstance(classify(error), ServerFailed | Throttled | TooLarge):
             raise
-        looking.failure = str(error)
+        observer.failure = str(error)
         return
-    looking.see(found)
+    observer.check(obj)
 
 
-class _Looking(Generic[K]):
+class _Observer(Generic[K]):
     """Checks each state of one object, until the condition holds or never will."""
 
     def __init__(self, condition: Condition[K]) -> None:
@@ -143,7 +143,7 @@ class _Looking(Generic[K]):
         """The resource version that it has reached."""
         return "" if self.last is None else self.last.metadata.resource_version
 
-    def see(self, obj: K | None) -> None:
+    def check(self, obj: K | None) -> None:
         if self.done:
             return
         self.last, self.failure = obj, ""
@@ -154,33 +154,33 @@ class _Looking(Generic[K]):
         if self.error is not None or not self.missing:
             self._finish()
 
-    # The sink of the resync driver
+    # The sink of the resync driver. It checks objects instead of caching them.
 
-    def stage(self, news: list[Any]) -> None:
-        came: list[WatchEvent[K] | K] = news
-        for one in came:
-            if isinstance(one, Added | Modified):
-                self._staged = one.object
-            elif isinstance(one, Deleted):
+    def update(self, events: list[Any]) -> None:
+        watch_events: list[WatchEvent[K]] = events
+        for event in watch_events:
+            if isinstance(event, Added | Modified):
+                self.check(event.object)
+            elif isinstance(event, Deleted):
+                self.check(None)
+            else:
+                self._check_malformed(event)
+
+    def stage(self, items: list[Any]) -> None:
+        objects_or_events: list[WatchEvent[K] | K] = items
+        for item in objects_or_events:
+            if isinstance(item, Added | Modified):
+                self._staged = item.object
+            elif isinstance(item, Deleted):
                 self._staged = None
-            elif isinstance(one, KubeObject):
-                self._staged = one
+            elif isinstance(item, KubeObject):
+                self._staged = item
             else:
-                self._doubt(one)
+                self._check_malformed(item)
 
-    def apply(self, news: list[Any]) -> None:
-        came: list[WatchEvent[K]] = news
-        for one in came:
-            if isinstance(one, Added | Modified):
-                self.see(one.object)
-            elif isinstance(one, Deleted):
-                self.see(None)
-            else:
-                self._doubt(one)
-
-    def commit(self, version: str) -> None:
+    def replace(self, version: str) -> None:
         self._staged, staged = None, self._staged
-        self.see(staged)
+        self.check(staged)
 
     def discard(self) -> None:
         self._staged = None
@@ -199,7 +199,7 @@ class _Looking(Generic[K]):
         self.done = True
         self.finished()
 
-    def _doubt(self, one: Any) -> None:
-        if isinstance(one, Malformed) and not self.done:
-            self.error = one.error
+    def _check_malformed(self, event: object) -> None:
+        if isinstance(event, Malformed) and not self.done:
+            self.error = event.error
             self._finish()

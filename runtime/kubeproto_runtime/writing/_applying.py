@@ -164,7 +164,7 @@ class _Application:
         crds = self.client.requests(Dynamic, resource=resource)
         name, seconds = definition.metadata.name, end - self.client.now()
         waiting = Waiting(self.client, crds, name, established(), seconds)
-        yield from waiting.look()
+        yield from waiting.observe()
         waiting.result()
         # Established is set a moment before the kind is served, and discovery shows it after that.
         while (found := (yield from discover(self.client)).get(gvk)) is None:

@@ -1,0 +1,153 @@
+"""A list or a watch under way: its request, and what its response means to the resync machine. No I/O.
+
+A driver sends `request` and passes on the head of the response (`open`), its bytes (`feed`) and its end
+(`finish`). Each returns parts: an event of the machine, and the objects or watch events that it is about. An
+outcome (`Listed`, `Closed`, `Failed`) is the last part.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+
+from kubeproto import KubeObject, WatchFailed
+from kubeproto.watching import ListDecoder, WatchDecoder, resync
+from kubeproto.wire import TimedOut, classify, is_enough
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kubeproto import Api, Head, Headers
+
+K = TypeVar("K", bound=KubeObject)
+
+Parts: TypeAlias = "Sequence[tuple[list[Any], resync.Event]]"
+
+
+class ResyncExchange:
+    """The base of `ListExchange` and `WatchExchange`."""
+
+    def __init__(self, request: Head, idle: float | None, timeout: float) -> None:
+        self.request = request
+        self.idle = idle
+        self.timeout = timeout
+        self.refused = False
+        self._status = 0
+        self._size = 0
+        self._progressed = False  # an object was completed since the last check
+        self._progressed_at = 0.0  # when a check noticed that, or when the head came
+
+    def open(self, status: int, headers: Headers, now: float) -> Parts:
+        """Take the head of the response."""
+        self._status, self.refused = status, not 200 <= status < 300
+        self._progressed_at = now
+        return ()
+
+    def feed(self, data: bytes) -> Parts:
+        """Take the next bytes of the body."""
+        raise NotImplementedError
+
+    def finish(self) -> Parts:
+        """Take the end of the body, or of the readable part of a refusal."""
+        raise NotImplementedError
+
+    def check_progress(self, now: float) -> Parts:
+        """Return the end of a response that makes no progress although bytes arrive; () while it does."""
+        if self._progressed:
+            self._progressed_at, self._progressed = now, False
+        elif self.refused and is_enough(self._status, self._size, now - self._progressed_at):
+            return self.finish()
+        elif self.idle is not None and now - self._progressed_at >= self.idle:
+            request = f"{self.request.method} {self.request.target.partition('?')[0]}"
+            reason = f"{request}: bytes came, and no object in {self.idle:g} s"
+            return [([], resync.Failed(TimedOut(reason)))]
+        return ()
+
+
+class ListExchange(ResyncExchange, Generic[K]):
+    """A page of a list."""
+
+    def __init__(self, api: Api[K], planned: resync.SendList, selection: dict[str, Any]) -> None:
+        request = api.list(
+            resource_version=planned.version,
+            resource_version_match="NotOlderThan" if planned.match else "",
+            limit=planned.limit,
+            continue_=planned.token,
+            **selection,
+        )
+        super().__init__(request, planned.idle, planned.timeout)
+        self._kind = api.kind
+        self._first = ""
+
+    def open(self, status: int, headers: Headers, now: float) -> Parts:
+        """Take the head of the response."""
+        self._decoder = ListDecoder(self._kind, status=status, headers=headers)
+        return super().open(status, headers, now)
+
+    def feed(self, data: bytes) -> Parts:
+        """Take the next bytes of the body."""
+        self._size += len(data)
+        return self._received(self._decoder.feed(data))
+
+    def finish(self) -> Parts:
+        """Take the end of the body, or of the readable part of a refusal."""
+        parts = self._received(self._decoder.finish())
+        if isinstance(parts[-1][1], resync.Failed):
+            return parts
+        metadata = self._decoder.metadata
+        listed = resync.Listed(metadata.resource_version, metadata.continue_, 0, self._first)
+        return [*parts, ([], listed)]
+
+    def _received(self, items: list[Any]) -> Parts:
+        if items and isinstance(failed := items[-1], WatchFailed):
+            return [([], resync.Failed(classify(failed.status)))]
+        if items:
+            self._progressed = True
+            self._first = self._first or first_name(items)
+        return [(items, resync.Received(len(items)))]
+
+
+class WatchExchange(ResyncExchange, Generic[K]):
+    """A watch, which may begin with a streaming list; `seconds` is how long the server may keep it open."""
+
+    def __init__(
+        self, api: Api[K], planned: resync.SendWatch, selection: dict[str, Any], seconds: int
+    ) -> None:
+        request = api.watch(
+            resource_version=planned.version,
+            send_initial_events=planned.initial or None,
+            timeout_seconds=seconds,
+            **selection,
+        )
+        super().__init__(request, planned.idle, seconds + planned.grace)
+        self._kind = api.kind
+
+    def open(self, status: int, headers: Headers, now: float) -> Parts:
+        """Take the head of the response."""
+        super().open(status, headers, now)
+        # The sink keeps all objects, so each line is read to its last byte at once.
+        self._decoder = WatchDecoder(self._kind, status=status, headers=headers, checked=True)
+        return () if self.refused else [([], resync.Opened())]
+
+    def feed(self, data: bytes) -> Parts:
+        """Take the next bytes of the body."""
+        events = self._decoder.feed(data)
+        self._size += len(data)
+        if self.refused:
+            return ()  # the reason of a refusal is known at its end
+        if events:
+            self._progressed = True
+        return resync.digest(events)
+
+    def finish(self) -> Parts:
+        """Take the end of the body, or of the readable part of a refusal."""
+        # Without events there is no part: `Received(0)` would count as a sign of life of a mute watch.
+        parts = resync.digest(events) if (events := self._decoder.finish()) else []
+        if parts and isinstance(parts[-1][1], resync.Failed):
+            return parts
+        return [*parts, ([], resync.Closed())]
+
+
+def first_name(items: Sequence[Any]) -> str:
+    """Return namespace and name of the first object of a page; "" if there is none, or it has no name."""
+    metadata = items[0].metadata if items else None
+    return "" if metadata is None else f"{metadata.namespace}/{metadata.name}"
