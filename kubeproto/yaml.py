@@ -6,8 +6,8 @@ eight, ``1e3`` and ``3.0`` are whole numbers, but a date, ``12:30:45`` and ``1e4
 text. Beyond that it is strict where a mistake would pass unseen: duplicate keys, unknown tags and values
 that JSON does not have are refused.
 
-Aliases may not make a text grow beyond a bound, neither in values nor in characters: ten lines can say a
-billion things. PyYAML is imported when the first text is read or written.
+Aliases may not make a text grow beyond a bound, neither in values nor in characters: ten lines can describe a
+billion values. PyYAML is imported when the first text is read or written.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_DEPTH", "Document", "YamlError", "YamlUnavailable", "read_documents", "write_documents"]
 
-# How many values a text may hold once its aliases are written out. The largest manifests that people
+# The limit for the values of a text with its aliases written out. The largest manifests that people
 # apply, bundles of custom-resource definitions, have some 200,000.
 _MAX_VALUES: Final = 1_000_000
-# How many characters aliases may add to a text. Anchors in manifests hold labels or a pod's template, some
-# kilobytes in a few places; without this bound 200 KB of text become 800 MB.
+# The limit for the characters that aliases add to a text. Anchors in manifests hold labels or a pod's
+# template, some kilobytes in a few places; without this bound 200 KB of text become 800 MB.
 _MAX_COPIED: Final = 16 << 20
 # Kubernetes' decoder stops at 10,000 levels, Python's own stack long before that.
 MAX_DEPTH: Final = 200
@@ -77,15 +77,15 @@ class Document:
         """Return the line of the value at this path, or of the deepest part of the path that exists."""
         node, line = self._node, self._node.line
         for step in path:
-            found = _child(node, step)
-            if found is None:
+            child = _child(node, step)
+            if child is None:
                 break
-            line, node = found
+            line, node = child
         return line
 
 
 def read_documents(text: str) -> Iterator[Document]:
-    """Yield the documents of a text, one after another. An empty one has the value None."""
+    """Yield the documents of a text, one after another. An empty document has the value None."""
     yaml = _library()
     try:
         # libyaml where it is built in: it reads ten times as fast, and the events are the same.
@@ -95,8 +95,8 @@ def read_documents(text: str) -> Iterator[Document]:
             if isinstance(event, yaml.DocumentStartEvent):
                 yield Document(composer.document())
     except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        raise YamlError(error.problem or str(error), mark.line + 1 if mark else 1) from None
+        position = error.problem_mark or error.context_mark
+        raise YamlError(error.problem or str(error), position.line + 1 if position else 1) from None
     except yaml.YAMLError as error:
         raise YamlError(str(error).partition("\n")[0], 1) from None
 
@@ -222,13 +222,13 @@ def _dumper() -> Any:
             style = '"'  # PyYAML forgets to escape the line ends that only YAML 1.1 knows
         return dumper.represent_scalar(f"{_PREFIX}str", value, style=style)
 
-    made: Any = type("_Dumper", (yaml.SafeDumper,), {"ignore_aliases": _never})
-    made.add_representer(str, text)
+    dumper_class: Any = type("_Dumper", (yaml.SafeDumper,), {"ignore_aliases": _never})
+    dumper_class.add_representer(str, text)
     # PyYAML quotes strings that it would read as another type itself; other readers would misread these.
-    words = "|".join(re.escape(word) for word in sorted(_TRUE | _FALSE))
-    ambiguous = re.compile(f"(?:{words}|{_NOT_JSON}|{_MAYBE_NUMBER})$")
-    made.add_implicit_resolver(f"{_PREFIX}bool", ambiguous, None)
-    return made
+    word_pattern = "|".join(re.escape(word) for word in sorted(_TRUE | _FALSE))
+    ambiguous = re.compile(f"(?:{word_pattern}|{_NOT_JSON}|{_MAYBE_NUMBER})$")
+    dumper_class.add_implicit_resolver(f"{_PREFIX}bool", ambiguous, None)
+    return dumper_class
 
 
 def _never(*_: Any) -> bool:
@@ -271,7 +271,7 @@ def _scalar(node: _Node, text: str) -> Any:
 
 
 def _plain(text: str, line: int) -> Any:
-    """Return what a scalar without quotes means."""
+    """Return the value of a scalar without quotes."""
     if text in _NULL:
         return None
     if text in _TRUE or text in _FALSE:
@@ -301,7 +301,7 @@ def _integer(digits: str, text: str) -> int | float | str:
         # What 64 bits do not hold becomes a floating number in Go, to kubectl and to a server.
         if 0 < value < 1 << 64:
             return float(value)
-    # Beyond that Go reads decimal digits alone, and takes for a text what no floating number holds.
+    # Beyond that Go reads decimal digits alone, and reads a number as text if no floating number can hold it.
     number = float(digits) if unsigned.isdigit() else math.inf
     return text if math.isinf(number) else number
 
@@ -322,7 +322,7 @@ def _mapping(node: _Node) -> dict[str, Any]:
             continue
         key = _key(key_node)
         if key in members:
-            raise YamlError(f"the key {key!r} occurs twice here", key_node.line)
+            raise YamlError(f"the key {key!r} occurs twice", key_node.line)
         members[key] = _value(value_node)
     return merged | members
 

@@ -22,7 +22,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto.crd.cel._syntax": "the trees that expressions become; a rule shows their verdict alone",
     "kubeproto.crd.cel._versions": "compared with Go's by itself; a rule shows one number at a time",
     "kubeproto.kinds._names": "names of fields and modules, one by one; generated source shows each once",
-    "kubeproto.objects._values": "how a field of a generated kind is decoded by itself",
+    "kubeproto.objects._json_hooks": "how a field of a generated kind is decoded by itself",
     "kubeproto_sim.access": "rules compared with Go's verdicts one by one; a request needs several at once",
     "kubeproto_sim.apply": "compared with Go's own cases of structured-merge-diff, which have no request",
     "kubeproto_sim.kinds._protobuf": "the bits of all integers; a refusal shows them for one at a time",

@@ -22,6 +22,7 @@ from ._definition import (
 from ._depths import Dynamic, Metadata
 from ._durations import Duration, human_duration
 from ._fields import FieldRequirement, FieldSelector
+from ._json_values import is_list, is_object, json_equal, without_nulls
 from ._labels import Requirement, Selector
 from ._list import ObjectList
 from ._meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo
@@ -37,8 +38,7 @@ from ._names import (
     label_value_errors,
     qualified_name_errors,
 )
-from ._nulls import without_nulls
-from ._pointers import format_pointer, is_list, is_object, parse_pointer, resolve_pointer
+from ._pointers import format_pointer, parse_pointer, resolve_pointer
 from ._reading import Reader, TooDeep
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource
@@ -49,7 +49,7 @@ from ._versions import comparable, compare_versions, is_newer
 from ._view_methods import asdict, kind_of, replace, settle
 
 if TYPE_CHECKING:
-    from ._json_patch import JsonPatch, PatchError, apply_json_patch, json_equal, make_json_patch
+    from ._json_patch import JsonPatch, PatchError, apply_json_patch, make_json_patch
     from ._json_paths import JsonPath
     from ._manifests import InvalidManifest, dump_yaml, parse_manifest
     from ._merge_patch import apply_merge_patch, make_merge_patch
@@ -72,7 +72,6 @@ else:
             "apply_json_patch": "_json_patch",
             "apply_merge_patch": "_merge_patch",
             "dump_yaml": "_manifests",
-            "json_equal": "_json_patch",
             "make_json_patch": "_json_patch",
             "make_merge_patch": "_merge_patch",
             "parse_manifest": "_manifests",

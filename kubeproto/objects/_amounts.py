@@ -1,4 +1,4 @@
-"""What quantities and durations share: an integer number of the smallest unit, so that every sum is exact."""
+"""The base of quantities and durations: an integer number of the smallest unit, so that sums are exact."""
 
 from typing import Self
 
@@ -17,7 +17,7 @@ class Amount:
     def __add__(self, other: Self) -> Self:
         if type(other) is not type(self):
             return NotImplemented
-        # The form of zero is not kept: a sum that starts from it has the form of what was added.
+        # Zero has no form of its own: a sum that starts from it has the form of the added amount.
         return (self if self._count else other)._like(self._count + other._count)
 
     def __radd__(self, other: int) -> Self:

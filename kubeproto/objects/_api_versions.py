@@ -16,8 +16,8 @@ def api_version_priority(version: str) -> ApiVersionPriority:
     See
     https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
     """
-    found = re.fullmatch(_KUBERNETES_VERSION, version)
-    if not found:
+    match = re.fullmatch(_KUBERNETES_VERSION, version)
+    if not match:
         return _OTHER, 0, 0, version
-    major, stage, minor = found.groups()
+    major, stage, minor = match.groups()
     return _STAGES[stage], -int(major), -int(minor or 0), version

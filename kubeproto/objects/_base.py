@@ -1,8 +1,8 @@
 """The bases of everything that goes over the wire as JSON: `Fields`, `KubeObject` and `Object[Spec, Status]`.
 
-One rule of sending holds for all of them: None is never sent, and everything else is, also 0, false, "" and
-[]. msgspec leaves out what *is* the default, so the metaclass turns each default but None into a factory:
-then only None is left out, and the default of a user's own field still reaches the server.
+A single rule of sending holds for all of them: None is never sent, and every other value is, also 0, false,
+"" and []. msgspec omits values that *are* the default, so the metaclass turns each default but None into a
+factory: then only None is omitted, and the default of a user's own field still reaches the server.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import (
 import msgspec
 from msgspec import Struct, StructMeta
 
-from ._copies import deep_copy, reduced
+from ._copies import deep_copy, reduce_plain
 from ._definition import Definition
 from ._meta import ObjectMeta
 from ._resource import Resource, guess_plural
@@ -34,7 +34,7 @@ from ._resource import Resource, guess_plural
 SpecT = TypeVar("SpecT")
 StatusT = TypeVar("StatusT")
 
-# The class keywords of a kind, those that msgspec adds, and mistaken keywords with what was meant.
+# The class keywords of a kind, those of msgspec, and mistaken keywords with the correct form.
 _KEYWORDS: Final = (
     "group", "version", "kind", "plural", "singular", "namespaced", "short_names", "categories",
     "subresources", "verbs", "definition",
@@ -43,7 +43,7 @@ _STRUCT_KEYWORDS: Final = frozenset({
     "rename", "omit_defaults", "forbid_unknown_fields", "frozen", "order", "eq", "gc", "weakref", "dict",
     "repr_omit_defaults", "cache_hash", "tag", "tag_field", "array_like",
 })  # fmt: skip
-_MEANT: Final = {
+_SUGGESTIONS: Final = {
     "scope": "namespaced=False for a cluster-scoped kind",
     "clusterscoped": "namespaced=False for a cluster-scoped kind",
     "apiversion": 'group="example.com", version="v1"',
@@ -67,27 +67,27 @@ _Field: Final[Any] = getattr(msgspec.field(), "__class__")  # noqa: B009 # no pu
 _EMPTY: Final[tuple[Any, ...]] = (list, dict, set, bytearray)
 
 
-# What makes the same value, or a copy of a mutable one, when it is called with it.
-_OWN: Final[frozenset[type]] = frozenset((str, int, float, bool, *_EMPTY))
+# Types that return their argument, or a copy of a mutable argument, when they are called.
+_COPYING: Final[frozenset[type]] = frozenset((str, int, float, bool, *_EMPTY))
 
 
 class Constant(partial[Any]):
-    """A default that is always sent: a factory to msgspec, which leaves out only what is the default.
+    """A default that is always sent: msgspec omits defaults, but not the values of factories.
 
-    It returns the value itself; a mutable one is copied. An object is read with a call for each such field
-    that its text lacks: a function of Python's would take four times as long.
+    It returns the value itself, or a copy of a mutable value. Decoding calls it for each such field that the
+    text lacks: a Python function would take four times as long.
     """
 
     def __new__(cls, value: object) -> Self:
         """Return a factory of this value."""
         kind = type(value)
-        return super().__new__(cls, kind if kind in _OWN else _same, value)
+        return super().__new__(cls, kind if kind in _COPYING else _return_unchanged, value)
 
     def __repr__(self) -> str:
         return f"Constant({self.args[0]!r})"
 
 
-def _same(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value
 
 
@@ -125,7 +125,7 @@ def _is_class_var(annotation: str) -> bool:
 
 
 def _always_sent(default: Any) -> Any:
-    """Return the same default in a form that msgspec never leaves out; None stays None and is left out."""
+    """Return the default in a form that msgspec never omits; None stays None and is omitted."""
     name = None
     if type(default) is _Field:
         field, name = default, default.name
@@ -146,7 +146,7 @@ def _always_sent(default: Any) -> Any:
 class Fields(Struct, metaclass=FieldsMeta, rename="camel", omit_defaults=True):
     """The base of a spec, a status and the values nested in them: camelCase on the wire.
 
-    Where Kubernetes spells a name differently, give it: ``cluster_ip: str =
+    Where Kubernetes spells a name differently, pass the name: ``cluster_ip: str =
     msgspec.field(name="clusterIP")``.
     """
 
@@ -189,14 +189,14 @@ class KubeMeta(FieldsMeta):
             raise TypeError(f'class {name}: a kind needs a version, as in version="v1"')
         if _status_is_none(namespace):
             _declare(namespace, {"status": None}, {"status": msgspec.field(default=None, name=_OFF_THE_WIRE)})
-        made = super().__new__(mcls, name, bases, namespace, **options)
-        assert isinstance(made, KubeMeta)
+        cls = super().__new__(mcls, name, bases, namespace, **options)
+        assert isinstance(cls, KubeMeta)
         if resource is not None:
-            type.__setattr__(made, "resource", resource)
-            type.__setattr__(made, "definition", definition)
+            type.__setattr__(cls, "resource", resource)
+            type.__setattr__(cls, "definition", definition)
         elif definition is not None:
             raise TypeError(f"class {name}: a definition needs a group and a version beside it")
-        return made
+        return cls
 
     @property
     def abstract(cls) -> bool:
@@ -206,19 +206,19 @@ class KubeMeta(FieldsMeta):
 
 
 def check_keywords(name: str, options: dict[str, Any]) -> None:
-    """Refuse a class keyword that neither a kind nor msgspec knows, saying which one was meant."""
+    """Refuse a class keyword that neither a kind nor msgspec has, and suggest the correct keyword."""
     for option in options:
         if option not in _STRUCT_KEYWORDS:
-            meant = _MEANT.get(option.lower().replace("_", ""))
-            remedy = f"write {meant}" if meant else f"a kind takes {', '.join(_KEYWORDS)}"
+            suggestion = _SUGGESTIONS.get(option.lower().replace("_", ""))
+            remedy = f"write {suggestion}" if suggestion else f"a kind takes {', '.join(_KEYWORDS)}"
             raise TypeError(f"class {name}: {option}= is not a class keyword of a kind; {remedy}")
 
 
 def _check_identity(name: str, resource: Resource) -> None:
-    for what in ("group", "version", "kind", "plural"):
-        value = getattr(resource, what)
-        if not isinstance(value, str) or "/" in value or " " in value or (not value and what != "group"):
-            raise TypeError(f"class {name}: {what} {value!r} is not a valid {what} of the API")
+    for part in ("group", "version", "kind", "plural"):
+        value = getattr(resource, part)
+        if not isinstance(value, str) or "/" in value or " " in value or (not value and part != "group"):
+            raise TypeError(f"class {name}: {part} {value!r} is not a valid {part} of the API")
 
 
 def _pin_identity(namespace: dict[str, Any], resource: Resource) -> None:
@@ -262,7 +262,8 @@ def _declare(namespace: dict[str, Any], types: dict[str, Any], defaults: dict[st
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(msgspec.field,))
 class KubeObject(Struct, metaclass=KubeMeta, rename="camel", omit_defaults=True):
-    """The root of all kinds: what every object of the API has. ConfigMap and similar kinds derive from it."""
+    """The root of all kinds, with the common fields of API objects. ConfigMap and similar kinds derive from
+    it."""
 
     resource: ClassVar[Resource]
     definition: ClassVar[Definition | None]
@@ -275,7 +276,7 @@ class KubeObject(Struct, metaclass=KubeMeta, rename="camel", omit_defaults=True)
         return deep_copy(self, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return reduced(self, protocol)
+        return reduce_plain(self, protocol)
 
 
 class Object(KubeObject, Generic[SpecT, StatusT]):
@@ -286,13 +287,13 @@ class Object(KubeObject, Generic[SpecT, StatusT]):
         class Book(kp.Object[BookSpec, None], group="example.com", version="v1", short_names=("bk",)):
             ...
 
-    Class keywords identify the kind to the API; an unknown one is refused.
+    Class keywords identify the kind to the API; an unknown keyword is refused.
 
     ``group``, ``version``: its apiVersion; without a group it belongs to the core, as pods do. A class
     without a version is abstract: a base for others. ``kind``, ``plural``, ``singular``: its names, by
     default the class's own, its English plural, and the kind in lower case. ``namespaced``: False for a
     cluster-scoped kind. ``short_names``, ``categories``: other names for people, as in ``kubectl get bk`` and
-    ``kubectl get all``. ``subresources``, ``verbs``: what the server supports; if they are given, a request
+    ``kubectl get all``. ``subresources``, ``verbs``: those that the server supports; with them, a request
     for any other is refused before it is sent. ``definition``: the parts that only its
     CustomResourceDefinition has, such as columns and rules; see `Definition`.
 

@@ -1,4 +1,4 @@
-"""What some kinds can do and others cannot, as base classes, so that a type checker refuses the rest.
+"""The capabilities of kinds as base classes, so that a type checker refuses verbs that a kind lacks.
 
 `Api(Pod).log("web-0")` passes mypy and pyright because Pod derives from `RunsContainers`; ConfigMap does not.
 The built-in kinds have the bases that fit their subresources; a user's own class names them::
@@ -7,8 +7,8 @@ The built-in kinds have the bases that fit their subresources; a user's own clas
         spec: SlimPodSpec
 
 `Object[Spec, Status]` needs none for its status and scale: a custom resource has those that its definition
-names, which types cannot show. A `Dynamic` may be anything. What the types allow and the kind is known to
-lack is refused when the request is built.
+names, which types cannot express. A `Dynamic` may be anything. A verb that the types allow and the kind is
+known to lack is refused when the request is built.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class HasFinalize(KubeObject):
 
 
 class HasScale(KubeObject):
-    """A kind with a scale subresource, by which it can be scaled without knowing the kind."""
+    """A kind with a scale subresource, by which a client scales it without knowledge of the kind."""
 
 
 class HasStatus(KubeObject):
@@ -33,7 +33,7 @@ class HasStatus(KubeObject):
 
 
 class HasToken(KubeObject):
-    """A kind that tokens are made for: ServiceAccount."""
+    """A kind for which a server issues tokens: ServiceAccount."""
 
 
 class RunsContainers(KubeObject):

@@ -16,15 +16,15 @@ from msgspec.structs import astuple, force_setattr, replace
 from .._errors import InvalidObject
 from .._patterns import Pattern
 from ._base import KubeObject
-from ._copies import held
+from ._copies import fields_in_memory
 from ._depths import Dynamic
+from ._json_hooks import enc_hook
+from ._json_values import is_list, is_object
 from ._naive_times import refuse_naive_times
-from ._pointers import is_list, is_object
 from ._reading import Reader, TooDeep, reader
 from ._resource import Resource
 from ._sources import Source, joined, shallow
 from ._spans import whole
-from ._values import enc_hook
 from ._view_methods import VIEWS, label, settle
 from ._views import META, SOURCE, KindViews, Views, text_of, views_of
 
@@ -254,7 +254,7 @@ def _edit_metadata(meta: Any, source: Source, found: dict[str, bytes | Raw]) -> 
 def _edit(obj: Any, views: Views, source: Source, found: dict[str, bytes | Raw]) -> bool:
     """Replace the text of the fields that have changed since they were read."""
     changes: dict[str, bytes | None] = {}
-    for name, value in held(obj).items():
+    for name, value in fields_in_memory(obj).items():
         key = views.fields[name].encode_name
         if name == "content":
             changes |= _changed_content(value, source)

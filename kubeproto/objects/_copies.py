@@ -22,7 +22,7 @@ class Unread:
     __slots__ = ()
 
 
-# A part of a view that nobody has touched.
+# The value of a part of a view before its first read.
 ABSENT: Final = Unread()
 
 
@@ -32,15 +32,15 @@ def deep_copy(obj: T, memo: dict[int, Any]) -> T:
 
     other = copy.copy(obj)
     try:
-        for name, value in held(obj).items():
+        for name, value in fields_in_memory(obj).items():
             msgspec.structs.force_setattr(other, name, copy.deepcopy(value, memo))
     except RecursionError:
         raise InvalidObject(f"{_name(obj)}: it is nested too deeply to be copied") from None
     return other
 
 
-def pickled(obj: Struct, state: dict[str, Any], protocol: int) -> bytes:
-    """Return the pickle of what an object holds; made here, or the caller would get a `RecursionError`."""
+def pickle_fields(obj: Struct, state: dict[str, Any], protocol: int) -> bytes:
+    """Return the pickle of the fields of an object; InvalidObject instead of a `RecursionError`."""
     import pickle
 
     try:
@@ -49,30 +49,30 @@ def pickled(obj: Struct, state: dict[str, Any], protocol: int) -> bytes:
         raise InvalidObject(f"{_name(obj)}: it is nested too deeply to be pickled") from None
 
 
-def unpickled(state: bytes) -> dict[str, Any]:
-    """Return what `pickled` wrote."""
+def unpickle_fields(state: bytes) -> dict[str, Any]:
+    """Return the fields that `pickle_fields` wrote."""
     import pickle
 
-    held: dict[str, Any] = pickle.loads(state)
-    return held
+    fields: dict[str, Any] = pickle.loads(state)
+    return fields
 
 
-def reduced(obj: Struct, protocol: int) -> Any:
-    """Return how a plain object is pickled."""
-    return restored, (type(obj), pickled(obj, held(obj), protocol))
+def reduce_plain(obj: Struct, protocol: int) -> Any:
+    """Return the reduced form of a plain object, for pickle."""
+    return restore_plain, (type(obj), pickle_fields(obj, fields_in_memory(obj), protocol))
 
 
-def restored(plain: type[T], state: bytes) -> T:
-    """Return the object that was pickled."""
-    return plain(**unpickled(state))
+def restore_plain(plain: type[T], state: bytes) -> T:
+    """Return the object of a pickle."""
+    return plain(**unpickle_fields(state))
 
 
-def held(obj: Struct) -> dict[str, Any]:
+def fields_in_memory(obj: Struct) -> dict[str, Any]:
     """Return the fields of an object as they are in memory, except those that have not been read."""
     plain = getattr(type(obj), "plain_", type(obj))
     slots = {name: getattr(plain, name) for name in plain.__struct_fields__}
-    found = {name: slot.__get__(obj) for name, slot in slots.items()}
-    return {name: value for name, value in found.items() if value is not ABSENT}
+    values = {name: slot.__get__(obj) for name, slot in slots.items()}
+    return {name: value for name, value in values.items() if value is not ABSENT}
 
 
 def _name(obj: Any) -> str:

@@ -1,4 +1,4 @@
-"""What a class declares about its kind and fields besides types: `Definition`, markers for `Annotated[…]`.
+"""Declarations of a class about its kind and fields besides types: `Definition`, markers for `Annotated[…]`.
 
 ::
 
@@ -27,7 +27,7 @@ RuleReason = Literal[
 
 
 class Column(Struct, frozen=True):
-    """A column of `kubectl get`. One with a priority above 0 is shown by ``-o wide`` only."""
+    """A column of `kubectl get`. A column with a priority above 0 is shown by ``-o wide`` only."""
 
     name: str
     json_path: str
@@ -38,7 +38,7 @@ class Column(Struct, frozen=True):
 
 
 class Scale(Struct, frozen=True):
-    """Where a kind keeps what `kubectl scale` and autoscalers read and write."""
+    """The paths of the fields that `kubectl scale` and autoscalers read and write."""
 
     spec_replicas: str = ".spec.replicas"
     status_replicas: str = ".status.replicas"
@@ -59,7 +59,7 @@ class ConversionWebhook(Struct, frozen=True, kw_only=True):
 class Rule(Struct, frozen=True):
     """A CEL rule on a field, a class (``__rules__``) or a whole object (`Definition.rules`).
 
-    `message_expression` computes the message, `field_path` names a field below as the one at fault. A rule
+    `message_expression` computes the message, `field_path` names the invalid field below. A rule
     that reads `oldSelf` is checked on updates; with `optional_old_self` also when there is no old value.
     """
 
@@ -89,7 +89,7 @@ class ListSet:
 
 
 class Atomic:
-    """A marker for lists, dicts and Structs that one manager owns as a whole."""
+    """A marker for lists, dicts and Structs that a single manager owns as a whole."""
 
     __slots__ = ()
 
@@ -107,12 +107,12 @@ class Embedded:
 
 
 class Definition(Struct, frozen=True, kw_only=True):
-    """What a CustomResourceDefinition holds besides names, scope and schema.
+    """The parts of a CustomResourceDefinition besides names, scope and schema.
 
     Names, categories, labels, annotations and conversion belong to the kind, the rest to the version.
-    `versions` are the classes of other versions; if there are several, one has `storage=True`. `status` and
-    `scale` are subresources; `status` is on for a class that types its status. `deprecated` may be the text
-    of the warning.
+    `versions` are the classes of other versions; if there are several, exactly one of them has
+    `storage=True`. `status` and `scale` are subresources; `status` is on for a class that types its status.
+    `deprecated` may be the text of the warning.
     """
 
     short_names: tuple[str, ...] = ()

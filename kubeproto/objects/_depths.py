@@ -22,14 +22,14 @@ else:
 
 
 class Metadata(KubeObject, Generic[K_co]):
-    """Any object, reduced to its metadata. The server leaves out the rest, so a watch costs little."""
+    """Any object, reduced to its metadata. The server omits the other fields, so a watch costs little."""
 
 
 class Dynamic(KubeObject):
-    """An object of a kind that no class describes: everything except its metadata stays as JSON gave it.
+    """An object of a kind without a class: everything except its metadata stays plain JSON.
 
-    ``deployment["spec"]["replicas"]`` reads and writes what a typed object has as attributes; unknown fields
-    survive a read-modify-write.
+    ``deployment["spec"]["replicas"]`` reads and writes the attributes of a typed object; unknown fields
+    survive a read, change and write.
     """
 
     content: dict[str, Any] = msgspec.field(default_factory=dict[str, Any])

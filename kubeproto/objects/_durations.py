@@ -18,8 +18,8 @@ _UNITS: Final = {
     "h": 3600 * _SECOND,
 }
 _TERM: Final = r"([0-9]*)(?:\.([0-9]*))?([^0-9.]*)"
-_LARGEST: Final = 2**63 - 1
-_LONGEST_TEXT: Final = 256
+_MAX_NANOSECONDS: Final = 2**63 - 1
+_MAX_TEXT: Final = 256
 
 
 class Duration(Amount):
@@ -30,7 +30,7 @@ class Duration(Amount):
     def __init__(self, nanoseconds: int = 0) -> None:
         if type(nanoseconds) is not int:
             raise TypeError(f"a duration is a whole number of nanoseconds, not {nanoseconds!r}")
-        if not -_LARGEST - 1 <= nanoseconds <= _LARGEST:
+        if not -_MAX_NANOSECONDS - 1 <= nanoseconds <= _MAX_NANOSECONDS:
             raise ValueError(f"a duration of {nanoseconds} ns is longer than the 292 years that Go can hold")
         self._count = nanoseconds
 
@@ -38,9 +38,9 @@ class Duration(Amount):
     def parse(cls, text: str) -> Self:
         """Read Go's form: an optional sign, then numbers, each with ns, us, ms, s, m or h; or a bare 0."""
         unsigned = text[1:] if text[:1] in ("+", "-") else text
-        if not unsigned or len(text) > _LONGEST_TEXT:
-            raise ValueError(f"{text[:64]!r} is not a duration: one looks like 1h15m30.5s")
-        count = 0 if unsigned == "0" else _count(text, unsigned)
+        if not unsigned or len(text) > _MAX_TEXT:
+            raise ValueError(f"{text[:64]!r} is not a duration such as 1h15m30.5s")
+        count = 0 if unsigned == "0" else _sum_terms(text, unsigned)
         return cls(-count if text[0] == "-" else count)
 
     @classmethod
@@ -63,11 +63,11 @@ class Duration(Amount):
 
     @property
     def seconds(self) -> float:
-        """The length in seconds, as clocks and timeouts take it."""
+        """The length in seconds, for clocks and timeouts."""
         return self._count / _SECOND
 
     def to_timedelta(self) -> datetime.timedelta:
-        """Return the same length, cut to microseconds."""
+        """Return the same length, truncated to microseconds."""
         micros = abs(self._count) // 1000
         return datetime.timedelta(microseconds=micros if self._count > 0 else -micros)
 
@@ -77,8 +77,8 @@ class Duration(Amount):
         for unit, size in (("ns", 1), ("µs", 10**3), ("ms", 10**6)):
             if 0 < count < size * 1000:
                 return f"{sign}{_decimal(count, size)}{unit}"
-        minutes, rest = divmod(count, 60 * _SECOND)
-        text = f"{_decimal(rest, _SECOND)}s"
+        minutes, remainder = divmod(count, 60 * _SECOND)
+        text = f"{_decimal(remainder, _SECOND)}s"
         if minutes:
             text = f"{minutes % 60}m{text}"
         if minutes >= 60:
@@ -86,7 +86,7 @@ class Duration(Amount):
         return sign + text
 
 
-def _count(text: str, terms: str) -> int:
+def _sum_terms(text: str, terms: str) -> int:
     """Return the sum of the nanoseconds of every number with its unit."""
     total = 0
     for number, fraction, unit in re.findall(_TERM, terms)[:-1]:  # the last match is the empty end
@@ -106,29 +106,29 @@ def _fraction(digits: str, unit: int) -> int:
     """Return the nanoseconds after the point, by Go's floating-point steps, so that both read the same."""
     value, scale = 0, 1.0
     for digit in digits:
-        if value > _LARGEST // 10 or value * 10 + int(digit) > _LARGEST + 1:
+        if value > _MAX_NANOSECONDS // 10 or value * 10 + int(digit) > _MAX_NANOSECONDS + 1:
             break  # Go ignores the digits that no longer fit an int64
         value, scale = value * 10 + int(digit), scale * 10
     return int(value * (unit / scale))
 
 
 def _decimal(count: int, unit: int) -> str:
-    whole, rest = divmod(count, unit)
-    if not rest:
-        return str(whole)
-    return f"{whole}.{rest:0{len(str(unit)) - 1}}".rstrip("0")
+    quotient, remainder = divmod(count, unit)
+    if not remainder:
+        return str(quotient)
+    return f"{quotient}.{remainder:0{len(str(unit)) - 1}}".rstrip("0")
 
 
 def human_duration(seconds: float) -> str:
-    """Return a duration as kubectl shows an age: ``45s``, ``9m30s``, ``7h5m``, ``3d``."""
-    whole = int(seconds)
-    if whole < 0:
+    """Return a duration in the form of kubectl's ages: ``45s``, ``9m30s``, ``7h5m``, ``3d``."""
+    total = int(seconds)
+    if total < 0:
         return "0s"
-    if whole < 120:
-        return f"{whole}s"
-    minutes = whole // 60
+    if total < 120:
+        return f"{total}s"
+    minutes = total // 60
     if minutes < 10:
-        return f"{minutes}m{whole % 60}s" if whole % 60 else f"{minutes}m"
+        return f"{minutes}m{total % 60}s" if total % 60 else f"{minutes}m"
     if minutes < 180:
         return f"{minutes}m"
     hours = minutes // 60

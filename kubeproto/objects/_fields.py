@@ -6,14 +6,15 @@ from typing import Final, Literal
 
 import msgspec
 
-# A backslash stays with what it escapes, so that only commas without one separate terms.
+# A backslash stays with the character that it escapes, so that only commas without a backslash separate
+# terms.
 _TERM: Final = r"(?:[^,\\]|\\.?)+"
 _ESCAPE: Final = r"\\(.?)|="
 _SPECIAL: Final = r"([\\,=])"
 
 
 class FieldRequirement(msgspec.Struct, frozen=True, order=True):
-    """What one field, such as `metadata.name`, must be ("=") or must not be ("!=")."""
+    """The value that a field such as `metadata.name` must have ("=") or must not have ("!=")."""
 
     path: str
     operator: Literal["=", "!="]
@@ -24,9 +25,9 @@ class FieldRequirement(msgspec.Struct, frozen=True, order=True):
             raise ValueError(f"{self.operator!r} is not an operator of a field selector: = or !=")
         # Go accepts any string before the operator as a path; only the server knows whether there is such a
         # field.
-        ends = self.operator == "=" and self.path.endswith("!")
-        if "=" in self.path or ends or not re.fullmatch(f"(?:{_TERM})?", self.path, re.DOTALL):
-            raise ValueError(f"{self.path!r} is not the path of a field: one looks like metadata.name")
+        ambiguous = self.operator == "=" and self.path.endswith("!")
+        if "=" in self.path or ambiguous or not re.fullmatch(f"(?:{_TERM})?", self.path, re.DOTALL):
+            raise ValueError(f"{self.path!r} is not the path of a field such as metadata.name")
 
     def matches(self, fields: Mapping[str, str]) -> bool:
         """Return whether these fields, by path, match; a missing field counts as empty, as on a server."""
@@ -85,15 +86,15 @@ def _requirements(text: str) -> Iterator[FieldRequirement]:
         # "==" means the same as "="
         path, value = path[:-1] if negated else path, value if negated else value.removeprefix("=")
         if path or value:  # Go ignores a term that is only an operator
-            yield FieldRequirement(path, operator, _unescaped(text, value))
+            yield FieldRequirement(path, operator, _unescape(text, value))
 
 
-def _unescaped(text: str, value: str) -> str:
-    def literal(found: re.Match[str]) -> str:
-        if found[0] == "=":
+def _unescape(text: str, value: str) -> str:
+    def literal(match: re.Match[str]) -> str:
+        if match[0] == "=":
             raise ValueError(f"field selector {text!r}: in a value '=' must follow a backslash")
-        if found[1] not in ("\\", ",", "="):
-            raise ValueError(f"field selector {text!r}: {found[0]!r} escapes nothing")
-        return found[1]
+        if match[1] not in ("\\", ",", "="):
+            raise ValueError(f"field selector {text!r}: {match[0]!r} escapes nothing")
+        return match[1]
 
     return re.sub(_ESCAPE, literal, value, flags=re.DOTALL)

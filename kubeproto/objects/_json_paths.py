@@ -1,7 +1,7 @@
 """`JsonPath`: the paths of kubectl, of printer columns and of waits, such as ``.status.containers[0].image``.
 
 It reads what Kubernetes reads: members, ``['quoted.members']``, indexes and slices, ``*``, unions, ``..`` and
-filters by one comparison. A missing member is not an error: nothing is found there.
+filters by a single comparison. A missing member is not an error: it yields no value.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import Struct
 
-from ._pointers import is_list, is_object
+from ._json_values import is_list, is_object
 
 _MEMBER: Final = r"\.(?P<name>(?:\\.|[^.\[\]\s\\'\"*{}()=<>!,?@])+)"
 _NUMBER: Final = r"-?\d+"
@@ -24,13 +24,13 @@ _BRACKETS: Final = (
     r"|\?\((?P<filter>(?:'[^']*'|\"[^\"]*\"|[^'\"])*?)\))\]"
 )
 _STEP: Final = rf"(?P<descend>\.\.)(?=[^.\s])|{_MEMBER}|(?P<dotstar>\.\*)|{_BRACKETS}"
-_FILTER: Final = r"\s*@(?P<left>[^=<>!\s]*)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<right>.+?))?\s*"
+_FILTER: Final = r"\s*@(?P<path>[^=<>!\s]*)\s*(?:(?P<op>==|!=|<=|>=|<|>)\s*(?P<constant>.+?))?\s*"
 _OPERATORS: Final[dict[str, Callable[[Any, Any], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt,
     ">=": operator.ge,
 }  # fmt: skip
 _WORDS: Final = {"true": True, "false": False, "null": None}
-_LONGEST: Final = 4096
+_MAX_PATH: Final = 4096
 
 
 class MemberStep(Struct, frozen=True):
@@ -40,13 +40,13 @@ class MemberStep(Struct, frozen=True):
 
 
 class IndexStep(Struct, frozen=True):
-    """The elements of these indexes; negative ones count from the end."""
+    """The elements of these indexes; negative indexes count from the end."""
 
     indexes: tuple[int, ...]
 
 
 class SliceStep(Struct, frozen=True):
-    """The elements from one index to another."""
+    """The elements of a range of indexes."""
 
     start: int | None
     stop: int | None
@@ -64,9 +64,9 @@ class DescentStep(Struct, frozen=True):
 class FilterStep(Struct, frozen=True):
     """The elements for which a comparison holds; without an operator, those that have the path."""
 
-    left: JsonPath
+    path: JsonPath
     operator: str
-    right: Any
+    constant: Any
 
 
 JsonStep: TypeAlias = MemberStep | IndexStep | SliceStep | WildcardStep | DescentStep | FilterStep
@@ -82,8 +82,8 @@ class JsonPath(Struct, frozen=True):
     def parse(cls, text: str) -> JsonPath:
         """Read a path, with or without braces and the first dot; a ValueError names the mistake."""
         inner = text.strip()
-        if len(inner) > _LONGEST:
-            raise ValueError(f"a path of {len(inner)} characters is longer than any that is meant")
+        if len(inner) > _MAX_PATH:
+            raise ValueError(f"a JSONPath of {len(inner)} characters is over the limit of {_MAX_PATH}")
         if inner.startswith("{") and inner.endswith("}"):
             inner = inner[1:-1].strip()
         inner = inner.removeprefix("$")
@@ -92,51 +92,55 @@ class JsonPath(Struct, frozen=True):
         if inner[0] not in ".[":
             inner = f".{inner}"
         steps: list[JsonStep] = []
-        at, pattern = 0, re.compile(_STEP)
-        while at < len(inner):
-            found = pattern.match(inner, at)
-            if found is None:
-                raise ValueError(f"{text!r} is not a JSONPath: {inner[at : at + 40]!r} cannot be read")
-            if found["descend"]:
+        offset, pattern = 0, re.compile(_STEP)
+        while offset < len(inner):
+            match = pattern.match(inner, offset)
+            if match is None:
+                raise ValueError(
+                    f"{text!r} is not a JSONPath: {inner[offset : offset + 40]!r} cannot be read"
+                )
+            if match["descend"]:
                 steps.append(DescentStep())
-                at = found.end() - (inner[found.end()] != "[")  # the second dot belongs to the next member
+                offset = match.end() - (
+                    inner[match.end()] != "["
+                )  # the second dot belongs to the next member
                 continue
-            steps.append(_step(found))
-            at = found.end()
+            steps.append(_parse_step(match))
+            offset = match.end()
         return cls(text, tuple(steps))
 
     def find(self, value: Any) -> list[Any]:
         """Return all values at the path, in the order of the document; none if there are none."""
-        found = [value]
+        values = [value]
         for step in self.steps:
-            found = [one for each in found for one in _select(step, each)]
-        return found
+            values = [result for parent in values for result in _select(step, parent)]
+        return values
 
 
-def _step(found: re.Match[str]) -> JsonStep:
-    if (name := found["name"]) is not None:
+def _parse_step(match: re.Match[str]) -> JsonStep:
+    if (name := match["name"]) is not None:
         return MemberStep((re.sub(r"\\(.)", r"\1", name),))
-    if found["star"] or found["dotstar"]:
+    if match["star"] or match["dotstar"]:
         return WildcardStep()
-    if (indexes := found["indexes"]) is not None:
-        return IndexStep(tuple(int(word) for word in indexes.split(",")))
-    if (quoted := found["quoted"]) is not None:
-        return MemberStep(tuple(word[1:-1] for word in re.findall(r"'[^']*'|\"[^\"]*\"", quoted)))
-    if (sliced := found["slice"]) is not None:
-        ends = [int(word) if word else None for word in sliced.split(":")]
+    if (indexes := match["indexes"]) is not None:
+        return IndexStep(tuple(int(text) for text in indexes.split(",")))
+    if (names := match["quoted"]) is not None:
+        return MemberStep(tuple(text[1:-1] for text in re.findall(r"'[^']*'|\"[^\"]*\"", names)))
+    if (bounds := match["slice"]) is not None:
+        ends = [int(text) if text else None for text in bounds.split(":")]
         return SliceStep(ends[0], ends[1], ends[2] if len(ends) > 2 else None)
-    return _filter(found["filter"])
+    return _parse_filter(match["filter"])
 
 
-def _filter(text: str) -> FilterStep:
-    found = re.fullmatch(_FILTER, text)
-    if found is None:
+def _parse_filter(text: str) -> FilterStep:
+    match = re.fullmatch(_FILTER, text)
+    if match is None:
         raise ValueError(f"{text!r} is not a filter: expected @.name==value")
-    left = JsonPath.parse(found["left"] or ".")
-    return FilterStep(left, found["op"] or "", _constant(found["right"]) if found["op"] else None)
+    path = JsonPath.parse(match["path"] or ".")
+    return FilterStep(path, match["op"] or "", _parse_constant(match["constant"]) if match["op"] else None)
 
 
-def _constant(text: str) -> Any:
+def _parse_constant(text: str) -> Any:
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
     if text in _WORDS:
@@ -156,34 +160,34 @@ def _select(step: JsonStep, value: Any) -> Iterable[Any]:
         case SliceStep(start, stop, stride) if is_list(value) and stride != 0:
             return value[start:stop:stride]
         case WildcardStep():
-            return _inside(value)
+            return _children(value)
         case DescentStep():
             return _descend(value)
         case FilterStep():
-            return [one for one in _inside(value) if _holds(step, one)]
+            return [element for element in _children(value) if _matches_filter(step, element)]
         case _:
             return ()
 
 
-def _inside(value: Any) -> Iterable[Any]:
+def _children(value: Any) -> Iterable[Any]:
     if is_object(value):
         return list(value.values())
     return value if is_list(value) else ()
 
 
 def _descend(value: Any) -> Iterator[Any]:
-    waiting = [value]
-    while waiting:
-        one = waiting.pop()
-        yield one
-        waiting += reversed(list(_inside(one)))
+    pending = [value]
+    while pending:
+        current = pending.pop()
+        yield current
+        pending += reversed(list(_children(current)))
 
 
-def _holds(step: FilterStep, value: Any) -> bool:
-    found = step.left.find(value)
-    if not found or not step.operator:
-        return bool(found)
+def _matches_filter(step: FilterStep, value: Any) -> bool:
+    values = step.path.find(value)
+    if not values or not step.operator:
+        return bool(values)
     try:
-        return _OPERATORS[step.operator](found[0], step.right)
+        return _OPERATORS[step.operator](values[0], step.constant)
     except TypeError:  # a string cannot be compared with a number
         return False

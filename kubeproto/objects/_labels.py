@@ -14,7 +14,7 @@ _WITH_VALUES: Final = ("In", "NotIn")
 _WITHOUT_VALUES: Final = ("Exists", "DoesNotExist")
 _WITH_A_NUMBER: Final = ("Gt", "Lt")
 _IN_OBJECTS: Final = _WITH_VALUES + _WITHOUT_VALUES
-_LARGEST: Final = 2**63 - 1
+_MAX_NUMBER: Final = 2**63 - 1
 
 _TOKEN: Final = r"==|!=|[=!<>(),]|[^=!<>(), \t\r\n]+"
 _SYMBOLS: Final = ("==", "!=", "=", "!", "<", ">", "(", ")", ",")
@@ -22,7 +22,7 @@ _END: Final = ""
 
 
 class Requirement(msgspec.Struct, frozen=True, order=True):
-    """What one label must be: `key=a` is In with one value, `key!=a` NotIn with one.
+    """A condition on a label: `key=a` is In with a single value, `key!=a` NotIn with a single value.
 
     NotIn and DoesNotExist match objects without the key; Gt and Lt compare integers.
     """
@@ -69,7 +69,7 @@ class Requirement(msgspec.Struct, frozen=True, order=True):
 
 
 class Selector(msgspec.Struct, frozen=True):
-    """Selects objects by their labels: all requirements must match, and none means every object.
+    """Selects objects by their labels: all requirements must match; without requirements every object does.
 
     Users choose the labels of objects, so any key can be selected by, and sets too (`tier in (web, db)`); a
     `FieldSelector` selects by the few fields that a server indexes, by equality only. The API's object form
@@ -112,8 +112,8 @@ class Selector(msgspec.Struct, frozen=True):
             else:
                 expression: dict[str, Any] = {"key": key, "operator": operator}
                 expressions.append({**expression, "values": list(values)} if values else expression)
-        made = {"matchLabels": labels, "matchExpressions": expressions}
-        return {name: part for name, part in made.items() if part}
+        fields = {"matchLabels": labels, "matchExpressions": expressions}
+        return {name: part for name, part in fields.items() if part}
 
     def matches(self, labels: Mapping[str, str] | None) -> bool:
         """Return whether an object with these labels (None: no labels) is selected."""
@@ -141,25 +141,25 @@ class _Parser:
     def requirements(self) -> tuple[Requirement, ...]:
         if not self._tokens:
             return ()
-        found = [self._requirement()]
+        requirements = [self._requirement()]
         while self._next() == ",":
             self._take()
-            found.append(self._requirement())
+            requirements.append(self._requirement())
         if self._next() != _END:
             raise self._unexpected("',' or the end")
-        return tuple(found)
+        return tuple(requirements)
 
     def _requirement(self) -> Requirement:
         if self._next() == "!":
             self._take()
-            return Requirement(self._word("a key"), "DoesNotExist")
-        key = self._word("a key or '!'")
+            return Requirement(self._take_word("a key"), "DoesNotExist")
+        key = self._take_word("a key or '!'")
         match self._next():
             case "," | "":
                 return Requirement(key, "Exists")
             case "=" | "==" | "!=" | ">" | "<" as symbol:
                 self._take()
-                value = "" if self._next() in (",", _END) else self._word("a value")
+                value = "" if self._next() in (",", _END) else self._take_word("a value")
                 return Requirement(key, _OPERATORS[symbol], (value,))
             case "in" | "notin" as word:
                 self._take()
@@ -174,15 +174,15 @@ class _Parser:
         values: list[str] = []
         while self._next() != ")":
             self._take()  # the opening parenthesis, then the commas
-            values.append("" if self._next() in (",", ")") else self._word("a value"))
+            values.append("" if self._next() in (",", ")") else self._take_word("a value"))
             if self._next() not in (",", ")"):
                 raise self._unexpected("',' or ')'")
         self._take()
         return tuple(values)
 
-    def _word(self, wanted: str) -> str:
+    def _take_word(self, expected: str) -> str:
         if self._next() == _END or self._next() in _SYMBOLS:
-            raise self._unexpected(wanted)
+            raise self._unexpected(expected)
         return self._take()
 
     def _next(self) -> str:
@@ -191,9 +191,9 @@ class _Parser:
     def _take(self) -> str:
         return self._tokens.pop()
 
-    def _unexpected(self, wanted: str) -> ValueError:
-        found = repr(self._next()) if self._tokens else "the end"
-        return ValueError(f"label selector {self._text!r}: found {found} where {wanted} is expected")
+    def _unexpected(self, expected: str) -> ValueError:
+        actual = repr(self._next()) if self._tokens else "the end"
+        return ValueError(f"label selector {self._text!r}: found {actual} where {expected} is expected")
 
 
 _OPERATORS: Final[dict[str, Operator]] = {
@@ -233,7 +233,7 @@ def _check_arity(requirement: Requirement) -> None:
 
 
 def _number(text: str) -> int | None:
-    """Return a 64-bit integer, as a label can hold it: without a sign, in at most 63 characters."""
-    if not (text.isdigit() and text.isascii() and len(text) <= 63 and int(text) <= _LARGEST):
+    """Return the 64-bit integer in a label: without a sign, in at most 63 characters."""
+    if not (text.isdigit() and text.isascii() and len(text) <= 63 and int(text) <= _MAX_NUMBER):
         return None
     return int(text)

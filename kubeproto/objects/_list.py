@@ -1,4 +1,4 @@
-"""A page of objects."""
+"""A page of objects, with the items that do not fit their kind."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 import msgspec
 from msgspec import Struct
 
-from ._malformed import Malformed
-from ._meta import ListMeta
+from ._meta import ListMeta, ObjectMeta
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,10 +15,27 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class ObjectList(Struct, Generic[T], kw_only=True):
-    """A list as the server sends it: the items of one page, and the page's own metadata.
+class Malformed(Struct, frozen=True, gc=False):
+    """An item of a list, or a line of a watch, that is not an object of its kind. The stream continues.
 
-    Items that do not fit the kind are in `malformed`, so that one bad object does not hide the others.
+    `metadata` is the readable metadata of the object, `type` the readable type of the event.
+    """
+
+    metadata: ObjectMeta | None
+    error: Exception
+    raw: bytes
+    type: str = ""
+
+    def __repr__(self) -> str:
+        # The content may be a Secret, and events are printed and logged.
+        fields = f"metadata={self.metadata!r}, error={self.error!r}"
+        return f"Malformed({fields}, raw=<{len(self.raw)} bytes>, type={self.type!r})"
+
+
+class ObjectList(Struct, Generic[T], kw_only=True):
+    """A page of a list, with its metadata.
+
+    Items that do not fit the kind are in `malformed`, so that a bad object does not hide the others.
     """
 
     items: list[T]

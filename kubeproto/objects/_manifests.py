@@ -12,7 +12,7 @@ from .._errors import InvalidObject, LocalProtocolError
 from ._base import KubeObject
 from ._codec import decode, encode
 from ._depths import Dynamic
-from ._pointers import is_object
+from ._json_values import is_object
 from ._resource import GroupVersionKind
 from ._unknown_fields import unknown_fields
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=KubeObject)
 
-# The order in which people read an object; other keys follow.
-_FIRST: Final = ("apiVersion", "kind", "metadata")
+# The keys that a reader looks for first; other keys follow.
+_LEADING_KEYS: Final = ("apiVersion", "kind", "metadata")
 
 
 class InvalidManifest(LocalProtocolError, ValueError):
-    """A manifest that cannot be read. `document` and `line` say where, both counted from 1."""
+    """A manifest that cannot be read. `document` and `line` count from 1."""
 
     def __init__(self, message: str, *, document: int, line: int) -> None:
         super().__init__(f"document {document}, line {line}: {message}")
@@ -35,7 +35,7 @@ class InvalidManifest(LocalProtocolError, ValueError):
 
 
 class _Document:
-    """One document of a JSON text. Only its first line is known."""
+    """A document of a JSON text. Only its first line is known."""
 
     def __init__(self, value: Any, line: int) -> None:
         self.value = value
@@ -58,17 +58,17 @@ def parse_manifest(
 def parse_manifest(
     text: str | bytes, kinds: type[KubeObject] | Iterable[type[KubeObject]] = (), *, strict: bool = False
 ) -> list[Any]:
-    """Return the objects of a text: each of the class that it belongs to, or of the classes, else `Dynamic`.
+    """Return the objects of a text, each as the matching class of `kinds`, else as `Dynamic`.
 
-    Lists are taken apart, empty documents left out. YAML needs PyYAML; JSON does not. A mistake is an
-    `InvalidManifest` that names the document and the line.
+    Lists are split into their items, and empty documents are skipped. YAML needs PyYAML; JSON does not. A
+    mistake is an `InvalidManifest` that names the document and the line.
 
-    Fields that an object's class does not know (`lables:`) are kept and sent, so that a server can warn about
-    them or, with `field_validation="Strict"`, refuse them. With `strict` they are a mistake here already;
-    only the metadata of a `Dynamic` is checked.
+    Fields that an object's class lacks (`lables:`) are kept and sent, so that a server can warn about them
+    or, with `field_validation="Strict"`, refuse them. With `strict` they are an error here; only the metadata
+    of a `Dynamic` is checked.
     """
-    given = (kinds,) if isinstance(kinds, type) else kinds
-    classes = {kind.resource.gvk: kind for kind in given}
+    listed = (kinds,) if isinstance(kinds, type) else kinds
+    classes = {kind.resource.gvk: kind for kind in listed}
     objects: list[KubeObject] = []
     for number, document in enumerate(_documents(text), start=1):
         if document.value is not None:
@@ -77,30 +77,30 @@ def parse_manifest(
 
 
 def dump_yaml(objects: KubeObject | Iterable[KubeObject]) -> str:
-    """Return objects as YAML, one document each, in a stable order, with exactly what would be sent."""
-    several = [objects] if isinstance(objects, KubeObject) else objects
+    """Return objects as YAML, a document each, in a stable order, with exactly the fields that are sent."""
+    listed = [objects] if isinstance(objects, KubeObject) else objects
     from ..yaml import write_documents
 
-    return write_documents([_in_order(msgspec.json.decode(encode(obj))) for obj in several])
+    return write_documents([_in_order(msgspec.json.decode(encode(obj))) for obj in listed])
 
 
 def _in_order(value: dict[str, Any]) -> dict[str, Any]:
-    first = {key: value[key] for key in _FIRST if key in value}
+    first = {key: value[key] for key in _LEADING_KEYS if key in value}
     return first | value
 
 
 def _documents(text: str | bytes) -> Iterator[Any]:
     try:
-        said = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
+        decoded = text.decode("utf-8-sig") if isinstance(text, bytes) else text.removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
         raise InvalidManifest("this is not UTF-8", document=1, line=line) from None
     number = 0
     from ..yaml import YamlError, read_documents
 
-    read = _json_documents if said.lstrip()[:1] in ("{", "[") else read_documents
+    read = _json_documents if decoded.lstrip()[:1] in ("{", "[") else read_documents
     try:
-        for document in read(said):
+        for document in read(decoded):
             number += 1
             yield document
     except YamlError as error:
@@ -108,17 +108,17 @@ def _documents(text: str | bytes) -> Iterator[Any]:
 
 
 def _json_documents(text: str) -> Iterator[_Document]:
-    """Yield the values of a JSON text, one after another, as kubectl does."""
+    """Yield the values of a JSON text in their order, as kubectl does."""
     import json
 
     from ..yaml import YamlError
 
-    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
-    something = re.compile(r"\S")
-    line, before = 1, 0
-    while found := something.search(text, before):
-        position = found.start()
-        line += text.count("\n", before, position)
+    decoder = json.JSONDecoder(object_pairs_hook=_unique_members, parse_constant=_refuse_constant)
+    non_blank = re.compile(r"\S")
+    line, offset = 1, 0
+    while match := non_blank.search(text, offset):
+        position = match.start()
+        line += text.count("\n", offset, position)
         try:
             value, end = decoder.raw_decode(text, position)
         except json.JSONDecodeError as error:
@@ -129,19 +129,19 @@ def _json_documents(text: str) -> Iterator[_Document]:
             raise YamlError("values are nested too deep", line) from None
         yield _Document(value, line)
         line += text.count("\n", position, end)
-        before = end
+        offset = end
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+def _unique_members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for key in keys if keys.count(key) > 1)
-        raise ValueError(f"the key {twice!r} occurs twice here")
-    return made
+        raise ValueError(f"the key {twice!r} occurs twice")
+    return members
 
 
-def _no_constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(f"{name} is not a number of JSON")
 
 
@@ -154,7 +154,7 @@ def _objects(
         unknown = next(unknown_fields(kind, value), None) if strict else None
         if unknown is not None:
             line = document.line_of((*path, *unknown))
-            raise InvalidManifest(_unknown(gvk.kind, unknown), document=number, line=line)
+            raise InvalidManifest(_unknown_field_message(gvk.kind, unknown), document=number, line=line)
         try:
             yield decode(msgspec.json.encode(value), kind, strict=True)
         except (InvalidObject, TypeError, OverflowError, ValueError) as error:
@@ -162,9 +162,9 @@ def _objects(
             raise InvalidManifest(str(error), document=number, line=line) from None
 
 
-def _unknown(kind: str, path: Sequence[str | int]) -> str:
-    shown = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
-    return f"{kind} has no field {shown}: correct its name, or read the manifest without strict=True"
+def _unknown_field_message(kind: str, path: Sequence[str | int]) -> str:
+    field = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path).removeprefix(".")
+    return f"{kind} has no field {field}: correct its name, or read the manifest without strict=True"
 
 
 def _flattened(
@@ -189,13 +189,13 @@ def _item_kind(list_kind: str, classes: dict[GroupVersionKind, type[KubeObject]]
 
 
 def _is_list(value: Any, classes: dict[GroupVersionKind, type[KubeObject]]) -> bool:
-    """Return whether a value is a list, as kubectl defines it: anything with items, of any kind."""
+    """Return whether a value is a list in the sense of kubectl: an object of any kind with items."""
     if not is_object(value) or not isinstance(value.get("items"), list):
         return False
     kind: Any = value.get("kind")
     if not isinstance(kind, str) or not kind:
         return False
-    return kind.endswith("List") or all(known.kind != kind for known in classes)
+    return kind.endswith("List") or all(gvk.kind != kind for gvk in classes)
 
 
 def _identity(document: Any, number: int, path: tuple[str | int, ...], value: Any) -> GroupVersionKind:
@@ -204,10 +204,10 @@ def _identity(document: Any, number: int, path: tuple[str | int, ...], value: An
     if not is_object(value):
         raise InvalidManifest(f"{problem}; this is a {type(value).__name__}", document=number, line=line)
     for key in ("apiVersion", "kind"):
-        said: Any = value.get(key)
-        if not isinstance(said, str) or not said:
+        content: Any = value.get(key)
+        if not isinstance(content, str) or not content:
             line = document.line_of((*path, key))
-            raise InvalidManifest(f"{problem}; its {key} is {said!r}", document=number, line=line)
+            raise InvalidManifest(f"{problem}; its {key} is {content!r}", document=number, line=line)
     try:
         return GroupVersionKind.of(value["apiVersion"], value["kind"])
     except ValueError as error:
@@ -216,8 +216,8 @@ def _identity(document: Any, number: int, path: tuple[str | int, ...], value: An
 
 def _path_in(message: str) -> Iterator[str | int]:
     """Return the path of a mistake that msgspec names (``$.spec.items[0]``), up to where it exists."""
-    _, found, path = message.rpartition("`$.")
-    if not found:
+    _, marker, path = message.rpartition("`$.")
+    if not marker:
         return
     for step in path.partition("`")[0].replace("[", ".[").split("."):
         if not step.startswith("["):

@@ -1,21 +1,21 @@
-"""Merge patches (RFC 7386): the members of an object that change, with null for those that are removed.
+"""Merge patches (RFC 7386): the changed members of an object, with null for the removed members.
 
-A Kubernetes API server departs from the RFC in one point: it drops null members of objects inside lists too.
+A Kubernetes API server departs from the RFC in a single point: it drops null members of objects in lists too.
 """
 
 from typing import Any
 
-from ._json_patch import copy_json, json_equal
-from ._pointers import format_pointer, is_object
+from ._json_values import copy_json, is_object, json_equal
+from ._pointers import format_pointer
 
 
-def make_merge_patch(before: Any, after: Any) -> Any:
-    """Return what turns `before` into `after`: {} if they are equal objects.
+def make_merge_patch(old: Any, new: Any) -> Any:
+    """Return the patch that turns `old` into `new`: {} if they are equal objects.
 
-    A list is replaced as a whole. In a merge patch null means removal, so a null in `after` that `before`
-    does not have at the same place is a ValueError; inside a list it is an ordinary value.
+    A list is replaced as a whole. In a merge patch null means removal, so a null in `new` that `old` lacks is
+    a ValueError; inside a list it is an ordinary value.
     """
-    return _make(before, after, ())
+    return _make(old, new, ())
 
 
 def apply_merge_patch(document: Any, patch: Any) -> Any:
@@ -31,17 +31,17 @@ def apply_merge_patch(document: Any, patch: Any) -> Any:
     return result
 
 
-def _make(before: Any, after: Any, path: tuple[str, ...]) -> Any:
-    if not is_object(after):
-        return copy_json(after)
+def _make(old: Any, new: Any, path: tuple[str, ...]) -> Any:
+    if not is_object(new):
+        return copy_json(new)
     # A value that is not an object counts as an empty one, on both sides.
-    old = before if is_object(before) else {}
-    patch: dict[str, Any] = {key: None for key in old if key not in after}
-    for key, value in after.items():
-        if key in old and json_equal(old[key], value):
+    old_members = old if is_object(old) else {}
+    patch: dict[str, Any] = {key: None for key in old_members if key not in new}
+    for key, value in new.items():
+        if key in old_members and json_equal(old_members[key], value):
             continue
         if value is None:
-            place = format_pointer((*path, key))
-            raise ValueError(f"a merge patch cannot set {place} to null: to it, null means removal")
-        patch[key] = _make(old.get(key), value, (*path, key))
+            pointer = format_pointer((*path, key))
+            raise ValueError(f"a merge patch cannot set {pointer} to null: to it, null means removal")
+        patch[key] = _make(old_members.get(key), value, (*path, key))
     return patch

@@ -1,7 +1,7 @@
 """The metadata that every object carries, and the metadata of lists.
 
-These are Kubernetes' own structures, so they follow its rule of sending: empty values are left out, and a
-reader can rely on strings and containers being present.
+They follow Kubernetes' rule of sending: empty values are omitted, and a reader can rely on strings and
+containers being present.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ NO_FIELDS: Final = msgspec.Raw(b"")
 
 
 class ManagedFieldsEntry(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Which fields a manager owns, as server-side apply records it."""
+    """The fields that a manager owns, as server-side apply records them."""
 
     manager: str = ""
     operation: str = ""
@@ -40,7 +40,7 @@ class ManagedFieldsEntry(Struct, kw_only=True, rename="camel", omit_defaults=Tru
     subresource: str = ""
 
 
-# It cannot be part of a cycle, so the garbage collector need not track it.
+# It cannot be part of a reference cycle, so the garbage collector need not track it.
 class ObjectMeta(Struct, kw_only=True, rename="camel", omit_defaults=True, gc=False):
     """The metadata of an object. Empty strings and containers mean absent, as they do to the server."""
 
@@ -61,7 +61,7 @@ class ObjectMeta(Struct, kw_only=True, rename="camel", omit_defaults=True, gc=Fa
 
 
 class ShardInfo(Struct, kw_only=True, omit_defaults=True):
-    """Which part of a collection a sharded list holds, in the server's normal form."""
+    """The part of a collection in a sharded list, in the server's normal form."""
 
     selector: str = ""
 

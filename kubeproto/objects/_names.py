@@ -139,5 +139,5 @@ def _length_errors(text: str, max_length: int) -> tuple[str, ...]:
 
 def _check(text: str, form: str, errors: tuple[str, ...]) -> None:
     if errors:
-        shown = text if len(text) <= _MAX_SUBDOMAIN else f"{text[:64]}…"
-        raise ValueError(f"{shown!r} is not a valid {form}: {'; '.join(errors)}")
+        quoted = text if len(text) <= _MAX_SUBDOMAIN else f"{text[:64]}…"
+        raise ValueError(f"{quoted!r} is not a valid {form}: {'; '.join(errors)}")

@@ -1,10 +1,12 @@
-"""JSON pointers (RFC 6901): the path to one place in a document, such as `/spec/containers/0/image`."""
+"""JSON pointers (RFC 6901): the path of a value in a document, such as `/spec/containers/0/image`."""
 
 import re
 from collections.abc import Iterable
-from typing import Any, Final, TypeGuard
+from typing import Any, Final
 
-_ESCAPED: Final = r"~(?![01])"
+from ._json_values import is_list, is_object
+
+_UNESCAPED_TILDE: Final = r"~(?![01])"
 _INDEX: Final = r"0|[1-9][0-9]{0,17}"
 
 
@@ -12,7 +14,7 @@ def parse_pointer(text: str) -> tuple[str, ...]:
     """Return the keys and indexes on the path, unescaped; the empty string means the whole document."""
     if not text:
         return ()
-    if text[0] != "/" or re.search(_ESCAPED, text):
+    if text[0] != "/" or re.search(_UNESCAPED_TILDE, text):
         raise ValueError(
             f"{text!r} is not a JSON pointer: it starts with '/', and writes '~' as ~0 and '/' as ~1"
         )
@@ -38,20 +40,8 @@ def find(document: Any, parts: Iterable[str]) -> Any:
         elif is_list(document):
             document = document[list_index(document, part)]
         else:
-            raise LookupError(
-                f"there is nothing below a value that is neither object nor list, so no {part!r}"
-            )
+            raise LookupError(f"a value that is neither object nor list has no {part!r}")
     return document
-
-
-def is_object(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Return whether `value` is a JSON object."""
-    return isinstance(value, dict)
-
-
-def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Return whether `value` is a JSON list."""
-    return isinstance(value, list)
 
 
 def member(members: dict[str, Any], key: str) -> Any:
@@ -62,7 +52,8 @@ def member(members: dict[str, Any], key: str) -> Any:
 
 
 def list_index(elements: list[Any], part: str, *, end: bool = False) -> int:
-    """Return the index that `part` names; with `end`, the place after the last element ("-" too) counts."""
+    """Return the index that `part` names; with `end`, the position after the last element ("-" too) is
+    valid."""
     if end and part == "-":
         return len(elements)
     if not re.fullmatch(_INDEX, part):

@@ -1,13 +1,13 @@
 """Exact amounts of CPU, memory and the like, in the string form of Kubernetes.
 
-A quantity is an integer number of 10**-9, the finest step that Kubernetes knows, and remembers in which of
-three families it was written: decimal ("500m", "2G"), binary ("1Gi") or decimal exponent ("1e3").
+A quantity is an integer number of 10**-9, the finest step of Kubernetes, and remembers the family of its
+suffix: decimal ("500m", "2G"), binary ("1Gi") or decimal exponent ("1e3").
 """
 
 from typing import Final, Literal, Self, final
 
 from ._amounts import Amount
-from ._values import READ_BEFORE
+from ._json_hooks import PARSED_VALUES
 
 QuantityFormat = Literal["DecimalSI", "BinarySI", "DecimalExponent"]
 
@@ -21,14 +21,14 @@ _UNITS: Final[dict[str, tuple[int, QuantityFormat]]] = {
 _SUFFIX_LETTERS: Final = "".join(_UNITS)
 # A server caps binary quantities, and only those, at the largest int64.
 _BINARY_LIMIT: Final = (2**63 - 1) * _ONE
-# Nobody means more than this, and "1e999999999" must not cost a minute of arithmetic.
-_LONGEST_TEXT: Final = 256
-_LONGEST_EXPONENT: Final = 3  # digits
+# No real amount is longer, and "1e999999999" must not cost a minute of arithmetic.
+_MAX_TEXT: Final = 256
+_MAX_EXPONENT: Final = 3  # digits
 
 
 @final
 class Quantity(Amount):
-    """An amount such as "500m", "1Gi", "0.5" or "1e3"; equal by value, whatever the spelling."""
+    """An amount such as "500m", "1Gi", "0.5" or "1e3"; equal by value, not by spelling."""
 
     __slots__ = ("_format",)
 
@@ -40,23 +40,23 @@ class Quantity(Amount):
         elif type(value) is int:
             self._count, self._format = value * _ONE, "DecimalSI"
         else:
-            # A float would bring its rounding error along, and True is not an amount.
+            # A float has a rounding error, and True is not an amount.
             raise TypeError(f"a quantity is made from a string or an int, not from {value!r}")
 
     @staticmethod
     def parse(text: str) -> "Quantity":
         """Read any string form that Kubernetes accepts; digits below 10**-9 are rounded away from zero."""
-        found = _read_before.get(text)
-        if found is None:
-            if len(_read_before) >= _MOST_READ_BEFORE:
-                _read_before.clear()
-            found = _read_before[text] = Quantity(text)
-        return found
+        quantity = _cache.get(text)
+        if quantity is None:
+            if len(_cache) >= _MAX_CACHED:
+                _cache.clear()
+            quantity = _cache[text] = Quantity(text)
+        return quantity
 
     def _like(self, count: int) -> Self:
-        made = type(self).__new__(type(self))
-        made._count, made._format = count, self._format
-        return made
+        quantity = type(self).__new__(type(self))
+        quantity._count, quantity._format = count, self._format
+        return quantity
 
     @property
     def format(self) -> QuantityFormat:
@@ -64,7 +64,7 @@ class Quantity(Amount):
         return self._format
 
     def to_integer(self) -> int:
-        """Return whole units, rounded away from zero, as a scheduler counts them."""
+        """Return whole units, rounded away from zero, as the scheduler counts them."""
         return _divide_away_from_zero(self._count, _ONE)
 
     def to_millis(self) -> int:
@@ -73,10 +73,10 @@ class Quantity(Amount):
 
     def __int__(self) -> int:
         """Return the exact integer; ValueError if there is a fraction."""
-        whole, fraction = divmod(self._count, _ONE)
+        integer, fraction = divmod(self._count, _ONE)
         if fraction:
             raise ValueError(f"{self!r} is not a whole number; to_integer() rounds")
-        return whole
+        return integer
 
     def __float__(self) -> float:
         return self._count / _ONE
@@ -99,17 +99,17 @@ class Quantity(Amount):
 
 # The pods of a cluster request the same few dozen amounts, and a typed pod holds half a dozen of them.
 # Quantities are immutable, so one object serves all.
-_MOST_READ_BEFORE: Final = 4096
-_read_before: Final[dict[str, Quantity]] = {}
-READ_BEFORE[Quantity] = _read_before
+_MAX_CACHED: Final = 4096
+_cache: Final[dict[str, Quantity]] = {}
+PARSED_VALUES[Quantity] = _cache
 
 
 def _read(text: str) -> tuple[int, QuantityFormat]:
     """Return the count of 10**-9 and the family of `text`."""
     number = text.rstrip(_SUFFIX_LETTERS)
     unit, family = _UNITS.get(text[len(number) :], (0, "DecimalSI"))
-    if not unit or len(text) > _LONGEST_TEXT:
-        raise _unreadable(text)
+    if not unit or len(text) > _MAX_TEXT:
+        raise _invalid(text)
     divisor = 1
     if not (number.isdigit() and number.isascii()):
         number, unit, divisor, family = _read_number(text, number, unit, family)
@@ -125,32 +125,32 @@ def _read_number(
     text: str, number: str, unit: int, family: QuantityFormat
 ) -> tuple[str, int, int, QuantityFormat]:
     """Return a number with a sign, a fraction or an exponent, as signed digits, unit and divisor."""
-    mantissa, mark, exponent = number.replace("E", "e").partition("e")
+    mantissa, marker, exponent = number.replace("E", "e").partition("e")
     divisor = 1
-    if mark:
+    if marker:
         power = exponent.removeprefix("-") if exponent[:1] == "-" else exponent.removeprefix("+")
-        if number != text or not _are_digits(power) or len(power) > _LONGEST_EXPONENT:
-            raise _unreadable(text)
+        if number != text or not _are_digits(power) or len(power) > _MAX_EXPONENT:
+            raise _invalid(text)
         family = "DecimalExponent"
         if exponent[0] == "-":
             divisor = 10 ** int(power)
         else:
             unit *= 10 ** int(power)
     sign = mantissa[:1] if mantissa[:1] in ("+", "-") else ""
-    whole, _, fraction = mantissa[len(sign) :].partition(".")
-    if not _are_digits(whole + fraction):
-        raise _unreadable(text)
-    return sign + whole + fraction, unit, divisor * 10 ** len(fraction), family
+    integer, _, fraction = mantissa[len(sign) :].partition(".")
+    if not _are_digits(integer + fraction):
+        raise _invalid(text)
+    return sign + integer + fraction, unit, divisor * 10 ** len(fraction), family
 
 
 def _are_digits(text: str) -> bool:
     return text.isdigit() and text.isascii()
 
 
-def _without_factors(number: int, factor: int, most: int | None = None) -> tuple[int, int]:
-    """Return `number` divided by `factor` as often as possible without a remainder, at most `most` times."""
+def _without_factors(number: int, factor: int, max_power: int | None = None) -> tuple[int, int]:
+    """Divide `number` by `factor` while there is no remainder, at most `max_power` times; return both."""
     power = 0
-    while number % factor == 0 and power != most:
+    while number % factor == 0 and power != max_power:
         number //= factor
         power += 1
     return number, power
@@ -160,9 +160,9 @@ def _divide_away_from_zero(count: int, unit: int) -> int:
     return -(-count // unit) if count > 0 else count // unit
 
 
-def _unreadable(text: str) -> ValueError:
-    shown = text if len(text) <= 64 else f"{text[:64]}…"
+def _invalid(text: str) -> ValueError:
+    quoted = text if len(text) <= 64 else f"{text[:64]}…"
     return ValueError(
-        f"{shown!r} is not a quantity: a number, then nothing, an exponent such as e3,"
-        " or one of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
+        f"{quoted!r} is not a quantity: write a number, then nothing, an exponent such as e3,"
+        " or a suffix of n u m k M G T P E Ki Mi Gi Ti Pi Ei"
     )

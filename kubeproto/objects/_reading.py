@@ -1,10 +1,9 @@
-"""`Reader`: the one place where bytes that another side sent become values.
+"""`Reader`: the only module that decodes foreign bytes.
 
-msgspec has three ways to refuse bytes: its own error, `UnicodeDecodeError` for what is not UTF-8, and
+msgspec has three ways to refuse bytes: its own error, `UnicodeDecodeError` for invalid UTF-8, and
 `RecursionError` for values that are nested more deeply than the interpreter's stack allows. A caller that
-catches one of them lets the others through, and a server, or one of its tenants, determines which one is
-raised. So all three become an `InvalidObject` here, and a test ensures that nothing else calls msgspec on
-such bytes.
+catches only a single type misses the others, and a server, or a tenant of it, determines the type. So all
+three become an `InvalidObject` here, and a test ensures that nothing else calls msgspec on such bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import msgspec
 from msgspec import Raw
 
 from .._errors import InvalidObject
-from ._values import decoder_of
+from ._json_hooks import decoder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -30,35 +29,36 @@ class TooDeep(InvalidObject):
 
 
 class Reader(Generic[T]):
-    """Reads JSON as one type; `InvalidObject`, or its subclass `TooDeep`, if a value does not fit."""
+    """Reads JSON as a type; `InvalidObject`, or its subclass `TooDeep`, if a value does not fit."""
 
     # Two readers read each event of a controller, and an attribute of an instance takes longer than a slot.
     __slots__ = ("_decode", "_decoder", "_owner", "_type")
 
     def __init__(self, type_: Any, owner: str = "") -> None:
-        """`owner` is the class to name where an annotation cannot be resolved."""
+        """`owner` is the class in errors about an annotation that cannot be resolved."""
         self._type = type_
         self._owner = owner or getattr(type_, "__qualname__", str(type_))
         self._decoder: Any = None
         self._decode: Callable[[Any], Any] = self._decode_first
 
     def prepared(self) -> Reader[T]:
-        """Resolve the annotations, and return this reader; `TypeError` if one cannot be resolved."""
+        """Resolve the annotations, and return this reader; `TypeError` if an annotation cannot be
+        resolved."""
         if self._decoder is None:
             self._decoder = decoder_of(self._type, self._owner)
             self._decode = self._decoder.decode
         return self
 
     def _decode_first(self, data: Any) -> Any:
-        # The decoder is made when it is first used: most modules that read JSON have readers that a program
-        # never needs.
+        # The decoder is created on first use: most modules that read JSON have readers that a program never
+        # needs.
         return self.prepared()._decode(data)
 
     def read(self, data: bytes | memoryview | Raw) -> T:
-        """Return the one value that the bytes hold."""
+        """Return the value in the bytes."""
         try:
-            # No `cast`: calling it costs a tenth of reading a small value. And a function in an attribute is
-            # looked for among the methods first if it is called there.
+            # No `cast`: its call costs a tenth of reading a small value. The local variable avoids the lookup
+            # of a method before the attribute.
             decode = self._decode
             value: T = decode(data)
             return value
@@ -75,7 +75,7 @@ class Reader(Generic[T]):
         raise refusal
 
     def read_lines(self, data: bytes | memoryview) -> list[T]:
-        """Return the values that follow each other, with any whitespace between them."""
+        """Return consecutive values, with any whitespace between them."""
         try:
             return cast("list[T]", self.prepared()._decoder.decode_lines(data))
         except _NOT_JSON as error:
@@ -99,8 +99,8 @@ _readers: Final[dict[Any, Reader[Any]]] = {}
 
 
 def reader(type_: Any) -> Reader[Any]:
-    """Return the reader of a type, which is made once."""
-    found = _readers.get(type_)
-    if found is None:
-        found = _readers[type_] = Reader[Any](type_).prepared()
-    return found
+    """Return the reader of a type, which is created once."""
+    existing = _readers.get(type_)
+    if existing is None:
+        existing = _readers[type_] = Reader[Any](type_).prepared()
+    return existing

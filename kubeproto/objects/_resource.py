@@ -1,4 +1,4 @@
-"""What identifies a kind to the API: its group, version, kind and plural, and its scope."""
+"""The identity of a kind, by group, version, kind, plural and scope, and of an object."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GroupVersionKind(Struct, frozen=True, order=True):
 
 
 class Resource(Struct, frozen=True):
-    """A kind and how it is addressed. `subresources` and `verbs` are empty if they are unknown."""
+    """A kind and its address in the API. `subresources` and `verbs` are empty if they are unknown."""
 
     group: str
     version: str
@@ -60,10 +60,10 @@ class Resource(Struct, frozen=True):
 
 
 def guess_plural(kind: str) -> str:
-    """Return the plural that most kinds have: lower case with English endings. Others set `plural=`."""
-    word = kind.lower()
-    if word.endswith(_ES_ENDINGS):
-        return word + "es"
-    if word.endswith("y") and word[-2:-1] not in ("a", "e", "i", "o", "u"):
-        return word[:-1] + "ies"
-    return word + "s"
+    """Return the lower-case English plural, which fits most kinds. Other kinds set `plural=`."""
+    name = kind.lower()
+    if name.endswith(_ES_ENDINGS):
+        return name + "es"
+    if name.endswith("y") and name[-2:-1] not in ("a", "e", "i", "o", "u"):
+        return name[:-1] + "ies"
+    return name + "s"

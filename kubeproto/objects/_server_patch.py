@@ -1,8 +1,8 @@
 """JSON patches as a Kubernetes API server applies them: by evanphx/json-patch v4, not by RFC 6902.
 
-Where they differ: an index may have leading zeros and a sign, and a negative one counts from the end; the
-first part of a pointer is skipped whatever it is; a missing member counts as null, and there is nothing below
-a null; the root can only be replaced and tested; a `test` distinguishes 1 from 1.0.
+The differences: an index may have leading zeros and a sign, and a negative index counts from the end; the
+first part of a pointer is skipped; a missing member counts as null, and a null has no members; the root can
+only be replaced and tested; a `test` distinguishes 1 from 1.0.
 """
 
 from __future__ import annotations
@@ -12,44 +12,44 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .._patterns import Pattern
-from ._pointers import is_list, is_object
+from ._json_values import copy_json, is_list, is_object
 
 _INDEX: Final = Pattern(r"[-+]?[0-9]+", re.ASCII)
-_UNESCAPED: Final = {"~1": "/", "~0": "~"}
-_Holder = dict[str, Any] | list[Any]
+_ESCAPES: Final = {"~1": "/", "~0": "~"}
+_Container = dict[str, Any] | list[Any]
 
 
 def apply_like_server(document: Any, operation: Mapping[str, Any]) -> Any:
-    """Return the document after one operation, changed in place; LookupError or ValueError if it fails."""
+    """Apply an operation to a document in place, and return it; LookupError or ValueError if it fails."""
     path = _pointer(operation, "path")
     value = operation.get("value")  # a missing value counts as null
     match operation.get("op"):
         case "add":
-            _add(*_find(document, path), _copy(value))
+            _add(*_find(document, path), copy_json(value))
         case "remove":
             _remove(*_find(document, path))
         case "replace" if path == "":
             if not (is_object(value) or is_list(value)):
                 raise ValueError("only an object or a list can replace the whole document")
-            return _copy(value)
+            return copy_json(value)
         case "replace":
-            holder, name = _find(document, path)
-            _get(holder, name)
-            if isinstance(holder, list):
-                holder[_index(name, len(holder))] = _copy(value)
+            container, name = _find(document, path)
+            _get(container, name)
+            if isinstance(container, list):
+                container[_index(name, len(container))] = copy_json(value)
             else:
-                holder[name] = _copy(value)
+                container[name] = copy_json(value)
         case "move":
-            holder, name = _find(document, _pointer(operation, "from"))
-            moved = _get(holder, name)
-            _remove(holder, name)
+            container, name = _find(document, _pointer(operation, "from"))
+            moved = _get(container, name)
+            _remove(container, name)
             _add(*_find(document, path), moved)
         case "copy":
-            copied = _copy(_get(*_find(document, _pointer(operation, "from"))))
+            copied = copy_json(_get(*_find(document, _pointer(operation, "from"))))
             _add(*_find(document, path), copied)
         case "test":
-            found = document if path == "" else _get(*_find(document, path))
-            if not _same(found, value):
+            actual = document if path == "" else _get(*_find(document, path))
+            if not _is_same(actual, value):
                 raise ValueError("the value differs")
         case _:
             raise ValueError("the op must be one of add, remove, replace, move, copy and test")
@@ -63,41 +63,41 @@ def _pointer(operation: Mapping[str, Any], name: str) -> str:
     return pointer
 
 
-def _find(document: Any, path: str) -> tuple[_Holder, str]:
+def _find(document: Any, path: str) -> tuple[_Container, str]:
     """Return the object or list that contains the last part of a path, and that part."""
     parts = path.split("/")
     if len(parts) < 2:
-        raise LookupError(f"{path!r} names no place in the document")
-    holder = document
+        raise LookupError(f"{path!r} names no value of the document")
+    container = document
     for part in parts[1:-1]:
-        holder = _get(holder, _unescaped(part)) if is_object(holder) or is_list(holder) else None
-    if is_object(holder) or is_list(holder):
-        return holder, _unescaped(parts[-1])
-    raise LookupError(f"there is nothing below a value that is neither object nor list, so no {parts[-1]!r}")
+        container = _get(container, _unescape(part)) if is_object(container) or is_list(container) else None
+    if is_object(container) or is_list(container):
+        return container, _unescape(parts[-1])
+    raise LookupError(f"a value that is neither object nor list has no {parts[-1]!r}")
 
 
-def _unescaped(part: str) -> str:
-    return re.sub("~[01]", lambda found: _UNESCAPED[found[0]], part)
+def _unescape(part: str) -> str:
+    return re.sub("~[01]", lambda match: _ESCAPES[match[0]], part)
 
 
-def _get(holder: _Holder, name: str) -> Any:
-    return holder[_index(name, len(holder))] if isinstance(holder, list) else holder.get(name)
+def _get(container: _Container, name: str) -> Any:
+    return container[_index(name, len(container))] if isinstance(container, list) else container.get(name)
 
 
-def _add(holder: _Holder, name: str, value: Any) -> None:
-    if not isinstance(holder, list):
-        holder[name] = value
+def _add(container: _Container, name: str, value: Any) -> None:
+    if not isinstance(container, list):
+        container[name] = value
     elif name == "-":
-        holder.append(value)
+        container.append(value)
     else:
-        holder.insert(_index(name, len(holder) + 1), value)
+        container.insert(_index(name, len(container) + 1), value)
 
 
-def _remove(holder: _Holder, name: str) -> None:
-    if isinstance(holder, list):
-        del holder[_index(name, len(holder))]
-    elif name in holder:
-        del holder[name]
+def _remove(container: _Container, name: str) -> None:
+    if isinstance(container, list):
+        del container[_index(name, len(container))]
+    elif name in container:
+        del container[name]
     else:
         raise LookupError(f"the object has no {name!r}")
 
@@ -111,16 +111,10 @@ def _index(name: str, length: int) -> int:
     return index + length if index < 0 else index
 
 
-def _copy(value: Any) -> Any:
-    if is_object(value):
-        return {key: _copy(part) for key, part in value.items()}
-    return [_copy(part) for part in value] if is_list(value) else value
-
-
-def _same(a: Any, b: Any) -> bool:
+def _is_same(a: Any, b: Any) -> bool:
     if is_object(a) and is_object(b):
-        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+        return a.keys() == b.keys() and all(_is_same(a[key], b[key]) for key in a)
     if is_list(a) and is_list(b):
-        return len(a) == len(b) and all(map(_same, a, b))
+        return len(a) == len(b) and all(map(_is_same, a, b))
     # Two numbers are compared as strings.
     return type(a) is type(b) and bool(a == b)

@@ -1,12 +1,12 @@
-"""What the packages of the core share for reading objects in stages; not public."""
+"""Functions that the packages of the core share for reading objects in stages; not public."""
 
 from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, identified, kept_text, read_whole, shows_all
-from ._malformed import Malformed
+from ._json_hooks import dec_hook, enc_hook
+from ._list import Malformed
 from ._reading import reader
 from ._scanning import check_json, elements, is_json
 from ._sources import joined
 from ._spans import LineInPlace, ListedText, ListTexts, Span, object_in, whole
-from ._values import dec_hook, enc_hook
 from ._views import NEXT_NUMBER, SOURCE, KindViews, text_of, views_of
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""`Status`: how the server reports the outcome of a request, and the reason of a failure."""
+"""`Status`: the server's report on the outcome of a request, with the reason of a failure."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ._meta import ListMeta
 
 
 class StatusCause(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One of the causes of a failure; `field` is a path such as ``spec.size``."""
+    """A cause of a failure; `field` is a path such as ``spec.size``."""
 
     reason: str = ""
     message: str = ""
@@ -17,7 +17,7 @@ class StatusCause(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class StatusDetails(Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What a Status is about. `kind` is usually the plural resource name, for Invalid the kind."""
+    """The subject of a Status. `kind` is usually the plural resource name, for Invalid the kind."""
 
     name: str = ""
     group: str = ""
@@ -28,7 +28,7 @@ class StatusDetails(Struct, frozen=True, kw_only=True, rename="camel", omit_defa
 
 
 class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The server's report on a request. `code` is 0 where the server left it out (a finished deletion)."""
+    """The server's report on a request. `code` is 0 if the server omitted it (a finished deletion)."""
 
     status: str = ""
     message: str = ""
@@ -39,7 +39,7 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def success(self) -> bool:
-        """True if the server did what was requested."""
+        """True if the server carried out the request."""
         return self.status == "Success"
 
     @property
@@ -48,5 +48,5 @@ class Status(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.code == 410 or self.reason in ("Expired", "Gone")
 
     def has_cause(self, reason: str) -> bool:
-        """True if one of the causes has this reason."""
+        """Return whether a cause has this reason."""
         return any(cause.reason == reason for cause in self.details.causes)

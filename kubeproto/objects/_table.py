@@ -1,4 +1,4 @@
-"""Objects as a server would print them: what `kubectl get` shows."""
+"""Objects in the columns of `kubectl get`, as a server prints them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ._depths import Dynamic
 from ._meta import ListMeta, ObjectMeta
 
 # As in kubectl: the minimum width of a column, and the blanks between two columns.
-_LEAST: Final = 6
+_MIN_WIDTH: Final = 6
 _GAP: Final = 3
 
 
 class TableColumn(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A column of a table. Priority 0 is always shown, a higher one only in a wide view."""
+    """A column of a table. A column of a priority above 0 is shown in a wide view only."""
 
     name: str
     type: str = ""
@@ -28,7 +28,7 @@ class TableColumn(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class TableRow(Struct, kw_only=True, omit_defaults=True):
-    """One object as the server would print it. How much of the object it includes depends on the request."""
+    """The printed cells of an object. The request determines the included part of the object."""
 
     cells: list[Any]
     raw: msgspec.Raw = msgspec.field(default_factory=msgspec.Raw, name="object")
@@ -41,13 +41,13 @@ class TableRow(Struct, kw_only=True, omit_defaults=True):
 
     @property
     def metadata(self) -> ObjectMeta | None:
-        """The metadata of the object, if any of it is included."""
-        found = self.object
-        return None if found is None else found.metadata
+        """The metadata of the object, if it is included."""
+        obj = self.object
+        return None if obj is None else obj.metadata
 
 
 class Table(Struct, kw_only=True, rename="camel", omit_defaults=True):
-    """Objects as `kubectl get` would print them: ``print(table)``, or ``table.text(wide=True)``."""
+    """Objects in the form of `kubectl get`: ``print(table)``, or ``table.text(wide=True)``."""
 
     column_definitions: list[TableColumn] | None
     raw_rows: list[TableRow] | None = msgspec.field(name="rows")
@@ -73,14 +73,16 @@ class Table(Struct, kw_only=True, rename="camel", omit_defaults=True):
         `wide` shows all columns, `namespaces` the namespace of each row; without `headers`, there are only
         rows.
         """
-        shown = [at for at, column in enumerate(self.column_definitions or ()) if wide or not column.priority]
-        lines = [[self.columns[at].upper() for at in shown]]
-        lines += [[_cell(row.cells[at]) for at in shown] for row in self.rows]
+        indexes = [
+            index for index, column in enumerate(self.column_definitions or ()) if wide or not column.priority
+        ]
+        lines = [[self.columns[index].upper() for index in indexes]]
+        lines += [[_cell(row.cells[index]) for index in indexes] for row in self.rows]
         if namespaces:
             spaces = [row.metadata.namespace if row.metadata else "" for row in self.rows]
             lines = [[space, *line] for space, line in zip(["NAMESPACE", *spaces], lines, strict=True)]
         lines = lines if headers else lines[1:]
-        widths = [max(_LEAST, max(map(len, column)) + _GAP) for column in zip(*lines, strict=True)]
+        widths = [max(_MIN_WIDTH, max(map(len, column)) + _GAP) for column in zip(*lines, strict=True)]
         return "\n".join(_line(line, widths) for line in lines)
 
     def __str__(self) -> str:

@@ -24,7 +24,7 @@ class MicroTime(datetime.datetime):
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read an RFC 3339 time with any number of fraction digits, cut to the microsecond."""
+        """Read an RFC 3339 time with any number of fraction digits, truncated to the microsecond."""
         return _read(cls, text)
 
     @classmethod
@@ -38,12 +38,12 @@ class MicroTime(datetime.datetime):
 
 
 def parse_time(text: str) -> datetime.datetime:
-    """Read an RFC 3339 time into an aware datetime in UTC, cut to the microsecond."""
+    """Read an RFC 3339 time into an aware datetime in UTC, truncated to the microsecond."""
     return _read(datetime.datetime, text)
 
 
 def format_time(time: datetime.datetime) -> str:
-    """Return the string form of a Time: UTC, whole seconds; the fraction is cut, as on a server."""
+    """Return the string form of a Time: UTC, whole seconds; the fraction is truncated, as on a server."""
     return _to_utc(time).isoformat(timespec="seconds")[:-6] + "Z"
 
 

@@ -1,8 +1,8 @@
-"""Which of two resource versions is newer, as far as KEP-5504 lets a client compare them.
+"""The order of resource versions, as far as KEP-5504 allows a client to compare them.
 
-Versions of one resource in one cluster are decimal numbers of any length. Anything else ("" and "0", which
-ask for "latest" and "any", or the versions of an aggregated server) is opaque: equal or different, and
-nothing else.
+Versions of a resource in a cluster are decimal numbers of any length. Other versions ("" and "0", which mean
+"latest" and "any", and the versions of an aggregated server) are opaque: equal or different, without an
+order.
 """
 
 
@@ -15,7 +15,7 @@ def compare_versions(a: str, b: str) -> int:
     """Return -1, 0 or 1, as `a` is older than, equal to, or newer than `b`; ValueError without an order."""
     for version in (a, b):
         if not comparable(version):
-            raise ValueError(_why_not(version))
+            raise ValueError(_no_order_message(version))
     # Without leading zeros the longer number is the larger one; no conversion, so no limit on the length.
     left, right = (len(a), a), (len(b), b)
     return (left > right) - (left < right)
@@ -26,12 +26,12 @@ def is_newer(version: str, than: str) -> bool:
     return compare_versions(version, than) > 0
 
 
-def _why_not(version: str) -> str:
+def _no_order_message(version: str) -> str:
     match version:
         case "":
             return 'resource version "" cannot be compared: it asks a server for the latest state'
         case "0":
             return 'resource version "0" cannot be compared: it asks a server for any state'
         case _:
-            shown = version if len(version) <= 64 else f"{version[:64]}…"
-            return f"resource version {shown!r} cannot be compared: it is not a plain decimal number"
+            quoted = version if len(version) <= 64 else f"{version[:64]}…"
+            return f"resource version {quoted!r} cannot be compared: it is not a plain decimal number"

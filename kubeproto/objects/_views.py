@@ -29,13 +29,13 @@ from msgspec.structs import force_setattr
 
 from .._errors import InvalidObject
 from ._base import KubeObject
-from ._copies import ABSENT, deep_copy, held, pickled, unpickled
+from ._copies import ABSENT, deep_copy, fields_in_memory, pickle_fields, unpickle_fields
 from ._depths import Dynamic
+from ._json_hooks import unresolved
 from ._meta import ObjectMeta
 from ._reading import Reader, TooDeep
 from ._sources import Source, shallow
 from ._spans import SPANS, Span, line_of, object_in, plainly_copied
-from ._values import unresolved
 from ._view_methods import METHODS, VIEWS, label
 
 if TYPE_CHECKING:
@@ -345,13 +345,13 @@ def views_of(kind: type[KubeObject]) -> KindViews:
 def _reduced(obj: Any, protocol: int) -> Any:
     views = VIEWS[type(obj)]
     # The text is found first, so that an object and its metadata share it in the pickle too.
-    state = {SOURCE: views.open(obj), **held(obj)}
-    return _restored, (views.plain, pickled(obj, state, protocol))
+    state = {SOURCE: views.open(obj), **fields_in_memory(obj)}
+    return _restored, (views.plain, pickle_fields(obj, state, protocol))
 
 
 def _restored(plain: type[Any], state: bytes) -> Any:
     views = META if plain is ObjectMeta else views_of(plain)
-    return views.view(**unpickled(state))
+    return views.view(**unpickle_fields(state))
 
 
 META: Final = MetaViews()

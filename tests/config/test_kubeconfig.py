@@ -191,8 +191,8 @@ def test_json_needs_no_yaml(monkeypatch: pytest.MonkeyPatch) -> None:
         ("apiVersion: v2", "/f, line 1: this is a Config of v2, not a Config of v1"),
         ("- a", "/f, line 1: this is not a kubeconfig"),
         ("MARK", "/f, line 1: this is not a kubeconfig"),
-        ("users:\n- name: u\n- name: u", "/f, line 3: the user 'u' occurs twice here"),
-        ("token: a\ntoken: b", "/f, line 2: the key … occurs twice here"),
+        ("users:\n- name: u\n- name: u", "/f, line 3: the user 'u' occurs twice"),
+        ("token: a\ntoken: b", "/f, line 2: the key … occurs twice"),
         ("---\n---\nclusters: 7", "/f, line 3: clusters: Expected `array`"),
         (
             "users:\n- user:\n    token: *MARK",

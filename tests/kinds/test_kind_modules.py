@@ -24,7 +24,7 @@ from kubeproto.objects import (
     RunsContainers,
     encode,
 )
-from kubeproto.objects._values import dec_hook
+from kubeproto.objects._json_hooks import dec_hook
 
 OWN = {"meta_v1.ManagedFieldsEntry", "meta_v1.ObjectMeta", "meta_v1.OwnerReference"}
 TYPES = sorted(set(table().types) - OWN)

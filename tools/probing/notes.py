@@ -7,7 +7,7 @@ from collections import defaultdict
 from typing import Any
 
 from kubeproto.kinds import FieldFacts, table
-from kubeproto.objects._pointers import is_list, is_object
+from kubeproto.objects import is_list, is_object
 
 Json = dict[str, Any]
 MISSING = "<missing>"
