@@ -106,19 +106,15 @@ def read(
     timeout: float | None = None,
     retries: RetryPolicy | None = None,
 ) -> Effects[tuple[Reply[T], bytes]]:
-    """The same, with the text that was read."""
-
-    def both(status: int, headers: Headers, body: bytes) -> tuple[Reply[T], bytes]:
-        return request.parse(status, headers, body), body
-
+    """Send a request like `call`; return the text of the response too."""
     try:
-        reply, body = yield from _persist(client, request, both, timeout, retries)
+        reply, response = yield from _persist(client, request, request.parse, timeout, retries)
     except NotFound as error:
         note_absence(client, request, error.status)
         raise
     client.warned.log(reply.warnings, request, reply.value)
     note_write(client, request, reply.value)
-    return reply, body
+    return reply, response.body
 
 
 def fetch(
@@ -146,11 +142,11 @@ def fetch(
 def _persist(
     client: ClientCore,
     request: Request[Any],
-    read: Callable[[int, Headers, bytes], T],
+    parse: Callable[[int, Headers, bytes], T],
     timeout: float | None,
     retries: RetryPolicy | None,
-) -> Effects[T]:
-    """Send a request until there is a response, or until the policy gives up."""
+) -> Effects[tuple[T, WholeResponse]]:
+    """Send a request until there is a response, or until the policy gives up; return it parsed and whole."""
     policy = client.retries if retries is None else retries
     limit = client.timeout if timeout is None else timeout
     deadline = None if limit is None else client.now() + limit
@@ -158,7 +154,7 @@ def _persist(
     while True:
         try:
             response = yield from _attempt(client, request, deadline)
-            return _result(read, response)
+            return _parse(parse, response), response
         except (ApiError, TransportError, RemoteProtocolError) as error:
             at = attempts.again_at(error, client.now(), client.random.random())
             if at is None:
@@ -166,9 +162,9 @@ def _persist(
         yield SleepUntil(at)
 
 
-def _result(read: Callable[[int, Headers, bytes], T], response: WholeResponse) -> T:
+def _parse(parse: Callable[[int, Headers, bytes], T], response: WholeResponse) -> T:
     try:
-        return read(response.status, response.headers, response.body)
+        return parse(response.status, response.headers, response.body)
     except ApiError as error:
         if not response.cut:
             raise

@@ -57,8 +57,9 @@ class KeyFeed:
         listed = f"{kind} listed"
 
         def request(keys: list[str], reason: str, now: float) -> None:
-            queue.add_each(keys, now, priority=LOW if reason is listed else 0, reason=reason)
-            keys.clear()
+            if keys:
+                queue.add_each(keys, now, priority=LOW if reason is listed else 0, reason=reason)
+                keys.clear()
 
         def take(changes: list[Change[Any]]) -> None:
             now, keys, reason = self._clock(), list[str](), ""

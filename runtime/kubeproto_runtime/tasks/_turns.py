@@ -17,22 +17,15 @@ SLICE: Final = 128 * 1024
 
 
 class Turns:
-    """A slice that the tasks of a client share; `wait` when it is `over`."""
+    """A slice that the tasks of a client share."""
 
     def __init__(self) -> None:
         self._taken = 0
         self._queue = anyio.Lock()
 
-    @property
-    def over(self) -> bool:
-        """Whether so much has been decoded that other tasks must run."""
-        return self._taken >= SLICE
-
-    def take(self, size: int) -> None:
-        """Note that this many bytes are decoded now."""
+    async def take(self, size: int) -> None:
+        """Take this many bytes of the slice; wait for the next slice if the current one is used up."""
+        if self._taken >= SLICE:
+            async with self._queue:  # which yields to the event loop, whether the lock is held or not
+                self._taken = 0
         self._taken += size
-
-    async def wait(self) -> None:
-        """Wait for the next slice, after the tasks that wait already."""
-        async with self._queue:  # which yields to the event loop, whether the lock is held or not
-            self._taken = 0

@@ -179,7 +179,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
 
     async def _receive(self, response: _OpenResponse) -> Parts:
         """Return the parts of the next slice of a response, or of its end."""
-        exchange, slices, turns = response.exchange, response.slices, self._client.turns
+        exchange, slices = response.exchange, response.slices
         if not slices:
             try:
                 if exchange.refused:
@@ -195,12 +195,10 @@ class ResyncDriver(SinkDriver, Generic[K]):
             # Decoding a list of megabytes at once would block the event loop for as long as it takes.
             slices += [chunk[start : start + SLICE] for start in range(0, len(chunk), SLICE)] or [chunk]
             slices.reverse()
-        if turns.over:
-            await turns.wait()
+        data = slices.pop()
+        await self._client.turns.take(len(data))
         if response.dropped:  # while this task waited
             return ()
-        data = slices.pop()
-        turns.take(len(data))
         parts = exchange.feed(data)
         end = () if slices else exchange.check_progress(anyio.current_time())
         return [*parts, *end] if end else parts
