@@ -31,7 +31,7 @@ help:
 	@echo 'make releases  ask older releases of Kubernetes anew what their kinds are; ARGS=1.33 asks one'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make storm   whole programs under faults that a seed decides; SEEDS=0:100, HOURS=8, FAULTS=1000000'
-	@echo 'make mutants break the code on purpose, one bug at a time, and see which test notices'
+	@echo 'make mutants apply deliberate mistakes one at a time, and report the test that detects each'
 	@echo 'make dist    build wheel and sdist, and use them in clean environments on every Python at hand'
 	@echo 'make peers   other clients (Python, Go, Rust) that the tests let work against kubeproto serve'
 	@echo 'make browser  install Chromium, in which the tests look at web pages (Debian, as root)'

@@ -1,11 +1,13 @@
-"""Break the code on purpose, one mutant at a time, and see which test notices first, and after how long.
+"""Applies mutants, one deliberate mistake at a time, and reports the first test that detects each one.
 
     python tests/mutants/run_mutants.py [NAME or FILE.toml ...]
 
-Each `*.toml` beside this file holds the mutants of one area: a name, the tests that are to notice, and edits,
-each a text that stands exactly once in a file and what takes its place. They are made in a copy of the tree,
-so nothing here is touched. A mutant whose text is not found is stale: it is skipped and named at the end. The
-exit code is 1 if a mutant survives, 2 if one is stale or if its tests fail without it.
+Each `*.toml` in this folder contains the mutants of one area: a name, the tests that must fail, and edits. An
+edit replaces a text that occurs exactly once in a file. Edits are made in a copy of the tree. A mutant whose
+text does not occur once is stale; the end of the report lists stale mutants. The exit code is 1 if a mutant
+survives, and 2 if one is stale or if its tests fail without it.
+
+A mutant is worth its place if it is a realistic mistake that only one or two tests detect.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ TREE: Final = (
 )  # fmt: skip
 SOURCE_ROOTS: Final = ("", "transports", "runtime", "simulator", "tests")
 
-# A mutant may well loop forever; the tests of one area take less than a minute.
-PATIENCE: Final = 300.0
+# A mutant may loop forever. The tests of one area take less than a minute.
+TIMEOUT: Final = 300.0
 
 
 class Edit(Struct, frozen=True, forbid_unknown_fields=True):
-    """A text that stands exactly once in a file, and what takes its place."""
+    """A text that occurs exactly once in a file, and its replacement."""
 
     file: str
     old: str
@@ -44,7 +46,7 @@ class Edit(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
-    """A bug that once was, or could be, and the tests that must notice it."""
+    """A realistic mistake, and the tests that must detect it."""
 
     name: str
     tests: tuple[str, ...]
@@ -52,7 +54,7 @@ class Mutant(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Stale(Exception):
-    """A mutant no longer fits the tree: it must be written again."""
+    """A mutant no longer fits the tree and must be rewritten."""
 
 
 def load(path: Path) -> list[Mutant]:
@@ -65,35 +67,35 @@ def load_all(folder: Path = HERE) -> list[Mutant]:
     return [mutant for path in sorted(folder.glob("*.toml")) for mutant in load(path)]
 
 
-def choose(arguments: list[str]) -> list[Mutant]:
-    """Return the mutants that are named, one by one or by file; all of them if none is."""
+def select(arguments: list[str]) -> list[Mutant]:
+    """Return the mutants of the given names and files, or all mutants without arguments."""
     mutants = load_all()
     if not arguments:
         return mutants
     by_name = {mutant.name: mutant for mutant in mutants}
-    chosen: list[Mutant] = []
+    selected: list[Mutant] = []
     for argument in arguments:
         if argument.endswith(".toml"):
-            chosen += load(HERE / Path(argument).name)
+            selected += load(HERE / Path(argument).name)
         elif argument in by_name:
-            chosen.append(by_name[argument])
+            selected.append(by_name[argument])
         else:
-            raise SystemExit(f"there is no mutant called {argument!r}")
-    return chosen
+            raise SystemExit(f"there is no mutant {argument!r}; the files in tests/mutants list the names")
+    return selected
 
 
-def copy_tree(root: Path, to: Path, parts: tuple[str, ...] = TREE) -> None:
-    """Copy what the tests need."""
+def copy_tree(root: Path, target: Path, parts: tuple[str, ...] = TREE) -> None:
+    """Copy the parts of the repository that the tests need."""
     for part in parts:
         source = root / part
         if source.is_dir():
-            shutil.copytree(source, to / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            shutil.copytree(source, target / part, ignore=shutil.ignore_patterns("__pycache__", ".*"))
         elif source.exists():
-            shutil.copy2(source, to / part)
+            shutil.copy2(source, target / part)
 
 
 def mutated(mutant: Mutant, tree: Path) -> dict[Path, str]:
-    """Return what the files of a tree hold with the mutant in them; `Stale` if a text is not there once."""
+    """Return the texts of the edited files; raise `Stale` if an edit does not fit."""
     files: dict[Path, str] = {}
     for edit in mutant.edits:
         path = tree / edit.file
@@ -101,7 +103,7 @@ def mutated(mutant: Mutant, tree: Path) -> dict[Path, str]:
             raise Stale(f"{mutant.name}: there is no {edit.file}")
         text = files.get(path) or path.read_text()
         if (count := text.count(edit.old)) != 1:
-            raise Stale(f"{mutant.name}: its text stands {count} times in {edit.file}")
+            raise Stale(f"{mutant.name}: its text occurs {count} times in {edit.file}")
         files[path] = text.replace(edit.old, edit.new)
     return files
 
@@ -117,19 +119,19 @@ def first_failure(tree: Path, tests: tuple[str, ...]) -> str | None:
         "PYTHONPATH": os.pathsep.join(str(tree / root) for root in SOURCE_ROOTS),
     }
     try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+        completed = subprocess.run(
+            command, cwd=tree, env=environment, capture_output=True, text=True, timeout=TIMEOUT, check=False
         )
     except subprocess.TimeoutExpired:
-        return f"none: the tests did not end within {PATIENCE:.0f} s"
-    if done.returncode == 0:
+        return f"none: the tests did not end within {TIMEOUT:.0f} s"
+    if completed.returncode == 0:
         return None
-    said = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", done.stdout, re.MULTILINE)
-    return said[1] if said else f"none, but: {(done.stdout + done.stderr).strip()[-200:]}"
+    failure = re.search(r"^(?:FAILED|ERROR) (tests/.+?)(?: - .*)?$", completed.stdout, re.MULTILINE)
+    return failure[1] if failure else f"none, but: {(completed.stdout + completed.stderr).strip()[-200:]}"
 
 
-def killer(mutant: Mutant, tree: Path) -> str | None:
-    """Return the first test that notices this mutant, or None if it survives. The tree is left as it was."""
+def detecting_test(mutant: Mutant, tree: Path) -> str | None:
+    """Return the first test that detects the mutant, or None if it survives. The tree is restored."""
     files = mutated(mutant, tree)
     originals = {path: path.read_text() for path in files}
     try:
@@ -142,33 +144,33 @@ def killer(mutant: Mutant, tree: Path) -> str | None:
 
 
 def _write(path: Path, text: str) -> None:
-    """Write a module, and delete what was compiled of it: Python compares whole seconds and sizes alone."""
+    """Write a module and delete its bytecode: Python compares only whole seconds and sizes."""
     path.write_text(text)
     for compiled in (path.parent / "__pycache__").glob(f"{path.stem}.*.pyc"):
         compiled.unlink()
 
 
 def run(mutants: list[Mutant], tree: Path) -> int:
-    """Try each mutant on a tree and report what became of it; return the exit code."""
-    broken: dict[tuple[str, ...], str | None] = {}
+    """Try each mutant on a tree, report the results, and return the exit code."""
+    failures: dict[tuple[str, ...], str | None] = {}  # of the tree without a mutant
     survivors = tried = 0
     skipped: list[str] = []
     for mutant in mutants:
-        if mutant.tests not in broken:
-            broken[mutant.tests] = first_failure(tree, mutant.tests)
-        if (failure := broken[mutant.tests]) is not None:
+        if mutant.tests not in failures:
+            failures[mutant.tests] = first_failure(tree, mutant.tests)
+        if (failure := failures[mutant.tests]) is not None:
             skipped.append(f"{mutant.name}: its tests fail without it: {failure}")
             continue
         try:
-            began = time.monotonic()
-            test = killer(mutant, tree)
+            started = time.monotonic()
+            test = detecting_test(mutant, tree)
         except Stale as error:
             skipped.append(str(error))
             continue
         tried += 1
         survivors += test is None
-        verdict, after = "SURVIVED" if test is None else "killed", time.monotonic() - began
-        report(f"{verdict}  {mutant.name}  after {after:.1f} s  {test or ''}".rstrip())
+        verdict, duration = "SURVIVED" if test is None else "killed", time.monotonic() - started
+        report(f"{verdict}  {mutant.name}  after {duration:.1f} s  {test or ''}".rstrip())
     report(f"{tried - survivors} of {tried} killed")
     for reason in skipped:
         report(f"not tried: {reason}")
@@ -184,8 +186,8 @@ def report(line: str) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Try the mutants that are named, or all."""
-    mutants = choose(arguments)
+    """Run the selected mutants in a temporary copy of the tree."""
+    mutants = select(arguments)
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
         tree = Path(folder) / "tree"
         tree.mkdir()
