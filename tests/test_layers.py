@@ -126,14 +126,19 @@ def wrong_neighbours(root: Path) -> list[str]:
     """Imports between the packages of the project against the arrows.
 
     All of them stand on the core and on kubeproto_h11, which is as pure as the core, but for the core itself;
-    none stands on a transport, for transports are found by entry point. Tests of programs stand on the
-    simulator. The command line alone stands on all packages, and nothing stands on it.
+    transports alone share kubeproto_sockets; none stands on a transport, for transports are found by entry
+    point. Tests of programs stand on the simulator. The command line alone stands on all packages, and
+    nothing stands on it.
     """
     found: list[str] = []
     packages = distributions(root).keys()
     for name, path in modules(root):
         own = name.split(".")[0]
         allowed = {own, "kubeproto", "kubeproto_h11"} if own != "kubeproto" else {own}
+        if own in ("kubeproto_asyncio", "kubeproto_httpx", "kubeproto_trio"):
+            allowed |= {"kubeproto_sockets"}
+        if own == "kubeproto_sockets":
+            allowed -= {"kubeproto_h11"}
         if own == "kubeproto_serve" or name.startswith("kubeproto_runtime.testing"):
             allowed |= {"kubeproto_sim"}
         if own == "kubeproto_sim":
@@ -255,7 +260,8 @@ def empty_project(tmp_path: Path) -> Path:
         (tmp_path / "kubeproto" / part / "__init__.py").touch()
     for module in ("_api_errors", "_deferred", "_errors", "_pacing", "_patterns", "_reasons", "yaml"):
         (tmp_path / "kubeproto" / f"{module}.py").touch()
-    for package in ("transports/kubeproto_h11", "transports/kubeproto_trio", "transports/kubeproto_httpx"):
+    for transport in ("h11", "httpx", "sockets", "trio"):
+        package = f"transports/kubeproto_{transport}"
         (tmp_path / package).mkdir(parents=True)
         (tmp_path / package / "__init__.py").touch()
     (tmp_path / "kubeproto" / "objects" / "_shared.py").touch()
@@ -349,6 +355,8 @@ def test_a_broken_contract_is_named(empty_project: Path, contract: str, where: s
         (wrong_neighbours, "transports/kubeproto_httpx/_opening.py", "import kubeproto_trio"),
         (wrong_neighbours, "transports/kubeproto_h11/_machine.py", "import kubeproto_trio"),
         (wrong_neighbours, "transports/kubeproto_trio/_opening.py", "import kubeproto_runtime"),
+        (wrong_neighbours, "transports/kubeproto_h11/_machine.py", "import kubeproto_sockets"),
+        (wrong_neighbours, "transports/kubeproto_sockets/_tls.py", "import kubeproto_h11"),
         (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_httpx import HttpxTransport"),
         (wrong_neighbours, "runtime/kubeproto_runtime/_run.py", "from kubeproto_cli import main"),
         (wrong_neighbours, "runtime/kubeproto_cli/_watch.py", "import kubeproto_trio"),
@@ -375,7 +383,7 @@ def test_a_package_may_use_what_its_layer_allows(empty_project: Path) -> None:
         "from .._errors import KubeprotoError\nfrom . import _x"
     )
     (empty_project / "transports/kubeproto_trio/_opening.py").write_text(
-        "from kubeproto_h11 import Connection"
+        "from kubeproto_h11 import Connection\nfrom kubeproto_sockets import TlsStack"
     )
     (empty_project / "runtime/kubeproto_runtime/_run.py").write_text(
         "from kubeproto.wire import Head\nfrom kubeproto_h11 import ServerConnection\nfrom . import _x"

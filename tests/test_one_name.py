@@ -25,10 +25,9 @@ MACHINES: Final = {
 
 # Names that are for one idea at two layers, and why nobody takes one for the other.
 PERMITTED: Final[dict[str, str]] = {
-    "Call": "a node of CEL's syntax tree, and a call of the asyncio and trio transports",
+    "Call": "a node of CEL's syntax tree, and a call of the simulated shell",
     "Index": "a node of CEL's syntax tree, and an index of a cache",
     "Name": "a node of CEL's syntax tree, and a name in generated source",
-    "Contexts": "the TLS contexts of a connection, in the trio and in the asyncio transport",
     "Timeout": "the error of a 504, and the annotation of what a caller may give as a timeout",
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kubeproto import KubeprotoError
-from kubeproto_h11 import Framing
+from kubeproto_h11 import WebSocketFraming
 
 from ._open_streams import OpenStream
 
@@ -28,11 +28,11 @@ class OpenConversation(OpenStream):
         super().__init__(conversation, channel, service)
         self._conversation = conversation
         self._driver = driver
-        self._framing = Framing(server=True)
+        self._framing = WebSocketFraming(server=True)
 
     async def converse(self, rest: bytes) -> None:
         """Carry messages until one side has closed; `rest` has arrived already."""
-        self._framing = Framing(rest, server=True)
+        self._framing = WebSocketFraming(rest, server=True)
         self._driver.wake()  # the command has begun, and may be waiting for a time
         await self.send_all(self._send_message)
         await self._channel.send(self._framing.outgoing + self._framing.close())
@@ -50,7 +50,7 @@ class OpenConversation(OpenStream):
                     self._driver.feed(self._conversation, message)
                 if reply := framing.outgoing:
                     await self._channel.send(reply)
-                if framing.farewell is not None or not (data := await self._channel.receive_more()):
+                if framing.close_reason is not None or not (data := await self._channel.receive_more()):
                     break
         except KubeprotoError:
             pass  # this is not a WebSocket: the connection ends

@@ -83,9 +83,9 @@ async def send_over_websocket(stream: OpenStream, channel: SocketChannel, rest: 
     Input of the client is read only to notice its end. Pings are not answered, and none are sent: the events
     and bookmarks of a watch show that the server is there.
     """
-    from kubeproto_h11 import Framing
+    from kubeproto_h11 import WebSocketFraming
 
-    framing = Framing(rest, server=True)
+    framing = WebSocketFraming(rest, server=True)
 
     async def send(data: bytes) -> None:
         for line in data.splitlines():

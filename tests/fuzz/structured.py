@@ -182,7 +182,7 @@ def fuzz_http(data: bytes) -> None:
             return "refused"
         except TransportError:
             return "cut", exchange.response, body
-        return exchange.response, body, exchange.rest, exchange.reusable
+        return exchange.response, body, exchange.trailing_data, exchange.reusable
 
     assert read([stream]) == read(draw.cut(stream))
 

@@ -240,7 +240,7 @@ def test_an_unusable_certificate_is_a_configuration_error_of_the_first_request(k
 
     async def main() -> None:
         async with connect(config=config) as client:
-            with pytest.raises(ConfigError, match="the CA cannot be read"):
+            with pytest.raises(ConfigError, match=r"the CA of .* cannot be read"):
                 await client.call(version())
 
     anyio.run(main)

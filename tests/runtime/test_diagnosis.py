@@ -507,7 +507,7 @@ def test_a_port_without_http_and_one_without_tls_are_distinguished(setup: Setup)
             found[scheme] = setup.checks()[-1].found
         listening.shutdown(socket.SHUT_RDWR)
         thread.join()
-    assert "inside the head of the response" in found["http"]
+    assert "before the head of the response was complete" in found["http"]
     assert "does not speak TLS" in found["https"]
 
 

@@ -14,7 +14,7 @@ from anyio.streams.tls import TLSStream
 import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap
-from kubeproto_h11 import Framing
+from kubeproto_h11 import WebSocketFraming
 from kubeproto_serve import self_made, serve
 
 MAPS = "/api/v1/namespaces/default/configmaps"
@@ -68,7 +68,7 @@ def test_a_watch_over_a_websocket_gives_a_message_an_event_and_ends_in_order(bac
                 head, rest = await head_of(stream)
                 assert head.startswith(b"HTTP/1.1 101 ")
                 assert b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head  # RFC 6455, 1.3
-                socket = Framing(rest)
+                socket = WebSocketFraming(rest)
                 found = list[str]()
                 for name in ("a", "b"):
                     cluster.put(config_map(name))
@@ -78,9 +78,9 @@ def test_a_watch_over_a_websocket_gives_a_message_an_event_and_ends_in_order(bac
                         for one in socket.feed(await stream.receive())
                     ]
                 assert found == ["a", "b"]
-            while socket.farewell is None:
+            while socket.close_reason is None:
                 socket.feed(await stream.receive())
-            assert socket.farewell.good
+            assert socket.close_reason.normal
             await stream.aclose()
 
     anyio.run(main, backend=backend)

@@ -1,7 +1,7 @@
-"""HTTP/1.1 and WebSockets without any I/O: the client's exchange and pool, the server's connection.
+"""HTTP/1.1 and WebSockets without I/O: requests and connection pools of clients, connections of servers.
 
-A transport brings a `ByteStream`, a clock and a signal of its event loop; `Calling` does the rest. A server
-brings a `Channel` and a handler; `serve_requests` does the rest.
+A transport supplies a `ByteStream`, a clock and a signal of its event loop; `RequestDriver` does the rest. A
+server supplies a `Channel` and a handler; `serve_requests` does the rest.
 """
 
 from __future__ import annotations
@@ -9,70 +9,49 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import pool
-from ._byte_streams import ByteStream, open_tunnel
-from ._calls import Call, Calling, IncomingResponse
+from ._byte_streams import ByteStream
 from ._connection_pool import ConnectionPool
-from ._exchange import MAX_HEAD, Exchange, ResponseHead
-from ._reloading_tls import ReloadingTLS
-from ._replays import may_replay
+from ._exchange import Exchange, ResponseHead, request_name
+from ._request_driver import IncomingResponse, RequestDriver
+from ._request_loop import Channel, Handler, Response, serve_requests
 from ._request_reader import RequestRefused
-from ._requests import addressed, named
-from ._server import MAX_BODY, ServerConnection
-from ._serving import Channel, Handler, Response, serve_requests
-from ._sessions import Buffer, Session, Sessions, Tls
-from ._tunnels import HttpTunnel, SocksTunnel, Tunnel, tunnel
-from ._upgrades import Upgrade, accept_upgrade, upgrade
-from ._websockets import WebSocketStream
+from ._server_connection import ServerConnection
+from ._tunnels import open_tunnel
+from ._websocket_handshake import accept_upgrade
+from ._websocket_streams import WebSocketStream
 
 if TYPE_CHECKING:
-    from ._framing import MAX_MESSAGE, CloseReason, Framing
+    from ._websocket_framing import CloseReason, WebSocketFraming
 else:
 
     def __getattr__(name: str) -> object:
         # wsproto takes as long to import as h11, and most programs open no WebSocket.
-        if name in ("MAX_MESSAGE", "CloseReason", "Framing"):
-            from . import _framing
+        if name in ("CloseReason", "WebSocketFraming"):
+            from . import _websocket_framing
 
-            globals()[name] = found = getattr(_framing, name)
-            return found
+            globals()[name] = export = getattr(_websocket_framing, name)
+            return export
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 __all__ = [
-    "MAX_BODY",
-    "MAX_HEAD",
-    "MAX_MESSAGE",
-    "Buffer",
     "ByteStream",
-    "Call",
-    "Calling",
     "Channel",
     "CloseReason",
     "ConnectionPool",
     "Exchange",
-    "Framing",
     "Handler",
-    "HttpTunnel",
     "IncomingResponse",
-    "ReloadingTLS",
+    "RequestDriver",
     "RequestRefused",
     "Response",
     "ResponseHead",
     "ServerConnection",
-    "Session",
-    "Sessions",
-    "SocksTunnel",
-    "Tls",
-    "Tunnel",
-    "Upgrade",
+    "WebSocketFraming",
     "WebSocketStream",
     "accept_upgrade",
-    "addressed",
-    "may_replay",
-    "named",
     "open_tunnel",
     "pool",
+    "request_name",
     "serve_requests",
-    "tunnel",
-    "upgrade",
 ]

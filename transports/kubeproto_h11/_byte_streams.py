@@ -4,61 +4,37 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from kubeproto import TransportError
-from kubeproto.wire import Concealed
-
-from ._tunnels import tunnel
-
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from kubeproto.config import Connection
-
 
 class ByteStream(Protocol):
-    """One connection. Whatever breaks on it is a `TransportError`."""
+    """A connection to a server. Every failure is a `TransportError`."""
 
-    used: bool  # it has carried an exchange before
+    used: bool
+    """True once an exchange has been completed on this connection, so that the server may have closed it."""
 
     @property
     def stale(self) -> bool:
         """True if an idle connection must not be used: its server has closed it or sent something."""
         ...
 
-    async def receive(self, by: float) -> bytes | None:
-        """Return received bytes; empty when the server has closed, None if nothing arrived by that time."""
+    async def receive(self, deadline: float) -> bytes | None:
+        """Return received bytes; empty if the server has closed, None if nothing arrived in time."""
         ...
 
     async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
-        """Send all of it, and listen meanwhile; True if all had been sent when the listener was done.
+        """Send `data` while `listen` runs; return whether all of it was sent when `listen` returned.
 
-        A server may respond before it has read the request, and then stop reading: what `listen` receives
-        counts, and a failure to send the rest does not.
+        A server may respond before it has read the request, and then stop reading. So the outcome is that of
+        `listen`, and a failure to send is ignored.
         """
         ...
 
     async def send(self, data: bytes) -> None:
-        """Send all of it, as soon as the server takes it. If cancelled, the connection is unusable."""
+        """Send `data` as soon as the server reads it. After a cancellation the connection is unusable."""
         ...
 
     def close(self) -> None:
-        """Close it at once, whatever it is doing."""
+        """Close the connection at once, also during another call."""
         ...
-
-
-async def open_tunnel(stream: ByteStream, connection: Connection, by: float) -> None:
-    """Make a connection to a proxy into one to the server."""
-    opening = tunnel(connection)
-    outgoing: bytes = Concealed(opening.outgoing)
-
-    async def listen() -> None:
-        nonlocal outgoing
-        outgoing = b""
-        while not outgoing and not opening.done:
-            heard = await stream.receive(by)
-            if not heard:
-                raise TransportError("the proxy " + ("says nothing" if heard is None else "hung up"))
-            outgoing = Concealed(opening.feed(heard))
-
-    while outgoing:
-        await stream.send_and_listen(outgoing, listen)

@@ -1,4 +1,7 @@
-"""`ConnectionPool`: the connections of a transport, handed out as `pool` decides. It knows no event loop."""
+"""`ConnectionPool`: the connections of a transport, assigned as the machine `pool` decides.
+
+It depends on no event loop: a clock, a signal and a function that opens connections are arguments.
+"""
 
 from __future__ import annotations
 
@@ -7,143 +10,127 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from kubeproto import TransportError
 
+from . import pool
 from ._byte_streams import ByteStream
-from .pool import (
-    Asked,
-    Close,
-    Ended,
-    Ending,
-    Event,
-    Left,
-    Limits,
-    Lost,
-    Open,
-    Pool,
-    Refuse,
-    Released,
-    State,
-    Use,
-    step,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
     from kubeproto.wire import Signal
 
-L = TypeVar("L", bound=ByteStream)
+StreamT = TypeVar("StreamT", bound=ByteStream)
 
 
-class _Asking(Generic[L]):
+class _Ticket(Generic[StreamT]):
     """A request for a connection, and the pool's decision: a connection, to open one, or a refusal."""
 
-    def __init__(self, told: Signal) -> None:
-        self.told = told
-        self.stream: L | None = None
+    def __init__(self, decided: Signal) -> None:
+        self.decided = decided
+        self.stream: StreamT | None = None
         self.refused = False
 
 
-class ConnectionPool(Generic[L]):
-    """Hands out connections, one to a request, which returns it once, by `release` or `discard`."""
+class ConnectionPool(Generic[StreamT]):
+    """Assigns a connection to each request, which returns it once, by `release` or `discard`."""
 
     def __init__(
         self,
-        dial: Callable[[], Awaitable[L]],
-        limits: Limits,
+        open_stream: Callable[[], Awaitable[StreamT]],
+        limits: pool.Limits,
         *,
         clock: Callable[[], float],
         signal: Callable[[], Signal],
     ) -> None:
-        self._dial = dial
+        self._open_stream = open_stream
         self._clock = clock
         self._signal = signal
-        self._pool: State = Pool(limits)
-        self._tickets = count()
-        self._asking: dict[int, _Asking[L]] = {}
-        self._streams: dict[int, L] = {}
-        self._numbers: dict[L, int] = {}
+        self._state: pool.State = pool.Pool(limits)
+        self._ticket_numbers = count()
+        self._tickets: dict[int, _Ticket[StreamT]] = {}  # those that wait for a decision
+        self._streams: dict[int, StreamT] = {}
+        self._numbers: dict[StreamT, int] = {}
 
-    async def take(self, *, fresh: bool = False) -> L:
+    async def acquire(self, *, fresh: bool = False) -> StreamT:
         """Return an idle connection, or a new one; if `fresh`, always a new one."""
         while True:
-            ticket = next(self._tickets)
-            stream = await self._ask(ticket, fresh=fresh)
+            number = next(self._ticket_numbers)
+            stream = await self._request(number, fresh=fresh)
             if stream is None:
-                return await self._open(ticket)
+                return await self._open(number)
             if not stream.stale:
                 return stream
             self.discard(stream)
 
-    def release(self, stream: L) -> None:
-        """Return a connection that can be reused to the pool."""
+    def release(self, stream: StreamT) -> None:
+        """Return a connection that can be reused."""
         stream.used = True
-        self._advance(Released(self._numbers[stream]))
+        self._step(pool.Released(self._numbers[stream]))
 
-    def discard(self, stream: L) -> None:
+    def discard(self, stream: StreamT) -> None:
         """Close a connection that cannot be reused."""
         stream.close()
         number = self._numbers.pop(stream)
         del self._streams[number]
-        self._advance(Lost(number))
+        self._step(pool.Lost(number))
 
     def close(self) -> None:
         """Close all connections; a request that uses one fails with a `TransportError`."""
-        self._advance(Ended())
+        self._step(pool.Closed())
         for stream in self._streams.values():
             stream.close()
 
-    async def _ask(self, ticket: int, *, fresh: bool) -> L | None:
-        """Return the connection that the pool hands out; None if this request has to open one."""
-        asking = self._asking[ticket] = _Asking[L](self._signal())
-        self._advance(Asked(ticket, fresh))
-        if ticket in self._asking:
+    async def _request(self, number: int, *, fresh: bool) -> StreamT | None:
+        """Return the connection that the pool assigns; None if this request has to open one."""
+        ticket = self._tickets[number] = _Ticket[StreamT](self._signal())
+        self._step(pool.Requested(number, fresh))
+        if number in self._tickets:
             try:
-                await asking.told.wait()
+                await ticket.decided.wait()
             except BaseException:
-                self._give_up(ticket, asking)
+                self._cancel(number, ticket)
                 raise
-        if asking.refused:
+        if ticket.refused:
             raise TransportError("the transport is closed")
-        return asking.stream
+        return ticket.stream
 
-    def _give_up(self, ticket: int, asking: _Asking[L]) -> None:
-        """Note that the request was cancelled while it waited, perhaps after the pool's decision."""
-        if self._asking.pop(ticket, None) is not None:
-            self._advance(Left(ticket))
-        elif asking.stream is not None:
-            self._advance(Released(self._numbers[asking.stream]))
-        elif not asking.refused:
-            self._advance(Lost(ticket))
+    def _cancel(self, number: int, ticket: _Ticket[StreamT]) -> None:
+        # The cancellation may arrive after the decision, when the connection would otherwise leak.
+        if self._tickets.pop(number, None) is not None:
+            self._step(pool.Cancelled(number))
+        elif ticket.stream is not None:
+            self._step(pool.Released(self._numbers[ticket.stream]))
+        elif not ticket.refused:
+            self._step(pool.Lost(number))
 
-    async def _open(self, number: int) -> L:
+    async def _open(self, number: int) -> StreamT:
         try:
-            stream = await self._dial()
+            stream = await self._open_stream()
         except BaseException:
-            self._advance(Lost(number))
+            self._step(pool.Lost(number))
             raise
-        if isinstance(self._pool, Ending):
+        if isinstance(self._state, pool.Closing):
             stream.close()
-            self._advance(Lost(number))
-            raise TransportError("the transport is closed")
+            self._step(pool.Lost(number))
+            raise TransportError("the transport was closed while it opened a connection")
         self._streams[number], self._numbers[stream] = stream, number
         return stream
 
-    def _advance(self, event: Event) -> None:
-        self._pool, actions = step(self._pool, event, self._clock())
+    def _step(self, event: pool.Event) -> None:
+        self._state, actions = pool.step(self._state, event, self._clock())
         for action in actions:
             match action:
-                case Use(ticket, number):
-                    self._answer(ticket).stream = self._streams[number]
-                case Open(ticket):
-                    self._answer(ticket)
-                case Refuse(ticket):
-                    self._answer(ticket).refused = True
-                case Close(number):
+                case pool.Assign(ticket, number):
+                    self._decide(ticket).stream = self._streams[number]
+                case pool.Open(ticket):
+                    self._decide(ticket)
+                case pool.Refuse(ticket):
+                    self._decide(ticket).refused = True
+                case pool.Close(number):
                     stream = self._streams.pop(number)
                     del self._numbers[stream]
                     stream.close()
 
-    def _answer(self, ticket: int) -> _Asking[L]:
-        asking = self._asking.pop(ticket)
-        asking.told.set()
-        return asking
+    def _decide(self, number: int) -> _Ticket[StreamT]:
+        ticket = self._tickets.pop(number)
+        ticket.decided.set()
+        return ticket

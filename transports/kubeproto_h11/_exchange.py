@@ -1,12 +1,13 @@
 """`Exchange`: one request and its response on an HTTP/1.1 connection, as bytes in and bytes out.
 
-h11 writes the request and reads the head of the response, with all its rules; the body is read in bulk by
-`kubeproto.wire`. Each exchange has its own h11 machine, because h11 cannot be told that its body was read
-elsewhere; only the connection lives longer than an exchange::
+h11 writes the request and reads the head of the response, with all its rules. `kubeproto.wire` reads the
+body, in bulk. Each exchange has an h11 connection of its own, because h11 cannot skip a body that was read
+elsewhere; only the socket is used for several exchanges::
 
-    made ──feed──> head awaited ──feed──> body awaited ──feed──> finished ──> `reusable`, or not
-                        │ 100, 103: heard and dropped    │
-                        └── 101, or 2xx to CONNECT ──────┴──> finished, and `rest` belongs to another protocol
+    created ──feed──> head expected ──feed──> body expected ──feed──> finished ──> `reusable`, or not
+                           │ 100, 103: skipped                 │
+                           └── 101, or 2xx to CONNECT ─────────┴──> finished; `trailing_data` belongs to
+                                                                    another protocol
 """
 
 from __future__ import annotations
@@ -18,13 +19,40 @@ import h11
 from msgspec import Struct
 
 from kubeproto import LocalProtocolError, RemoteProtocolError, TransportError
+from kubeproto.config import Connection
 from kubeproto.wire import Body, Concealed, Head, Headers, SizedBody, open_body
 
-# A server may send many warnings of 1 KiB or so, and proxies add cookies. Node allows 80 KiB, Go 10 MiB.
+# A server may send many warnings of about 1 KiB, and proxies add cookies. Node allows 80 KiB, Go 10 MiB.
 MAX_HEAD: Final = 64 * 1024
 
 # A server that sends more interim responses than this never responds. Go's limit is 5.
 _MAX_INTERIM: Final = 8
+
+# Hop-by-hop headers and lengths are decided here, because they depend on the connection.
+_RESERVED: Final = frozenset(("host", "content-length", "transfer-encoding", "connection", "keep-alive"))
+_RESERVED_IN_UPGRADE: Final = _RESERVED - {"connection"}
+
+
+def address_request(head: Head, connection: Connection) -> Head:
+    """Return the request with the server's base path, Host, and the headers of every request."""
+    target = connection.target(head.target)  # it may refuse the target, before a local variable has a token
+    upgrade = any(name.lower() == "upgrade" for name, _ in head.headers)
+    reserved = _RESERVED_IN_UPGRADE if upgrade else _RESERVED
+    fields = [(name, value) for name, value in head.headers if name.lower() not in reserved]
+    if not connection.compression:
+        fields = [
+            (name, "identity" if name.lower() == "accept-encoding" else value) for name, value in fields
+        ]
+    names = {name.lower() for name, _ in fields}
+    defaults = [(name, value) for name, value in connection.headers if name.lower() not in names | reserved]
+    proxy = connection.proxy_headers if connection.forwarded else ()
+    headers = (("Host", connection.host_header), *fields, *defaults, *proxy)
+    return Head(head.method, target, headers, head.body, head.check)
+
+
+def request_name(head: Head) -> str:
+    """Return the method and the path, for errors; without the query, which may contain secrets."""
+    return f"{head.method} {head.target.partition('?')[0][:200]}"
 
 
 class ResponseHead(Struct, frozen=True):
@@ -35,44 +63,45 @@ class ResponseHead(Struct, frozen=True):
 
 
 class Exchange:
-    """Write `outgoing`, feed what comes back. `response` is set with the head; `feed` returns the body.
+    """Send `outgoing`, feed the received bytes. `response` is set with the head; `feed` returns the body.
 
-    A violation by the server is a `RemoteProtocolError`, a response cut short a `TransportError`.
+    A violation by the server is a `RemoteProtocolError`, an incomplete response a `TransportError`.
     """
 
     def __init__(self, head: Head, *, max_head: int = MAX_HEAD) -> None:
         self.response: ResponseHead | None = None
-        self.touched = False  # a byte of a response has arrived
+        self.response_started = False  # a byte of a response has arrived
         self.has_body = bool(head.body)
         self._method = head.method
         self._body: Body | None = None
-        self._stays = False
-        self._interim = 0
+        self._persistent = False
+        self._interim_count = 0
         self._max_head = max_head
-        self._fed = 0  # bytes since the last head ended
+        self._head_size = 0  # bytes since the end of the previous head
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=max_head)
-        outgoing = self._written(head)
+        outgoing = self._encode_request(head)
         if outgoing is None:
-            # Here, where no variable holds a header, and outside a handler: h11's errors quote the value.
+            # Raised where no local variable has a header, and outside a handler: h11's errors quote the
+            # value.
             raise LocalProtocolError(
-                "the method, the target or a header holds a character that HTTP/1.1 cannot carry"
+                "the method, the target or a header contains a character that HTTP/1.1 cannot carry"
             )
         self.outgoing: bytes = Concealed(outgoing)
 
     @property
     def finished(self) -> bool:
-        """True when the whole response has been fed."""
+        """True when the complete response has been fed."""
         return self._body is not None and self._body.finished
 
     @property
-    def rest(self) -> bytes:
-        """The bytes after the end: those of the next protocol after a switch; otherwise a violation."""
+    def trailing_data(self) -> bytes:
+        """The bytes after the response: those of the next protocol after a switch, otherwise a violation."""
         return self._body.trailing_data if self._body is not None else b""
 
     @property
     def reusable(self) -> bool:
         """True if the connection can carry another exchange."""
-        return self._stays and self.finished and not self.rest
+        return self._persistent and self.finished and not self.trailing_data
 
     def feed(self, data: bytes) -> bytes:
         """Take bytes of the server; return those of the body."""
@@ -80,27 +109,29 @@ class Exchange:
             return self._body.feed(data)
         if not data:
             return b""
-        self.touched = True
-        self._fed += len(data)
+        self.response_started = True
+        self._head_size += len(data)
         try:
             self._h11.receive_data(data)
             return self._read_head()
         except h11.RemoteProtocolError as error:
-            # The rest of the message quotes the response, which may contain a secret.
-            said = str(error).partition(":")[0]
-        raise RemoteProtocolError(f"the response is not HTTP/1.1: {said}")
+            # After the colon h11's message quotes the response, which may contain a secret.
+            problem = str(error).partition(":")[0]
+        raise RemoteProtocolError(f"the response is not HTTP/1.1: {problem}")
 
     def close(self) -> None:
-        """The server has ended the connection; right only for a body that lasts until then."""
-        self._stays = False
+        """Report that the server closed the connection; valid only for a body that ends with it."""
+        self._persistent = False
         if self._body is not None:
             self._body.close()
-        elif self.touched:
-            raise TransportError("the connection ended inside the head of the response")
+        elif self.response_started:
+            raise TransportError(
+                "the server closed the connection before the head of the response was complete"
+            )
         else:
             raise TransportError("the server closed the connection and sent no response")
 
-    def _written(self, head: Head) -> bytes | None:
+    def _encode_request(self, head: Head) -> bytes | None:
         """Return the request as bytes; None if HTTP/1.1 cannot carry it."""
         fields = list(head.headers)
         if head.body or head.method in ("POST", "PUT", "PATCH"):
@@ -108,54 +139,55 @@ class Exchange:
         with suppress(h11.LocalProtocolError, UnicodeEncodeError):
             headers = [(name.encode("ascii"), value.encode()) for name, value in fields]
             request = h11.Request(method=head.method, target=head.target, headers=headers)
-            first = self._h11.send(request)
+            head_bytes = self._h11.send(request)
             body = self._h11.send(h11.Data(data=head.body)) if head.body else b""
             self._h11.send(h11.EndOfMessage())
-            return (first or b"") + (body or b"")
+            return (head_bytes or b"") + (body or b"")
         return None
 
     def _read_head(self) -> bytes:
+        """Read heads until that of the final response; return the bytes of the body after it."""
         while True:
             event = self._h11.next_event()
             if not isinstance(event, h11.Response | h11.InformationalResponse):
                 return b""
-            # h11 bounds a head only while it is incomplete, so one that arrived at once would be accepted.
-            left = len(self._h11.trailing_data[0])
-            if self._fed - left > self._max_head:
+            # h11 limits a head only while it is incomplete, so it accepts any head that arrives at once.
+            unread_size = len(self._h11.trailing_data[0])
+            if self._head_size - unread_size > self._max_head:
                 raise RemoteProtocolError(f"the head of the response is longer than {self._max_head} bytes")
-            self._fed = left
+            self._head_size = unread_size
             if isinstance(event, h11.Response):
                 break
             if event.status_code == 101:
                 break
-            self._interim += 1
-            if self._interim > _MAX_INTERIM:
-                raise RemoteProtocolError(f"{self._interim} interim responses, and no final one")
-        headers = _headers(event)
-        rest = self._h11.trailing_data[0]
+            self._interim_count += 1
+            if self._interim_count > _MAX_INTERIM:
+                raise RemoteProtocolError(
+                    f"the server sent {self._interim_count} interim responses and no final one"
+                )
+        headers = tuple(
+            (decode_header(name), decode_header(value)) for name, value in event.headers.raw_items()
+        )
+        body_bytes = self._h11.trailing_data[0]
         if self._h11.their_state is h11.SWITCHED_PROTOCOL:
             self._body = SizedBody(0)
         else:
             self._body = open_body(self._method, event.status_code, headers)
-            self._stays = _stays(event)
+            self._persistent = _is_persistent(event)
         self.response = ResponseHead(event.status_code, headers)
-        return self._body.feed(rest) if rest else b""
+        return self._body.feed(body_bytes) if body_bytes else b""
 
 
-def _headers(event: h11.Response | h11.InformationalResponse) -> Headers:
-    return tuple((_text(name), _text(value)) for name, value in event.headers.raw_items())
-
-
-def _text(value: bytes) -> str:
-    # Officially Latin-1; Go writes UTF-8, and so do warnings from webhooks.
+def decode_header(value: bytes) -> str:
+    """Return a header as text: by the standard Latin-1, but Go writes UTF-8, also in warnings of webhooks."""
     try:
         return value.decode()
     except UnicodeDecodeError:
         return value.decode("latin-1")
 
 
-def _stays(event: h11.Response | h11.InformationalResponse) -> bool:
-    """HTTP/1.1 keeps a connection unless a header says otherwise; one with HTTP/1.0 is not reused."""
-    told = [value.lower() for name, value in event.headers if name == b"connection"]
-    words = {word.strip() for value in told for word in value.split(b",")}
-    return event.http_version >= b"1.1" and b"close" not in words
+def _is_persistent(event: h11.Response | h11.InformationalResponse) -> bool:
+    """Return whether the connection stays open: in HTTP/1.1 unless a header closes it, never in HTTP/1.0."""
+    values = [value.lower() for name, value in event.headers if name == b"connection"]
+    options = {option.strip() for value in values for option in value.split(b",")}
+    return event.http_version >= b"1.1" and b"close" not in options

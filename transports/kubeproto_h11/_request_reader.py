@@ -1,13 +1,13 @@
-"""`RequestReader`: the complete requests of one connection, from bytes that are cut anywhere.
+"""`RequestReader`: the complete requests of a connection, from bytes that are split anywhere.
 
 h11 has the rules. It takes 80 microseconds for a request without a body, longer than the simulated server
-takes to respond, so requests in the plain form that almost every client sends are read by one pattern::
+takes to respond. So requests in the plain form that almost every client sends are read by one pattern::
 
-    in the plain form ──> read by the pattern ───────────────────────────┐
-    anything else ──────> read by an h11 connection made for it alone ───┴──> a request, or `RequestRefused`
+    plain form ─────> read by the pattern ────────────────────────────────┐
+    any other form ─> read by an h11 connection for this request alone ───┴──> a request, or `RequestRefused`
 
-The pattern accepts less than h11 does: no folded lines, no bytes beyond ASCII, no header about the
-connection. Both read the same from what both accept; a property test compares them.
+The pattern accepts less than h11: no folded lines, no bytes beyond ASCII, no header about the connection. A
+property test compares the requests that both accept.
 """
 
 from __future__ import annotations
@@ -21,49 +21,52 @@ from msgspec import Struct
 from kubeproto import RemoteProtocolError
 from kubeproto.wire import Head, Headers
 
-_PLAIN: Final = re.compile(
+from ._exchange import decode_header
+
+_PLAIN_HEAD: Final = re.compile(
     rb"(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS) ([!-~]+) HTTP/1\.1\r\n"
     rb"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[\t -~]*\r\n)+)\r\n"
 )
-# Headers that decide how the body is framed, or whether the connection stays open: h11 reads them.
-_WEIGHTY: Final = frozenset(("connection", "expect", "transfer-encoding", "upgrade", "http2-settings"))
-_LONGEST_LENGTH: Final = 18  # digits; h11 refuses more than 20
+# Headers that decide how the body is framed, or whether the connection stays open: h11 interprets them.
+_H11_HEADERS: Final = frozenset(("connection", "expect", "transfer-encoding", "upgrade", "http2-settings"))
+_MAX_LENGTH_DIGITS: Final = 18  # h11 refuses more than 20
 
 
 class RequestRefused(RemoteProtocolError):
-    """The bytes are not a request that this server reads: `status` is the one to respond with."""
+    """The bytes are not a request that this server accepts; respond with `status`."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(message)
         self.status = status
 
 
-class ReadRequest(Struct, frozen=True, gc=False):
-    """A whole request; `stays` says whether the client would send another one after it."""
+class ReceivedRequest(Struct, frozen=True, gc=False):
+    """A complete request."""
 
     head: Head
-    stays: bool = True
-    chunks: bool = True  # HTTP/1.0 has no chunked bodies
+    persistent: bool = True  # the client may send another request on this connection
+    accepts_chunks: bool = True  # False for HTTP/1.0, which has no chunked bodies
 
 
 class RequestReader:
-    """Feed it bytes, then call `next`. `rest` are the bytes after the last request that was read."""
+    """Feed bytes, then call `next`. `trailing_data` are the bytes after the last returned request."""
 
     def __init__(self, *, max_head: int, max_body: int) -> None:
-        self.rest = bytearray()
-        self.ended = False  # the client has closed its side, and all that came before has been read
+        self.trailing_data = bytearray()
+        self.exhausted = False  # the client has closed its side, and all requests before that were returned
         self._closed = False
         self._max_head = max_head
         self._max_body = max_body
-        self._plain: tuple[Head, int, int] | None = None  # its body is awaited: begin and end
+        # A plain head whose body is incomplete, and the indexes of the body's begin and end.
+        self._plain: tuple[Head, int, int] | None = None
         self._h11: h11.Connection | None = None
         self._request: h11.Request | None = None
-        self._pieces: list[bytes] = []
-        self._size = 0
+        self._body_parts: list[bytes] = []
+        self._body_size = 0
 
     @property
     def outgoing(self) -> bytes:
-        """`100 Continue` if the client waits for that before it sends its body; else nothing."""
+        """`100 Continue` if the client waits for it before it sends its body; else empty."""
         if self._h11 is None or not self._h11.they_are_waiting_for_100_continue:
             return b""
         return self._h11.send(h11.InformationalResponse(status_code=100, headers=[])) or b""
@@ -72,123 +75,118 @@ class RequestReader:
         """Take bytes of the client; empty when it has closed its side."""
         self._closed = self._closed or not data
         if self._h11 is None:
-            self.rest += data
+            self.trailing_data += data
         else:
             self._receive(self._h11, data)
 
-    def next(self) -> ReadRequest | None:
-        """Return the next request once it is whole; None if more bytes are needed, or none will follow."""
+    def next(self) -> ReceivedRequest | None:
+        """Return the next complete request; None if more bytes are needed, or if none can follow."""
         if self._h11 is None:
-            if not self.rest:
-                self.ended = self._closed
+            if not self.trailing_data:
+                self.exhausted = self._closed
                 return None
-            if (found := self._next_plain()) is not None:
-                return ReadRequest(found)
+            if (head := self._next_plain()) is not None:
+                return ReceivedRequest(head)
             if self._plain is not None and not self._closed:
                 return None
             self._plain = None
             self._h11 = h11.Connection(h11.SERVER, max_incomplete_event_size=self._max_head)
-            given, self.rest = bytes(self.rest), bytearray()
-            self._receive(self._h11, given)
+            data, self.trailing_data = bytes(self.trailing_data), bytearray()
+            self._receive(self._h11, data)
             if self._closed:
                 self._receive(self._h11, b"")
-        return self._next_of(self._h11)
+        return self._next_from_h11(self._h11)
 
     def _next_plain(self) -> Head | None:
         if self._plain is None:
-            self._plain = self._plain_head()
-        if self._plain is None or len(self.rest) < self._plain[2]:
+            self._plain = self._match_plain_head()
+        if self._plain is None or len(self.trailing_data) < self._plain[2]:
             return None
         head, start, end = self._plain
         self._plain = None
         if end > start:
-            head = Head(head.method, head.target, head.headers, bytes(self.rest[start:end]))
-        del self.rest[:end]
+            head = Head(head.method, head.target, head.headers, bytes(self.trailing_data[start:end]))
+        del self.trailing_data[:end]
         return head
 
-    def _plain_head(self) -> tuple[Head, int, int] | None:
-        found = _PLAIN.match(self.rest)
-        if found is None or found.end() > self._max_head:
+    def _match_plain_head(self) -> tuple[Head, int, int] | None:
+        match = _PLAIN_HEAD.match(self.trailing_data)
+        if match is None or match.end() > self._max_head:
             return None
         headers: list[tuple[str, str]] = []
-        hosts, length = 0, ""
-        for line in found[3].decode("ascii").split("\r\n")[:-1]:
+        host_count, length = 0, ""
+        for line in match[3].decode("ascii").split("\r\n")[:-1]:
             name, _, value = line.partition(":")
             value = value.strip(" \t")
             lower = name.lower()
-            if lower in _WEIGHTY:
+            if lower in _H11_HEADERS:
                 return None
             if lower == "host":
-                hosts += 1
+                host_count += 1
             elif lower == "content-length":
-                if length or not value.isdigit() or len(value) > _LONGEST_LENGTH:
+                if length or not value.isdigit() or len(value) > _MAX_LENGTH_DIGITS:
                     return None
                 length = value
             headers.append((name, value))
         size = int(length or 0)
-        if hosts != 1 or size > self._max_body:
+        if host_count != 1 or size > self._max_body:
             return None
-        head = Head(found[1].decode("ascii"), found[2].decode("ascii"), tuple(headers))
-        return head, found.end(), found.end() + size
+        head = Head(match[1].decode("ascii"), match[2].decode("ascii"), tuple(headers))
+        return head, match.end(), match.end() + size
 
     def _receive(self, connection: h11.Connection, data: bytes) -> None:
         try:
             connection.receive_data(data)
         except h11.RemoteProtocolError as error:
-            raise _refused(error) from None
+            raise _refusal(error) from None
 
-    def _next_of(self, connection: h11.Connection) -> ReadRequest | None:
+    def _next_from_h11(self, connection: h11.Connection) -> ReceivedRequest | None:
         while True:
             try:
                 event = connection.next_event()
             except h11.RemoteProtocolError as error:
-                raise _refused(error) from None
+                raise _refusal(error) from None
             if isinstance(event, h11.Data):
-                self._add(bytes(event.data))
+                self._add_body(bytes(event.data))
             elif isinstance(event, h11.Request):
                 self._request = event
             elif isinstance(event, h11.EndOfMessage):
-                return self._whole(connection)
+                return self._complete_request(connection)
             else:
-                self.ended = isinstance(event, h11.ConnectionClosed)
+                self.exhausted = isinstance(event, h11.ConnectionClosed)
                 return None
 
-    def _add(self, data: bytes) -> None:
-        self._size += len(data)
-        if self._size > self._max_body:
+    def _add_body(self, data: bytes) -> None:
+        self._body_size += len(data)
+        if self._body_size > self._max_body:
             raise RequestRefused(413, f"the body of the request is longer than {self._max_body} bytes")
-        self._pieces.append(data)
+        self._body_parts.append(data)
 
-    def _whole(self, connection: h11.Connection) -> ReadRequest:
-        request, body = self._request, b"".join(self._pieces)
+    def _complete_request(self, connection: h11.Connection) -> ReceivedRequest:
+        request, body = self._request, b"".join(self._body_parts)
         assert request is not None  # h11 returns a request before its end
-        # What came after it belongs to the next request, or to the protocol that this one switches to.
-        self.rest = bytearray(connection.trailing_data[0])
-        self._h11, self._request, self._pieces, self._size = None, None, [], 0
-        # raw_items keeps the case in which the client wrote the names, which a log shows.
-        headers = tuple((name.decode("latin-1"), _text(value)) for name, value in request.headers.raw_items())
+        # These bytes belong to the next request, or to the protocol that the connection switches to.
+        self.trailing_data = bytearray(connection.trailing_data[0])
+        self._h11, self._request, self._body_parts, self._body_size = None, None, [], 0
+        # raw_items preserves the case of the names, which a log of requests shows.
+        headers = tuple(
+            (name.decode("latin-1"), decode_header(value)) for name, value in request.headers.raw_items()
+        )
         head = Head(request.method.decode("ascii"), request.target.decode("latin-1"), headers, body)
-        recent = request.http_version >= b"1.1"
-        return ReadRequest(head, recent and not _says_close(headers), recent)
+        is_http_1_1 = request.http_version >= b"1.1"
+        return ReceivedRequest(head, is_http_1_1 and not _closes_connection(headers), is_http_1_1)
 
 
-def _says_close(headers: Headers) -> bool:
+def _closes_connection(headers: Headers) -> bool:
     return any(
-        part.strip().lower() == "close"
+        option.strip().lower() == "close"
         for name, value in headers
         if name.lower() == "connection"
-        for part in value.split(",")
+        for option in value.split(",")
     )
 
 
-def _refused(error: h11.RemoteProtocolError) -> RequestRefused:
-    # The rest of h11's message quotes the bytes, which may contain a token.
-    what = str(error).partition(":")[0]
-    return RequestRefused(error.error_status_hint, f"this is not an HTTP/1.1 request: {what}")
-
-
-def _text(value: bytes) -> str:
-    try:
-        return value.decode()
-    except UnicodeDecodeError:
-        return value.decode("latin-1")
+def _refusal(error: h11.RemoteProtocolError) -> RequestRefused:
+    # After the colon h11's message quotes the bytes, which may contain a token.
+    problem = str(error).partition(":")[0]
+    return RequestRefused(error.error_status_hint, f"this is not an HTTP/1.1 request: {problem}")

@@ -1,20 +1,20 @@
-"""The pool's decisions: which request gets which connection, what is opened, what is closed.
+"""The decisions of a connection pool: who gets which connection, which is opened, and which is closed.
 
 ::
 
-    Asked ──> an idle connection?  Use the one that was idle for the shortest time
-              room for one more?   Open, and the caller opens it and has it
-              else                 it waits its turn; nobody overtakes
-    Released ──> idle again, and the first waiter gets it
-    Lost     ──> it could not be opened, broke, or its response was not read to the end: there is room
-    Left     ──> the caller does not wait any more
-    Ended    ──> idle ones are closed, waiters are refused, and what comes back is closed
+    Requested ──> an idle connection?   Assign the one that was idle for the shortest time
+                  room for another?     Open: the requester opens it and uses it
+                  else                  the requester waits; requests are served in order
+    Released  ──> idle again, or assigned to the first waiting request
+    Lost      ──> opening failed, the connection broke, or its response was not read to the end: there is room
+    Cancelled ──> a waiting request is removed
+    Closed    ──> idle connections are closed, waiting requests are refused, returned connections are closed
 
-Rules. A connection is named by the ticket for which it was opened. Each ticket that asks gets one `Use`,
-`Open` or `Refuse`, or has `Left`. A ticket that got `Open` steps with `Released` or `Lost` later, and nothing
-in between, so a connection that is being opened counts as one in use. Expiry needs no timer: it is checked
-whenever something happens, and an idle connection does no harm until then. An idle one that its server has
-closed is found when it is taken, and is `Lost` then.
+Rules. A connection has the number of the ticket for which it was opened. Each ticket gets one `Assign`,
+`Open` or `Refuse`, or is `Cancelled`. After `Open` the connection counts as busy until its `Released` or
+`Lost`, also while it is being opened. Expiry needs no timer: it is checked at every event, and an idle
+connection costs nothing until then. An idle connection that its server has closed is noticed when it is
+assigned, and is `Lost` then.
 """
 
 from __future__ import annotations
@@ -29,54 +29,54 @@ from kubeproto import LocalProtocolError
 __all__ = [
     "NOTHING",
     "Action",
-    "Asked",
+    "Assign",
+    "Cancelled",
     "Close",
-    "Ended",
-    "Ending",
+    "Closed",
+    "Closing",
     "Event",
     "Idle",
-    "Left",
     "Limits",
     "Lost",
     "Open",
     "Pool",
     "Refuse",
     "Released",
+    "Requested",
     "State",
-    "Use",
     "Waiting",
     "step",
 ]
 
 
 class Limits(Struct, frozen=True, gc=False):
-    """How many connections there may be, how many of them idle, and for how many seconds.
+    """The limits of a pool: connections, idle connections, and seconds until an idle connection is closed.
 
-    A watch keeps its connection, so `connections` must be above the number of watches. 90 s is when Go's
-    servers drop an idle connection, 60 when many balancers do: 45 is before both.
+    A watch occupies its connection, so `max_connections` must exceed the number of watches. Go's servers
+    close an idle connection after 90 s, and many load balancers after 60 s: 45 s is before both.
     """
 
-    connections: int = 2000
-    idle: int = 32
-    idle_for: float = 45.0
+    max_connections: int = 2000
+    max_idle: int = 32
+    idle_timeout: float = 45.0
 
 
 class Idle(Struct, frozen=True, gc=False):
-    """An idle connection, and since when."""
+    """An idle connection, and the time since which it is idle."""
 
     number: int
     since: float
 
 
 class Waiting(Struct, frozen=True, gc=False):
-    """A request without a connection; one that is `fresh` takes only a new one."""
+    """A request that waits for a connection; if `fresh`, only a new connection is assigned to it."""
 
     ticket: int
     fresh: bool
 
 
 class Pool(Struct, frozen=True):
-    """How many are in use; those idle, the longest idle first; the waiters, in order."""
+    """The number of busy connections, the idle ones (the oldest first), and the waiting requests in order."""
 
     limits: Limits
     busy: int = 0
@@ -84,50 +84,50 @@ class Pool(Struct, frozen=True):
     waiting: tuple[Waiting, ...] = ()
 
 
-class Ending(Struct, frozen=True):
-    """The pool is closed, and waits for what is still in use."""
+class Closing(Struct, frozen=True):
+    """The pool is closed, and `busy` connections have not been returned yet."""
 
     busy: int = 0
 
 
-class Asked(Struct, frozen=True, gc=False):
-    """A request wants a connection."""
+class Requested(Struct, frozen=True, gc=False):
+    """A request needs a connection."""
 
     ticket: int
     fresh: bool = False
 
 
-class Left(Struct, frozen=True, gc=False):
-    """A request that waited has given up."""
+class Cancelled(Struct, frozen=True, gc=False):
+    """A waiting request was cancelled."""
 
     ticket: int
 
 
 class Released(Struct, frozen=True, gc=False):
-    """A connection has done its exchange and can do another."""
+    """A connection has completed its exchange and can be reused."""
 
     number: int
 
 
 class Lost(Struct, frozen=True, gc=False):
-    """A connection in use, or one being opened, is lost."""
+    """A busy connection, or a connection being opened, is lost."""
 
     number: int
 
 
-class Ended(Struct, frozen=True, gc=False):
-    """The transport is being closed."""
+class Closed(Struct, frozen=True, gc=False):
+    """The transport was closed."""
 
 
-class Use(Struct, frozen=True, gc=False):
-    """Give this connection to the request."""
+class Assign(Struct, frozen=True, gc=False):
+    """Assign this connection to the request."""
 
     ticket: int
     number: int
 
 
 class Open(Struct, frozen=True, gc=False):
-    """Let the request open a connection, which gets the ticket's number."""
+    """Have the request open a connection, whose number is the ticket."""
 
     ticket: int
 
@@ -144,9 +144,9 @@ class Refuse(Struct, frozen=True, gc=False):
     ticket: int
 
 
-State: TypeAlias = Pool | Ending
-Event: TypeAlias = Asked | Left | Released | Lost | Ended
-Action: TypeAlias = Use | Open | Close | Refuse
+State: TypeAlias = Pool | Closing
+Event: TypeAlias = Requested | Cancelled | Released | Lost | Closed
+Action: TypeAlias = Assign | Open | Close | Refuse
 
 NOTHING: Final[tuple[Action, ...]] = ()
 
@@ -154,47 +154,50 @@ NOTHING: Final[tuple[Action, ...]] = ()
 def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, ...]]:
     """Return the next state and the actions for an event."""
     match state, event:
-        case Pool(), Asked(ticket, fresh):
+        case Pool(), Requested(ticket, fresh):
             return _assign(replace(state, waiting=(*state.waiting, Waiting(ticket, fresh))), now)
-        case Pool(), Left(ticket) if any(one.ticket == ticket for one in state.waiting):
-            waiting = tuple(one for one in state.waiting if one.ticket != ticket)
+        case Pool(), Cancelled(ticket) if any(request.ticket == ticket for request in state.waiting):
+            waiting = tuple(request for request in state.waiting if request.ticket != ticket)
             return _assign(replace(state, waiting=waiting), now)
         case Pool(busy=busy), Released(number) if busy:
             return _assign(replace(state, busy=busy - 1, idle=(*state.idle, Idle(number, now))), now)
         case Pool(busy=busy), Lost() if busy:
             return _assign(replace(state, busy=busy - 1), now)
-        case Pool(), Ended():
-            closed = tuple(Close(one.number) for one in state.idle)
-            return Ending(state.busy), (*closed, *(Refuse(one.ticket) for one in state.waiting))
-        case Ending(), Asked(ticket):
+        case Pool(), Closed():
+            closings = tuple(Close(connection.number) for connection in state.idle)
+            refusals = tuple(Refuse(request.ticket) for request in state.waiting)
+            return Closing(state.busy), (*closings, *refusals)
+        case Closing(), Requested(ticket):
             return state, (Refuse(ticket),)
-        case Ending(busy), Released(number) if busy:
-            return Ending(busy - 1), (Close(number),)
-        case Ending(busy), Lost() if busy:
-            return Ending(busy - 1), NOTHING
-        case Ending(), Ended():
+        case Closing(busy), Released(number) if busy:
+            return Closing(busy - 1), (Close(number),)
+        case Closing(busy), Lost() if busy:
+            return Closing(busy - 1), NOTHING
+        case Closing(), Closed():
             return state, NOTHING
         case _:
             raise LocalProtocolError(f"{event} cannot happen in {state}")
 
 
 def _assign(pool: Pool, now: float) -> tuple[Pool, tuple[Action, ...]]:
-    """Serve waiting requests, as far as there are connections or room for them."""
+    """Close expired connections, then serve waiting requests while there are connections or room for them."""
     limits, busy, waiting = pool.limits, pool.busy, list(pool.waiting)
-    idle = [one for one in pool.idle if now - one.since < limits.idle_for]
-    actions: list[Action] = [Close(one.number) for one in pool.idle[: len(pool.idle) - len(idle)]]
+    idle = [connection for connection in pool.idle if now - connection.since < limits.idle_timeout]
+    expired = pool.idle[: len(pool.idle) - len(idle)]
+    actions: list[Action] = [Close(connection.number) for connection in expired]
     while waiting:
-        first = waiting[0]
-        if idle and not first.fresh:
-            actions.append(Use(first.ticket, idle.pop().number))
-        elif busy < limits.connections:
-            if busy + len(idle) >= limits.connections:
+        request = waiting[0]
+        if idle and not request.fresh:
+            actions.append(Assign(request.ticket, idle.pop().number))
+        elif busy < limits.max_connections:
+            if busy + len(idle) >= limits.max_connections:
+                # A fresh connection was requested, and only closing an idle one makes room for it.
                 actions.append(Close(idle.pop(0).number))
-            actions.append(Open(first.ticket))
+            actions.append(Open(request.ticket))
         else:
             break
         busy += 1
         del waiting[0]
-    spare = max(0, len(idle) - limits.idle)
-    actions += [Close(one.number) for one in idle[:spare]]
-    return Pool(limits, busy, tuple(idle[spare:]), tuple(waiting)), tuple(actions)
+    surplus = max(0, len(idle) - limits.max_idle)
+    actions += [Close(connection.number) for connection in idle[:surplus]]
+    return Pool(limits, busy, tuple(idle[surplus:]), tuple(waiting)), tuple(actions)

@@ -1,10 +1,10 @@
-"""kubeproto over httpx: async on asyncio and trio, and blocking, with a client of yours or one made here.
+"""kubeproto over httpx: async on asyncio and trio, and blocking, with your client or its own.
 
-httpx speaks no WebSockets, so exec, attach and port-forward need another transport; a request to upgrade is
-refused here before anything is sent.
+httpx does not support WebSockets, so exec, attach and port-forward need another transport; an upgrade is
+refused before anything is sent.
 """
 
-from ._async import HttpxTransport
-from ._blocking import BlockingHttpxTransport
+from ._async_transport import HttpxTransport
+from ._blocking_transport import BlockingHttpxTransport
 
 __all__ = ["BlockingHttpxTransport", "HttpxTransport"]

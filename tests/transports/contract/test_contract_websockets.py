@@ -274,7 +274,7 @@ def test_an_end_without_a_last_word_is_an_error(rig: Rig, serve: Serve, then: st
     words = {
         "farewell": "without reporting how",
         "bad farewell": r"1011 (oops)",
-        "nonsense": "not a WebSocket",
+        "nonsense": "violates the WebSocket protocol",
     }
     assert words.get(then, "GET /api/v1/namespaces/w/pods/web/exec") in str(raised.value)
 

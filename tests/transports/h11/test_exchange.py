@@ -1,4 +1,4 @@
-"""One request and its answer: what goes out, what each answer means, and whether the connection lives on."""
+"""A request and its response: the bytes sent, the meaning of each response, the reuse of the connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from kubeproto import (
 )
 from kubeproto.config import Connection
 from kubeproto.wire import Headers
-from kubeproto_h11 import MAX_HEAD, Exchange, ResponseHead, addressed, named
+from kubeproto_h11 import Exchange, ResponseHead, request_name
+from kubeproto_h11._exchange import MAX_HEAD, address_request
 
 SECRET: Final = "hunter2"
 
@@ -31,13 +32,13 @@ def get(target: str = "/api", *headers: tuple[str, str], method: str = "GET", bo
 OK: Final = b"HTTP/1.1 200 OK\r\n"
 CHUNKED: Final = b"Transfer-Encoding: chunked\r\n\r\n"
 
-# method, what comes, then: status, body, does the connection live on
-ANSWERS: Final[dict[str, tuple[str, bytes, int, bytes, bool]]] = {
-    "a told length": ("GET", OK + b"Content-Length: 5\r\n\r\nhello", 200, b"hello", True),
+# method, received bytes, status, body, whether the connection is reusable
+RESPONSES: Final[dict[str, tuple[str, bytes, int, bytes, bool]]] = {
+    "a declared length": ("GET", OK + b"Content-Length: 5\r\n\r\nhello", 200, b"hello", True),
     "no body": ("GET", OK + b"Content-Length: 0\r\n\r\n", 200, b"", True),
     "chunks": ("GET", OK + CHUNKED + b"5\r\nhello\r\n1\r\n!\r\n0\r\n\r\n", 200, b"hello!", True),
     "204": ("DELETE", b"HTTP/1.1 204 No Content\r\n\r\n", 204, b"", True),
-    "304 with the length of what it does not send": (
+    "304 with the length of the body that it does not send": (
         "GET",
         b"HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n",
         304,
@@ -66,7 +67,7 @@ ANSWERS: Final[dict[str, tuple[str, bytes, int, bytes, bool]]] = {
         b"!",
         False,
     ),
-    "the server will close, among other words": (
+    "the server will close, among other options": (
         "GET",
         OK + b"Connection: x, Close\r\nContent-Length: 1\r\n\r\n!",
         200,
@@ -74,26 +75,26 @@ ANSWERS: Final[dict[str, tuple[str, bytes, int, bytes, bool]]] = {
         False,
     ),
     "HTTP/1.0": ("GET", b"HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\n!", 200, b"!", False),
-    "more than was due": ("GET", OK + b"Content-Length: 1\r\n\r\n!!", 200, b"!", False),
+    "data after the response": ("GET", OK + b"Content-Length: 1\r\n\r\n!!", 200, b"!", False),
     "bare newlines in the head": ("GET", b"HTTP/1.1 200 OK\nContent-Length: 1\n\n!", 200, b"!", True),
-    "no words after the status": ("GET", b"HTTP/1.1 200\r\nContent-Length: 1\r\n\r\n!", 200, b"!", True),
+    "no phrase after the status": ("GET", b"HTTP/1.1 200\r\nContent-Length: 1\r\n\r\n!", 200, b"!", True),
     "an error": ("GET", b"HTTP/1.1 500 Oops\r\nContent-Length: 1\r\n\r\n!", 500, b"!", True),
 }
 
 
-def fed(exchange: Exchange, pieces: list[bytes]) -> bytes:
-    return b"".join(exchange.feed(piece) for piece in pieces)
+def feed_all(exchange: Exchange, chunks: list[bytes]) -> bytes:
+    return b"".join(exchange.feed(chunk) for chunk in chunks)
 
 
-@pytest.mark.parametrize(("method", "data", "status", "body", "lives"), ANSWERS.values(), ids=ANSWERS)
+@pytest.mark.parametrize(("method", "data", "status", "body", "reusable"), RESPONSES.values(), ids=RESPONSES)
 @pytest.mark.parametrize("step", [1, 2, 7, 1000])
-def test_a_response_means_the_same_however_it_is_cut(
-    method: str, data: bytes, status: int, body: bytes, lives: bool, step: int
+def test_a_response_means_the_same_however_it_is_split(
+    method: str, data: bytes, status: int, body: bytes, reusable: bool, step: int
 ) -> None:
     exchange = Exchange(get(method=method))
-    assert fed(exchange, [data[at : at + step] for at in range(0, len(data), step)]) == body
+    assert feed_all(exchange, [data[start : start + step] for start in range(0, len(data), step)]) == body
     assert exchange.response is not None
-    assert (exchange.response.status, exchange.finished, exchange.reusable) == (status, True, lives)
+    assert (exchange.response.status, exchange.finished, exchange.reusable) == (status, True, reusable)
     exchange.close()
     assert not exchange.reusable
 
@@ -106,7 +107,7 @@ def test_a_body_without_a_length_lasts_until_the_connection_ends() -> None:
     assert (exchange.finished, exchange.reusable) == (True, False)
 
 
-def test_a_connection_is_not_used_again_before_its_response_has_ended() -> None:
+def test_a_connection_is_not_reusable_before_its_response_has_ended() -> None:
     exchange = Exchange(get())
     assert exchange.feed(OK + CHUNKED + b"5\r\nhello\r\n") == b"hello"
     assert not exchange.reusable
@@ -115,20 +116,20 @@ def test_a_connection_is_not_used_again_before_its_response_has_ended() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "says"),
+    ("data", "message"),
     [
         (b"", "sent no response"),
-        (b"HTTP/1.1 2", "inside the head"),
-        (b"HTTP/1.1 100 Continue\r\n\r\n", "inside the head"),
+        (b"HTTP/1.1 2", "before the head"),
+        (b"HTTP/1.1 100 Continue\r\n\r\n", "before the head"),
         (OK + b"Content-Length: 5\r\n\r\nhel", "2 bytes before the end"),
         (OK + CHUNKED + b"5\r\nhello\r\n", "before the last chunk"),
     ],
 )
-def test_a_response_that_is_cut_short_is_not_a_response(data: bytes, says: str) -> None:
+def test_an_incomplete_response_is_an_error(data: bytes, message: str) -> None:
     exchange = Exchange(get())
     exchange.feed(data)
-    assert exchange.touched == bool(data)
-    with pytest.raises(TransportError, match=says):
+    assert exchange.response_started == bool(data)
+    with pytest.raises(TransportError, match=message):
         exchange.close()
 
 
@@ -151,7 +152,7 @@ def test_a_response_that_is_cut_short_is_not_a_response(data: bytes, says: str) 
         b"\r\n\r\n" + OK,
     ],
 )
-def test_what_is_not_http_is_told_without_being_quoted(data: bytes) -> None:
+def test_malformed_bytes_are_an_error_that_does_not_quote_them(data: bytes) -> None:
     with pytest.raises(RemoteProtocolError) as raised:
         Exchange(get()).feed(data)
     assert SECRET not in repr(raised.value)
@@ -159,9 +160,9 @@ def test_what_is_not_http_is_told_without_being_quoted(data: bytes) -> None:
 
 
 @given(st.binary(max_size=80), st.lists(st.integers(0, 80), max_size=4))
-def test_any_bytes_are_a_response_or_an_error_of_ours(data: bytes, places: list[int]) -> None:
+def test_any_bytes_are_a_response_or_a_kubeproto_error(data: bytes, boundaries: list[int]) -> None:
     exchange = Exchange(get())
-    edges = [0, *sorted(places), len(data)]
+    edges = [0, *sorted(boundaries), len(data)]
     try:
         for start, stop in pairwise(edges):
             exchange.feed(data[start:stop])
@@ -171,21 +172,21 @@ def test_any_bytes_are_a_response_or_an_error_of_ours(data: bytes, places: list[
     assert exchange.finished
 
 
-def test_headers_come_out_as_they_came_in_utf_8_or_latin_1() -> None:
+def test_headers_are_decoded_from_utf_8_or_latin_1_and_keep_their_case() -> None:
     exchange = Exchange(get())
     exchange.feed(OK + "X-One: a\r\nx-two: ü\r\n".encode() + b"X-three: \xfc\r\nContent-Length: 0\r\n\r\n")
     headers: Headers = (("X-One", "a"), ("x-two", "ü"), ("X-three", "ü"), ("Content-Length", "0"))
     assert exchange.response == ResponseHead(200, headers)
 
 
-def test_an_upgrade_ends_the_exchange_and_leaves_the_rest_to_the_next_protocol() -> None:
+def test_an_upgrade_ends_the_exchange_and_later_bytes_belong_to_the_next_protocol() -> None:
     exchange = Exchange(get("/exec", ("Connection", "Upgrade"), ("Upgrade", "websocket")))
     assert (
         exchange.feed(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x05hello") == b""
     )
     assert exchange.response is not None
     assert exchange.response.status == 101
-    assert (exchange.finished, exchange.rest, exchange.reusable) == (True, b"\x81\x05hello", False)
+    assert (exchange.finished, exchange.trailing_data, exchange.reusable) == (True, b"\x81\x05hello", False)
 
 
 def test_a_refused_upgrade_is_a_response_like_any_other() -> None:
@@ -204,7 +205,7 @@ def test_a_refused_upgrade_is_a_response_like_any_other() -> None:
         ("PUT", b"{}", b"2"),
     ],
 )
-def test_a_request_tells_its_length_where_it_could_have_a_body(
+def test_a_request_declares_its_length_if_it_could_have_a_body(
     method: str, body: bytes, length: bytes | None
 ) -> None:
     head, _, sent = Exchange(get(method=method, body=body)).outgoing.partition(b"\r\n\r\n")
@@ -225,7 +226,7 @@ def test_a_request_tells_its_length_where_it_could_have_a_body(
         get("/", ("X", f"{SECRET}\udc80")),
     ],
 )
-def test_a_request_that_would_be_two_is_refused_without_being_quoted(head: Head) -> None:
+def test_a_request_with_line_breaks_is_refused_without_being_quoted(head: Head) -> None:
     with pytest.raises(LocalProtocolError) as raised:
         Exchange(head)
     assert SECRET not in repr(raised.value)
@@ -236,12 +237,12 @@ def test_a_request_that_would_be_two_is_refused_without_being_quoted(head: Head)
 
 
 def sent_by(connection: Connection, head: Head) -> Head:
-    return addressed(head, connection)
+    return address_request(head, connection)
 
 
 def test_the_server_s_base_path_and_headers_go_with_each_request() -> None:
     connection = Connection(server="https://h:6443/k8s/", headers=(("User-Agent", "u"), ("Accept", "x")))
-    made = addressed(Head("GET", "/api?a=b", (("accept", "y"),)), connection)
+    made = address_request(Head("GET", "/api?a=b", (("accept", "y"),)), connection)
     assert made.target == "/k8s/api?a=b"
     assert made.headers == (("Host", "h:6443"), ("accept", "y"), ("User-Agent", "u"))
 
@@ -253,12 +254,12 @@ def test_how_a_request_is_carried_is_not_the_caller_s_to_say() -> None:
         ("Transfer-Encoding", "chunked"),
         ("Connection", "close"),
     )
-    assert addressed(Head("GET", "/", odd), Connection(server="http://h")).headers == (("Host", "h"),)
+    assert address_request(Head("GET", "/", odd), Connection(server="http://h")).headers == (("Host", "h"),)
 
 
 def test_an_upgrade_keeps_its_connection_header() -> None:
     upgrade = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
-    assert addressed(Head("GET", "/", upgrade), Connection(server="http://h")).headers == (
+    assert address_request(Head("GET", "/", upgrade), Connection(server="http://h")).headers == (
         ("Host", "h"),
         *upgrade,
     )
@@ -267,14 +268,15 @@ def test_an_upgrade_keeps_its_connection_header() -> None:
 def test_where_compression_is_off_nobody_asks_for_it() -> None:
     head = Head("GET", "/", (("Accept-Encoding", "gzip"),))
     asked = [
-        dict(addressed(head, Connection(server="http://h", compression=c)).headers) for c in (True, False)
+        dict(address_request(head, Connection(server="http://h", compression=c)).headers)
+        for c in (True, False)
     ]
     assert [headers["Accept-Encoding"] for headers in asked] == ["gzip", "identity"]
 
 
 def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
     connection = Connection(server="http://h:8001", proxy=f"http://u:{SECRET}@p:3128")
-    made = addressed(Head("GET", "/api"), connection)
+    made = address_request(Head("GET", "/api"), connection)
     assert made.target == "http://h:8001/api"
     assert dict(made.headers)["Proxy-Authorization"].startswith("Basic ")
     assert SECRET not in repr(made)
@@ -282,14 +284,14 @@ def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
 
 def test_a_proxy_that_tunnels_hears_nothing_of_the_request() -> None:
     connection = Connection(server="https://h:6443", proxy="http://u:p@p:3128")
-    assert addressed(Head("GET", "/api"), connection).headers == (("Host", "h:6443"),)
+    assert address_request(Head("GET", "/api"), connection).headers == (("Host", "h:6443"),)
 
 
 def test_a_target_must_be_a_path() -> None:
     with pytest.raises(InvalidRequest, match="slash"):
-        addressed(Head("GET", "api"), Connection(server="http://h"))
+        address_request(Head("GET", "api"), Connection(server="http://h"))
 
 
 def test_an_error_names_a_request_without_its_query() -> None:
-    assert named(Head("GET", "/api?token=x")) == "GET /api"
+    assert request_name(Head("GET", "/api?token=x")) == "GET /api"
     assert issubclass(RemoteProtocolError, KubeprotoError)

@@ -1,4 +1,4 @@
-"""The pool's decisions, row by row; and that whatever happens, nobody is forgotten and no limit is passed."""
+"""The pool's decisions, row by row, and its limits in any history."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from kubeproto import LocalProtocolError
-from kubeproto_h11 import may_replay
+from kubeproto_h11._request_driver import may_replay
 from kubeproto_h11.pool import (
     Action,
-    Asked,
+    Assign,
+    Cancelled,
     Close,
-    Ended,
-    Ending,
+    Closed,
+    Closing,
     Event,
     Idle,
-    Left,
     Limits,
     Lost,
     Open,
     Pool,
     Refuse,
     Released,
+    Requested,
     State,
-    Use,
     Waiting,
     step,
 )
 
-TWO: Final = Limits(connections=2, idle=1, idle_for=45.0)
+TWO: Final = Limits(max_connections=2, max_idle=1, idle_timeout=45.0)
 NOW: Final = 100.0
 
 
@@ -42,95 +42,100 @@ def pool(busy: int = 0, *, idle: tuple[Idle, ...] = (), waiting: tuple[Waiting, 
 
 
 ROWS: Final[dict[str, tuple[State, Event, State, tuple[Action, ...]]]] = {
-    "the first opens": (pool(), Asked(1), pool(1), (Open(1),)),
-    "an idle one is used": (pool(idle=(Idle(7, 90.0),)), Asked(8), pool(1), (Use(8, 7),)),
-    "the one that was idle for the shortest time": (
+    "the first request opens a connection": (pool(), Requested(1), pool(1), (Open(1),)),
+    "an idle connection is assigned": (pool(idle=(Idle(7, 90.0),)), Requested(8), pool(1), (Assign(8, 7),)),
+    "of several idle connections the youngest is assigned": (
         Pool(Limits(), 0, (Idle(1, 80.0), Idle(2, 90.0))),
-        Asked(3),
+        Requested(3),
         Pool(Limits(), 1, (Idle(1, 80.0),)),
-        (Use(3, 2),),
+        (Assign(3, 2),),
     ),
-    "one that was idle for too long is closed": (
+    "an expired connection is closed": (
         pool(idle=(Idle(7, 55.0),)),
-        Asked(8),
+        Requested(8),
         pool(1),
         (Close(7), Open(8)),
     ),
-    "one that was idle for almost too long is used": (
+    "a connection that has almost expired is assigned": (
         pool(idle=(Idle(7, 55.1),)),
-        Asked(8),
+        Requested(8),
         pool(1),
-        (Use(8, 7),),
+        (Assign(8, 7),),
     ),
-    "who wants a fresh one gets no idle one": (
+    "a request for a fresh connection gets no idle connection": (
         pool(idle=(Idle(7, 90.0),)),
-        Asked(8, fresh=True),
+        Requested(8, fresh=True),
         pool(1, idle=(Idle(7, 90.0),)),
         (Open(8),),
     ),
-    "an idle one makes room for a fresh one": (
+    "an idle connection is closed to make room for a fresh connection": (
         pool(1, idle=(Idle(7, 90.0),)),
-        Asked(8, fresh=True),
+        Requested(8, fresh=True),
         pool(2),
         (Close(7), Open(8)),
     ),
-    "where all are busy one waits": (pool(2), Asked(3), pool(2, waiting=(Waiting(3, False),)), ()),
-    "nobody overtakes who waits": (
+    "a request waits while all connections are busy": (
+        pool(2),
+        Requested(3),
+        pool(2, waiting=(Waiting(3, False),)),
+        (),
+    ),
+    "a later request waits behind the first": (
         pool(2, waiting=(Waiting(3, True),)),
-        Asked(4),
+        Requested(4),
         pool(2, waiting=(Waiting(3, True), Waiting(4, False))),
         (),
     ),
-    "a released one is kept": (pool(1), Released(7), pool(idle=(Idle(7, NOW),)), ()),
-    "a released one goes to the first who waits": (
+    "a released connection is idle": (pool(1), Released(7), pool(idle=(Idle(7, NOW),)), ()),
+    "a released connection is assigned to the first waiting request": (
         pool(2, waiting=(Waiting(3, False), Waiting(4, False))),
         Released(1),
         pool(2, waiting=(Waiting(4, False),)),
-        (Use(3, 1),),
+        (Assign(3, 1),),
     ),
-    "a released one makes room for a fresh one": (
+    "a released connection is closed to make room for a fresh connection": (
         pool(2, waiting=(Waiting(3, True),)),
         Released(1),
         pool(2),
         (Close(1), Open(3)),
     ),
-    "of too many idle ones the oldest is closed": (
+    "of too many idle connections the oldest is closed": (
         pool(1, idle=(Idle(7, 90.0),)),
         Released(8),
         pool(idle=(Idle(8, NOW),)),
         (Close(7),),
     ),
-    "a lost one makes room": (pool(1), Lost(1), pool(), ()),
-    "a lost one lets the first who waits open another": (
+    "a lost connection makes room": (pool(1), Lost(1), pool(), ()),
+    "after a lost connection the first waiting request opens another": (
         pool(2, waiting=(Waiting(3, False), Waiting(4, False))),
         Lost(1),
         pool(2, waiting=(Waiting(4, False),)),
         (Open(3),),
     ),
-    "who leaves is forgotten": (
+    "a cancelled request is removed": (
         pool(2, waiting=(Waiting(3, False), Waiting(4, False))),
-        Left(3),
+        Cancelled(3),
         pool(2, waiting=(Waiting(4, False),)),
         (),
     ),
-    "at the end idle ones are closed and who waits is refused": (
+    "closing closes idle connections and refuses waiting requests": (
         Pool(TWO, 2, (Idle(7, 90.0),), (Waiting(3, False),)),
-        Ended(),
-        Ending(2),
+        Closed(),
+        Closing(2),
         (Close(7), Refuse(3)),
     ),
-    "after the end who asks is refused": (Ending(1), Asked(3), Ending(1), (Refuse(3),)),
-    "after the end a released one is closed": (Ending(1), Released(7), Ending(), (Close(7),)),
-    "after the end a lost one is no news": (Ending(1), Lost(7), Ending(), ()),
-    "the end can come twice": (Ending(1), Ended(), Ending(1), ()),
+    "a closed pool refuses a request": (Closing(1), Requested(3), Closing(1), (Refuse(3),)),
+    "a closed pool closes a released connection": (Closing(1), Released(7), Closing(), (Close(7),)),
+    "a closed pool counts a lost connection": (Closing(1), Lost(7), Closing(), ()),
+    "a closed pool can be closed again": (Closing(1), Closed(), Closing(1), ()),
 }
 
 
-@pytest.mark.parametrize(("state", "event", "after", "actions"), ROWS.values(), ids=ROWS)
-def test_what_follows_from_what_happened(
-    state: State, event: Event, after: State, actions: tuple[Action, ...]
+@pytest.mark.parametrize(("state", "event", "next_state", "actions"), ROWS.values(), ids=ROWS)
+def test_a_transition_is_the_row_of_the_table(
+    state: State, event: Event, next_state: State, actions: tuple[Action, ...]
 ) -> None:
-    assert step(state, event, NOW) == (after, actions)
+    assert step(state, event, NOW) == (next_state, actions)
 
 
 @pytest.mark.parametrize(
@@ -138,104 +143,104 @@ def test_what_follows_from_what_happened(
     [
         (pool(), Released(1)),
         (pool(), Lost(1)),
-        (pool(), Left(1)),
-        (pool(2, waiting=(Waiting(3, False),)), Left(4)),
-        (Ending(), Released(1)),
-        (Ending(), Lost(1)),
-        (Ending(1), Left(1)),
+        (pool(), Cancelled(1)),
+        (pool(2, waiting=(Waiting(3, False),)), Cancelled(4)),
+        (Closing(), Released(1)),
+        (Closing(), Lost(1)),
+        (Closing(1), Cancelled(1)),
     ],
 )
-def test_what_cannot_happen_is_refused(state: State, event: Event) -> None:
+def test_an_impossible_event_is_refused(state: State, event: Event) -> None:
     with pytest.raises(LocalProtocolError, match="cannot happen"):
         step(state, event, NOW)
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"])
 @pytest.mark.parametrize("reused", [False, True])
-@pytest.mark.parametrize("begun", [False, True])
-@pytest.mark.parametrize("touched", [False, True])
-def test_a_request_goes_out_twice_only_on_a_stale_connection_and_where_that_is_harmless(
-    method: str, reused: bool, begun: bool, touched: bool
+@pytest.mark.parametrize("started", [False, True])
+@pytest.mark.parametrize("response_started", [False, True])
+def test_a_request_is_replayed_only_after_a_stale_connection_and_if_that_is_safe(
+    method: str, reused: bool, started: bool, response_started: bool
 ) -> None:
-    allowed = may_replay(method, reused=reused, begun=begun, touched=touched)
-    assert allowed == (reused and not touched and (method in ("GET", "HEAD") or not begun))
+    allowed = may_replay(method, reused=reused, started=started, response_started=response_started)
+    assert allowed == (reused and not response_started and (method in ("GET", "HEAD") or not started))
 
 
 class AnyHistory(RuleBasedStateMachine):
-    """The pool, beside a plain account of who has what."""
+    """The pool, compared with a plain record of who has which connection."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.state: State = Pool(Limits(connections=3, idle=2, idle_for=10.0))
+        self.state: State = Pool(Limits(max_connections=3, max_idle=2, idle_timeout=10.0))
         self.now = 0.0
         self.tickets = 0
         self.waiting: list[int] = []
-        self.holding: dict[int, int] = {}  # a ticket's connection
+        self.busy: dict[int, int] = {}  # the connection of each ticket
         self.idle: set[int] = set()
 
-    def tell(self, event: Event) -> None:
+    def step(self, event: Event) -> None:
         self.state, actions = step(self.state, event, self.now)
         for action in actions:
             match action:
-                case Use(ticket, number):
-                    assert ticket == self.waiting.pop(0), "somebody was overtaken"
+                case Assign(ticket, number):
+                    assert ticket == self.waiting.pop(0), "a later request was served first"
                     self.idle.remove(number)
-                    self.holding[ticket] = number
+                    self.busy[ticket] = number
                 case Open(ticket):
-                    assert ticket == self.waiting.pop(0), "somebody was overtaken"
-                    self.holding[ticket] = ticket
+                    assert ticket == self.waiting.pop(0), "a later request was served first"
+                    self.busy[ticket] = ticket
                 case Close(number):
                     self.idle.remove(number)
                 case Refuse(ticket):
                     self.waiting.remove(ticket)
 
     @rule(fresh=st.booleans())
-    def ask(self, fresh: bool) -> None:
+    def request(self, fresh: bool) -> None:
         self.tickets += 1
         self.waiting.append(self.tickets)
-        self.tell(Asked(self.tickets, fresh))
+        self.step(Requested(self.tickets, fresh))
 
-    @precondition(lambda self: self.holding)
+    @precondition(lambda self: self.busy)
     @rule(data=st.data())
     def release(self, data: st.DataObject) -> None:
-        number = self.holding.pop(data.draw(st.sampled_from(sorted(self.holding))))
+        number = self.busy.pop(data.draw(st.sampled_from(sorted(self.busy))))
         self.idle.add(number)
-        self.tell(Released(number))
+        self.step(Released(number))
 
-    @precondition(lambda self: self.holding)
+    @precondition(lambda self: self.busy)
     @rule(data=st.data())
     def lose(self, data: st.DataObject) -> None:
-        self.tell(Lost(self.holding.pop(data.draw(st.sampled_from(sorted(self.holding))))))
+        self.step(Lost(self.busy.pop(data.draw(st.sampled_from(sorted(self.busy))))))
 
     @precondition(lambda self: self.waiting)
     @rule(data=st.data())
-    def leave(self, data: st.DataObject) -> None:
+    def cancel(self, data: st.DataObject) -> None:
         ticket = data.draw(st.sampled_from(self.waiting))
         self.waiting.remove(ticket)
-        self.tell(Left(ticket))
+        self.step(Cancelled(ticket))
 
     @rule(seconds=st.sampled_from([1.0, 6.0, 11.0]))
     def pass_time(self, seconds: float) -> None:
         self.now += seconds
 
     @rule()
-    def end(self) -> None:
+    def close(self) -> None:
         if self.tickets > 8:
-            self.tell(Ended())
+            self.step(Closed())
 
     @invariant()
-    def the_account_and_the_pool_agree(self) -> None:
-        assert self.state.busy == len(self.holding)
-        if isinstance(self.state, Ending):
+    def the_record_and_the_pool_agree(self) -> None:
+        assert self.state.busy == len(self.busy)
+        if isinstance(self.state, Closing):
             assert not self.idle
             assert not self.waiting
             return
-        assert {one.number for one in self.state.idle} == self.idle
-        assert [one.ticket for one in self.state.waiting] == self.waiting
-        assert len(self.holding) + len(self.idle) <= 3
+        assert {connection.number for connection in self.state.idle} == self.idle
+        assert [request.ticket for request in self.state.waiting] == self.waiting
+        assert len(self.busy) + len(self.idle) <= 3
         assert len(self.idle) <= 2
-        # A waiting request waits for something: none is lost.
-        assert not self.waiting or len(self.holding) == 3
+        # A request waits only while all connections are busy.
+        assert not self.waiting or len(self.busy) == 3
 
 
 TestAnyHistory = AnyHistory.TestCase

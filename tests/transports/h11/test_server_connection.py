@@ -231,7 +231,7 @@ def test_an_upgrade_leaves_the_rest_to_the_other_protocol() -> None:
     connection.feed(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x00")
     assert connection.next_request() is not None
     assert connection.switch((("Upgrade", "websocket"),)).startswith(b"HTTP/1.1 101 ")
-    assert connection.rest == b"\x81\x00"
+    assert connection.trailing_data == b"\x81\x00"
 
 
 def asked() -> ServerConnection:

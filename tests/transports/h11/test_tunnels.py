@@ -1,4 +1,4 @@
-"""Ways through a proxy, byte by byte."""
+"""Tunnels through a proxy, byte by byte."""
 
 from __future__ import annotations
 
@@ -11,64 +11,64 @@ from hypothesis import strategies as st
 
 from kubeproto import ConnectError, KubeprotoError, LocalProtocolError, RemoteProtocolError
 from kubeproto.config import Connection
-from kubeproto_h11 import Tunnel, tunnel
+from kubeproto_h11._tunnels import Tunnel, make_tunnel
 
 REPLY: Final = b"\5\0\0\1\0\0\0\0\0\0"
 
 
-def through(proxy: str, server: str = "https://h.example:6443") -> Tunnel:
-    return tunnel(Connection(server=server, proxy=proxy))
+def tunnel_through(proxy: str, server: str = "https://h.example:6443") -> Tunnel:
+    return make_tunnel(Connection(server=server, proxy=proxy))
 
 
-def talk(digging: Tunnel, says: list[bytes], *, step: int = 1000) -> bytes:
-    """Everything that this side sends while the proxy says these."""
-    sent = digging.outgoing
-    for words in says:
-        for at in range(0, len(words), step):
-            sent += digging.feed(words[at : at + step])
-    return sent
+def converse(tunnel: Tunnel, responses: list[bytes], *, step: int = 1000) -> bytes:
+    """Return all bytes that this side sends while the proxy sends these responses."""
+    outgoing = tunnel.outgoing
+    for response in responses:
+        for start in range(0, len(response), step):
+            outgoing += tunnel.feed(response[start : start + step])
+    return outgoing
 
 
 @pytest.mark.parametrize("step", [1, 1000])
 def test_an_http_proxy_is_asked_to_connect(step: int) -> None:
-    digging = through("http://p:3128")
-    asked = talk(digging, [b"HTTP/1.1 200 Connection established\r\n\r\n"], step=step)
-    assert asked == b"CONNECT h.example:6443 HTTP/1.1\r\nHost: h.example:6443\r\n\r\n"
-    assert digging.done
+    tunnel = tunnel_through("http://p:3128")
+    outgoing = converse(tunnel, [b"HTTP/1.1 200 Connection established\r\n\r\n"], step=step)
+    assert outgoing == b"CONNECT h.example:6443 HTTP/1.1\r\nHost: h.example:6443\r\n\r\n"
+    assert tunnel.open
 
 
-def test_a_password_that_socks_cannot_carry_is_in_no_variable_of_the_traceback() -> None:
+def test_a_password_too_long_for_socks_is_in_no_variable_of_the_traceback() -> None:
     with pytest.raises(LocalProtocolError) as raised:
-        through(f"socks5://u:{'p' * 256}@p")
+        tunnel_through(f"socks5://u:{'p' * 256}@p")
     frames = [frame for frame, _ in traceback.walk_tb(raised.tb) if "/tests/" not in frame.f_code.co_filename]
     assert frames
     assert "ppp" not in repr([frame.f_locals for frame in frames])
 
 
-def test_an_http_proxy_hears_the_password_and_nothing_of_the_server_s() -> None:
+def test_an_http_proxy_gets_its_password_and_no_headers_of_the_server() -> None:
     connection = Connection(
         server="https://h", proxy="http://u:p@p", headers=(("Authorization", "Bearer hunter2"),)
     )
-    asked = tunnel(connection).outgoing
-    assert b"Proxy-Authorization: Basic dTpw\r\n" in asked
-    assert b"hunter2" not in asked
+    request = make_tunnel(connection).outgoing
+    assert b"Proxy-Authorization: Basic dTpw\r\n" in request
+    assert b"hunter2" not in request
 
 
 @pytest.mark.parametrize(
-    ("says", "error", "match"),
+    ("response", "error", "match"),
     [
-        (b"HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n", ConnectError, "407 and asks for a password"),
+        (b"HTTP/1.1 407 Login\r\nContent-Length: 0\r\n\r\n", ConnectError, "407 and requires a password"),
         (b"HTTP/1.1 403 No\r\nContent-Length: 5\r\n\r\nnever", ConnectError, "responds with 403"),
         (b"HTTP/1.1 301 There\r\nLocation: /\r\n\r\n", ConnectError, "responds with 301"),
         (b"hello\r\n\r\n", RemoteProtocolError, "not HTTP"),
-        (b"HTTP/1.1 200 OK\r\n\r\nand", RemoteProtocolError, "sends more"),
+        (b"HTTP/1.1 200 OK\r\n\r\nand", RemoteProtocolError, "sends data"),
     ],
 )
-def test_an_http_proxy_that_opens_no_tunnel_is_told(
-    says: bytes, error: type[KubeprotoError], match: str
+def test_an_http_proxy_that_opens_no_tunnel_is_an_error(
+    response: bytes, error: type[KubeprotoError], match: str
 ) -> None:
     with pytest.raises(error, match=match):
-        talk(through("http://p"), [says])
+        converse(tunnel_through("http://p"), [response])
 
 
 @pytest.mark.parametrize(
@@ -80,29 +80,29 @@ def test_an_http_proxy_that_opens_no_tunnel_is_told(
     ],
 )
 @pytest.mark.parametrize("step", [1, 1000])
-def test_socks_is_asked_for_a_name_or_an_address(server: str, address: bytes, step: int) -> None:
-    digging = through("socks5://p", server)
-    asked = talk(digging, [b"\5\0", REPLY], step=step)
-    assert asked == b"\5\1\0" + b"\5\1\0" + address + b"\x19\x2b"
-    assert digging.done
+def test_a_socks_proxy_gets_a_name_or_an_address(server: str, address: bytes, step: int) -> None:
+    tunnel = tunnel_through("socks5://p", server)
+    outgoing = converse(tunnel, [b"\5\0", REPLY], step=step)
+    assert outgoing == b"\5\1\0" + b"\5\1\0" + address + b"\x19\x2b"
+    assert tunnel.open
 
 
 @pytest.mark.parametrize("step", [1, 1000])
-def test_socks_hears_a_user_and_a_password_where_it_asks(step: int) -> None:
-    digging = through("socks5h://user:pa%20ss@p")
-    asked = talk(digging, [b"\5\2", b"\1\0", b"\5\0\0\3\1x\0\0"], step=step)
-    assert asked == b"\5\2\0\2" + b"\1\4user\5pa ss" + b"\5\1\0\3\x09h.example\x19\x2b"
-    assert digging.done
+def test_a_socks_proxy_gets_user_and_password_if_it_requires_them(step: int) -> None:
+    tunnel = tunnel_through("socks5h://user:pa%20ss@p")
+    outgoing = converse(tunnel, [b"\5\2", b"\1\0", b"\5\0\0\3\1x\0\0"], step=step)
+    assert outgoing == b"\5\2\0\2" + b"\1\4user\5pa ss" + b"\5\1\0\3\x09h.example\x19\x2b"
+    assert tunnel.open
 
 
-def test_socks_may_do_without_the_password_that_it_was_offered() -> None:
-    digging = through("socks5://user:pass@p")
-    assert b"pass" not in talk(digging, [b"\5\0", REPLY])
-    assert digging.done
+def test_a_socks_proxy_gets_no_password_if_it_requires_none() -> None:
+    tunnel = tunnel_through("socks5://user:pass@p")
+    assert b"pass" not in converse(tunnel, [b"\5\0", REPLY])
+    assert tunnel.open
 
 
 @pytest.mark.parametrize(
-    ("proxy", "says", "error", "match"),
+    ("proxy", "responses", "error", "match"),
     [
         ("socks5://p", [b"\5\xff"], ConnectError, "another kind"),
         ("socks5://p", [b"\5\2"], ConnectError, "another kind"),
@@ -114,11 +114,11 @@ def test_socks_may_do_without_the_password_that_it_was_offered() -> None:
         ("socks5://p", [b"\5\0", REPLY + b"!"], RemoteProtocolError, "not SOCKS"),
     ],
 )
-def test_socks_that_opens_no_tunnel_is_told(
-    proxy: str, says: list[bytes], error: type[KubeprotoError], match: str
+def test_a_socks_proxy_that_opens_no_tunnel_is_an_error(
+    proxy: str, responses: list[bytes], error: type[KubeprotoError], match: str
 ) -> None:
     with pytest.raises(error, match=match):
-        talk(through(proxy), says)
+        converse(tunnel_through(proxy), responses)
 
 
 @pytest.mark.parametrize(
@@ -129,22 +129,22 @@ def test_socks_that_opens_no_tunnel_is_told(
         ("socks5://u@p", "https://h"),
     ],
 )
-def test_what_socks_has_no_room_for_is_refused(proxy: str, server: str) -> None:
-    with pytest.raises(LocalProtocolError, match="SOCKS takes"):
-        through(proxy, server)
+def test_credentials_that_do_not_fit_into_socks_are_refused(proxy: str, server: str) -> None:
+    with pytest.raises(LocalProtocolError, match=r"SOCKS (requires|allows)"):
+        tunnel_through(proxy, server)
 
 
-def test_without_a_proxy_there_is_nothing_to_dig() -> None:
+def test_a_tunnel_needs_a_proxy() -> None:
     with pytest.raises(LocalProtocolError, match="no proxy"):
-        tunnel(Connection(server="https://h"))
+        make_tunnel(Connection(server="https://h"))
 
 
 @given(st.sampled_from(["http://p", "socks5://p", "socks5://u:p@p"]), st.lists(st.binary(max_size=12)))
-def test_whatever_a_proxy_says_is_a_tunnel_or_an_error_of_ours(proxy: str, says: list[bytes]) -> None:
-    digging = through(proxy)
+def test_any_bytes_of_a_proxy_give_a_tunnel_or_a_kubeproto_error(proxy: str, responses: list[bytes]) -> None:
+    tunnel = tunnel_through(proxy)
     try:
-        for words in says:
-            if not digging.done:
-                digging.feed(words)
+        for response in responses:
+            if not tunnel.open:
+                tunnel.feed(response)
     except (ConnectError, RemoteProtocolError):
         pass

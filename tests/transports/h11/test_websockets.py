@@ -1,4 +1,4 @@
-"""WebSockets without I/O: the handshake, the frames, and the driver over lines of paper."""
+"""WebSockets without I/O: the handshake, the frames, and the driver over scripted streams."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from kubeproto import (
 )
 from kubeproto.config import Connection as Settings
 from kubeproto_h11 import (
-    Calling,
     CloseReason,
     ConnectionPool,
-    Framing,
+    RequestDriver,
     ResponseHead,
+    WebSocketFraming,
     WebSocketStream,
-    upgrade,
 )
+from kubeproto_h11._websocket_handshake import WebSocketHandshake
 from kubeproto_h11.pool import Limits
 
 T = TypeVar("T")
@@ -44,30 +44,30 @@ EXEC: Final = PODS.exec("web", ["sh"], stdin=True)
 
 # The example of RFC 6455, chapter 1.3.
 NONCE: Final = b"the sample nonce"
-KEY, TURNED = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+KEY, ACCEPT_TOKEN = "dGhlIHNhbXBsZSBub25jZQ==", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
 
-AGREED: Final = {
+ACCEPT_HEADERS: Final = {
     "Upgrade": "websocket",
     "Connection": "Upgrade",
-    "Sec-WebSocket-Accept": TURNED,
+    "Sec-WebSocket-Accept": ACCEPT_TOKEN,
     "Sec-WebSocket-Protocol": "v5.channel.k8s.io",
 }
 
 
-def agreeing(**changes: str | None) -> ResponseHead:
-    headers = AGREED | {name.replace("_", "-"): value for name, value in changes.items()}
+def switching_protocols(**changes: str | None) -> ResponseHead:
+    headers = ACCEPT_HEADERS | {name.replace("_", "-"): value for name, value in changes.items()}
     return ResponseHead(101, tuple((name, value) for name, value in headers.items() if value is not None))
 
 
-def on_the_wire(answer: ResponseHead, body: bytes = b"") -> bytes:
-    lines = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
-    return f"HTTP/1.1 {answer.status} X\r\n{lines}\r\n".encode() + body
+def encode(response: ResponseHead, body: bytes = b"") -> bytes:
+    lines = "".join(f"{name}: {value}\r\n" for name, value in response.headers)
+    return f"HTTP/1.1 {response.status} X\r\n{lines}\r\n".encode() + body
 
 
-def test_the_handshake_asks_for_the_protocols_the_best_first() -> None:
-    asking = upgrade(EXEC, NONCE).asking
-    assert asking.target == EXEC.target
-    assert asking.headers[-5:] == (
+def test_the_handshake_offers_the_protocols_in_order_of_preference() -> None:
+    head = WebSocketHandshake(EXEC, NONCE).head
+    assert head.target == EXEC.target
+    assert head.headers[-5:] == (
         ("Connection", "Upgrade"),
         ("Upgrade", "websocket"),
         ("Sec-WebSocket-Version", "13"),
@@ -76,109 +76,109 @@ def test_the_handshake_asks_for_the_protocols_the_best_first() -> None:
     )
 
 
-def test_a_server_agrees_by_turning_the_key_and_choosing_a_protocol() -> None:
-    assert upgrade(EXEC, NONCE).agreed(agreeing()) == "v5.channel.k8s.io"
-    chosen = agreeing(Upgrade="WebSocket", Sec_WebSocket_Protocol="v4.channel.k8s.io")
-    assert upgrade(EXEC, NONCE).agreed(chosen) == "v4.channel.k8s.io"
+def test_a_server_accepts_by_a_token_of_the_key_and_a_protocol() -> None:
+    assert WebSocketHandshake(EXEC, NONCE).accept(switching_protocols()) == "v5.channel.k8s.io"
+    chosen = switching_protocols(Upgrade="WebSocket", Sec_WebSocket_Protocol="v4.channel.k8s.io")
+    assert WebSocketHandshake(EXEC, NONCE).accept(chosen) == "v4.channel.k8s.io"
 
 
 @pytest.mark.parametrize(
     ("changes", "match"),
     [
-        ({"Upgrade": "SPDY/3.1"}, "something else"),
-        ({"Upgrade": None}, "something else"),
-        ({"Sec_WebSocket_Accept": None}, "not asked for"),
-        ({"Sec_WebSocket_Accept": KEY}, "not asked for"),
+        ({"Upgrade": "SPDY/3.1"}, "another protocol"),
+        ({"Upgrade": None}, "another protocol"),
+        ({"Sec_WebSocket_Accept": None}, "wrong Sec-WebSocket-Accept"),
+        ({"Sec_WebSocket_Accept": KEY}, "wrong Sec-WebSocket-Accept"),
         ({"Sec_WebSocket_Extensions": "permessage-deflate"}, "extension"),
         ({"Sec_WebSocket_Protocol": None}, "not one of"),
         ({"Sec_WebSocket_Protocol": "v6.channel.k8s.io"}, "not one of"),
     ],
 )
-def test_a_server_that_agrees_to_something_else_is_an_error(
-    changes: dict[str, str | None], match: str
-) -> None:
+def test_an_invalid_101_is_an_error(changes: dict[str, str | None], match: str) -> None:
     with pytest.raises(RemoteProtocolError, match=match):
-        upgrade(EXEC, NONCE).agreed(agreeing(**changes))
+        WebSocketHandshake(EXEC, NONCE).accept(switching_protocols(**changes))
 
 
 class Server:
-    """The other side of a `Framing`."""
+    """The peer of a `WebSocketFraming`."""
 
     def __init__(self) -> None:
         self.wsproto = Connection(ConnectionType.SERVER)
 
-    def says(self, *events: Event) -> bytes:
+    def encode(self, *events: Event) -> bytes:
         return b"".join(self.wsproto.send(event) for event in events)
 
-    def hears(self, data: bytes) -> list[Event]:
+    def decode(self, data: bytes) -> list[Event]:
         self.wsproto.receive_data(data)
         return list(self.wsproto.events())
 
 
 @given(messages=st.lists(st.binary(min_size=1, max_size=300), min_size=1), data=st.data())
-def test_how_the_bytes_are_cut_makes_no_difference(messages: list[bytes], data: st.DataObject) -> None:
-    stream = Server().says(*[BytesMessage(data=message) for message in messages])
-    cuts = data.draw(st.sets(st.integers(0, len(stream))))
-    framing = Framing(stream[: min(cuts, default=0)])
-    places = [min(cuts, default=0), *sorted(cuts), len(stream)]
-    found = [message for a, b in pairwise(places) for message in framing.feed(stream[a:b])]
-    assert found + framing.feed(b"") == messages
+def test_messages_are_the_same_however_their_bytes_are_split(
+    messages: list[bytes], data: st.DataObject
+) -> None:
+    stream = Server().encode(*[BytesMessage(data=message) for message in messages])
+    splits = data.draw(st.sets(st.integers(0, len(stream))))
+    framing = WebSocketFraming(stream[: min(splits, default=0)])
+    boundaries = [min(splits, default=0), *sorted(splits), len(stream)]
+    received = [message for a, b in pairwise(boundaries) for message in framing.feed(stream[a:b])]
+    assert received + framing.feed(b"") == messages
 
 
 @given(messages=st.lists(st.binary(min_size=1, max_size=70_000)))
-def test_what_is_sent_is_what_the_server_hears(messages: list[bytes]) -> None:
-    framing = Framing()
-    heard = Server().hears(b"".join(framing.send(message) for message in messages))
-    assert [bytes(event.data) for event in heard if isinstance(event, BytesMessage)] == messages
+def test_the_server_receives_the_messages_that_are_sent(messages: list[bytes]) -> None:
+    framing = WebSocketFraming()
+    events = Server().decode(b"".join(framing.send(message) for message in messages))
+    assert [bytes(event.data) for event in events if isinstance(event, BytesMessage)] == messages
 
 
 @given(noise=st.binary(max_size=200))
-def test_any_bytes_give_messages_or_an_error_of_ours(noise: bytes) -> None:
-    framing = Framing()
+def test_any_bytes_give_messages_or_a_remote_protocol_error(noise: bytes) -> None:
+    framing = WebSocketFraming()
     with suppress(RemoteProtocolError):
         framing.feed(noise)
     framing.close()
 
 
-def test_a_message_in_fragments_is_one_message_and_a_ping_between_them_is_answered() -> None:
-    server, framing = Server(), Framing()
-    first = server.says(BytesMessage(data=b"\1hel", message_finished=False), Ping(payload=b"there?"))
+def test_fragments_are_joined_and_a_ping_between_them_is_answered() -> None:
+    server, framing = Server(), WebSocketFraming()
+    first = server.encode(BytesMessage(data=b"\1hel", message_finished=False), Ping(payload=b"there?"))
     assert framing.feed(first) == []
-    assert server.hears(framing.outgoing) == [Pong(payload=b"there?")]
-    assert framing.feed(server.says(BytesMessage(data=b"lo"))) == [b"\1hello"]
+    assert server.decode(framing.outgoing) == [Pong(payload=b"there?")]
+    assert framing.feed(server.encode(BytesMessage(data=b"lo"))) == [b"\1hello"]
     assert framing.outgoing == b""
 
 
-def test_a_text_counts_as_its_bytes() -> None:
-    assert Framing().feed(Server().says(TextMessage(data="1é"))) == ["1é".encode()]
+def test_a_text_message_is_returned_as_bytes() -> None:
+    assert WebSocketFraming().feed(Server().encode(TextMessage(data="1é"))) == ["1é".encode()]
 
 
-def test_a_message_that_is_too_large_is_an_error_before_it_is_there() -> None:
-    framing = Framing(max_message=1000)
-    assert framing.feed(Server().says(BytesMessage(data=b"x" * 1000))) == [b"x" * 1000]
-    with pytest.raises(RemoteProtocolError, match="after 1000 bytes"):
+def test_a_message_that_is_too_large_is_an_error_before_it_is_complete() -> None:
+    framing = WebSocketFraming(max_message=1000)
+    assert framing.feed(Server().encode(BytesMessage(data=b"x" * 1000))) == [b"x" * 1000]
+    with pytest.raises(RemoteProtocolError, match="longer than 1000 bytes"):
         framing.feed(b"\x82\x7f" + (1 << 40).to_bytes(8, "big") + b"x" * 1001)
 
 
 @pytest.mark.parametrize(
     "noise", [b"\x83\0", b"\xf2\0", b"\x82\x81abcdx", b"\x80\x01x", b"HTTP/1.1 200 OK\r\n"]
 )
-def test_what_is_not_a_websocket_is_an_error_and_the_server_is_told(noise: bytes) -> None:
-    server, framing = Server(), Framing()
-    with pytest.raises(RemoteProtocolError, match="not a WebSocket"):
+def test_a_violation_of_the_protocol_is_an_error_and_closes_the_websocket(noise: bytes) -> None:
+    server, framing = Server(), WebSocketFraming()
+    with pytest.raises(RemoteProtocolError, match="violates the WebSocket protocol"):
         framing.feed(noise)
-    [told] = server.hears(framing.outgoing)
-    assert isinstance(told, CloseConnection)
+    [reply] = server.decode(framing.outgoing)
+    assert isinstance(reply, CloseConnection)
     assert not framing.open
     framing.close()
 
 
-def test_a_farewell_is_returned_and_what_follows_counts_for_nothing() -> None:
-    server, framing = Server(), Framing()
-    data = server.says(BytesMessage(data=b"last"), CloseConnection(code=1000, reason="done"))
+def test_a_close_frame_is_reported_and_later_data_is_ignored() -> None:
+    server, framing = Server(), WebSocketFraming()
+    data = server.encode(BytesMessage(data=b"last"), CloseConnection(code=1000, reason="done"))
     assert framing.feed(data + b"\x82\x01x") == [b"last"]
-    assert framing.farewell == CloseReason(1000, "done")
-    assert [type(event) for event in server.hears(framing.outgoing)] == [CloseConnection]
+    assert framing.close_reason == CloseReason(1000, "done")
+    assert [type(event) for event in server.decode(framing.outgoing)] == [CloseConnection]
     assert framing.feed(b"more") == []
     assert framing.close() == b""
     with pytest.raises(LocalProtocolError, match="closed"):
@@ -187,29 +187,29 @@ def test_a_farewell_is_returned_and_what_follows_counts_for_nothing() -> None:
         framing.ping()
 
 
-def test_after_our_farewell_the_server_may_finish_its_sentence() -> None:
-    server, framing = Server(), Framing()
-    assert [type(event) for event in server.hears(framing.close())] == [CloseConnection]
+def test_after_our_close_frame_the_server_may_send_messages_until_its_own() -> None:
+    server, framing = Server(), WebSocketFraming()
+    assert [type(event) for event in server.decode(framing.close())] == [CloseConnection]
     assert framing.close() == b""
-    late = b"\x82\x04late" + server.says(CloseConnection(code=1000))
+    late = b"\x82\x04late" + server.encode(CloseConnection(code=1000))
     assert framing.feed(b"\x89\0" + late) == [b"late"]
-    assert (framing.outgoing, framing.farewell) == (b"", CloseReason(1000))
+    assert (framing.outgoing, framing.close_reason) == (b"", CloseReason(1000))
 
 
-@pytest.mark.parametrize(("code", "good"), [(1000, True), (1005, True), (1001, False), (1011, False)])
-def test_a_farewell_is_good_if_all_was_said(code: int, good: bool) -> None:
-    assert CloseReason(code).good is good
+@pytest.mark.parametrize(("code", "normal"), [(1000, True), (1005, True), (1001, False), (1011, False)])
+def test_a_close_without_an_error_is_normal(code: int, normal: bool) -> None:
+    assert CloseReason(code).normal is normal
 
 
 # The driver.
 
 
 class Cancelled(BaseException):
-    """What an event loop throws into a coroutine that it calls off."""
+    """The exception that an event loop throws into a cancelled coroutine."""
 
 
 @coroutine
-def stand_still() -> Generator[str, None, None]:
+def pause() -> Generator[str, None, None]:
     yield "waiting"
 
 
@@ -219,27 +219,27 @@ class Signal:
     async def wait(self) -> None: ...
 
 
-class Paper:
-    """A line whose server says what stands here: bytes, an error, None for silence until then."""
+class ScriptedStream:
+    """A stream with scripted results of `receive`: bytes, an error, None for silence until the deadline."""
 
-    def __init__(self, network: Network, *says: bytes | Exception | None) -> None:
+    def __init__(self, network: Network, *results: bytes | Exception | None) -> None:
         self.used = False
         self.stale = False
         self.closed = 0
         self.sent: list[bytes] = []
-        self.deaf: Exception | None = None
+        self.send_error: Exception | None = None
         self._network = network
-        self._says = deque(says)
+        self._results = deque(results)
 
-    async def receive(self, by: float) -> bytes | None:
-        await stand_still()
-        said = self._says.popleft()
-        if isinstance(said, Exception):
-            raise said
-        if said is None:
-            assert by < math.inf
-            self._network.now = by
-        return said
+    async def receive(self, deadline: float) -> bytes | None:
+        await pause()
+        result = self._results.popleft()
+        if isinstance(result, Exception):
+            raise result
+        if result is None:
+            assert deadline < math.inf
+            self._network.now = deadline
+        return result
 
     async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
         await self.send(data)
@@ -247,9 +247,9 @@ class Paper:
         return True
 
     async def send(self, data: bytes) -> None:
-        await stand_still()
-        if self.deaf is not None:
-            raise self.deaf
+        await pause()
+        if self.send_error is not None:
+            raise self.send_error
         self.sent.append(data)
 
     def close(self) -> None:
@@ -257,71 +257,73 @@ class Paper:
 
 
 class Network:
-    """One server, whose connections are lines of paper."""
+    """A server whose connections are scripted streams."""
 
-    def __init__(self, *says: bytes | Exception | None) -> None:
+    def __init__(self, *results: bytes | Exception | None) -> None:
         self.now = 100.0
-        self.dialled: list[Paper] = []
-        self._says = says
-        self.lending = ConnectionPool(self._dial, Limits(), clock=self.clock, signal=Signal)
-        self.calling = Calling(Settings(server="http://h"), self.lending, clock=self.clock)
+        self.opened: list[ScriptedStream] = []
+        self._results = results
+        self.pool = ConnectionPool(self._open, Limits(), clock=self.clock, signal=Signal)
+        self.driver = RequestDriver(Settings(server="http://h"), self.pool, clock=self.clock)
 
     def clock(self) -> float:
         return self.now
 
     @property
-    def line(self) -> Paper:
-        return self.dialled[-1]
+    def stream(self) -> ScriptedStream:
+        return self.opened[-1]
 
-    async def _dial(self) -> Paper:
-        self.dialled.append(Paper(self, *self._says))
-        return self.line
+    async def _open(self) -> ScriptedStream:
+        self.opened.append(ScriptedStream(self, *self._results))
+        return self.stream
 
-    def upgrade(self, **times: float) -> WebSocketStream[Paper]:
-        return run(self.calling.upgrade(upgrade(EXEC, NONCE), **times))
+    def upgrade(self, **limits: float) -> WebSocketStream[ScriptedStream]:
+        return run(self.driver.upgrade(EXEC, NONCE, **limits))
 
 
-def run(running: Coroutine[Any, Any, T]) -> T:
+def run(coro: Coroutine[Any, Any, T]) -> T:
     while True:
         try:
-            running.send(None)
-        except StopIteration as done:
-            result: T = done.value
+            coro.send(None)
+        except StopIteration as stop:
+            result: T = stop.value
             return result
 
 
-YES: Final = on_the_wire(agreeing())
+ACCEPTED: Final = encode(switching_protocols())
 NAME: Final = "GET /api/v1/namespaces/w/pods/web/exec"
 
 
-def test_an_upgrade_is_a_websocket_even_if_its_first_words_came_with_the_head() -> None:
+def test_messages_that_arrive_with_the_head_of_an_upgrade_are_received() -> None:
     server = Server()
-    hello = server.says(BytesMessage(data=b"\1hello"), Ping())
-    network = Network(YES + hello, server.says(BytesMessage(data=b"\1more"), CloseConnection(code=1000)))
+    hello = server.encode(BytesMessage(data=b"\1hello"), Ping())
+    network = Network(
+        ACCEPTED + hello, server.encode(BytesMessage(data=b"\1more"), CloseConnection(code=1000))
+    )
     socket = network.upgrade()
     assert repr(socket) == f"<{NAME}: v5.channel.k8s.io>"
     assert [run(socket.receive()) for _ in range(3)] == [b"\1hello", b"\1more", None]
-    heard = server.hears(b"".join(network.line.sent[1:]))
-    assert [type(event) for event in heard] == [Pong, CloseConnection]
+    events = server.decode(b"".join(network.stream.sent[1:]))
+    assert [type(event) for event in events] == [Pong, CloseConnection]
     run(socket.close())
-    network.calling.hang_up(socket)
-    assert network.line.closed == 1
+    network.driver.close_websocket(socket)
+    assert network.stream.closed == 1
 
 
-def test_a_websocket_is_never_begun_on_a_connection_that_was_used() -> None:
+def test_a_websocket_is_never_opened_on_a_used_connection() -> None:
     network = Network(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-    network.calling.end(run(network.calling.begin(kp.Head("GET", "/"))))
-    refused = "^GET /api/v1/namespaces/w/pods/web/exec: the response is 200, not 101$"
-    with pytest.raises(RemoteProtocolError, match=refused):
+    network.driver.close_response(run(network.driver.send(kp.Head("GET", "/"))))
+    message = "^GET /api/v1/namespaces/w/pods/web/exec: the response is 200, not 101$"
+    with pytest.raises(RemoteProtocolError, match=message):
         network.upgrade()
-    assert len(network.dialled) == 2
+    assert len(network.opened) == 2
 
 
 def test_a_connection_that_is_lost_in_the_handshake_is_not_retried() -> None:
     network = Network(TransportError("lost"))
     with pytest.raises(TransportError, match=f"{NAME}: lost"):
         network.upgrade()
-    assert [line.closed for line in network.dialled] == [1]
+    assert [stream.closed for stream in network.opened] == [1]
 
 
 STATUS: Final = (
@@ -332,71 +334,74 @@ STATUS: Final = (
 
 def test_a_refusal_is_the_error_of_its_status() -> None:
     head = ResponseHead(403, (("Content-Type", "application/json"), ("Content-Length", str(len(STATUS)))))
-    network = Network(on_the_wire(head, STATUS[:20]), STATUS[20:])
+    network = Network(encode(head, STATUS[:20]), STATUS[20:])
     with pytest.raises(Forbidden, match='pods "web" is forbidden'):
         network.upgrade()
-    assert network.line.closed == 1
+    assert network.stream.closed == 1
 
 
-def test_of_a_refusal_that_never_ends_a_sensible_part_is_read() -> None:
-    network = Network(on_the_wire(ResponseHead(500, ())), *[b"x" * (1 << 18)] * 4)
+def test_of_an_endless_refusal_only_the_beginning_is_read() -> None:
+    network = Network(encode(ResponseHead(500, ())), *[b"x" * (1 << 18)] * 4)
     with pytest.raises(ApiError):
         network.upgrade()
-    assert network.line.closed == 1
+    assert network.stream.closed == 1
 
 
-def test_a_websocket_goes_by_upgrade_and_by_nothing_else() -> None:
+def test_a_websocket_is_opened_only_by_upgrade() -> None:
     with pytest.raises(LocalProtocolError, match="call `upgrade`"):
-        run(Network().calling.begin(EXEC))
+        run(Network().driver.send(EXEC))
 
 
 @pytest.mark.parametrize(
-    ("says", "kind", "match"),
+    ("result", "error", "match"),
     [
-        (b"", TransportError, "hung up"),
+        (b"", TransportError, "without a close frame"),
         (TransportError("the connection broke: reset"), TransportError, "broke: reset"),
-        (b"\x83\0", RemoteProtocolError, "not a WebSocket"),
-        (Server().says(CloseConnection(code=1011, reason="oops")), TransportError, r"code 1011 \(oops\)"),
-        (Server().says(CloseConnection(code=1001, reason="\x1b[2J")), TransportError, "code 1001$"),
+        (b"\x83\0", RemoteProtocolError, "violates the WebSocket protocol"),
+        (Server().encode(CloseConnection(code=1011, reason="oops")), TransportError, r"code 1011 \(oops\)"),
+        (Server().encode(CloseConnection(code=1001, reason="\x1b[2J")), TransportError, "code 1001$"),
     ],
 )
-def test_what_breaks_is_told_with_the_name_of_the_request_and_closes_the_line(
-    says: bytes | Exception, kind: type[Exception], match: str
+def test_a_failure_names_the_request_and_closes_the_connection(
+    result: bytes | Exception, error: type[Exception], match: str
 ) -> None:
-    network = Network(YES, says)
+    network = Network(ACCEPTED, result)
     socket = network.upgrade()
-    with pytest.raises(kind, match=f"^{NAME}: .*{match}") as raised:
+    with pytest.raises(error, match=f"^{NAME}: .*{match}") as raised:
         run(socket.receive())
     assert str(raised.value).count(NAME) == 1
-    assert network.line.closed == 1
+    assert network.stream.closed == 1
 
 
-def test_a_silent_server_is_pinged_and_left_when_it_stays_silent() -> None:
-    network = Network(YES, None, None, None)
+def test_a_silent_server_is_pinged_and_times_out() -> None:
+    network = Network(ACCEPTED, None, None, None)
     socket = network.upgrade(idle=61.0)
     with pytest.raises(DeadlineExceeded, match="silent for 61 s"):
         run(socket.receive())
     assert network.now == 161.0
-    assert [type(event) for data in network.line.sent[1:] for event in Server().hears(data)] == [Ping, Ping]
+    assert [type(event) for data in network.stream.sent[1:] for event in Server().decode(data)] == [
+        Ping,
+        Ping,
+    ]
 
 
 def test_a_server_that_answers_pings_is_not_silent() -> None:
     server = Server()
-    pong = server.says(Pong())
-    network = Network(YES, *[None, pong] * 10, server.says(BytesMessage(data=b"\1at last")))
+    pong = server.encode(Pong())
+    network = Network(ACCEPTED, *[None, pong] * 10, server.encode(BytesMessage(data=b"\1at last")))
     assert run(network.upgrade(idle=40.0).receive()) == b"\1at last"
     assert network.now == 300.0
 
 
-def test_without_a_bound_the_pings_go_on() -> None:
+def test_without_a_limit_the_pings_continue() -> None:
     server = Server()
-    network = Network(YES, *[None] * 100, server.says(BytesMessage(data=b"\1at last")))
+    network = Network(ACCEPTED, *[None] * 100, server.encode(BytesMessage(data=b"\1at last")))
     assert run(network.upgrade().receive()) == b"\1at last"
     assert network.now == 3100.0
 
 
-def test_one_task_at_a_time_receives() -> None:
-    socket = Network(YES, b"").upgrade()
+def test_only_one_task_at_a_time_can_receive() -> None:
+    socket = Network(ACCEPTED, b"").upgrade()
     first = socket.receive()
     first.send(None)
     with pytest.raises(LocalProtocolError, match="one task at a time"):
@@ -407,34 +412,34 @@ def test_one_task_at_a_time_receives() -> None:
         run(socket.receive())
 
 
-def test_who_is_cancelled_while_sending_has_closed_the_line() -> None:
-    network = Network(YES)
+def test_cancellation_while_sending_closes_the_connection() -> None:
+    network = Network(ACCEPTED)
     sending = network.upgrade().send(b"\0x")
     sending.send(None)
     with pytest.raises(Cancelled):
         sending.throw(Cancelled())
-    assert network.line.closed == 1
+    assert network.stream.closed == 1
 
 
-def test_what_cannot_be_sent_is_told_with_the_name_of_the_request() -> None:
-    network = Network(YES)
+def test_a_failure_to_send_names_the_request() -> None:
+    network = Network(ACCEPTED)
     socket = network.upgrade()
-    network.line.deaf = TransportError("the connection broke: pipe")
+    network.stream.send_error = TransportError("the connection broke: pipe")
     with pytest.raises(TransportError, match=f"^{NAME}: the connection broke: pipe"):
         run(socket.send(b"\0x"))
 
 
-def test_closing_waits_for_the_server_but_not_for_long() -> None:
+def test_closing_waits_for_the_server_for_a_second() -> None:
     server = Server()
-    farewell = server.says(BytesMessage(data=b"\1late"), CloseConnection(code=1000))
-    network = Network(YES, farewell)
+    close_frame = server.encode(BytesMessage(data=b"\1late"), CloseConnection(code=1000))
+    network = Network(ACCEPTED, close_frame)
     run(network.upgrade().close())
     assert network.now == 100.0
-    network = Network(YES, None)
+    network = Network(ACCEPTED, None)
     run(network.upgrade().close())
     assert network.now == 101.0
 
 
-@pytest.mark.parametrize("says", [b"", TransportError("reset"), b"\x83\0"])
-def test_closing_never_fails(says: bytes | Exception) -> None:
-    run(Network(YES, says).upgrade().close())
+@pytest.mark.parametrize("result", [b"", TransportError("reset"), b"\x83\0"])
+def test_closing_never_fails(result: bytes | Exception) -> None:
+    run(Network(ACCEPTED, result).upgrade().close())

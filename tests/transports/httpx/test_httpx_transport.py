@@ -15,7 +15,7 @@ import trio
 import kubeproto as kp
 from kubeproto import Head, KubeprotoError
 from kubeproto.config import ConfigError, Connection
-from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport, _blocking
+from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport, _blocking_transport
 
 GET: Final = Head("GET", "/api/v1/pods?limit=1", (("Accept", "application/json"),))
 
@@ -161,14 +161,14 @@ def upgrade_on_asyncio(request: Head) -> None:
 @pytest.mark.parametrize("way", [upgrade_on_asyncio, upgrade_blocking])
 def test_httpx_has_no_websockets_and_says_so_before_anything_is_sent(way: Callable[[Head], None]) -> None:
     pods = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="default")
-    with pytest.raises(kp.LocalProtocolError, match="no WebSockets"):
+    with pytest.raises(kp.LocalProtocolError, match="does not support WebSockets"):
         way(pods.exec("a", ["true"]))
 
 
 def test_a_server_that_says_nothing_in_the_handshake_was_never_reached(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(_blocking, "CONNECT_TIMEOUT", 0.05)
+    monkeypatch.setattr(_blocking_transport, "CONNECT_TIMEOUT", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         silent = Connection(server=f"https://127.0.0.1:{listening.getsockname()[1]}", insecure=True)
         with BlockingHttpxTransport(silent) as transport, pytest.raises(kp.ConnectError):

@@ -1,4 +1,4 @@
-"""Chunks are merged on their way to httpx: what is said stays the same, however it is cut."""
+"""Chunks are merged on their way to httpx: their content stays the same, however the bytes are split."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubeproto_httpx._merging import Merging
-from kubeproto_httpx._network import AsyncStream, BlockingStream
+from kubeproto_httpx._chunk_merging import ChunkMerger
+from kubeproto_httpx._network_backends import AsyncStream, BlockingStream
 
 GET = b"GET / HTTP/1.1\r\nHost: h\r\n\r\n"
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: a\r\n"
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 
 
-def chunks(*pieces: bytes) -> bytes:
-    return b"".join(b"%x\r\n%b\r\n" % (len(piece), piece) for piece in pieces)
+def chunks(*contents: bytes) -> bytes:
+    return b"".join(b"%x\r\n%b\r\n" % (len(content), content) for content in contents)
 
 
-def heard(request: bytes, answer: bytes, cuts: set[int]) -> bytes:
-    """What httpx hears of a response that is cut in these places."""
-    merging = Merging()
-    merging.sent(request)
-    places = [0, *sorted(cut for cut in cuts if 0 < cut < len(answer)), len(answer)]
-    return b"".join(merging.came(answer[a:b]) for a, b in pairwise(places))
+def merge(request: bytes, response: bytes, splits: set[int]) -> bytes:
+    """Return the bytes that httpx receives of a response that is split at these indexes."""
+    merger = ChunkMerger()
+    merger.send(request)
+    boundaries = [0, *sorted(split for split in splits if 0 < split < len(response)), len(response)]
+    return b"".join(merger.receive(response[a:b]) for a, b in pairwise(boundaries))
 
 
 def read(stream: bytes, method: str = "GET") -> list[object]:
-    """What h11 makes of it: the heads, the body in one piece, the end."""
+    """Return the events of h11: the heads, the body as a whole, the end."""
     connection = h11.Connection(h11.CLIENT)
     connection.send(h11.Request(method=method, target="/", headers=[("Host", "h")]))
     connection.send(h11.EndOfMessage())
@@ -55,88 +55,88 @@ def read(stream: bytes, method: str = "GET") -> list[object]:
                 return events
 
 
-ANSWERS = {
+RESPONSES = {
     "chunked": CHUNKED + chunks(b"a", b"bc", b"x" * 300) + b"0\r\n\r\n",
-    "no chunk at all": CHUNKED + b"0\r\n\r\n",
-    "no end": CHUNKED + chunks(b"a", b"bc"),
+    "an empty body": CHUNKED + b"0\r\n\r\n",
+    "an incomplete body": CHUNKED + chunks(b"a", b"bc"),
     "with trailers": CHUNKED + chunks(b"a") + b"0\r\nExpires: never\r\n\r\n",
     "with a length": OK + b"Content-Length: 5\r\n\r\n5\r\nab",
     "until the close": OK + b"\r\n5\r\nabcde\r\n",
-    "after interim answers": b"HTTP/1.1 100 Continue\r\n\r\n" * 2
+    "after interim responses": b"HTTP/1.1 100 Continue\r\n\r\n" * 2
     + CHUNKED
     + chunks(b"a", b"b")
     + b"0\r\n\r\n",
-    "nothing, though it says chunked": CHUNKED.replace(b"200 OK", b"304 Not Modified"),
-    "both": OK
+    "no body in spite of the header": CHUNKED.replace(b"200 OK", b"304 Not Modified"),
+    "both headers": OK
     + b"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n"
     + chunks(b"a", b"b")
     + b"0\r\n\r\n",
-    "something after the end": CHUNKED + chunks(b"a", b"b") + b"0\r\n\r\nHTTP/1.1 400 Bad Request\r\n",
+    "data after the end": CHUNKED + chunks(b"a", b"b") + b"0\r\n\r\nHTTP/1.1 400 Bad Request\r\n",
     "lower case": CHUNKED.lower().replace(b"http", b"HTTP") + chunks(b"a", b"b") + b"0\r\n\r\n",
 }
 
 
-@pytest.mark.parametrize("what", ANSWERS)
-@given(cuts=st.sets(st.integers(1, 500)))
-@example(cuts=set())
-@example(cuts=set(range(500)))
-def test_h11_reads_the_same(what: str, cuts: set[int]) -> None:
-    answer = ANSWERS[what]
-    assert read(heard(GET, answer, cuts)) == read(answer)
+@pytest.mark.parametrize("name", RESPONSES)
+@given(splits=st.sets(st.integers(1, 500)))
+@example(splits=set())
+@example(splits=set(range(500)))
+def test_h11_reads_the_same(name: str, splits: set[int]) -> None:
+    response = RESPONSES[name]
+    assert read(merge(GET, response, splits)) == read(response)
 
 
 @given(st.lists(st.binary(min_size=1, max_size=100)), st.sets(st.integers(1, 3000)))
-def test_any_body_arrives_as_it_was_said(pieces: list[bytes], cuts: set[int]) -> None:
-    answer = CHUNKED + chunks(*pieces) + b"0\r\n\r\n"
-    assert read(heard(GET, answer, cuts)) == read(answer)
+def test_any_body_arrives_unchanged(contents: list[bytes], splits: set[int]) -> None:
+    response = CHUNKED + chunks(*contents) + b"0\r\n\r\n"
+    assert read(merge(GET, response, splits)) == read(response)
 
 
-def test_what_came_at_once_is_one_chunk() -> None:
-    merging = Merging()
-    merging.sent(GET)
-    assert merging.came(CHUNKED + chunks(b"a", b"b", b"c")) == CHUNKED + chunks(b"abc")
-    assert merging.came(b"1\r\nd\r\n2") == chunks(b"d")
-    assert merging.came(b"\r\n") == b""
-    assert merging.came(b"e") == chunks(b"e")
-    assert merging.came(b"f\r\n0\r\n\r\n") == chunks(b"f") + b"0\r\n\r\n"
+def test_chunks_that_arrive_together_become_one_chunk() -> None:
+    merger = ChunkMerger()
+    merger.send(GET)
+    assert merger.receive(CHUNKED + chunks(b"a", b"b", b"c")) == CHUNKED + chunks(b"abc")
+    assert merger.receive(b"1\r\nd\r\n2") == chunks(b"d")
+    assert merger.receive(b"\r\n") == b""
+    assert merger.receive(b"e") == chunks(b"e")
+    assert merger.receive(b"f\r\n0\r\n\r\n") == chunks(b"f") + b"0\r\n\r\n"
 
 
-def test_after_interim_answers_it_is_still_looked_at() -> None:
-    merging = Merging()
-    merging.sent(GET)
+def test_chunks_after_interim_responses_are_merged() -> None:
+    merger = ChunkMerger()
+    merger.send(GET)
     interim = b"HTTP/1.1 100 Continue\r\n\r\n"
-    assert merging.came(interim * 2 + CHUNKED[:9]) == interim * 2 + CHUNKED[:9]
-    assert merging.came(CHUNKED[9:] + chunks(b"a", b"b")) == CHUNKED[9:] + chunks(b"ab")
+    assert merger.receive(interim * 2 + CHUNKED[:9]) == interim * 2 + CHUNKED[:9]
+    assert merger.receive(CHUNKED[9:] + chunks(b"a", b"b")) == CHUNKED[9:] + chunks(b"ab")
 
 
-class Async(httpcore.AsyncNetworkStream):
-    """A stream that says these pieces, one a read."""
+class ScriptedAsyncStream(httpcore.AsyncNetworkStream):
+    """A stream that returns one of these per read."""
 
-    def __init__(self, *pieces: bytes) -> None:
-        self.pieces = deque(pieces)
+    def __init__(self, *reads: bytes) -> None:
+        self.reads = deque(reads)
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self.pieces.popleft()
+        return self.reads.popleft()
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None: ...
 
 
-class Blocking(httpcore.NetworkStream):
-    def __init__(self, *pieces: bytes) -> None:
-        self.pieces = deque(pieces)
+class ScriptedStream(httpcore.NetworkStream):
+    def __init__(self, *reads: bytes) -> None:
+        self.reads = deque(reads)
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return self.pieces.popleft()
+        return self.reads.popleft()
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None: ...
 
 
-PIECES = (CHUNKED, b"1", b"\r\n", b"a\r\n2\r\nb", b"c\r\n", b"nonsense\r\n")
+READS = (CHUNKED, b"1", b"\r\n", b"a\r\n2\r\nb", b"c\r\n", b"nonsense\r\n")
 
 
-def test_a_read_that_completes_nothing_is_not_an_end_and_nonsense_is_an_error() -> None:
-    async def good() -> None:
-        stream = AsyncStream(Async(*PIECES))
+def test_an_incomplete_chunk_is_not_an_end_and_a_malformed_chunk_is_an_error() -> None:
+    async def read_all() -> None:
+        stream = AsyncStream(ScriptedAsyncStream(*READS))
         await stream.write(GET)
         await stream.write(b"")
         assert [await stream.read(1) for _ in range(3)] == [CHUNKED, chunks(b"ab"), chunks(b"c")]
@@ -144,8 +144,8 @@ def test_a_read_that_completes_nothing_is_not_an_end_and_nonsense_is_an_error() 
             with pytest.raises(httpcore.RemoteProtocolError, match="chunk"):
                 await stream.read(1)
 
-    asyncio.run(good())
-    blocking = BlockingStream(Blocking(*PIECES))
+    asyncio.run(read_all())
+    blocking = BlockingStream(ScriptedStream(*READS))
     blocking.write(GET)
     blocking.write(b"")
     assert [blocking.read(1) for _ in range(3)] == [CHUNKED, chunks(b"ab"), chunks(b"c")]
@@ -154,62 +154,62 @@ def test_a_read_that_completes_nothing_is_not_an_end_and_nonsense_is_an_error() 
             blocking.read(1)
 
 
-def test_the_end_of_a_connection_is_handed_on() -> None:
-    blocking = BlockingStream(Blocking(CHUNKED, b""))
+def test_the_end_of_a_connection_is_passed_on() -> None:
+    blocking = BlockingStream(ScriptedStream(CHUNKED, b""))
     blocking.write(GET)
     assert [blocking.read(1) for _ in range(2)] == [CHUNKED, b""]
 
 
 @pytest.mark.parametrize("method", [b"HEAD", b"POST", b"CONNECT"])
-def test_only_a_get_is_looked_at(method: bytes) -> None:
-    answer = CHUNKED + chunks(b"a", b"b")
-    assert heard(GET.replace(b"GET", method), answer, set()) == answer
-    assert heard(GET[:-2], answer, set()) == answer
+def test_only_responses_to_get_are_merged(method: bytes) -> None:
+    response = CHUNKED + chunks(b"a", b"b")
+    assert merge(GET.replace(b"GET", method), response, set()) == response
+    assert merge(GET[:-2], response, set()) == response
 
 
-def test_each_request_begins_anew() -> None:
-    merging = Merging()
+def test_each_request_starts_a_new_response() -> None:
+    merger = ChunkMerger()
     for _ in range(3):
-        merging.sent(GET)
+        merger.send(GET)
         assert (
-            merging.came(CHUNKED + chunks(b"a", b"b") + b"0\r\n\r\n")
+            merger.receive(CHUNKED + chunks(b"a", b"b") + b"0\r\n\r\n")
             == CHUNKED + chunks(b"ab") + b"0\r\n\r\n"
         )
-        assert merging.came(b"unasked") == b"unasked"
+        assert merger.receive(b"unrequested") == b"unrequested"
 
 
-def test_a_body_with_a_head_in_it_is_left_alone() -> None:
+def test_a_body_that_contains_a_head_is_passed_unchanged() -> None:
     body = CHUNKED + chunks(b"a", b"b")
-    answer = OK + b"Content-Length: %d\r\n\r\n" % len(body) + body
-    assert heard(GET, answer, set()) == answer
+    response = OK + b"Content-Length: %d\r\n\r\n" % len(body) + body
+    assert merge(GET, response, set()) == response
 
 
-def test_wrong_chunks_are_a_problem_after_what_came_before_them() -> None:
-    merging = Merging()
-    merging.sent(GET)
-    assert merging.came(CHUNKED + chunks(b"a")) == CHUNKED + chunks(b"a")
-    assert merging.came(b"nonsense\r\n") == b""
-    assert "chunk" in merging.problem
+def test_malformed_chunks_are_a_problem_after_the_chunks_before_them() -> None:
+    merger = ChunkMerger()
+    merger.send(GET)
+    assert merger.receive(CHUNKED + chunks(b"a")) == CHUNKED + chunks(b"a")
+    assert merger.receive(b"nonsense\r\n") == b""
+    assert "chunk" in merger.problem
 
 
 @pytest.mark.parametrize("end", [b"", b"\r\n\r\n"])
 def test_a_head_that_is_too_long_is_a_problem(end: bytes) -> None:
-    merging = Merging()
-    merging.sent(GET)
-    piece = b"x" * 40_000
-    assert merging.came(piece) == piece
-    assert merging.came(piece + end) == b""
-    assert merging.problem == "the head of the response is longer than 65536 bytes"
+    merger = ChunkMerger()
+    merger.send(GET)
+    data = b"x" * 40_000
+    assert merger.receive(data) == data
+    assert merger.receive(data + end) == b""
+    assert merger.problem == "the head of the response is longer than 65536 bytes"
 
 
 @pytest.mark.parametrize("method", [b"GET", b"POST"])
-def test_interim_responses_without_end_are_a_problem(method: bytes) -> None:
-    merging = Merging()
-    merging.sent(GET.replace(b"GET", method))
+def test_too_many_interim_responses_are_a_problem(method: bytes) -> None:
+    merger = ChunkMerger()
+    merger.send(GET.replace(b"GET", method))
     interim = b"HTTP/1.1 102 Processing\r\n\r\n"
-    assert [merging.came(interim) for _ in range(8)] == [interim] * 8
-    assert merging.came(interim) == b""
-    assert "9 interim responses" in merging.problem
+    assert [merger.receive(interim) for _ in range(8)] == [interim] * 8
+    assert merger.receive(interim) == b""
+    assert "9 interim responses" in merger.problem
 
 
 @given(
@@ -217,9 +217,9 @@ def test_interim_responses_without_end_are_a_problem(method: bytes) -> None:
         st.binary(max_size=60) | st.sampled_from([CHUNKED, b"\r\n\r\n", b"HTTP/1.1 200 OK\r\n", b"3\r\n"])
     )
 )
-def test_nothing_that_a_server_says_upsets_it(pieces: list[bytes]) -> None:
-    merging = Merging()
-    merging.sent(GET)
-    for piece in pieces:
-        if not merging.problem:
-            merging.came(piece)
+def test_any_bytes_are_passed_on_or_a_problem(reads: list[bytes]) -> None:
+    merger = ChunkMerger()
+    merger.send(GET)
+    for data in reads:
+        if not merger.problem:
+            merger.receive(data)

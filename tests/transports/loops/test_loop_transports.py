@@ -27,7 +27,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from kubeproto import ConnectError, Head, TransportError
 from kubeproto.config import ConfigError, Connection
-from kubeproto_asyncio import AsyncioTransport, _dialled
+from kubeproto_asyncio import AsyncioTransport, _happy_eyeballs
 from kubeproto_trio import TrioTransport
 
 Opener = type[TrioTransport] | type[AsyncioTransport]
@@ -299,7 +299,7 @@ def test_an_encrypted_key_is_refused_and_nobody_is_asked_for_its_password(
     connection = Connection(
         server="https://h", client_certificate=client.cert_chain_pems[0].bytes(), client_key=encrypted
     )
-    with pytest.raises(ConfigError, match="client certificate and its key cannot be used"):
+    with pytest.raises(ConfigError, match=r"client certificate for https://.* and its key cannot be used"):
         OPENERS[loop](connection)
 
 
@@ -413,9 +413,9 @@ def test_on_asyncio_two_addresses_that_answer_in_the_same_moment_leave_one_socke
             far.close()
             return near
 
-        monkeypatch.setattr(_dialled, "_connected", connected)
-        monkeypatch.setattr(_dialled, "_HEAD_START", 0.0)
-        (await _dialled.dialled("two.example", 80)).close()
+        monkeypatch.setattr(_happy_eyeballs, "_connect", connected)
+        monkeypatch.setattr(_happy_eyeballs, "_ATTEMPT_DELAY", 0.0)
+        (await _happy_eyeballs.connect_socket("two.example", 80)).close()
         await asyncio.sleep(0)  # one that was called off needs a turn to go
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve((socket.AF_INET, "first"), (socket.AF_INET, "second")))

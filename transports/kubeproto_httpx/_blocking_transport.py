@@ -1,9 +1,8 @@
-"""`BlockingHttpxTransport`: the same for threads and scripts.
+"""`BlockingHttpxTransport`: requests over an `httpx.Client`, for threads and scripts.
 
-httpx bounds each wait on a socket, not their sum, and a blocking read cannot be cancelled. So the timeouts
-that it gets here know when they end, see `_patience`. With your own client each wait is bounded separately: a
-server that falls silent late may hold the caller up to twice as long, and one that sends its head byte by
-byte longer.
+httpx limits each wait on a socket, not their sum, and a blocking read cannot be cancelled. So the timeouts
+passed to it are `DeadlineTimeout`s. With your own client each wait is limited separately: a server that falls
+silent late may block the caller up to twice as long, and a server that sends its head byte by byte longer.
 """
 
 from __future__ import annotations
@@ -17,11 +16,20 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import httpx
 
 from kubeproto import DeadlineExceeded, Head, Headers
+from kubeproto_sockets import CONNECT_TIMEOUT
 
-from ._clients import make_client
-from ._errors import FOREIGN, translated
-from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, no_websocket, received, replayable
-from ._patience import patience
+from ._blocking_deadlines import limit_timeout
+from ._httpx_clients import make_client
+from ._httpx_errors import HTTPX_ERRORS, translate_error
+from ._httpx_requests import (
+    RequestTrace,
+    Timeouts,
+    build_request,
+    decode_headers,
+    may_replay,
+    no_websocket,
+    request_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
@@ -31,10 +39,10 @@ if TYPE_CHECKING:
 
 
 class BlockingHttpxTransport:
-    """Carries requests over an `httpx.Client`: yours, with its `base_url`, or one made for a connection.
+    """Carries requests over an `httpx.Client`: yours, with its `base_url`, or one for a connection.
 
-    Yours stays open when this is closed, and keeps its settings: its headers, its limits (100 connections,
-    unless you say otherwise), its authentication. Redirects are never followed. Threads may share one.
+    Your client stays open when the transport is closed, and its settings apply: its headers, its limits (100
+    connections by default), its authentication. Redirects are never followed. Threads may share a transport.
     """
 
     def __init__(self, over: Connection | httpx.Client) -> None:
@@ -60,86 +68,86 @@ class BlockingHttpxTransport:
         """Send a request and wait for the head of its response."""
         deadline = math.inf if timeout is None else monotonic() + timeout
         connect = CONNECT_TIMEOUT if timeout is None else min(CONNECT_TIMEOUT, timeout)
-        write = patience(None, deadline)
+        write = limit_timeout(None, deadline)
         timeouts: Timeouts = {"connect": connect, "read": write, "write": write, "pool": timeout}
         response = self._open(head, timeouts, deadline, None if head.body else idle)
-        # httpcore reads this once more, when the body begins.
-        timeouts["read"] = patience(idle, deadline)
-        incoming = BlockingHttpxIncoming(response, named(head), deadline)
+        # httpcore reads this again when the body begins.
+        timeouts["read"] = limit_timeout(idle, deadline)
+        incoming = BlockingHttpxIncoming(response, request_name(head), deadline)
         try:
             yield incoming
         finally:
             incoming.close()
 
     def upgrade(self, request: UpgradeRequest, **_: float | None) -> NoReturn:
-        """Refused: httpx has no WebSockets. Use kubeproto_trio or kubeproto_asyncio for those."""
+        """Raise `LocalProtocolError`: for WebSockets use kubeproto_trio or kubeproto_asyncio."""
         raise no_websocket(request)
 
     def _open(self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None) -> httpx.Response:
-        trace = Trace(head)
+        trace = RequestTrace(head)
 
-        def note(name: str, info: Mapping[str, Any]) -> None:
-            trace.note(name, info)
+        def record(name: str, info: Mapping[str, Any]) -> None:
+            trace.record(name, info)
             if name.endswith(".receive_response_headers.started"):
-                # httpcore reads the timeouts next. A proxy's response to CONNECT belongs to the connection.
+                # httpcore reads the timeouts next. A proxy's response to CONNECT is part of connecting.
                 seconds = CONNECT_TIMEOUT if info["request"].method == b"CONNECT" else idle
-                until = deadline if seconds is None else min(deadline, monotonic() + seconds)
-                timeouts["read"] = patience(None, until)
+                head_deadline = deadline if seconds is None else min(deadline, monotonic() + seconds)
+                timeouts["read"] = limit_timeout(None, head_deadline)
 
-        request = build(self._client, head, timeouts, note, compression=self._compression)
+        request = build_request(self._client, head, timeouts, record, compression=self._compression)
         outcome = self._attempt(request, deadline)
-        if replayable(head, trace, outcome):
+        if may_replay(head, trace, outcome):
             outcome = self._attempt(request, deadline)
         if isinstance(outcome, httpx.Response):
             return outcome
         if outcome is None:
-            raise DeadlineExceeded(f"{named(head)}: no response in time")
-        # Outside the handler, so that our error does not carry what h11 may have quoted of a header.
-        error = translated(outcome, named(head), unsent=trace.unsent)
+            raise DeadlineExceeded(f"{request_name(head)}: no response in time")
+        # Raised outside the handler, so that our error does not carry h11's, which may quote a header.
+        error = translate_error(outcome, request_name(head), unsent=trace.unsent)
         del outcome  # a traceback may be printed with its variables
         raise error
 
     def _attempt(self, request: httpx.Request, deadline: float) -> httpx.Response | Exception | None:
         try:
             return self._client.send(request, stream=True, follow_redirects=False)
-        except FOREIGN as error:
+        except HTTPX_ERRORS as error:
             return error if monotonic() < deadline else None
 
 
 class BlockingHttpxIncoming:
-    """A response whose body is still arriving: iterate for its bytes, once."""
+    """A response whose body is still arriving: iterate over its bytes, once."""
 
     def __init__(self, response: httpx.Response, request: str, deadline: float) -> None:
         self.status = response.status_code
-        self.headers: Headers = received(response)
+        self.headers: Headers = decode_headers(response)
         self._response = response
         self._request = request
         self._deadline = deadline
-        self._pieces = response.iter_raw()
+        self._chunks = response.iter_raw()
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> bytes:
         try:
-            piece = next(self._pieces)
-        except FOREIGN as error:
+            chunk = next(self._chunks)
+        except HTTPX_ERRORS as error:
             failure = error
         else:
             if self._deadline == math.inf or monotonic() < self._deadline:
-                return piece
+                return chunk
             raise DeadlineExceeded(f"{self._request}: the response did not end in time")
-        raise translated(failure, self._request)
+        raise translate_error(failure, self._request)
 
     def close(self) -> None:
-        """Close the connection, or return it to the pool if the whole body has been read."""
+        """Close the connection, or return it to the pool if the complete body has been read."""
         self._response.close()
 
     def abort(self) -> None:
-        """End the read of another thread, which then fails: no more bytes arrive on this connection."""
+        """Make the read of another thread fail: no more bytes arrive on this connection."""
         stream = self._response.extensions.get("network_stream")
         connection = None if stream is None else stream.get_extra_info("socket")
         if isinstance(connection, socket.socket):
-            with suppress(OSError):  # it is closed already
+            with suppress(OSError):  # the socket is closed already
                 # An SSLSocket's own shutdown would remove the object that the other thread reads with.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)

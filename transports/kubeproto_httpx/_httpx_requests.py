@@ -1,4 +1,4 @@
-"""What both transports share that does not wait: make the request, keep the time, classify a failure."""
+"""The parts of a request that both transports share: build it, trace it, decide whether to replay it."""
 
 from __future__ import annotations
 
@@ -11,31 +11,28 @@ import httpx
 from kubeproto import Head, Headers, LocalProtocolError
 from kubeproto.wire import UpgradeRequest
 
-from ._errors import lost
+from ._httpx_errors import is_connection_loss
 
-# Where no packet comes back at all, the kernel would try for two minutes. Go's client takes 30 s too.
-CONNECT_TIMEOUT: Final = 30.0
-
-# A replay is for a pooled connection that was stale, and harmless only for these.
-_REPLAYED: Final = frozenset(("GET", "HEAD"))
+# A replay is for a stale pooled connection, and only these methods are safe to repeat.
+_REPLAYABLE: Final = frozenset(("GET", "HEAD"))
 
 Timeouts = dict[str, float | None]
 
 
-class Trace:
-    """What httpcore reports about an attempt: whether it opened a connection and sent the request."""
+class RequestTrace:
+    """A record of httpcore's trace events: whether it opened a connection and sent the request."""
 
     def __init__(self, head: Head) -> None:
         self._check = head.check
-        self.socket: Any = None  # httpcore's stream over the connection that was opened
+        self.stream: Any = None  # httpcore's stream over the connection that was opened
         self._opened = False
         self._sent = False
 
-    def note(self, name: str, info: Mapping[str, Any]) -> None:
-        """Take one of httpcore's trace events."""
+    def record(self, name: str, info: Mapping[str, Any]) -> None:
+        """Record a trace event."""
         if ".connect_" in name:
             self._opened = True
-            self.socket = info.get("return_value", self.socket)
+            self.stream = info.get("return_value", self.stream)
         elif name.endswith(".send_request_headers.started") and info["request"].method != b"CONNECT":
             # The CONNECT to a proxy is not the request.
             if self._check is not None:
@@ -49,16 +46,16 @@ class Trace:
 
     @property
     def reused(self) -> bool:
-        """True if the request was sent, and no connection was opened for it."""
+        """True if the request was sent on a connection that had been opened before."""
         return self._sent and not self._opened
 
 
-def replayable(head: Head, trace: Trace, outcome: object) -> bool:
-    """True if this is a stale pooled connection that failed, and the request may be sent again."""
-    return head.method in _REPLAYED and trace.reused and lost(outcome)
+def may_replay(head: Head, trace: RequestTrace, outcome: object) -> bool:
+    """Return whether a stale pooled connection failed, and the request may be sent again."""
+    return head.method in _REPLAYABLE and trace.reused and is_connection_loss(outcome)
 
 
-def build(
+def build_request(
     client: httpx.Client | httpx.AsyncClient,
     head: Head,
     timeouts: Timeouts,
@@ -66,7 +63,7 @@ def build(
     *,
     compression: bool,
 ) -> httpx.Request:
-    """Return the request for httpx, byte for byte as in `head`; or `LocalProtocolError`."""
+    """Return the request for httpx, byte for byte as in `head`; or raise `LocalProtocolError`."""
     if isinstance(head, UpgradeRequest):
         raise no_websocket(head)
     extensions: dict[str, Any] = {"timeout": timeouts, "trace": trace}
@@ -75,40 +72,42 @@ def build(
             head.method,
             head.target,
             headers=[
-                (name.encode(), _sent_value(name, value, compression).encode())
+                (name.encode(), _header_value(name, value, compression).encode())
                 for name, value in head.headers
             ],
             content=head.body or None,
             extensions=extensions,
         )
-        # httpx tidies up paths (`/a/../b`) and escapes what it finds odd; then it is another request.
+        # httpx normalizes paths (`/a/../b`) and escapes some characters; the result is another request.
         if request.url.raw_path.endswith(head.target.encode()):
             return request
-    raise LocalProtocolError(f"{named(head)}: httpx would change the target; escape what is odd in it")
-
-
-def no_websocket(head: Head) -> LocalProtocolError:
-    """Return the error for a request for a WebSocket."""
-    return LocalProtocolError(
-        f"{named(head)}: httpx speaks no WebSockets; use kubeproto_trio or kubeproto_asyncio for this"
+    raise LocalProtocolError(
+        f"{request_name(head)}: httpx would change the target; escape its special characters"
     )
 
 
-def received(response: httpx.Response) -> Headers:
-    """The headers as they came."""
-    return tuple((_text(name), _text(value)) for name, value in response.headers.raw)
+def no_websocket(head: Head) -> LocalProtocolError:
+    """Return the error for a request that opens a WebSocket."""
+    return LocalProtocolError(
+        f"{request_name(head)}: httpx does not support WebSockets; use kubeproto_trio or kubeproto_asyncio"
+    )
 
 
-def named(head: Head) -> str:
-    """A request in an error: never the query, which may hold what is private."""
+def decode_headers(response: httpx.Response) -> Headers:
+    """Return the headers of a response, with their original case."""
+    return tuple((_decode(name), _decode(value)) for name, value in response.headers.raw)
+
+
+def request_name(head: Head) -> str:
+    """Return the method and the path, for errors; without the query, which may contain secrets."""
     return f"{head.method} {head.target.partition('?')[0]}"
 
 
-def _sent_value(name: str, value: str, compression: bool) -> str:
+def _header_value(name: str, value: str, compression: bool) -> str:
     return "identity" if not compression and name.lower() == "accept-encoding" else value
 
 
-def _text(value: bytes) -> str:
+def _decode(value: bytes) -> str:
     try:
         return value.decode()
     except UnicodeDecodeError:

@@ -1,29 +1,30 @@
-"""Between httpcore and the sockets: passes their bytes on in larger pieces, see `_merging`."""
+"""Network backends for httpcore whose streams merge chunks, see `_chunk_merging`."""
 
 from __future__ import annotations
 
 import math
 import ssl
 from collections.abc import Iterable
-from contextlib import suppress
 from typing import Any, Final
 
 import anyio
 import httpcore
 import httpx
 
-from ._merging import Merging
-from ._patience import bounded, read, write
-from ._tls_stream import TlsStream
+from kubeproto_sockets import set_options
 
-# httpcore asks for 64 KiB at a time. A busy watch has more, and each piece costs.
-_READ: Final = 256 * 1024
+from ._blocking_deadlines import limit_reads, read_stream, write_stream
+from ._blocking_tls import BlockingTlsStream
+from ._chunk_merging import ChunkMerger
+
+# httpcore reads 64 KiB at a time. A busy watch has more, and each read costs.
+_MAX_READ: Final = 256 * 1024
 
 _Options = Iterable[httpcore.SOCKET_OPTION] | None
 
 
 def merge_chunks(transport: httpx.HTTPTransport | httpx.AsyncHTTPTransport) -> None:
-    """Have all connections of a transport merge chunks.
+    """Make all connections of a transport merge chunks.
 
     httpcore's pools accept a backend, which httpx cannot set. If either renames these two attributes,
     everything works as before, only slower; the contract suite notices that.
@@ -33,14 +34,13 @@ def merge_chunks(transport: httpx.HTTPTransport | httpx.AsyncHTTPTransport) -> N
     if isinstance(backend, httpcore.AsyncNetworkBackend):
         pool._network_backend = _AsyncBackend(backend)
     elif isinstance(backend, httpcore.NetworkBackend):
-        pool._network_backend = _Backend(backend)
+        pool._network_backend = _BlockingBackend(backend)
 
 
-def _set_options(connected: Any, options: _Options) -> None:
-    """Set the options that the kernel accepts: in sandboxes it refuses some, and httpcore would fail."""
-    for option in options or ():
-        with suppress(OSError):
-            connected.setsockopt(*option)
+def _set_socket_options(stream: Any, options: _Options) -> None:
+    # Set here and not by httpcore, which fails when a kernel refuses an option.
+    if options and (connection := stream.get_extra_info("socket")) is not None:
+        set_options(connection, options)
 
 
 class _AsyncBackend(httpcore.AsyncNetworkBackend):
@@ -55,38 +55,38 @@ class _AsyncBackend(httpcore.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: _Options = None,
     ) -> httpcore.AsyncNetworkStream:
-        found = await self._inner.connect_tcp(host, port, timeout, local_address)
-        _set_options(found.get_extra_info("socket"), socket_options)
-        return AsyncStream(found)
+        stream = await self._inner.connect_tcp(host, port, timeout, local_address)
+        _set_socket_options(stream, socket_options)
+        return AsyncStream(stream)
 
     async def sleep(self, seconds: float) -> None:
         await self._inner.sleep(seconds)
 
 
 class AsyncStream(httpcore.AsyncNetworkStream):
-    """A connection whose chunks are merged."""
+    """A connection of the async client whose chunks are merged."""
 
     def __init__(self, inner: httpcore.AsyncNetworkStream) -> None:
         self._inner = inner
-        self._merging = Merging()
+        self._merger = ChunkMerger()
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        until = math.inf
-        while not self._merging.problem:
-            data = await self._inner.read(max(max_bytes, _READ), timeout)
-            if not data or (data := self._merging.came(data)):
+        deadline = math.inf
+        while not self._merger.problem:
+            data = await self._inner.read(max(max_bytes, _MAX_READ), timeout)
+            if not data or (data := self._merger.receive(data)):
                 return data
-            # Nothing of that was body, and it may continue so byte by byte.
+            # These bytes had no body, and a server may continue like this byte by byte.
             if timeout is not None:
-                until = min(until, anyio.current_time() + timeout)
-                timeout = until - anyio.current_time()
+                deadline = min(deadline, anyio.current_time() + timeout)
+                timeout = deadline - anyio.current_time()
                 if timeout <= 0:
-                    raise httpcore.ReadTimeout("no piece of the body came in time")
-        raise httpcore.RemoteProtocolError(self._merging.problem)
+                    raise httpcore.ReadTimeout("no data of the body arrived in time")
+        raise httpcore.RemoteProtocolError(self._merger.problem)
 
     async def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if buffer:
-            self._merging.sent(buffer)
+            self._merger.send(buffer)
         await self._inner.write(buffer, timeout)
 
     async def aclose(self) -> None:
@@ -104,7 +104,7 @@ class AsyncStream(httpcore.AsyncNetworkStream):
         return self._inner.get_extra_info(info)
 
 
-class _Backend(httpcore.NetworkBackend):
+class _BlockingBackend(httpcore.NetworkBackend):
     def __init__(self, inner: httpcore.NetworkBackend) -> None:
         self._inner = inner
 
@@ -116,33 +116,33 @@ class _Backend(httpcore.NetworkBackend):
         local_address: str | None = None,
         socket_options: _Options = None,
     ) -> httpcore.NetworkStream:
-        found = self._inner.connect_tcp(host, port, timeout, local_address)
-        _set_options(found.get_extra_info("socket"), socket_options)
-        return BlockingStream(found)
+        stream = self._inner.connect_tcp(host, port, timeout, local_address)
+        _set_socket_options(stream, socket_options)
+        return BlockingStream(stream)
 
     def sleep(self, seconds: float) -> None:
         self._inner.sleep(seconds)
 
 
 class BlockingStream(httpcore.NetworkStream):
-    """The same for the blocking client."""
+    """A connection of the blocking client whose chunks are merged."""
 
     def __init__(self, inner: httpcore.NetworkStream) -> None:
         self._inner = inner
-        self._merging = Merging()
+        self._merger = ChunkMerger()
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        limit = bounded(timeout)  # for all reads together: the bytes may not complete a piece
-        while not self._merging.problem:
-            data = read(self._inner, max(max_bytes, _READ), limit)
-            if not data or (data := self._merging.came(data)):
+        common_timeout = limit_reads(timeout)  # for several reads: the first may bring no data of the body
+        while not self._merger.problem:
+            data = read_stream(self._inner, max(max_bytes, _MAX_READ), common_timeout)
+            if not data or (data := self._merger.receive(data)):
                 return data
-        raise httpcore.RemoteProtocolError(self._merging.problem)
+        raise httpcore.RemoteProtocolError(self._merger.problem)
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         if buffer:
-            self._merging.sent(buffer)
-        write(self._inner, buffer, timeout)
+            self._merger.send(buffer)
+        write_stream(self._inner, buffer, timeout)
 
     def close(self) -> None:
         self._inner.close()
@@ -154,7 +154,7 @@ class BlockingStream(httpcore.NetworkStream):
         timeout: float | None = None,
     ) -> httpcore.NetworkStream:
         try:
-            return BlockingStream(TlsStream(self._inner, ssl_context, server_hostname, timeout))
+            return BlockingStream(BlockingTlsStream(self._inner, ssl_context, server_hostname, timeout))
         except BaseException:
             self._inner.close()
             raise

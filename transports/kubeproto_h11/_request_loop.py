@@ -1,7 +1,7 @@
-"""`serve_requests`: the requests of one connection, one after the other, on any event loop.
+"""`serve_requests`: the requests of a connection, one after the other, on any event loop.
 
-A server brings a `Channel` (receive and send, with its own timeouts) and a handler; API, health and metrics
-are served by this one loop.
+A server supplies a `Channel` (receive and send, with its own timeouts) and a handler. The simulated API,
+health pages, metrics and webhooks are all served by this loop.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from msgspec import Struct
 from kubeproto.wire import Head, Headers
 
 from ._request_reader import RequestRefused
-from ._server import ServerConnection
+from ._server_connection import ServerConnection
 
 Send: TypeAlias = Callable[[bytes], Awaitable[None]]
 
 
 class Channel(Protocol):
-    """The bytes of one connection."""
+    """The bytes of a connection."""
 
     async def receive(self) -> bytes:
         """Wait for bytes; return none when the client has closed, or has been silent for too long."""
         ...
 
     async def send(self, data: bytes) -> None:
-        """Send all of it."""
+        """Send all of `data`."""
         ...
 
 
 class Response(Struct, frozen=True):
-    """What a handler returns. `stream` sends a body in pieces, each as one chunk, instead of `body`."""
+    """A response of a handler. `stream` replaces `body`: it sends the body in parts, each as a chunk."""
 
     status: int
     headers: Headers = ()
     body: bytes = b""
     stream: Callable[[Send], Awaitable[None]] | None = None
     switch: Callable[[bytes], Awaitable[None]] | None = None
-    """For a 101: uses the other protocol on the channel, given the bytes of it that have arrived already."""
+    """For a 101: speaks the other protocol on the channel; its argument are the bytes received so far."""
 
 
 Handler: TypeAlias = Callable[[Head], Awaitable[Response]]
@@ -55,11 +55,11 @@ async def serve_requests(channel: Channel, connection: ServerConnection, handler
             response = await handler(request)
             if response.switch is not None:
                 await channel.send(connection.switch(response.headers))
-                await response.switch(connection.rest)
+                await response.switch(connection.trailing_data)
                 return
             await _send(channel, connection, response)
-    except RequestRefused as refused:
-        await channel.send(connection.refuse(refused))
+    except RequestRefused as refusal:
+        await channel.send(connection.refuse(refusal))
 
 
 async def _next_request(channel: Channel, connection: ServerConnection) -> Head | None:
@@ -78,9 +78,9 @@ async def _send(channel: Channel, connection: ServerConnection, response: Respon
         await channel.send(connection.respond(response.status, response.headers, response.body))
         return
 
-    async def send(piece: bytes) -> None:
-        if data := connection.send(piece):
-            await channel.send(data)
+    async def send(data: bytes) -> None:
+        if framed := connection.send(data):
+            await channel.send(framed)
 
     await channel.send(connection.start(response.status, response.headers))
     await response.stream(send)

@@ -1,4 +1,4 @@
-"""`HttpxTransport`: the async one, on asyncio and on trio."""
+"""`HttpxTransport`: requests over an `httpx.AsyncClient`, on asyncio and on trio."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ import anyio
 import httpx
 
 from kubeproto import DeadlineExceeded, Head, Headers
+from kubeproto_sockets import CONNECT_TIMEOUT
 
-from ._clients import make_async_client
-from ._errors import FOREIGN, translated
-from ._exchange import CONNECT_TIMEOUT, Timeouts, Trace, build, named, no_websocket, received, replayable
+from ._httpx_clients import make_async_client
+from ._httpx_errors import HTTPX_ERRORS, translate_error
+from ._httpx_requests import (
+    RequestTrace,
+    Timeouts,
+    build_request,
+    decode_headers,
+    may_replay,
+    no_websocket,
+    request_name,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -23,10 +32,10 @@ if TYPE_CHECKING:
 
 
 class HttpxTransport:
-    """Carries requests over an `httpx.AsyncClient`: yours, with its `base_url`, or one made for a connection.
+    """Carries requests over an `httpx.AsyncClient`: yours, with its `base_url`, or one for a connection.
 
-    Yours stays open when this is closed, and keeps its settings: its headers, its limits (100 connections,
-    unless you say otherwise), its authentication. Redirects are never followed.
+    Your client stays open when the transport is closed, and its settings apply: its headers, its limits (100
+    connections by default), its authentication. Redirects are never followed.
     """
 
     def __init__(self, over: Connection | httpx.AsyncClient) -> None:
@@ -54,118 +63,118 @@ class HttpxTransport:
         deadline = math.inf if timeout is None else anyio.current_time() + timeout
         timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": None, "write": None, "pool": None}
         response = await self._open(head, timeouts, deadline, None if head.body else idle)
-        # httpcore reads this once more, when the body begins.
+        # httpcore reads this again when the body begins.
         timeouts["read"] = idle
-        incoming = HttpxIncoming(response, named(head), deadline)
+        incoming = HttpxIncoming(response, request_name(head), deadline)
         try:
             yield incoming
         finally:
             await incoming.aclose()
 
     def upgrade(self, request: UpgradeRequest, **_: float | None) -> NoReturn:
-        """Refused: httpx has no WebSockets. Use kubeproto_trio or kubeproto_asyncio for those."""
+        """Raise `LocalProtocolError`: for WebSockets use kubeproto_trio or kubeproto_asyncio."""
         raise no_websocket(request)
 
     async def _open(
         self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None
     ) -> httpx.Response:
-        trace = Trace(head)
+        trace = RequestTrace(head)
         scope = anyio.CancelScope()
 
-        async def note(name: str, info: Mapping[str, Any]) -> None:
-            trace.note(name, info)
+        async def record(name: str, info: Mapping[str, Any]) -> None:
+            trace.record(name, info)
             if name.endswith(".receive_response_headers.started"):
-                # The whole head must arrive in this time; httpx would restart the timeout with each byte. A
-                # proxy's response to CONNECT belongs to the connection.
+                # The complete head must arrive in this time; httpx would restart the timeout with each byte.
+                # A proxy's response to CONNECT is part of connecting.
                 seconds = CONNECT_TIMEOUT if info["request"].method == b"CONNECT" else idle
-                by = math.inf if seconds is None else anyio.current_time() + seconds
-                scope.deadline = min(deadline, by)
+                head_deadline = math.inf if seconds is None else anyio.current_time() + seconds
+                scope.deadline = min(deadline, head_deadline)
 
-        outcome: httpx.Response | Exception | None = None  # None if the time is up
-        request = build(self._client, head, timeouts, note, compression=self._compression)
+        outcome: httpx.Response | Exception | None = None  # None after the deadline
+        request = build_request(self._client, head, timeouts, record, compression=self._compression)
         if head.body:
             request.stream = _Body(head.body)
         with scope:
             scope.deadline = deadline
             outcome = await self._attempt(request, trace)
-            if replayable(head, trace, outcome):
+            if may_replay(head, trace, outcome):
                 scope.deadline = deadline
                 outcome = await self._attempt(request, trace)
         if isinstance(outcome, httpx.Response):
             return outcome
         if outcome is None:
-            raise DeadlineExceeded(f"{named(head)}: no response in time")
-        # Outside the handler, so that our error does not carry what h11 may have quoted of a header.
-        error = translated(outcome, named(head), unsent=trace.unsent)
+            raise DeadlineExceeded(f"{request_name(head)}: no response in time")
+        # Raised outside the handler, so that our error does not carry h11's, which may quote a header.
+        error = translate_error(outcome, request_name(head), unsent=trace.unsent)
         del outcome  # a traceback may be printed with its variables
         raise error
 
-    async def _attempt(self, request: httpx.Request, trace: Trace) -> httpx.Response | Exception:
+    async def _attempt(self, request: httpx.Request, trace: RequestTrace) -> httpx.Response | Exception:
         try:
             return await self._client.send(request, stream=True, follow_redirects=False)
-        except FOREIGN as error:
+        except HTTPX_ERRORS as error:
             return error
         except BaseException:
-            await _abandon(trace.socket)
+            await _close_stream(trace.stream)
             raise
 
 
 class HttpxIncoming:
-    """A response whose body is still arriving: iterate for its bytes, once."""
+    """A response whose body is still arriving: iterate over its bytes, once."""
 
     def __init__(self, response: httpx.Response, request: str, deadline: float) -> None:
         self.status = response.status_code
-        self.headers: Headers = received(response)
+        self.headers: Headers = decode_headers(response)
         self._response = response
         self._request = request
         self._deadline = deadline
-        self._pieces = response.aiter_raw()
-        self._ended = False
+        self._chunks = response.aiter_raw()
+        self._exhausted = False
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> bytes:
         if self._deadline == math.inf:
-            # A scope for each piece would cost a watch as much as httpx itself.
-            piece = await self._next()
+            # A cancel scope for each chunk would cost a watch as much as httpx itself.
+            outcome = await self._next()
         else:
-            piece = DeadlineExceeded(f"{self._request}: the response did not end in time")
+            outcome = DeadlineExceeded(f"{self._request}: the response did not end in time")
             with anyio.CancelScope(deadline=self._deadline):
-                piece = await self._next()
-        if isinstance(piece, bytes):
-            return piece
-        raise piece
+                outcome = await self._next()
+        if isinstance(outcome, bytes):
+            return outcome
+        raise outcome
 
     async def _next(self) -> bytes | Exception:
         try:
-            return await anext(self._pieces)
-        except FOREIGN as error:
+            return await anext(self._chunks)
+        except HTTPX_ERRORS as error:
             failure = error
         except StopAsyncIteration:
-            self._ended = True
+            self._exhausted = True
             raise
-        return translated(failure, self._request)
+        return translate_error(failure, self._request)
 
     async def aclose(self) -> None:
-        """Close the connection, or return it to the pool if the whole body has been read."""
-        if self._ended:
+        """Close the connection, or return it to the pool if the complete body has been read."""
+        if self._exhausted:
             return
         with anyio.CancelScope(shield=True):
             await self._response.aclose()
             # httpx stacks async generators, and closing the outer one leaves the inner ones to the garbage
-            # collector, of which trio complains and for which asyncio starts tasks. So they run to their end:
-            # what is in the buffer, then the error of a closed connection.
-            with suppress(*FOREIGN):
-                async for _ in self._pieces:
+            # collector, about which trio warns and for which asyncio starts tasks. So they run to their end:
+            # the buffered bytes, then the error of a closed connection.
+            with suppress(*HTTPX_ERRORS):
+                async for _ in self._chunks:
                     pass
-        await _abandon(self._response.extensions.get("network_stream"))
+        await _close_stream(self._response.extensions.get("network_stream"))
 
 
-async def _abandon(stream: Any) -> None:
+async def _close_stream(stream: Any) -> None:
     """Close a connection that a cancelled httpcore may have forgotten.
 
-    It does so when it is cancelled between opening a connection and using it, or while it releases one.
+    This happens when it is cancelled between opening a connection and using it, or while it releases one.
     """
     if stream is not None:
         with anyio.CancelScope(shield=True):
@@ -173,16 +182,16 @@ async def _abandon(stream: Any) -> None:
 
 
 class _Body(httpx.AsyncByteStream):
-    """A body without an async generator: httpx's own is left unfinished when sending is cancelled."""
+    """A body without an async generator: httpx's own is never finished when sending is cancelled."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
 
     def __aiter__(self) -> AsyncIterator[bytes]:
-        return _Once(self._data)
+        return _BodyIterator(self._data)
 
 
-class _Once:
+class _BodyIterator:
     def __init__(self, data: bytes) -> None:
         self._data = data
 

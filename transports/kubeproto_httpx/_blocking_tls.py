@@ -1,6 +1,6 @@
-"""`TlsStream`: TLS for the blocking client, over bytes in memory.
+"""`BlockingTlsStream`: TLS for the blocking client, over bytes in memory.
 
-Python's own TLS sockets read one record at a time, with two system calls and a turn through httpcore for
+Python's own TLS sockets read one record at a time, with two system calls and a pass through httpcore for
 each, and servers write a record for each event. Here one read of the socket returns all of its records.
 """
 
@@ -13,14 +13,14 @@ from typing import Any, Final, TypeVar
 
 import httpcore
 
-from ._patience import patience, read, write
+from ._blocking_deadlines import limit_timeout, read_stream, write_stream
 
 T = TypeVar("T")
 
-_READ: Final = 256 * 1024
+_MAX_READ: Final = 256 * 1024
 
 
-class TlsStream(httpcore.NetworkStream):
+class BlockingTlsStream(httpcore.NetworkStream):
     """TLS over another stream, which may be TLS itself: through an ``https`` proxy it is."""
 
     def __init__(
@@ -29,10 +29,10 @@ class TlsStream(httpcore.NetworkStream):
         self._inner = inner
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=name)
-        # Bounded as a whole: otherwise each of its reads would have that much time.
-        whole = None if timeout is None else patience(None, monotonic() + timeout)
+        # A deadline for the handshake; a plain timeout would restart with each of its reads.
+        handshake_timeout = None if timeout is None else limit_timeout(None, monotonic() + timeout)
         try:
-            self._through(self._tls.do_handshake, whole)
+            self._perform(self._tls.do_handshake, handshake_timeout)
         except (httpcore.ReadTimeout, httpcore.WriteTimeout) as error:
             raise httpcore.ConnectTimeout(str(error)) from error
         except (ssl.SSLError, httpcore.NetworkError) as error:
@@ -40,15 +40,15 @@ class TlsStream(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         try:
-            return self._through(lambda: self._tls.read(max_bytes), timeout)
+            return self._perform(lambda: self._tls.read(max_bytes), timeout)
         except ssl.SSLEOFError:
-            return b""  # an end without TLS's closing alert: HTTP detects a cut
+            return b""  # an end without TLS's closing alert: HTTP detects a truncated response
         except ssl.SSLError as error:
             raise httpcore.ReadError(str(error)) from error
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
         try:
-            self._through(lambda: self._tls.write(buffer), timeout)
+            self._perform(lambda: self._tls.write(buffer), timeout)
         except ssl.SSLError as error:
             raise httpcore.WriteError(str(error)) from error
 
@@ -58,20 +58,20 @@ class TlsStream(httpcore.NetworkStream):
     def get_extra_info(self, info: str) -> Any:
         return self._tls if info == "ssl_object" else self._inner.get_extra_info(info)
 
-    def _through(self, work: Callable[[], T], timeout: float | None) -> T:
-        """Call this, and read as often as it needs more."""
+    def _perform(self, operation: Callable[[], T], timeout: float | None) -> T:
+        """Call `operation`, and read from the socket whenever it needs more bytes."""
         while True:
             try:
-                return work()
+                return operation()
             except ssl.SSLWantReadError:
                 pass
             finally:
-                self._flush(timeout)  # the alert, if it failed
-            if data := read(self._inner, _READ, timeout):
+                self._flush(timeout)  # after a failure the alert
+            if data := read_stream(self._inner, _MAX_READ, timeout):
                 self._incoming.write(data)
             else:
                 self._incoming.write_eof()
 
     def _flush(self, timeout: float | None) -> None:
         if self._outgoing.pending:
-            write(self._inner, self._outgoing.read(), timeout)
+            write_stream(self._inner, self._outgoing.read(), timeout)

@@ -1,0 +1,133 @@
+"""`TrioTransport`: requests over HTTP/1.1 on trio."""
+
+from __future__ import annotations
+
+import math
+import os
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Self
+
+import trio
+
+from kubeproto import ConnectError, LocalProtocolError, RemoteProtocolError, TransportError
+from kubeproto_h11 import (
+    ConnectionPool,
+    IncomingResponse,
+    RequestDriver,
+    WebSocketStream,
+    open_tunnel,
+    request_name,
+)
+from kubeproto_h11.pool import Limits
+from kubeproto_sockets import CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, TlsContexts
+
+from ._trio_streams import TrioByteStream, connect_stream, fail_at
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from kubeproto.config import Connection
+    from kubeproto.wire import Head, UpgradeRequest
+
+
+class TrioTransport:
+    """Carries requests to one server, on connections that stay open until its context is left."""
+
+    def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
+        self._connection = connection  # first, because the repr uses it when the following lines fail
+        tls = TlsContexts(connection)
+        self._pool = ConnectionPool(
+            lambda: _open_stream(connection, tls),
+            limits or Limits(),
+            clock=trio.current_time,
+            signal=trio.Event,
+        )
+        self._driver = RequestDriver(connection, self._pool, clock=trio.current_time)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._connection!r})"
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *exc_info: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Close every connection; unfinished responses fail."""
+        self._pool.close()
+
+    @asynccontextmanager
+    async def send(
+        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[IncomingResponse[TrioByteStream]]:
+        """Send a request and wait for the head of its response.
+
+        `timeout` limits the exchange, from the wait for a connection to the last byte of the response. `idle`
+        limits each silence of the server; before the head only if the request has no body.
+        """
+        _require_trio(self)
+        if timeout is None:
+            response = await self._driver.send(head, idle=idle)
+        else:
+            deadline = trio.current_time() + timeout
+            with fail_at(deadline, f"{request_name(head)}: no response within {timeout:g} s"):
+                response = await self._driver.send(head, deadline, idle)
+        try:
+            yield response
+        finally:
+            self._driver.close_response(response)
+
+    @asynccontextmanager
+    async def upgrade(
+        self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> AsyncGenerator[WebSocketStream[TrioByteStream]]:
+        """Open a WebSocket for exec, attach or port-forward; an `ApiError` if the server refuses it.
+
+        `timeout` limits the handshake, `idle` each later silence of the server, which also answers pings.
+        """
+        _require_trio(self)
+        nonce = os.urandom(16)
+        if timeout is None:
+            websocket = await self._driver.upgrade(request, nonce, idle=idle)
+        else:
+            deadline = trio.current_time() + timeout
+            with fail_at(deadline, f"{request_name(request)}: no response within {timeout:g} s"):
+                websocket = await self._driver.upgrade(request, nonce, deadline, idle)
+        try:
+            yield websocket
+            await websocket.close()
+        finally:
+            self._driver.close_websocket(websocket)
+
+
+async def _open_stream(connection: Connection, tls: TlsContexts) -> TrioByteStream:
+    """Connect to the server, perhaps through its proxy; every failure is a `ConnectError`."""
+    host, port = connection.address
+    try:
+        with fail_at(trio.current_time() + CONNECT_TIMEOUT, f"no response within {CONNECT_TIMEOUT:g} s"):
+            stream = await connect_stream(host, port)
+        try:
+            handshake_deadline = trio.current_time() + HANDSHAKE_TIMEOUT
+            with fail_at(handshake_deadline, f"no handshake within {HANDSHAKE_TIMEOUT:g} s"):
+                if (proxy_context := tls.proxy) is not None:
+                    await stream.encrypt(proxy_context, host)
+                if connection.tunnelled:
+                    await open_tunnel(stream, connection, math.inf)
+                if (server_context := tls.server) is not None:
+                    await stream.encrypt(server_context, connection.tls_name)
+        except BaseException:
+            stream.close()
+            raise
+    except (TransportError, RemoteProtocolError) as error:
+        raise ConnectError(f"no connection to {host}:{port}: {error}") from error
+    return stream
+
+
+def _require_trio(transport: TrioTransport) -> None:
+    """Refuse another event loop with a clear message: trio's own does not name the cause."""
+    if not trio.lowlevel.in_trio_run():
+        raise LocalProtocolError(
+            f"{transport!r} needs trio, which does not run here: call connect() inside of the event loop that"
+            " uses the client, or use kubeproto_asyncio under asyncio"
+        )
