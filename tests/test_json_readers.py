@@ -25,7 +25,6 @@ PERMITTED: Final = {
     "kubeproto/config/_documents.py": "files, which are text by then; catches the rest, and checks the depth",
     "kubeproto/config/_kubeconfig.py": "documents that `_documents` has read before",
     "kubeproto/config/_oidc.py": _CATCHES,
-    "kubeproto/control/_conditions.py": _OWN,
     "kubeproto/crd": _OWN,
     "kubeproto/kinds/__main__.py": "the API's description, in the tool that generates the kinds",
     "kubeproto/kinds/_table.py": _SHIPPED,

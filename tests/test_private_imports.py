@@ -15,7 +15,7 @@ HERE: Final = Path(__file__).resolve().parent
 REASONS: Final[dict[str, str]] = {
     "kubeproto.config._oidc": "fuzzed by itself: the machine hides which answer of a provider failed",
     "kubeproto.config._plugin": "fuzzed by itself: the machine hides which output of a plugin failed",
-    "kubeproto.control._election_standby": "what a storm breaks, to see that it finds it",
+    "kubeproto.control._election_phases": "what a storm breaks, to see that it finds it",
     "kubeproto.control._queue": "the queue's limits, which a test cannot reach in reasonable time",
     "kubeproto.control._transforms": "the transform that readers of a Store must not need",
     "kubeproto.crd._urls": "compared with Go's by itself; a rule shows one part of a URL at a time",

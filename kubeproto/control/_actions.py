@@ -1,39 +1,37 @@
-"""What a reconcile returns when it succeeds: another call after a time, or only when something changes."""
+"""What a reconcile returns when it succeeds: when it is called again."""
 
 from __future__ import annotations
 
 from math import isfinite
-from typing import Final, TypeAlias
+from typing import Final
 
 from msgspec import Struct
 
 
-class Requeue(Struct, frozen=True, gc=False):
-    """Call again after this many seconds, or sooner if something changes.
+class Action(Struct, frozen=True, gc=False):
+    """When a reconcile that has succeeded is called again; `requeue` and `await_change` return it.
 
-    `priority` changes its priority in the queue.
+    A change of the object always calls again. `requeue_after` is the number of seconds after which the
+    object is reconciled even without a change, or None. `priority` is that of the requeued key.
     """
 
-    after: float
+    requeue_after: float | None = None
     priority: int | None = None
 
 
-class AwaitChange(Struct, frozen=True, gc=False):
-    """Call again when something changes, and not before."""
-
-
-Action: TypeAlias = Requeue | AwaitChange
-
-_AWAIT_CHANGE: Final = AwaitChange()
+_AWAIT_CHANGE: Final = Action()
 
 
 def requeue(*, after: float, priority: int | None = None) -> Action:
-    """Call again after this many seconds; ValueError if the number is negative or not finite."""
+    """Call again after this many seconds, or sooner if something changes.
+
+    `priority` replaces the key's priority in the queue. ValueError if `after` is negative or not finite.
+    """
     if not (isfinite(after) and after >= 0.0):
         raise ValueError(f"requeue after {after!r}: the seconds must be finite and not negative")
-    return Requeue(float(after), priority)
+    return Action(float(after), priority)
 
 
 def await_change() -> Action:
-    """Call again when something changes."""
+    """Call again when something changes, and not before."""
     return _AWAIT_CHANGE

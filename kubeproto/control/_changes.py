@@ -1,4 +1,4 @@
-"""How an object differs between two states of a Store, as bytes that are decoded when read."""
+"""The difference of an object between two states of a Store, as bytes that are decoded when read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class CachedObject(Struct, frozen=True, gc=False):
-    """One object as the Store keeps it: its version, and its JSON as received; b"" if that was not JSON."""
+    """An object in a Store: its version, and its JSON as received; b"" if the server sent invalid JSON."""
 
     version: str
     raw: bytes
@@ -25,11 +25,11 @@ class CachedObject(Struct, frozen=True, gc=False):
 
 
 class Change(Struct, Generic[K], frozen=True, gc=False):
-    """One change of an object: `old` is what the Store had, `new` what it has now.
+    """A change of an object: `old` is its previous entry in the Store, `new` its present entry.
 
-    A deletion that a relist found, because the new snapshot lacks the object, has no `new`: then `assumed` is
-    true and `object` the last known state. `initial` is true for the first snapshot of a Store. In a replay,
-    an object that did not change has the same entry as `old` and `new`.
+    A relist that lacks an object implies its deletion. Such a change has no `new`: `assumed` is true, and
+    `object` is the last known state. `initial` is true for the first snapshot of a Store. In a replay, an
+    unchanged object has the same entry as `old` and `new`.
     """
 
     kind: builtins.type[K]  # in this class `type` is the field below
@@ -42,47 +42,47 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
 
     @property
     def object(self) -> K:
-        """The object as it is now, or as it was last; a new one each time, or `InvalidObject`."""
-        return self.read(_last(self))
+        """The present or last known object, decoded anew each time; raises `InvalidObject`."""
+        return self.read(_latest_entry(self))
 
     @property
-    def before(self) -> K | None:
-        """The object as the Store had it, if it did; a new one each time."""
+    def old_object(self) -> K | None:
+        """The previous object, decoded anew each time; None if the Store had no such object."""
         return None if self.old is None else self.read(self.old)
 
     def read(self, entry: CachedObject) -> K:
-        """Return the object of an entry as this kind; a new one each time, or `InvalidObject`."""
+        """Decode an entry as this kind, anew each time; raises `InvalidObject`."""
         return decode(entry.raw, self.kind, resource=self.resource)
 
     @property
     def ref(self) -> ObjectRef[K]:
-        """Which object it is."""
+        """The reference to the object."""
         namespace, _, name = self.key.rpartition("/")
-        own = getattr(self.kind, "resource", None) or self.resource
-        if own is not None:
-            return ObjectRef(own.group, own.kind, namespace, name)
-        identity: KubeObject = _identity(_last(self).raw)
-        group, _, _ = identity.api_version.rpartition("/")
-        return ObjectRef(group, identity.kind, namespace, name)
+        resource = getattr(self.kind, "resource", None) or self.resource
+        if resource is not None:
+            return ObjectRef(resource.group, resource.kind, namespace, name)
+        obj = _decode_metadata(_latest_entry(self).raw)
+        group, _, _ = obj.api_version.rpartition("/")
+        return ObjectRef(group, obj.kind, namespace, name)
 
     @property
     def assumed(self) -> bool:
-        """Whether this is a deletion that a relist found: no event reported it."""
+        """Whether this is a deletion that no event reported: a relist lacks the object."""
         return self.type == "DELETED" and self.new is None
 
     @property
     def replaced(self) -> bool:
-        """Whether another object has the name now: the old one was deleted while no watch was open."""
+        """Whether the name belongs to a new object: the old object was deleted while no watch was open."""
         return (
             self.old is not None
             and self.new is not None
             and self.old is not self.new
-            and _identity(self.old.raw).metadata.uid != _identity(self.new.raw).metadata.uid
+            and _decode_metadata(self.old.raw).metadata.uid != _decode_metadata(self.new.raw).metadata.uid
         )
 
     @property
     def went_back(self) -> bool:
-        """Whether the version is older than the previous one: a server was restored, or lags behind."""
+        """Whether the version is older than the previous version: a server was restored, or lags behind."""
         if self.old is None or self.new is None:
             return False
         try:
@@ -91,13 +91,13 @@ class Change(Struct, Generic[K], frozen=True, gc=False):
             return False
 
 
-def _last(change: Change[K]) -> CachedObject:
+def _latest_entry(change: Change[K]) -> CachedObject:
     entry = change.new if change.new is not None else change.old
     assert entry is not None  # a change has at least one of the two
     return entry
 
 
-def _identity(raw: bytes) -> KubeObject:
+def _decode_metadata(raw: bytes) -> KubeObject:
     try:
         return decode(raw, KubeObject)
     except InvalidObject:

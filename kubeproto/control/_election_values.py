@@ -19,17 +19,17 @@ else:
     # For help() and inspect.signature(); importing the built-in kinds would cost milliseconds.
     Lease = Any
 
-# Of the renew deadline and the retry period: two attempts must fit into one deadline, whatever the jitter.
-# Go's.
-ROOM: Final = 1.2
+# The least ratio of renew deadline and retry period, as in client-go: two attempts must fit into a deadline,
+# whatever the jitter.
+MIN_DEADLINE_RATIO: Final = 1.2
 
 
 class Candidate(Struct, frozen=True, kw_only=True):
-    """A candidate for leadership, and its lease. The defaults are those of Go's clients.
+    """A candidate for leadership, and its lease. The defaults are those of client-go.
 
-    `lease` names the Lease and is what a new one is made from, labels included; all candidates for it need
-    different identities. Clocks of candidates may differ in speed by `lease_duration / renew_deadline`. With
-    `coordinated` the server chooses the leader:
+    `lease` names the Lease, and is the template for creating it, labels included. All candidates for a Lease
+    need different identities. The clocks of candidates may differ in speed by `lease_duration /
+    renew_deadline`. With `coordinated` the server chooses the leader:
     https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/
     """
 
@@ -43,33 +43,37 @@ class Candidate(Struct, frozen=True, kw_only=True):
     coordinated: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse values that cannot work; InvalidRequest is a ValueError."""
+        """Refuse invalid settings; InvalidRequest is a ValueError."""
         meta = self.lease.metadata
-        length: Any = self.lease_duration
+        duration: Any = self.lease_duration
         if not self.identity:
-            raise InvalidRequest("a candidate needs an identity: an empty one means that nobody leads")
+            raise InvalidRequest(
+                "a candidate needs an identity: in a Lease an empty identity means that nobody leads"
+            )
         if not (meta.name and meta.namespace) or meta.resource_version or self.lease.spec.holder_identity:
             raise InvalidRequest(
-                "a candidate's lease has a name and a namespace, and no version or holder yet"
+                "the lease of a candidate needs a name and a namespace, and must not have a"
+                " resourceVersion or a holder"
             )
-        if not isinstance(length, int) or length < 1:
-            raise InvalidRequest(f"lease_duration {length!r}: a Lease counts in whole seconds, from 1 on")
-        if not length > self.renew_deadline:
+        if not isinstance(duration, int) or duration < 1:
+            raise InvalidRequest(f"lease_duration {duration!r} must be an integer of at least 1 second")
+        if not duration > self.renew_deadline:
             raise InvalidRequest(
-                f"lease_duration {length!r} must be longer than renew_deadline {self.renew_deadline!r}: else"
-                " another could take the lease while this one still leads"
+                f"lease_duration {duration!r} must be longer than renew_deadline {self.renew_deadline!r};"
+                " otherwise another candidate could acquire the lease while this candidate still leads"
             )
-        if not (self.retry_period > 0.0 and self.renew_deadline > ROOM * self.retry_period):
+        if not (self.retry_period > 0.0 and self.renew_deadline > MIN_DEADLINE_RATIO * self.retry_period):
             raise InvalidRequest(
-                f"renew_deadline {self.renew_deadline!r} must be longer than {ROOM} times retry_period"
-                f" {self.retry_period!r}, which must be positive: else one failure would end the leadership"
+                f"renew_deadline {self.renew_deadline!r} must be longer than {MIN_DEADLINE_RATIO} times"
+                f" retry_period {self.retry_period!r}, which must be positive; otherwise a single failure"
+                " would end the leadership"
             )
         if not self.jitter >= 0.0:
             raise InvalidRequest(f"jitter {self.jitter!r} must not be negative")
 
 
 class ObservedLease(Struct, frozen=True, gc=False):
-    """What is known of the lease: its last record, and since when, by this candidate's clock."""
+    """The last observed lease, since when its spec is unchanged by this candidate's clock, and its holder."""
 
     candidate: Candidate
     lease: Lease
@@ -77,8 +81,7 @@ class ObservedLease(Struct, frozen=True, gc=False):
     leader: str = ""
 
 
-# States. A leader may act until `until` and no longer. `sent` is a time before which the write
-# under way was not sent.
+# States. A leader may act until `until` and no longer. The write under way was sent at `sent_after` or later.
 
 
 class Idle(Struct, frozen=True, gc=False):
@@ -87,73 +90,73 @@ class Idle(Struct, frozen=True, gc=False):
     candidate: Candidate
 
 
-class Looking(Struct, frozen=True, gc=False):
-    """Another candidate leads, or nobody is known to: the lease is read."""
+class Observing(Struct, frozen=True, gc=False):
+    """Does not lead: the lease is read."""
 
     context: ObservedLease
 
 
-class Taking(Struct, frozen=True, gc=False):
-    """The lease is written, to lead if that succeeds."""
+class Acquiring(Struct, frozen=True, gc=False):
+    """Does not lead: the lease is written, and the candidate leads if that succeeds."""
 
     context: ObservedLease
-    sent: float
+    sent_after: float
 
 
 class Renewing(Struct, frozen=True, gc=False):
-    """Leads; the lease is renewed. `checked` if it was read just before."""
+    """Leads: the lease is renewed. `checked` is true if the lease was read just before."""
 
     context: ObservedLease
     until: float
-    sent: float
+    sent_after: float
     checked: bool = False
 
 
 class Checking(Struct, frozen=True, gc=False):
-    """Leads, but could not write: the lease is read."""
+    """Leads, but a write has failed: the lease is read."""
 
     context: ObservedLease
     until: float
 
 
 class Leaving(Struct, frozen=True, gc=False):
-    """Leads no longer; the lease is read, to release it before the deadline."""
+    """Leads no longer: the lease is read, to release it before the deadline."""
 
     context: ObservedLease
     deadline: float
 
 
-class Clearing(Struct, frozen=True, gc=False):
-    """The lease is released."""
+class Releasing(Struct, frozen=True, gc=False):
+    """Leads no longer: the lease is released."""
 
     context: ObservedLease
     deadline: float
 
 
 class Ended(Struct, frozen=True, gc=False):
-    """Ended. A new machine is needed for another election."""
+    """The machine has ended; another election needs a new machine."""
 
     candidate: Candidate
 
 
-State: TypeAlias = Idle | Looking | Taking | Renewing | Checking | Leaving | Clearing | Ended
+State: TypeAlias = Idle | Observing | Acquiring | Renewing | Checking | Leaving | Releasing | Ended
 
 
 # Events
 
 
 class Started(Struct, frozen=True, gc=False):
-    """The driver takes part from now on."""
+    """The driver has started."""
 
 
-class Found(Struct, frozen=True, gc=False):
-    """The lease was read, and this is it."""
+class LeaseRead(Struct, frozen=True, gc=False):
+    """The lease was read."""
 
     lease: Lease
 
 
-class Wrote(Struct, frozen=True, gc=False):
-    """The lease was created or updated, and this is it now."""
+class LeaseWritten(Struct, frozen=True, gc=False):
+    """The lease was created or updated."""
 
     lease: Lease
 
@@ -165,56 +168,56 @@ class Failed(Struct, frozen=True, gc=False):
 
 
 class LeaseExpired(Struct, frozen=True, gc=False):
-    """The `until` of the last `StartLeading` has passed, by the driver's clock; the work is cancelled."""
+    """The time of the last `StartLeading` has passed, and the driver has cancelled the work."""
 
 
 class Stopped(Struct, frozen=True, gc=False):
-    """The driver stops taking part. Step with it once the work has ended: another may lead right after it."""
+    """The driver has stopped its work: another candidate may lead right after this event."""
 
 
-Event: TypeAlias = Started | Found | Wrote | Failed | LeaseExpired | Stopped
+Event: TypeAlias = Started | LeaseRead | LeaseWritten | Failed | LeaseExpired | Stopped
 
 
-# Actions. Each request is sent between `at` and `latest`, at a time that the driver draws.
+# Actions. The driver sends each request at a random time between `earliest` and `latest`.
 
 
 class SendGet(Struct, frozen=True, gc=False):
     """Read the lease."""
 
-    at: float
+    earliest: float
     latest: float
 
 
 class SendCreate(Struct, frozen=True, gc=False):
-    """Create the lease, as `body` is at the moment of sending."""
+    """Create the lease, with the `body` at the moment of sending."""
 
     lease: Lease
-    at: float
+    earliest: float
     latest: float
 
-    def body(self, wall: datetime) -> Lease:
-        """Return the lease with its times, which are for people to read and decide nothing."""
-        return _stamp(self.lease, wall)
+    def body(self, wall_time: datetime) -> Lease:
+        """Return the lease with time stamps, which are for people and have no effect."""
+        return _stamp(self.lease, wall_time)
 
 
 class SendUpdate(Struct, frozen=True, gc=False):
-    """Replace the lease, as `body` is at the moment of sending; the version in it guards against others."""
+    """Replace the lease, with the `body` at the moment of sending. Its version detects other writers."""
 
     lease: Lease
-    at: float
+    earliest: float
     latest: float
 
-    def body(self, wall: datetime) -> Lease:
-        """Return the lease with its times, which are for people to read and decide nothing."""
-        return _stamp(self.lease, wall)
+    def body(self, wall_time: datetime) -> Lease:
+        """Return the lease with time stamps, which are for people and have no effect."""
+        return _stamp(self.lease, wall_time)
 
 
-class Abandon(Struct, frozen=True, gc=False):
-    """Cancel the request that is under way or planned; its outcome must not be reported."""
+class CancelRequest(Struct, frozen=True, gc=False):
+    """Cancel the request that is under way or planned, without reporting its outcome."""
 
 
 class StartLeading(Struct, frozen=True, gc=False):
-    """Lead, or continue to lead, until this time: cancel the work then, unless a later time was set."""
+    """Lead until this time, and cancel the work then; a later `StartLeading` extends the time."""
 
     until: float
 
@@ -225,24 +228,26 @@ class StopLeading(Struct, frozen=True, gc=False):
     reason: str
 
 
-class NewLeader(Struct, frozen=True, gc=False):
-    """The holder of the lease has changed; it may be this candidate, and "" means nobody."""
+class ReportLeader(Struct, frozen=True, gc=False):
+    """Report the new holder of the lease, which may be this candidate; "" means nobody."""
 
     leader: str
 
 
-Action: TypeAlias = SendGet | SendCreate | SendUpdate | Abandon | StartLeading | StopLeading | NewLeader
+Action: TypeAlias = (
+    SendGet | SendCreate | SendUpdate | CancelRequest | StartLeading | StopLeading | ReportLeader
+)
 
 
 class LeadershipStatus(Struct, frozen=True, gc=False):
-    """For health checks and metrics: whether this candidate leads, who does, and whether it is healthy."""
+    """The state for health checks and metrics: whether the candidate leads, the leader, and its health."""
 
     leads: bool
     leader: str
     healthy: bool
 
 
-def _stamp(lease: Lease, wall: datetime) -> Lease:
-    at = MicroTime.of(wall)
-    spec = replace(lease.spec, renew_time=at, acquire_time=lease.spec.acquire_time or at)
+def _stamp(lease: Lease, wall_time: datetime) -> Lease:
+    time = MicroTime.of(wall_time)
+    spec = replace(lease.spec, renew_time=time, acquire_time=lease.spec.acquire_time or time)
     return replace(lease, spec=spec)

@@ -1,4 +1,4 @@
-"""What a queue counts, under the names of Go's client."""
+"""The counters and histograms of a `WorkQueue`, named like client-go's metrics."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from typing import Final
 
 from msgspec import Struct
 
-# Ten nanoseconds to a quarter of an hour in powers of ten: the buckets of Go's controllers, so that
-# dashboards made for them fit.
+# From ten nanoseconds to a quarter of an hour in powers of ten: the buckets of controller-runtime, so that
+# its dashboards fit.
 BOUNDS: Final = tuple(10.0**power for power in range(-8, 4))
 
 
 class Histogram(Struct, frozen=True):
-    """How many durations were at or below each bound; the last count is that of those above all bounds.
+    """A histogram of durations: `counts[i]` durations are at most `bounds[i]`, and more than the previous
+    bound.
 
-    Each count is that of one bucket, not cumulative.
+    The last count is that of durations above all bounds. Counts are not cumulative.
     """
 
     bounds: tuple[float, ...]
@@ -30,35 +31,36 @@ class Histogram(Struct, frozen=True):
 
 
 class Durations:
-    """Gathers durations for a `Histogram`."""
+    """Collects durations for a `Histogram`."""
 
-    __slots__ = ("_above", "_bucket", "_up_to", "counts", "sum")
+    __slots__ = ("_bucket", "_lower_bound", "_upper_bound", "counts", "sum")
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS) + 1)
         self.sum = 0.0
-        self._above, self._up_to, self._bucket = 0.0, BOUNDS[0], 0
+        self._lower_bound, self._upper_bound, self._bucket = 0.0, BOUNDS[0], 0
 
     def observe(self, seconds: float) -> None:
-        """Count one duration; a negative one, from a clock that was set back, counts as 0."""
-        # Most are like the one before. Two comparisons take a fifth of the time of a search.
-        if not self._above < seconds <= self._up_to:
+        """Count a duration; a negative duration, from a clock that was set back, counts as 0."""
+        # Most durations fall into the bucket of the previous duration. Two comparisons take a fifth of the
+        # time of a search.
+        if not self._lower_bound < seconds <= self._upper_bound:
             seconds = max(0.0, seconds)
-            at = self._bucket = bisect_left(BOUNDS, seconds)
-            self._above = BOUNDS[at - 1] if at else 0.0
-            self._up_to = BOUNDS[at] if at < len(BOUNDS) else inf
+            bucket = self._bucket = bisect_left(BOUNDS, seconds)
+            self._lower_bound = BOUNDS[bucket - 1] if bucket else 0.0
+            self._upper_bound = BOUNDS[bucket] if bucket < len(BOUNDS) else inf
         self.counts[self._bucket] += 1
         self.sum += seconds
 
     def histogram(self) -> Histogram:
-        """Return what has been gathered so far."""
+        """Return a snapshot."""
         return Histogram(BOUNDS, tuple(self.counts), self.sum)
 
 
 class QueueMetrics(Struct, frozen=True):
-    """A queue at one moment. Prefix the names with ``workqueue_`` for those of Go's client.
+    """A queue at one moment. With the prefix ``workqueue_`` the names are those of client-go's metrics.
 
-    `depth` counts the keys that are due, by priority; `adds_total` counts each time that a key became due.
+    `depth` counts the ready keys by priority; `adds_total` counts how often a key became ready.
     """
 
     depth: dict[int, int]

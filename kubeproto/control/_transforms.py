@@ -1,13 +1,13 @@
-"""What may be left out of an object before a Store keeps it: its managed fields, a third of a pod.
+"""`drop_managed_fields`: removes the managed fields of an object, a third of a pod, before a Store keeps it.
 
-They are cut out of the text, which costs a tenth of reading and writing it. Where to cut is guessed by
-markers, and then verified:
+They are cut out of the text, which takes a tenth of the time of decoding and encoding it. The list is found
+by markers, and the place is then verified:
 
-- The text before `metadata` must be whole members of an object, and the text from there to the marker whole
-  members of the metadata. So the marker is that of the metadata's own field.
-- The list must contain no other one (field sets have no arrays), so the first closing bracket ends it; and
-  the end must be followed by a quote and a letter, or by nothing. If the end were inside a string, that quote
-  would close the string, and no letter could follow.
+- The text before `metadata` must be complete members of an object, and the text from there to the marker
+  complete members of the metadata. So the marker is that of the metadata's own field.
+- The list must contain no other list (field sets have none), so the first closing bracket ends it. A quote
+  and a letter, or nothing, must follow: if the bracket were inside a string, that quote would close the
+  string, and no letter could follow.
 
 Any other text is decoded and encoded.
 """
@@ -24,51 +24,51 @@ from ..objects import Reader, members
 from ..objects._shared import check_json, joined
 
 _METADATA: Final = b'"metadata":'
-_FIELDS: Final = b',"managedFields":['
+_MANAGED_FIELDS: Final = b',"managedFields":['
 _BRACKET: Final = ord("[")
 _BACKSLASH: Final = ord("\\")
 
-# The kind and the version precede the metadata, and are alike in all objects of a kind. A longer head
-# contains data of the object, which must not stay in a cache of heads.
-_LONGEST_HEAD: Final = 200
+# The text before the metadata is usually the kind and the version, which are equal in all objects of a kind.
+# A longer text contains data of the object, which must not stay in the cache of `_is_cached_head`.
+_MAX_CACHED_HEAD: Final = 200
 
-_check: Final = Reader[Raw](Raw).read
+_check_json: Final = Reader[Raw](Raw).read
 
 
 def drop_managed_fields(raw: bytes) -> bytes:
-    """Return the JSON of an object without ``metadata.managedFields``; other JSON stays as it is."""
-    # A cache calls this for each event. One `partition` takes as long as one `find`, and half as long as a
-    # cut; a letter is looked for as a number, because `in` tries any other bytes as a number first.
-    front, found, rest = raw.partition(_FIELDS)
-    if found:
-        fields, _, behind = rest.partition(b"]")
+    """Return the JSON of an object without ``metadata.managedFields``; other JSON is returned unchanged."""
+    # A cache calls this for each event. A `partition` takes as long as a `find`, and half as long as slicing;
+    # a single character is searched as a number, because `in` tries to convert other bytes to a number first.
+    front, marker, tail = raw.partition(_MANAGED_FIELDS)
+    if marker:
+        fields, _, tail = tail.partition(b"]")
         if (
             _BRACKET not in fields
             and fields[-1:] == b"}"
-            and ((behind[:2] == b',"' and behind[2:3].isalpha()) or _ends_the_metadata(behind))
+            and ((tail[:2] == b',"' and tail[2:3].isalpha()) or _ends_metadata(tail))
             and _is_in_metadata(front)
         ):
-            return front + behind
+            return front + tail
     elif raw.find(b"managedFields") < 0 and _BACKSLASH not in raw:  # a key could be written with escapes
         return raw
     try:
-        return _rewritten(raw)
+        return _reencode(raw)
     except InvalidObject:
         return raw
 
 
-def _ends_the_metadata(behind: bytes) -> bool:
-    """Return whether nothing else of the metadata follows the list, which is certain without decoding."""
-    return behind == b"}}" or (behind[:3] == b'},"' and behind[3:4].isalpha())
+def _ends_metadata(tail: bytes) -> bool:
+    """Return whether the metadata certainly ends here, without decoding."""
+    return tail == b"}}" or (tail[:3] == b'},"' and tail[3:4].isalpha())
 
 
 def _is_in_metadata(front: bytes) -> bool:
     """Return whether a text ends between two members of the metadata of its object."""
-    head, found, own = front.partition(_METADATA)
-    if not found or not (_is_known_head(head) if len(head) <= _LONGEST_HEAD else _is_head(head)):
+    head, marker, metadata = front.partition(_METADATA)
+    if not marker or not (_is_cached_head(head) if len(head) <= _MAX_CACHED_HEAD else _is_head(head)):
         return False
     try:
-        _check(own + b"}")  # only an object ends like this
+        _check_json(metadata + b"}")  # only an object ends like this
     except InvalidObject:
         return False
     return True
@@ -83,15 +83,15 @@ def _is_head(head: bytes) -> bool:
     return True
 
 
-_is_known_head: Final = lru_cache(maxsize=256)(_is_head)
+_is_cached_head: Final = lru_cache(maxsize=256)(_is_head)
 
 
-def _rewritten(raw: bytes) -> bytes:
-    whole = members(raw)
-    if "metadata" not in whole:
+def _reencode(raw: bytes) -> bytes:
+    texts = members(raw)
+    if "metadata" not in texts:
         return raw
-    metadata = members(whole["metadata"])
+    metadata = members(texts["metadata"])
     if metadata.pop("managedFields", None) is None:
         return raw
-    whole["metadata"] = Raw(joined(metadata))
-    return joined(whole)
+    texts["metadata"] = Raw(joined(metadata))
+    return joined(texts)

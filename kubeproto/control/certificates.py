@@ -1,33 +1,34 @@
-"""When self-made certificates are renewed: decisions about authorities, their bundle and a server's leaf.
+"""Renewal of self-signed certificates: decisions about authorities, their bundle and a server's leaf.
 
 ::
 
     nothing ── Begin ──► [A], leaf by A
                             │ A ends within `overlap`
-                            │ Issue: the last leaf by A, unless there is a fresh one
-                            │ AddAuthority: from here on there is no key of A
+                            │ Issue: the last leaf by A, unless the present leaf is fresh
+                            │ AddAuthority: from now on the key of A is gone
                             ▼
-                         [A, B], leaf by A        B has to be known to every client first
+                         [A, B], leaf by A        every client must know B before it is used
                             │ B has been published for `settle`
                             │ Issue
                             ▼
-                         [A, B], leaf by B        servers may still show the leaf by A
+                         [A, B], leaf by B        servers may still present the leaf by A
                             │ `settle` later
                             │ Retire
                             ▼
                          [B], leaf by B
 
-A leaf, the certificate that servers show, is reissued by the newest authority when less than a third of its
-life is left or its names have changed. Three rules keep every handshake valid: no leaf is shown whose
-authority a client does not know yet; no authority is removed whose leaf a server may still show; and an
-authority gets a successor only while its leaf has two thirds of its life left, because no other leaf can be
-issued until the successor is known, and publishing it may take that long. Each step is one write, and the
-written objects hold the state: another leader continues from there.
+The leaf is the certificate that servers present. The newest authority reissues it when less than a third of
+its lifetime remains, or when the host names change. Three rules keep every handshake valid: no leaf is
+presented whose authority a client does not know yet; no authority is removed whose leaf a server may still
+present; and an authority gets a successor only while its leaf has two thirds of its lifetime left, because no
+other leaf can be issued until the successor is known, and publishing it may take that long. Each step is a
+single write, and the written objects contain the state: another leader continues from there.
 
-A leader whose clock was ahead leaves certificates that are not valid yet. What becomes valid within `settle`
-is waited for; anything later is replaced, because no client accepts it until then.
+A leader whose clock was ahead leaves certificates that are not valid yet. A certificate that becomes valid
+within `settle` is used; a later one is replaced, because no client accepts it until then.
 
-Times are Unix times. Nothing here makes a key or a certificate: the driver that performs the actions does.
+Times are Unix times. The machine makes no keys and no certificates: the driver that performs the actions
+does.
 """
 
 from __future__ import annotations
@@ -38,7 +39,6 @@ from typing import Final, TypeAlias
 from msgspec import Struct
 
 __all__ = [
-    "DEFAULTS",
     "AddAuthority",
     "Begin",
     "Chain",
@@ -46,9 +46,9 @@ __all__ = [
     "Leaf",
     "Lifetimes",
     "Renewal",
-    "Rest",
     "Retire",
     "TrustedAuthority",
+    "Wait",
     "decide",
 ]
 
@@ -56,10 +56,10 @@ _DAY: Final = 86400.0
 
 
 class Lifetimes(Struct, frozen=True, kw_only=True):
-    """For how long certificates are valid, in seconds.
+    """How long certificates are valid, in seconds.
 
-    `overlap` is how long before its end an authority gets a successor; `settle` how long a change takes to
-    reach every client and server: kubelets need a minute or two for a Secret.
+    An authority gets a successor `overlap` before its end. A change reaches every client and server within
+    `settle`: kubelets need a minute or two for a Secret.
     """
 
     authority: float = 365 * _DAY
@@ -70,60 +70,60 @@ class Lifetimes(Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         if not 0 < 3 * self.settle < self.leaf <= self.overlap < self.authority:
             raise ValueError(
-                "lifetimes must satisfy 3 * settle < leaf <= overlap < authority: an authority outlives what"
-                " it issues, and a change has settled before the next one is due"
+                "lifetimes must satisfy 3 * settle < leaf <= overlap < authority: an authority must outlive"
+                " its leaves, and a change must settle before the next change"
             )
 
 
 class TrustedAuthority(Struct, frozen=True):
-    """One certificate of the bundle; `id` distinguishes it from others."""
+    """A certificate of the bundle, with a unique `id`."""
 
     id: str
-    made: float
-    ends: float
+    not_before: float
+    not_after: float
 
 
 class Leaf(Struct, frozen=True):
-    """The certificate that a server shows."""
+    """The certificate that servers present."""
 
     issuer: str
-    made: float
-    ends: float
+    not_before: float
+    not_after: float
     hosts: frozenset[str]
 
 
 class Chain(Struct, frozen=True):
-    """The present certificates: the authorities of the bundle, the newest last, and the leaf."""
+    """The present certificates: the authorities of the bundle, newest last, and the leaf."""
 
     authorities: tuple[TrustedAuthority, ...]
     leaf: Leaf
 
 
 class Begin(Struct, frozen=True):
-    """Make an authority, and a leaf issued by it: nothing that exists can be used."""
+    """Make an authority and a leaf: the present certificates cannot be used."""
 
 
 class AddAuthority(Struct, frozen=True):
-    """Make an authority and add it to the bundle; the leaf stays."""
+    """Make an authority and add it to the bundle; keep the leaf."""
 
 
 class Issue(Struct, frozen=True):
-    """Make a leaf issued by the newest authority, which ends with that authority at the latest."""
+    """Make a leaf by the newest authority; it must not outlive that authority."""
 
 
 class Retire(Struct, frozen=True):
     """Remove every authority except the newest from the bundle."""
 
 
-class Rest(Struct, frozen=True):
-    """Do nothing before this time, unless something changes."""
+class Wait(Struct, frozen=True):
+    """Do nothing until this time, unless something changes."""
 
     until: float
 
 
-Renewal: TypeAlias = Begin | AddAuthority | Issue | Retire | Rest
+Renewal: TypeAlias = Begin | AddAuthority | Issue | Retire | Wait
 
-DEFAULTS: Final = Lifetimes()
+_DEFAULTS: Final = Lifetimes()
 
 
 def decide(
@@ -131,35 +131,36 @@ def decide(
     hosts: frozenset[str],
     published: Mapping[str, float],
     now: float,
-    lifetimes: Lifetimes = DEFAULTS,
+    lifetimes: Lifetimes = _DEFAULTS,
 ) -> Renewal:
-    """Return what to do next.
+    """Return the next step.
 
-    `hosts` are the names that the leaf must be valid for; `published` maps authorities to the time since when
-    every client knows them.
+    The leaf must be valid for `hosts`. `published` maps the id of an authority to the time since when every
+    client knows it.
     """
-    if chain is None or not chain.authorities or not _usable(chain.authorities[-1], now, lifetimes):
+    if chain is None or not chain.authorities or not _is_usable(chain.authorities[-1], now, lifetimes):
         return Begin()
     newest, leaf = chain.authorities[-1], chain.leaf
-    if not _usable(leaf, now, lifetimes) or leaf.issuer not in {one.id for one in chain.authorities}:
+    issuers = {authority.id for authority in chain.authorities}
+    if not _is_usable(leaf, now, lifetimes) or leaf.issuer not in issuers:
         return Issue()  # no client accepts the present leaf, so waiting would not help
     if leaf.issuer != newest.id:
-        known = published.get(newest.id, now) + lifetimes.settle
-        return Issue() if now >= known else Rest(known)
-    third = (leaf.ends - leaf.made) / 3
-    renewal, overlap = leaf.ends - third, newest.ends - lifetimes.overlap
-    if not hosts <= leaf.hosts or now >= renewal:
+        settled_at = published.get(newest.id, now) + lifetimes.settle
+        return Issue() if now >= settled_at else Wait(settled_at)
+    third = (leaf.not_after - leaf.not_before) / 3
+    renew_at, succeed_at = leaf.not_after - third, newest.not_after - lifetimes.overlap
+    if not hosts <= leaf.hosts or now >= renew_at:
         return Issue()
-    if now >= overlap:
+    if now >= succeed_at:
         # A leaf that lasts as long as its authority would not last longer if it were issued again.
-        fresh = now <= leaf.made + third or leaf.ends >= newest.ends
+        fresh = now <= leaf.not_before + third or leaf.not_after >= newest.not_after
         return AddAuthority() if fresh else Issue()
     if len(chain.authorities) == 1:
-        return Rest(min(overlap, renewal))
-    retirement = leaf.made + lifetimes.settle
-    return Retire() if now >= retirement else Rest(min(overlap, renewal, retirement))
+        return Wait(min(succeed_at, renew_at))
+    retire_at = leaf.not_before + lifetimes.settle
+    return Retire() if now >= retire_at else Wait(min(succeed_at, renew_at, retire_at))
 
 
-def _usable(one: TrustedAuthority | Leaf, now: float, lifetimes: Lifetimes) -> bool:
-    """Return whether a certificate is valid, or soon will be."""
-    return one.made - lifetimes.settle <= now < one.ends
+def _is_usable(certificate: TrustedAuthority | Leaf, now: float, lifetimes: Lifetimes) -> bool:
+    """Return whether a certificate is valid, or will be within `settle`."""
+    return certificate.not_before - lifetimes.settle <= now < certificate.not_after

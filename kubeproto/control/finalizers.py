@@ -1,21 +1,21 @@
-"""What a finalizer requires of its controller in each state of an object, and the patches for that.
+"""Decides what a finalizer requires of its controller in each state of an object, and makes the patches.
 
 ::
 
     finalizer   deleting   decide
-       no          no      AddFirst    its patch, and nothing else: the change that it makes calls again
+       no          no      AddFinalizer   its patch, and nothing else: the resulting change calls again
        yes         no      Reconcile
-       yes         yes     CleanUp     clean up, and when that has gone well, its patch
-       no          yes     Nothing     others hold the object, or it is deleted
+       yes         yes     CleanUp        clean up, and after success its patch
+       no          yes     Ignore         other finalizers remain, or it is deleted
 
 - Nothing is created for an object before it has the finalizer: it could be left behind otherwise.
-- A patch tests what its decision was made from: the uid, and the place in the list. So two finalizers never
-  undo each other, and a new object of the same name never loses its own.
-- A test that fails is a 422, a race in the storage a 409: read the object again and `decide_again`. A server
-  uses 422 for other faults too: if the present object needs the same patch, no test had failed, and the
-  result is `Failed`.
-- 404 is success: an object that was deleted needs no finalizer.
-- A patch whose response was lost counts as `Failed`: the object shows at the next call whether it took
+- A patch tests the uid and the list from which its decision was made. So two finalizers never undo each
+  other, and a new object of the same name never loses its own.
+- A failed test is a 422, a race in the storage a 409: read the object again and `decide_again`. A server uses
+  422 for other faults too: if the present object needs the same patch, no test failed, and the result is
+  `Failed`.
+- 404 is success: a deleted object needs no finalizer.
+- A patch whose response was lost counts as `Failed`: at the next call the object shows whether it took
   effect.
 """
 
@@ -29,23 +29,23 @@ from ..objects import JsonPatch, KubeObject, check_finalizer
 from ..wire import Conflicted, Outcome, Refused, Rejected
 
 __all__ = [
-    "AddFirst",
+    "AddFinalizer",
     "CleanUp",
     "Decision",
     "Failed",
-    "Nothing",
+    "Ignore",
     "PatchResult",
     "Patched",
     "ReadAgain",
     "Reconcile",
     "decide",
     "decide_again",
-    "judge",
+    "interpret",
 ]
 
 
-class AddFirst(Struct, frozen=True):
-    """Add the finalizer by `patch`, and wait for the change. `present` are those in the list."""
+class AddFinalizer(Struct, frozen=True):
+    """Add the finalizer by `patch`, and wait for the change. `present` are the existing finalizers."""
 
     finalizer: str
     present: tuple[str, ...]
@@ -55,14 +55,14 @@ class AddFirst(Struct, frozen=True):
     def patch(self) -> JsonPatch:
         """Return the operations, which fail if another finalizer was added or removed."""
         if not self.present:
-            # If there is no list, a server lets a test for null pass.
+            # A server accepts a test for null if there is no list.
             return [
-                *_same(self.uid),
+                *_test_uid(self.uid),
                 {"op": "test", "path": "/metadata/finalizers", "value": None},
                 {"op": "add", "path": "/metadata/finalizers", "value": [self.finalizer]},
             ]
         return [
-            *_same(self.uid),
+            *_test_uid(self.uid),
             {"op": "test", "path": "/metadata/finalizers", "value": list(self.present)},
             {"op": "add", "path": "/metadata/finalizers/-", "value": self.finalizer},
         ]
@@ -81,24 +81,24 @@ class CleanUp(Struct, frozen=True):
 
     @property
     def patch(self) -> JsonPatch:
-        """Return the operations, which fail if another finalizer is at that place."""
+        """Return the operations, which fail if the list has changed at that index."""
         path = f"/metadata/finalizers/{self.index}"
         return [
-            *_same(self.uid),
+            *_test_uid(self.uid),
             {"op": "test", "path": path, "value": self.finalizer},
             {"op": "remove", "path": path},
         ]
 
 
-class Nothing(Struct, frozen=True):
-    """There is nothing to do until something changes."""
+class Ignore(Struct, frozen=True):
+    """Do nothing until something changes."""
 
 
-Decision: TypeAlias = AddFirst | Reconcile | CleanUp | Nothing
+Decision: TypeAlias = AddFinalizer | Reconcile | CleanUp | Ignore
 
 
 class Patched(Struct, frozen=True):
-    """The patch has done its work, or the object is deleted."""
+    """The patch has succeeded, or the object is deleted."""
 
 
 class ReadAgain(Struct, frozen=True):
@@ -115,22 +115,22 @@ PatchResult: TypeAlias = Patched | ReadAgain | Failed
 
 
 def decide(obj: KubeObject, finalizer: str) -> Decision:
-    """Return what this finalizer requires now; ValueError for a name that no finalizer can have."""
+    """Return what this finalizer requires now; ValueError for an invalid name of a finalizer."""
     check_finalizer(finalizer)
     present, uid = obj.metadata.finalizers, obj.metadata.uid
     match finalizer in present, obj.metadata.deletion_timestamp is not None:
         case False, False:
-            return AddFirst(finalizer, tuple(present), uid)
+            return AddFinalizer(finalizer, tuple(present), uid)
         case True, False:
             return Reconcile()
         case True, True:
             return CleanUp(finalizer, present.index(finalizer), uid)
         case _:
-            return Nothing()
+            return Ignore()
 
 
-def judge(failure: Outcome | None) -> PatchResult:
-    """Return what the response to a patch means; None is success."""
+def interpret(failure: Outcome | None) -> PatchResult:
+    """Interpret the outcome of a patch; None is success."""
     match failure:
         case None | Refused(code=404):
             return Patched()
@@ -140,16 +140,18 @@ def judge(failure: Outcome | None) -> PatchResult:
             return Failed(failure)
 
 
-def decide_again(before: AddFirst | CleanUp, failure: Outcome, fresh: KubeObject | None) -> Decision | Failed:
-    """Decide after `ReadAgain`; `fresh` is the object as the server has it, None if it is deleted.
+def decide_again(
+    previous: AddFinalizer | CleanUp, failure: Outcome, fresh: KubeObject | None
+) -> Decision | Failed:
+    """Decide after `ReadAgain`. `fresh` is the object as read from the server, None if it is deleted.
 
-    Another `CleanUp` after a `CleanUp` needs only its patch: the work has been done.
+    A second `CleanUp` needs only its patch: the controller has cleaned up already.
     """
-    if fresh is None or fresh.metadata.uid != before.uid:
-        return Nothing()  # another object of the same name
-    decision = decide(fresh, before.finalizer)
-    return Failed(failure) if decision == before else decision
+    if fresh is None or fresh.metadata.uid != previous.uid:
+        return Ignore()  # another object of the same name
+    decision = decide(fresh, previous.finalizer)
+    return Failed(failure) if decision == previous else decision
 
 
-def _same(uid: str) -> JsonPatch:
+def _test_uid(uid: str) -> JsonPatch:
     return [{"op": "test", "path": "/metadata/uid", "value": uid}] if uid else []

@@ -58,5 +58,5 @@ def wait_after(outcome: Outcome | None, failures: int, backoff: Backoff) -> Wait
 
 def take_token(bucket: float, earliest: float) -> tuple[float, float]:
     """Return the time of the next request, not before `earliest`, and the bucket after it."""
-    full_at = RATE.at_rest(bucket, earliest)
+    full_at = RATE.refill(bucket, earliest)
     return max(earliest, RATE.next_at(full_at)), RATE.take(full_at)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import kubeproto as kp
 from conformance.runtime_interface import Rig, Ship, ShipStatus, beside, rig, ship, until
-from kubeproto.control import Exponential, owner_reference, set_condition
+from kubeproto.control import ExponentialBackoff, owner_reference, set_condition
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
 from kubeproto.kinds.meta_v1 import Condition
 from kubeproto_runtime import (
@@ -22,7 +22,7 @@ from kubeproto_runtime.reconciling import Result
 
 __all__ = ["rig"]
 
-SOON = Exponential(0.1, 1.0)
+SOON = ExponentialBackoff(0.1, 1.0)
 LOOKS = 5
 MANY = 20
 

@@ -29,8 +29,8 @@ ROWS: Final[list[tuple[str, c.Chain | None, dict[str, float], float, c.Renewal]]
     ("nothing is there", None, {}, 0.0, c.Begin()),
     ("no authority is there", c.Chain((), leaf("A", 0.0)), {}, 0.0, c.Begin()),
     ("the newest authority has ended", chain(A, by="A", made=950.0), {}, 1000.0, c.Begin()),
-    ("all is well", chain(A, by="A", made=0.0), {}, 1.0, c.Rest(60.0)),
-    ("all is well, and was not published", chain(A, by="A", made=0.0), {"A": 5.0}, 1.0, c.Rest(60.0)),
+    ("all is well", chain(A, by="A", made=0.0), {}, 1.0, c.Wait(60.0)),
+    ("all is well, and was not published", chain(A, by="A", made=0.0), {"A": 5.0}, 1.0, c.Wait(60.0)),
     ("two thirds of the leaf are over", chain(A, by="A", made=0.0), {}, 60.0, c.Issue()),
     ("the leaf has ended", chain(A, by="A", made=0.0), {}, 90.0, c.Issue()),
     ("the names have changed", chain(A, by="A", made=0.0, hosts=frozenset("x")), {}, 1.0, c.Issue()),
@@ -41,19 +41,19 @@ ROWS: Final[list[tuple[str, c.Chain | None, dict[str, float], float, c.Renewal]]
     ("a fresher leaf would not last longer", chain(A, by="A", made=930.0), {}, 985.0, c.AddAuthority()),
     ("the names have changed before that", chain(A, by="A", made=880.0, hosts=frozenset("x")), {}, 880.0,
      c.Issue()),
-    ("it is about to", chain(A, by="A", made=840.0), {}, 870.0, c.Rest(880.0)),
-    ("the new one is not published", chain(A, B, by="A", made=840.0), {"A": 0.0}, 900.0, c.Rest(910.0)),
-    ("it was published just now", chain(A, B, by="A", made=840.0), {"B": 895.0}, 900.0, c.Rest(905.0)),
-    ("a newer one is due meanwhile", chain(A, B, by="A", made=1750.0), {}, 1800.0, c.Rest(1810.0)),
+    ("it is about to", chain(A, by="A", made=840.0), {}, 870.0, c.Wait(880.0)),
+    ("the new one is not published", chain(A, B, by="A", made=840.0), {"A": 0.0}, 900.0, c.Wait(910.0)),
+    ("it was published just now", chain(A, B, by="A", made=840.0), {"B": 895.0}, 900.0, c.Wait(905.0)),
+    ("a newer one is due meanwhile", chain(A, B, by="A", made=1750.0), {}, 1800.0, c.Wait(1810.0)),
     ("it has settled", chain(A, B, by="A", made=840.0), {"B": 890.0}, 900.0, c.Issue()),
     ("nobody accepts the old leaf", chain(A, B, by="A", made=840.0), {}, 930.0, c.Issue()),
-    ("old leaves may still be shown", chain(A, B, by="B", made=905.0), {}, 910.0, c.Rest(915.0)),
+    ("old leaves may still be shown", chain(A, B, by="B", made=905.0), {}, 910.0, c.Wait(915.0)),
     ("none is shown any more", chain(A, B, by="B", made=905.0), {}, 915.0, c.Retire()),
-    ("the old one is gone", chain(B, by="B", made=905.0), {}, 915.0, c.Rest(965.0)),
+    ("the old one is gone", chain(B, by="B", made=905.0), {}, 915.0, c.Wait(965.0)),
     ("the authority is of a clock that was ahead", chain(B, by="B", made=880.0), {}, 869.0, c.Begin()),
-    ("it is valid soon", chain(B, by="B", made=880.0), {}, 870.0, c.Rest(940.0)),
+    ("it is valid soon", chain(B, by="B", made=880.0), {}, 870.0, c.Wait(940.0)),
     ("the leaf is of a clock that was ahead", chain(A, by="A", made=500.0), {}, 489.0, c.Issue()),
-    ("the leaf is valid soon", chain(A, by="A", made=500.0), {}, 490.0, c.Rest(560.0)),
+    ("the leaf is valid soon", chain(A, by="A", made=500.0), {}, 490.0, c.Wait(560.0)),
     ("it is so before the new authority is published", chain(A, B, by="A", made=920.0), {"A": 0.0}, 900.0,
      c.Issue()),
 ]  # fmt: skip
@@ -89,7 +89,7 @@ class Years:
         self.bundles: list[tuple[float, frozenset[str]]] = []  # since when which stand in configurations
         self.shown: list[tuple[float, c.Leaf]] = []  # since when which stands in the Secret
         self.published: dict[str, float] = {}
-        self.made = 0
+        self.not_before = 0
         self.decisions: list[c.Renewal] = []
 
     def decide(self) -> c.Renewal:
@@ -120,11 +120,11 @@ class Years:
         self.shown.append((self.now, self.held.leaf))
 
     def authority(self) -> c.TrustedAuthority:
-        self.made += 1
-        return c.TrustedAuthority(str(self.made), self.now, self.now + SPAN.authority)
+        self.not_before += 1
+        return c.TrustedAuthority(str(self.not_before), self.now, self.now + SPAN.authority)
 
     def leaf(self, by: c.TrustedAuthority) -> c.Leaf:
-        return c.Leaf(by.id, self.now, min(self.now + SPAN.leaf, by.ends), HOSTS)
+        return c.Leaf(by.id, self.now, min(self.now + SPAN.leaf, by.not_after), HOSTS)
 
     def bundle(self, at: float) -> frozenset[str]:
         found = [ids for since, ids in self.bundles if since <= at]
@@ -143,7 +143,7 @@ class Years:
         recent = [one for since, one in self.shown if since > self.now - LAG]
         before = [one for since, one in self.shown if since <= self.now - LAG][-1:]
         for leaf_ in (*before, *recent):
-            assert leaf_.ends > self.now
+            assert leaf_.not_after > self.now
             assert all(leaf_.issuer in ids for ids in trusted)
 
 
@@ -170,7 +170,7 @@ def test_in_years_of_renewals_every_client_trusts_every_server(slow: tuple[list[
     while years.now < 2000.0:
         for _ in range(5):
             decision = years.decide()
-            if isinstance(decision, c.Rest):
+            if isinstance(decision, c.Wait):
                 break
             years.perform(decision)
             years.check()

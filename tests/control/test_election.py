@@ -14,23 +14,25 @@ import kubeproto as kp
 from kubeproto import LocalProtocolError
 from kubeproto.control import election
 from kubeproto.control.election import (
-    Abandon,
+    Acquiring,
     Action,
+    CancelRequest,
     Candidate,
     Checking,
-    Clearing,
     Ended,
     Event,
     Failed,
-    Found,
     Idle,
     LeadershipStatus,
     LeaseExpired,
+    LeaseRead,
+    LeaseWritten,
     Leaving,
-    Looking,
-    NewLeader,
     ObservedLease,
+    Observing,
+    Releasing,
     Renewing,
+    ReportLeader,
     SendCreate,
     SendGet,
     SendUpdate,
@@ -39,8 +41,6 @@ from kubeproto.control.election import (
     State,
     StopLeading,
     Stopped,
-    Taking,
-    Wrote,
     leadership_status,
     step,
 )
@@ -113,73 +113,73 @@ PROMISED: Final = lease("me", preferred_holder="other")
 Row = tuple[State, Event, State, tuple[Action, ...]]
 
 ROWS: Final[dict[str, Row]] = {
-    "start": (Idle(ME), Started(), Looking(BLANK_COURSE), (SendGet(100, 100),)),
-    "le_01 no lease": (Looking(seen(BLANK)), ABSENT, Taking(BLANK_COURSE, 100), (CREATION,)),
+    "start": (Idle(ME), Started(), Observing(BLANK_COURSE), (SendGet(100, 100),)),
+    "le_01 no lease": (Observing(seen(BLANK)), ABSENT, Acquiring(BLANK_COURSE, 100), (CREATION,)),
     "le_02 a lease without a record": (
-        Looking(ObservedLease(ME, BLANK, 90)),
-        Found(EMPTY),
-        Taking(ObservedLease(ME, EMPTY, 90), 100),
+        Observing(ObservedLease(ME, BLANK, 90)),
+        LeaseRead(EMPTY),
+        Acquiring(ObservedLease(ME, EMPTY, 90), 100),
         (taking(EMPTY, 1),),
     ),
     "le_03 another's, at first sight": (
-        Looking(seen(BLANK)),
-        Found(lease("other", duration=3)),
-        Looking(seen(lease("other", duration=3), since=100)),
-        (NewLeader("other"), GET_SOON),
+        Observing(seen(BLANK)),
+        LeaseRead(lease("other", duration=3)),
+        Observing(seen(lease("other", duration=3), since=100)),
+        (ReportLeader("other"), GET_SOON),
     ),
     "le_03 another's, unchanged for as long as its record says": (
-        Looking(seen(lease("other", duration=3), since=97)),
-        Found(lease("other", duration=3, version="9")),
-        Taking(seen(lease("other", duration=3, version="9"), since=97), 100),
+        Observing(seen(lease("other", duration=3), since=97)),
+        LeaseRead(lease("other", duration=3, version="9")),
+        Acquiring(seen(lease("other", duration=3, version="9"), since=97), 100),
         (taking(lease("other", duration=3, version="9")),),
     ),
     "le_03 another's, unchanged for a moment less": (
-        Looking(seen(lease("other", duration=3), since=97.1)),
-        Found(lease("other", duration=3)),
-        Looking(seen(lease("other", duration=3), since=97.1)),
+        Observing(seen(lease("other", duration=3), since=97.1)),
+        LeaseRead(lease("other", duration=3)),
+        Observing(seen(lease("other", duration=3), since=97.1)),
         (GET_SOON,),
     ),
     "le_04 a record that is all empty": (
-        Looking(seen(BLANK)),
-        Found(lease("", duration=0, lease_transitions=0)),
-        Taking(seen(lease("", duration=0, lease_transitions=0), since=100), 100),
+        Observing(seen(BLANK)),
+        LeaseRead(lease("", duration=0, lease_transitions=0)),
+        Acquiring(seen(lease("", duration=0, lease_transitions=0), since=100), 100),
         (taking(lease("", duration=0, lease_transitions=0), 1),),
     ),
     "le_05 another's, run out by the own clock": (
-        Looking(seen(OTHERS, since=85)),
-        Found(OTHERS),
-        Taking(seen(OTHERS, since=85), 100),
+        Observing(seen(OTHERS, since=85)),
+        LeaseRead(OTHERS),
+        Acquiring(seen(OTHERS, since=85), 100),
         (taking(OTHERS),),
     ),
     "le_06 released, though just seen": (
-        Looking(seen(OTHERS, since=99)),
-        Found(lease("", duration=1)),
-        Taking(seen(lease("", duration=1), since=100), 100),
-        (NewLeader(""), taking(lease("", duration=1))),
+        Observing(seen(OTHERS, since=99)),
+        LeaseRead(lease("", duration=1)),
+        Acquiring(seen(lease("", duration=1), since=100), 100),
+        (ReportLeader(""), taking(lease("", duration=1))),
     ),
     "le_07 another's, and renewed": (
-        Looking(seen(OTHERS, since=10)),
-        Found(lease("other", renew_time=None)),
-        Looking(seen(lease("other", renew_time=None), since=100)),
+        Observing(seen(OTHERS, since=10)),
+        LeaseRead(lease("other", renew_time=None)),
+        Observing(seen(lease("other", renew_time=None), since=100)),
         (GET_SOON,),
     ),
     "another's without a duration gets the own": (
-        Looking(seen(lease("other", duration=None), since=86)),
-        Found(lease("other", duration=None)),
-        Looking(seen(lease("other", duration=None), since=86)),
+        Observing(seen(lease("other", duration=None), since=86)),
+        LeaseRead(lease("other", duration=None)),
+        Observing(seen(lease("other", duration=None), since=86)),
         (GET_SOON,),
     ),
     "le_08 one's own, after a restart": (
-        Looking(seen(BLANK)),
-        Found(MINE),
-        Taking(seen(since=100), 100),
-        (NewLeader("me"), renewal()),
+        Observing(seen(BLANK)),
+        LeaseRead(MINE),
+        Acquiring(seen(since=100), 100),
+        (ReportLeader("me"), renewal()),
     ),
-    "cannot look": (Looking(seen(OTHERS)), DOWN, Looking(seen(OTHERS)), (GET_SOON,)),
+    "cannot look": (Observing(seen(OTHERS)), DOWN, Observing(seen(OTHERS)), (GET_SOON,)),
     "cannot look, and asked to wait": (
-        Looking(seen(OTHERS)),
+        Observing(seen(OTHERS)),
         Failed(Throttled("slow", 429, 5.0)),
-        Looking(seen(OTHERS)),
+        Observing(seen(OTHERS)),
         (SendGet(105, 111),),
     ),
     "cannot look, and asked to wait forever": (
@@ -189,27 +189,27 @@ ROWS: Final[dict[str, Row]] = {
         (SendGet(160, 160),),
     ),
     "took it": (
-        Taking(seen(OTHERS), 99),
-        Wrote(MINE),
+        Acquiring(seen(OTHERS), 99),
+        LeaseWritten(MINE),
         Renewing(seen(since=100), 109, 101),
-        (NewLeader("me"), StartLeading(109), renewal(at=101)),
+        (ReportLeader("me"), StartLeading(109), renewal(at=101)),
     ),
     "took it, but the answer took as long as a term": (
-        Taking(seen(OTHERS), 90),
-        Wrote(MINE),
-        Taking(seen(since=100), 100),
-        (NewLeader("me"), renewal()),
+        Acquiring(seen(OTHERS), 90),
+        LeaseWritten(MINE),
+        Acquiring(seen(since=100), 100),
+        (ReportLeader("me"), renewal()),
     ),
-    "another was faster": (Taking(seen(OTHERS), 99), CONFLICT, Looking(seen(OTHERS)), (GET_SOON,)),
+    "another was faster": (Acquiring(seen(OTHERS), 99), CONFLICT, Observing(seen(OTHERS)), (GET_SOON,)),
     "le_17 renewed without a look": (
         Renewing(seen(since=98), 108, 99),
-        Wrote(RENEWED),
+        LeaseWritten(RENEWED),
         Renewing(seen(RENEWED, since=100), 109, 101),
         (StartLeading(109), renewal(RENEWED, 101)),
     ),
     "renewed by a response that took long": (
         Renewing(seen(), 101, 95),
-        Wrote(RENEWED),
+        LeaseWritten(RENEWED),
         Renewing(seen(RENEWED, since=100), 105, 100),
         (StartLeading(105), renewal(RENEWED, 100)),
     ),
@@ -221,7 +221,7 @@ ROWS: Final[dict[str, Row]] = {
     ),
     "le_18 looked, and it is still mine": (
         Checking(seen(), 108),
-        Found(RENEWED),
+        LeaseRead(RENEWED),
         Renewing(seen(RENEWED, since=100), 108, 100, True),
         (renewal(RENEWED),),
     ),
@@ -234,131 +234,131 @@ ROWS: Final[dict[str, Row]] = {
     "leads, and cannot look": (Checking(seen(), 108), DOWN, Checking(seen(), 108), (SendGet(102, 102),)),
     "leads, and finds another": (
         Checking(seen(), 108),
-        Found(OTHERS),
-        Looking(seen(OTHERS, since=100)),
-        (StopLeading("the lease belongs to other"), NewLeader("other"), GET_SOON),
+        LeaseRead(OTHERS),
+        Observing(seen(OTHERS, since=100)),
+        (StopLeading("the lease belongs to other"), ReportLeader("other"), GET_SOON),
     ),
     "leads, and finds nobody": (
         Checking(seen(), 108),
-        Found(lease("")),
-        Taking(seen(lease(""), since=100), 100),
-        (StopLeading("the lease belongs to nobody"), NewLeader(""), taking(lease(""))),
+        LeaseRead(lease("")),
+        Acquiring(seen(lease(""), since=100), 100),
+        (StopLeading("the lease belongs to nobody"), ReportLeader(""), taking(lease(""))),
     ),
     "leads, and the lease is gone": (
         Checking(seen(), 108),
         ABSENT,
-        Taking(BLANK_COURSE, 100),
-        (StopLeading("the lease does not exist any more"), NewLeader(""), CREATION),
+        Acquiring(BLANK_COURSE, 100),
+        (StopLeading("the lease was deleted"), ReportLeader(""), CREATION),
     ),
     "the time is up": (
         Renewing(seen(), 100, 99),
         LeaseExpired(),
-        Taking(seen(), 99),
+        Acquiring(seen(), 99),
         (StopLeading("the lease could not be renewed in time"),),
     ),
     "the time is up, while it looks": (
         Checking(seen(), 100),
         LeaseExpired(),
-        Looking(seen()),
+        Observing(seen()),
         (StopLeading("the lease could not be renewed in time"),),
     ),
     "an answer after the time": (
         Renewing(seen(), 100, 99),
-        Wrote(RENEWED),
+        LeaseWritten(RENEWED),
         Renewing(seen(RENEWED, since=100), 109, 101),
         (StopLeading("the lease could not be renewed in time"), StartLeading(109), renewal(RENEWED, 101)),
     ),
     "an answer after the time that took as long as a term": (
         Renewing(seen(), 100, 90),
-        Wrote(RENEWED),
-        Taking(seen(RENEWED, since=100), 100),
+        LeaseWritten(RENEWED),
+        Acquiring(seen(RENEWED, since=100), 100),
         (StopLeading("the lease could not be renewed in time"), renewal(RENEWED)),
     ),
     "a write that fails after the time": (
         Renewing(seen(), 100, 99),
         DOWN,
-        Looking(seen()),
+        Observing(seen()),
         (StopLeading("the lease could not be renewed in time"), GET_SOON),
     ),
     "a failure after the time": (
         Checking(seen(), 100),
         DOWN,
-        Looking(seen()),
+        Observing(seen()),
         (StopLeading("the lease could not be renewed in time"), GET_SOON),
     ),
     "le_13 le_15 stops while it writes": (
         Renewing(seen(), 108, 99),
         Stopped(),
         Leaving(seen(), 110),
-        (StopLeading("stopped"), Abandon(), SendGet(100, 100)),
+        (StopLeading("stopped"), CancelRequest(), SendGet(100, 100)),
     ),
     "le_15 stops while it looks": (
         Checking(seen(), 108),
         Stopped(),
         Leaving(seen(), 110),
-        (StopLeading("stopped"), Abandon(), SendGet(100, 100)),
+        (StopLeading("stopped"), CancelRequest(), SendGet(100, 100)),
     ),
     "stops while it takes": (
-        Taking(seen(OTHERS), 99),
+        Acquiring(seen(OTHERS), 99),
         Stopped(),
         Leaving(seen(OTHERS), 110),
-        (Abandon(), SendGet(100, 100)),
+        (CancelRequest(), SendGet(100, 100)),
     ),
     "stops with a lease that has lapsed": (
-        Looking(seen()),
+        Observing(seen()),
         Stopped(),
         Leaving(seen(), 110),
-        (Abandon(), SendGet(100, 100)),
+        (CancelRequest(), SendGet(100, 100)),
     ),
     "stops and keeps the lease": (
         Renewing(seen(candidate=KEEPING), 108, 99),
         Stopped(),
         Ended(KEEPING),
-        (StopLeading("stopped"), Abandon()),
+        (StopLeading("stopped"), CancelRequest()),
     ),
     "stops while it looks and keeps the lease": (
         Checking(seen(candidate=KEEPING), 108),
         Stopped(),
         Ended(KEEPING),
-        (StopLeading("stopped"), Abandon()),
+        (StopLeading("stopped"), CancelRequest()),
     ),
     "stops while it takes and keeps the lease": (
-        Taking(seen(OTHERS, candidate=KEEPING), 99),
+        Acquiring(seen(OTHERS, candidate=KEEPING), 99),
         Stopped(),
         Ended(KEEPING),
-        (Abandon(),),
+        (CancelRequest(),),
     ),
-    "stops while another leads": (Looking(seen(OTHERS)), Stopped(), Ended(ME), (Abandon(),)),
+    "stops while another leads": (Observing(seen(OTHERS)), Stopped(), Ended(ME), (CancelRequest(),)),
     "stops before it begins": (Idle(ME), Stopped(), Ended(ME), ()),
-    "le_12 releases": (Leaving(seen(), 110), Found(MINE), Clearing(seen(), 110), (CLEARING,)),
+    "le_12 releases": (Leaving(seen(), 110), LeaseRead(MINE), Releasing(seen(), 110), (CLEARING,)),
     "le_13 gives nothing back that is another's": (
         Leaving(seen(), 110),
-        Found(OTHERS),
+        LeaseRead(OTHERS),
         Ended(ME),
-        (NewLeader("other"),),
+        (ReportLeader("other"),),
     ),
     "gives nothing back that is gone": (Leaving(seen(), 110), ABSENT, Ended(ME), ()),
-    "le_12 released": (Clearing(seen(), 110), Wrote(lease("")), Ended(ME), (NewLeader(""),)),
+    "le_12 released": (Releasing(seen(), 110), LeaseWritten(lease("")), Ended(ME), (ReportLeader(""),)),
     "le_14 a conflict while it releases": (
-        Clearing(seen(), 110),
+        Releasing(seen(), 110),
         CONFLICT,
         Leaving(seen(), 110),
         (SendGet(100, 100),),
     ),
-    "fails to release": (Clearing(seen(), 110), DOWN, Leaving(seen(), 110), (SendGet(102, 102),)),
+    "fails to release": (Releasing(seen(), 110), DOWN, Leaving(seen(), 110), (SendGet(102, 102),)),
     "fails to look what to release": (
         Leaving(seen(), 110),
         Failed(Broken("lost")),
         Leaving(seen(), 110),
         (SendGet(102, 102),),
     ),
-    "fails to release until the deadline": (Clearing(seen(), 102), DOWN, Ended(ME), ()),
-    "a conflict at the deadline": (Clearing(seen(), 100), CONFLICT, Ended(ME), ()),
-    "is stopped twice": (Clearing(seen(), 110), Stopped(), Ended(ME), (Abandon(),)),
-    "is stopped twice, at once": (Leaving(seen(), 110), Stopped(), Ended(ME), (Abandon(),)),
+    "fails to release until the deadline": (Releasing(seen(), 102), DOWN, Ended(ME), ()),
+    "a conflict at the deadline": (Releasing(seen(), 100), CONFLICT, Ended(ME), ()),
+    "is stopped twice": (Releasing(seen(), 110), Stopped(), Ended(ME), (CancelRequest(),)),
+    "is stopped twice, at once": (Leaving(seen(), 110), Stopped(), Ended(ME), (CancelRequest(),)),
     **{
         f"the timer of a term that has ended, in {type(state).__name__}": (state, LeaseExpired(), state, ())
-        for state in (Looking(seen()), Taking(seen(), 99), Leaving(seen(), 110), Clearing(seen(), 110))
+        for state in (Observing(seen()), Acquiring(seen(), 99), Leaving(seen(), 110), Releasing(seen(), 110))
     },
 }
 
@@ -372,62 +372,62 @@ def test_le_01_to_08_and_12_to_18_each_row_of_the_table(
 
 COORDINATED: Final[dict[str, Row]] = {
     "le_09 coordinated: another's, though it has run out": (
-        Looking(seen(OTHERS, since=10, candidate=ASSIGNED)),
-        Found(OTHERS),
-        Looking(seen(OTHERS, since=10, candidate=ASSIGNED)),
+        Observing(seen(OTHERS, since=10, candidate=ASSIGNED)),
+        LeaseRead(OTHERS),
+        Observing(seen(OTHERS, since=10, candidate=ASSIGNED)),
         (GET_SOON,),
     ),
     "le_09 coordinated: nobody's": (
-        Looking(seen(BLANK, candidate=ASSIGNED)),
-        Found(EMPTY),
-        Looking(ObservedLease(ASSIGNED, EMPTY, 90)),
+        Observing(seen(BLANK, candidate=ASSIGNED)),
+        LeaseRead(EMPTY),
+        Observing(ObservedLease(ASSIGNED, EMPTY, 90)),
         (GET_SOON,),
     ),
     "le_09 coordinated: no lease": (
-        Looking(seen(BLANK, candidate=ASSIGNED)),
+        Observing(seen(BLANK, candidate=ASSIGNED)),
         ABSENT,
-        Looking(ObservedLease(ASSIGNED, BLANK, 100)),
+        Observing(ObservedLease(ASSIGNED, BLANK, 100)),
         (GET_SOON,),
     ),
     "le_10 coordinated: one's own": (
-        Looking(seen(BLANK, candidate=ASSIGNED)),
-        Found(MINE),
-        Taking(seen(since=100, candidate=ASSIGNED), 100),
-        (NewLeader("me"), renewal()),
+        Observing(seen(BLANK, candidate=ASSIGNED)),
+        LeaseRead(MINE),
+        Acquiring(seen(since=100, candidate=ASSIGNED), 100),
+        (ReportLeader("me"), renewal()),
     ),
     "le_10 coordinated: one's own, but run out": (
-        Looking(seen(since=85, candidate=ASSIGNED)),
-        Found(MINE),
-        Looking(seen(since=85, candidate=ASSIGNED)),
+        Observing(seen(since=85, candidate=ASSIGNED)),
+        LeaseRead(MINE),
+        Observing(seen(since=85, candidate=ASSIGNED)),
         (GET_SOON,),
     ),
     "le_10 coordinated: one's own, but another is preferred": (
-        Looking(seen(PROMISED, since=99, candidate=ASSIGNED)),
-        Found(PROMISED),
-        Looking(seen(PROMISED, since=99, candidate=ASSIGNED)),
+        Observing(seen(PROMISED, since=99, candidate=ASSIGNED)),
+        LeaseRead(PROMISED),
+        Observing(seen(PROMISED, since=99, candidate=ASSIGNED)),
         (GET_SOON,),
     ),
     "le_10 coordinated: leads, and another is preferred": (
         Checking(seen(candidate=ASSIGNED), 108),
-        Found(PROMISED),
-        Looking(seen(PROMISED, since=100, candidate=ASSIGNED)),
+        LeaseRead(PROMISED),
+        Observing(seen(PROMISED, since=100, candidate=ASSIGNED)),
         (StopLeading("the lease belongs to other"), GET_SOON),
     ),
     "le_10 coordinated: leads, and is preferred itself": (
         Checking(seen(candidate=ASSIGNED), 108),
-        Found(lease("me", preferred_holder="me")),
+        LeaseRead(lease("me", preferred_holder="me")),
         Renewing(seen(lease("me", preferred_holder="me"), since=100, candidate=ASSIGNED), 108, 100, True),
         (renewal(lease("me", preferred_holder="me")),),
     ),
     "coordinated: leads, and the lease is gone": (
         Checking(seen(candidate=ASSIGNED), 108),
         ABSENT,
-        Looking(ObservedLease(ASSIGNED, BLANK, 100)),
-        (StopLeading("the lease does not exist any more"), NewLeader(""), GET_SOON),
+        Observing(ObservedLease(ASSIGNED, BLANK, 100)),
+        (StopLeading("the lease was deleted"), ReportLeader(""), GET_SOON),
     ),
     "a preferred holder is nothing to who is not coordinated": (
         Checking(seen(), 108),
-        Found(PROMISED),
+        LeaseRead(PROMISED),
         Renewing(seen(PROMISED, since=100), 108, 100, True),
         (renewal(PROMISED),),
     ),
@@ -443,15 +443,22 @@ def test_le_09_le_10_who_is_coordinated_leads_when_the_server_says_so_and_no_lon
 
 STATES: Final[tuple[State, ...]] = (
     Idle(ME),
-    Looking(seen()),
-    Taking(seen(), 99),
+    Observing(seen()),
+    Acquiring(seen(), 99),
     Renewing(seen(), 108, 99),
     Checking(seen(), 108),
     Leaving(seen(), 110),
-    Clearing(seen(), 110),
+    Releasing(seen(), 110),
     Ended(ME),
 )
-EVENTS: Final[tuple[Event, ...]] = (Started(), Found(MINE), Wrote(MINE), DOWN, LeaseExpired(), Stopped())
+EVENTS: Final[tuple[Event, ...]] = (
+    Started(),
+    LeaseRead(MINE),
+    LeaseWritten(MINE),
+    DOWN,
+    LeaseExpired(),
+    Stopped(),
+)
 
 
 def test_every_other_pair_is_refused() -> None:
@@ -463,7 +470,7 @@ def test_every_other_pair_is_refused() -> None:
             if (type(state), type(event)) in drawn:
                 step(state, event, 100)
             else:
-                with pytest.raises(LocalProtocolError, match="the election cannot take"):
+                with pytest.raises(LocalProtocolError, match="cannot process"):
                     step(state, event, 100)
 
 
@@ -506,7 +513,7 @@ def test_the_times_in_a_lease_are_those_of_the_wall_when_it_is_sent() -> None:
 def test_le_11_what_a_lease_holds_besides_survives_a_round_trip_and_a_take() -> None:
     raw = kp.encode(lease("other", strategy="OldestEmulationVersion", preferred_holder="x"))
     found = kp.decode(raw, Lease)
-    _, actions = step(Looking(seen(found, since=0)), Found(found), 100)
+    _, actions = step(Observing(seen(found, since=0)), LeaseRead(found), 100)
     [send] = actions
     assert isinstance(send, SendUpdate)
     document = msgspec.json.decode(kp.encode(send.body(WALL)))
@@ -536,11 +543,14 @@ def test_a_new_lease_is_made_from_the_candidates_own_with_its_labels() -> None:
     [
         ({"identity": ""}, "needs an identity"),
         ({"lease": Lease()}, "a name and a namespace"),
-        ({"lease": MINE}, "no version or holder"),
-        ({"lease": replace(BLANK, spec=LeaseSpec(holder_identity="x"))}, "no version or holder"),
+        ({"lease": MINE}, "must not have a resourceVersion or a holder"),
+        (
+            {"lease": replace(BLANK, spec=LeaseSpec(holder_identity="x"))},
+            "must not have a resourceVersion or a holder",
+        ),
         ({"lease_duration": 10}, "must be longer than renew_deadline 10.0"),
-        ({"lease_duration": 0}, "whole seconds"),
-        ({"lease_duration": 15.5}, "whole seconds"),
+        ({"lease_duration": 0}, "must be an integer"),
+        ({"lease_duration": 15.5}, "must be an integer"),
         ({"renew_deadline": 2.4}, "longer than 1.2 times retry_period"),
         ({"retry_period": 0.0}, "must be positive"),
         ({"retry_period": -1.0}, "must be positive"),
@@ -564,8 +574,8 @@ def test_the_defaults_are_those_of_gos_clients() -> None:
     ("state", "now", "said"),
     [
         (Idle(ME), 0, LeadershipStatus(False, "", True)),
-        (Looking(seen(OTHERS)), 1e6, LeadershipStatus(False, "other", True)),
-        (Taking(seen(OTHERS), 99), 100, LeadershipStatus(False, "other", True)),
+        (Observing(seen(OTHERS)), 1e6, LeadershipStatus(False, "other", True)),
+        (Acquiring(seen(OTHERS), 99), 100, LeadershipStatus(False, "other", True)),
         (Renewing(seen(), 110, 101), 109, LeadershipStatus(True, "me", True)),
         (Renewing(seen(), 110, 101), 110, LeadershipStatus(False, "me", True)),
         (Checking(seen(), 110), 135, LeadershipStatus(False, "me", True)),
@@ -581,7 +591,12 @@ def test_le_19_it_leads_until_its_time_is_up_and_is_ill_only_after_lease_and_tol
 
 def test_le_17_the_requests_of_a_quiet_start_are_get_create_update_update() -> None:
     state, sends = election.begin(ME), list[str]()
-    story: list[tuple[Event, float]] = [(Started(), 0), (ABSENT, 1), (Wrote(MINE), 2), (Wrote(MINE), 4)]
+    story: list[tuple[Event, float]] = [
+        (Started(), 0),
+        (ABSENT, 1),
+        (LeaseWritten(MINE), 2),
+        (LeaseWritten(MINE), 4),
+    ]
     now_state: State = state
     for event, now in story:
         now_state, actions = step(now_state, event, now)
@@ -591,4 +606,4 @@ def test_le_17_the_requests_of_a_quiet_start_are_get_create_update_update() -> N
 
 def test_a_create_that_came_too_late_looks_again() -> None:
     taken = Failed(Rejected("already exists", 409))
-    assert step(Taking(BLANK_COURSE, 99), taken, 100) == (Looking(BLANK_COURSE), (GET_SOON,))
+    assert step(Acquiring(BLANK_COURSE, 99), taken, 100) == (Observing(BLANK_COURSE), (GET_SOON,))

@@ -19,13 +19,14 @@ from msgspec.structs import replace
 import kubeproto as kp
 from kubeproto.control import election
 from kubeproto.control.election import (
-    Abandon,
+    CancelRequest,
     Candidate,
     Ended,
     Event,
     Failed,
-    Found,
     LeaseExpired,
+    LeaseRead,
+    LeaseWritten,
     SendCreate,
     SendGet,
     SendUpdate,
@@ -34,7 +35,6 @@ from kubeproto.control.election import (
     State,
     StopLeading,
     Stopped,
-    Wrote,
     step,
 )
 from kubeproto.kinds.coordination_v1 import Lease
@@ -66,7 +66,7 @@ class Server:
     def receive(self, lease: Lease | None) -> Event:
         held = self.lease
         if lease is None:
-            return Failed(Refused("not found", 404)) if held is None else Found(held)
+            return Failed(Refused("not found", 404)) if held is None else LeaseRead(held)
         version = lease.metadata.resource_version
         if not version and held is not None:
             return Failed(Rejected("already exists", 409))
@@ -75,7 +75,7 @@ class Server:
         self.version += 1
         metadata = replace(lease.metadata, resource_version=str(self.version))
         self.lease = replace(lease, metadata=metadata)
-        return Wrote(self.lease)
+        return LeaseWritten(self.lease)
 
 
 class Process:
@@ -104,7 +104,7 @@ class Process:
                     self.until = until
                 case StopLeading():
                     self.until = 0.0
-                case Abandon():
+                case CancelRequest():
                     self.planned = self.flying = None
                 case SendGet() | SendCreate() | SendUpdate():
                     assert self.planned is None
@@ -131,7 +131,7 @@ class Simulation:
 
     def send(self, process: Process) -> None:
         planned = process.planned
-        if process.paused or planned is None or process.clock(self.time) < planned.at:
+        if process.paused or planned is None or process.clock(self.time) < planned.earliest:
             return
         wall = EPOCH + process.skew + timedelta(seconds=self.time)
         body = None if isinstance(planned, SendGet) else planned.body(wall)

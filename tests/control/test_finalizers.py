@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 import kubeproto as kp
 from kubeproto.control.finalizers import (
-    AddFirst,
+    AddFinalizer,
     CleanUp,
     Decision,
     Failed,
-    Nothing,
+    Ignore,
     Patched,
     PatchResult,
     ReadAgain,
     Reconcile,
     decide,
     decide_again,
-    judge,
+    interpret,
 )
 from kubeproto.objects import PatchError, apply_json_patch
 from kubeproto.wire import Broken, Conflicted, Outcome, Refused, Rejected, ServerFailed, TimedOut, classify
@@ -44,7 +44,7 @@ def tome(*finalizers: str, deleting: bool = False, uid: str = "u") -> Tome:
 
 def patched(obj: Tome, decision: Decision) -> Tome:
     """The object after a server has done the patch of a decision, or PatchError."""
-    assert isinstance(decision, AddFirst | CleanUp)
+    assert isinstance(decision, AddFinalizer | CleanUp)
     document: Any = msgspec.json.decode(kp.encode(obj))
     return kp.decode(
         msgspec.json.encode(apply_json_patch(document, decision.patch, like_server=True)), Tome, strict=True
@@ -54,12 +54,12 @@ def patched(obj: Tome, decision: Decision) -> Tome:
 @pytest.mark.parametrize(
     ("obj", "decision"),
     [
-        pytest.param(tome(), AddFirst(MINE, (), "u"), id="fn_01 none"),
-        pytest.param(tome(OTHER), AddFirst(MINE, (OTHER,), "u"), id="fn_02 others"),
+        pytest.param(tome(), AddFinalizer(MINE, (), "u"), id="fn_01 none"),
+        pytest.param(tome(OTHER), AddFinalizer(MINE, (OTHER,), "u"), id="fn_02 others"),
         pytest.param(tome(OTHER, MINE), Reconcile(), id="fn_03 mine"),
         pytest.param(tome(OTHER, MINE, deleting=True), CleanUp(MINE, 1, "u"), id="fn_04 mine, deleting"),
-        pytest.param(tome(OTHER, deleting=True), Nothing(), id="fn_05 others, deleting"),
-        pytest.param(tome(deleting=True), Nothing(), id="fn_05 none, deleting"),
+        pytest.param(tome(OTHER, deleting=True), Ignore(), id="fn_05 others, deleting"),
+        pytest.param(tome(deleting=True), Ignore(), id="fn_05 none, deleting"),
     ],
 )
 def test_fn_01_fn_02_fn_03_fn_04_fn_05_presence_and_deletion_decide(obj: Tome, decision: Decision) -> None:
@@ -90,7 +90,7 @@ def test_fn_06_a_patch_works_on_what_was_seen_and_never_touches_another(
     seen: list[str], there: list[str], deleting: bool, same: bool
 ) -> None:
     decision = decide(tome(*seen, deleting=deleting), MINE)
-    if not isinstance(decision, AddFirst | CleanUp):
+    if not isinstance(decision, AddFinalizer | CleanUp):
         return
     now = tome(*there, deleting=deleting, uid="u" if same else "another")
     before = list(now.metadata.finalizers)
@@ -101,7 +101,7 @@ def test_fn_06_a_patch_works_on_what_was_seen_and_never_touches_another(
         return
     assert same
     assert [name for name in after if name != MINE] == [name for name in before if name != MINE]
-    assert (MINE in after) is isinstance(decision, AddFirst)
+    assert (MINE in after) is isinstance(decision, AddFinalizer)
 
 
 def test_of_two_that_add_at_once_the_second_reads_again_and_stands_behind() -> None:
@@ -109,7 +109,7 @@ def test_of_two_that_add_at_once_the_second_reads_again_and_stands_behind() -> N
     now = patched(tome(), first)
     with pytest.raises(PatchError):
         patched(now, second)
-    assert isinstance(second, AddFirst)
+    assert isinstance(second, AddFinalizer)
     again = decide_again(second, REJECTED, now)
     assert not isinstance(again, Failed)
     assert patched(now, again).metadata.finalizers == [MINE, OTHER]
@@ -132,33 +132,35 @@ def test_of_two_that_add_at_once_the_second_reads_again_and_stands_behind() -> N
 def test_fn_06_fn_07_a_failed_test_reads_again_and_404_is_success(
     failure: Outcome | None, verdict: PatchResult
 ) -> None:
-    assert judge(failure) == verdict
+    assert interpret(failure) == verdict
 
 
 def test_fn_06_a_servers_own_words_for_a_failed_test_read_again() -> None:
     said = "the server rejected our request due to an error in our request"
-    assert judge(classify(kp.Status(code=422, reason="Invalid", message=said))) == ReadAgain()
+    assert interpret(classify(kp.Status(code=422, reason="Invalid", message=said))) == ReadAgain()
 
 
 @pytest.mark.parametrize(
     ("before", "fresh", "decision"),
     [
         pytest.param(CleanUp(MINE, 1, "u"), tome(MINE, deleting=True), CleanUp(MINE, 0, "u"), id="moved"),
-        pytest.param(CleanUp(MINE, 1, "u"), tome(OTHER, deleting=True), Nothing(), id="was removed"),
-        pytest.param(CleanUp(MINE, 1, "u"), None, Nothing(), id="gone"),
-        pytest.param(CleanUp(MINE, 0, "u"), tome(MINE, deleting=True, uid="v"), Nothing(), id="another"),
+        pytest.param(CleanUp(MINE, 1, "u"), tome(OTHER, deleting=True), Ignore(), id="was removed"),
+        pytest.param(CleanUp(MINE, 1, "u"), None, Ignore(), id="gone"),
+        pytest.param(CleanUp(MINE, 0, "u"), tome(MINE, deleting=True, uid="v"), Ignore(), id="another"),
         pytest.param(CleanUp(MINE, 0, "u"), tome(MINE, deleting=True), Failed(REJECTED), id="not the test"),
-        pytest.param(AddFirst(MINE, (), "u"), tome(OTHER), AddFirst(MINE, (OTHER,), "u"), id="others came"),
-        pytest.param(AddFirst(MINE, (), "u"), tome(MINE), Reconcile(), id="was added"),
-        pytest.param(AddFirst(MINE, (), "u"), tome(deleting=True), Nothing(), id="is deleted meanwhile"),
-        pytest.param(AddFirst(MINE, (), "u"), tome(), Failed(REJECTED), id="a rule forbids it"),
+        pytest.param(
+            AddFinalizer(MINE, (), "u"), tome(OTHER), AddFinalizer(MINE, (OTHER,), "u"), id="others came"
+        ),
+        pytest.param(AddFinalizer(MINE, (), "u"), tome(MINE), Reconcile(), id="was added"),
+        pytest.param(AddFinalizer(MINE, (), "u"), tome(deleting=True), Ignore(), id="is deleted meanwhile"),
+        pytest.param(AddFinalizer(MINE, (), "u"), tome(), Failed(REJECTED), id="a rule forbids it"),
     ],
 )
 def test_fn_06_the_fresh_object_decides_and_the_same_patch_again_is_a_failure(
-    before: AddFirst | CleanUp, fresh: Tome | None, decision: Decision | Failed
+    before: AddFinalizer | CleanUp, fresh: Tome | None, decision: Decision | Failed
 ) -> None:
     assert decide_again(before, REJECTED, fresh) == decision
 
 
 def test_an_object_without_a_uid_is_not_tested_for_one() -> None:
-    assert [op["path"] for op in AddFirst(MINE, (), "").patch] == ["/metadata/finalizers"] * 2
+    assert [op["path"] for op in AddFinalizer(MINE, (), "").patch] == ["/metadata/finalizers"] * 2

@@ -15,12 +15,6 @@ from kubeproto.control import (
     CacheScope,
     OwnWrite,
     OwnWrites,
-    follows,
-    is_lost,
-    is_shown,
-    own_absence,
-    own_write,
-    will_show,
 )
 from kubeproto.objects import StatusDetails
 
@@ -65,8 +59,8 @@ DELETED = kp.Status(status="Success", details=StatusDetails(name="web", uid="u")
          kp.Dynamic(metadata=kp.ObjectMeta(name="a", resource_version="8")),
          OwnWrite(group="", plural="namespaces", key="a", uid="", version="8")),
         ("PATCH", POD, pod(deletion_timestamp=ENDED, deletion_grace_period_seconds=0),
-         write(deleted=True, gone=True)),
-        ("PUT", POD, pod(deletion_timestamp=ENDED), write(deleted=True, gone=True)),
+         write(deleted=True, removed=True)),
+        ("PUT", POD, pod(deletion_timestamp=ENDED), write(deleted=True, removed=True)),
         ("PATCH", POD, pod(deletion_timestamp=ENDED, deletion_grace_period_seconds=30), write()),
         ("PATCH", POD, pod(deletion_timestamp=ENDED, finalizers=["example.com/f"]), write()),
         ("DELETE", POD, pod(deletion_timestamp=ENDED), write(deleted=True)),
@@ -94,7 +88,7 @@ DELETED = kp.Status(status="Success", details=StatusDetails(name="web", uid="u")
 def test_what_a_response_says_that_was_written(
     method: str, target: str, value: object, expected: OwnWrite | None
 ) -> None:
-    assert own_write(method, target, value) == expected
+    assert OwnWrite.from_response(method, target, value) == expected
 
 
 def refusal(name: str = "web") -> kp.Status:
@@ -104,10 +98,10 @@ def refusal(name: str = "web") -> kp.Status:
 @pytest.mark.parametrize(
     ("target", "status", "expected"),
     [
-        (POD, refusal(), write("", uid="", deleted=True, gone=True)),
-        (f"{POD}?dryRun=All", refusal(), write("", uid="", deleted=True, gone=True)),
+        (POD, refusal(), write("", uid="", deleted=True, removed=True)),
+        (f"{POD}?dryRun=All", refusal(), write("", uid="", deleted=True, removed=True)),
         (NODES, refusal("n"),
-         OwnWrite(group="", plural="nodes", key="n", uid="", deleted=True, gone=True)),
+         OwnWrite(group="", plural="nodes", key="n", uid="", deleted=True, removed=True)),
         (POD, kp.Status(status="Failure", code=404), None),
         (POD, refusal("a"), None),
         (f"{POD}/status", refusal(), None),
@@ -116,34 +110,34 @@ def refusal(name: str = "web") -> kp.Status:
     ],
 )  # fmt: skip
 def test_what_a_404_says_of_an_object(target: str, status: kp.Status, expected: OwnWrite | None) -> None:
-    assert own_absence(target, status) == expected
+    assert OwnWrite.from_not_found(target, status) == expected
 
 
 @pytest.mark.parametrize(
     ("followed", "written", "known", "expected"),
     [
-        (follows(PODS, "", "", ""), write(), None, True),
-        (follows(PODS, "a", "", ""), write(), None, True),
-        (follows(PODS, "b", "", ""), write(), None, False),
-        (follows(PODS, "b", "", ""), write(), cached(), False),
+        (CacheScope.of(PODS, "", "", ""), write(), None, True),
+        (CacheScope.of(PODS, "a", "", ""), write(), None, True),
+        (CacheScope.of(PODS, "b", "", ""), write(), None, False),
+        (CacheScope.of(PODS, "b", "", ""), write(), cached(), False),
         (CacheScope(group="apps", plural="pods"), write(), None, False),
         (CacheScope(group="", plural="nodes"), write(), None, False),
-        (follows(PODS, "", "app=web", ""), write(labels={"app": "web"}), None, True),
-        (follows(PODS, "", "app=web", ""), write(labels={"app": "db"}), None, False),
-        (follows(PODS, "", "app=web", ""), write(labels={"app": "db"}), cached(), True),
-        (follows(PODS, "", "", "metadata.name=web,metadata.namespace!=b"), write(), None, True),
-        (follows(PODS, "", "", "metadata.name=db"), write(), None, False),
-        (follows(PODS, "", "", "spec.nodeName=n"), write(), None, False),
-        (follows(PODS, "", "", "spec.nodeName!=n"), write(), None, False),
-        (follows(PODS, "", "", "spec.nodeName=n"), write(), cached(), True),
-        (follows(PODS, "", "", ""), write(deleted=True), None, False),
-        (follows(PODS, "", "", ""), write(deleted=True), cached(), True),
+        (CacheScope.of(PODS, "", "app=web", ""), write(labels={"app": "web"}), None, True),
+        (CacheScope.of(PODS, "", "app=web", ""), write(labels={"app": "db"}), None, False),
+        (CacheScope.of(PODS, "", "app=web", ""), write(labels={"app": "db"}), cached(), True),
+        (CacheScope.of(PODS, "", "", "metadata.name=web,metadata.namespace!=b"), write(), None, True),
+        (CacheScope.of(PODS, "", "", "metadata.name=db"), write(), None, False),
+        (CacheScope.of(PODS, "", "", "spec.nodeName=n"), write(), None, False),
+        (CacheScope.of(PODS, "", "", "spec.nodeName!=n"), write(), None, False),
+        (CacheScope.of(PODS, "", "", "spec.nodeName=n"), write(), cached(), True),
+        (CacheScope.of(PODS, "", "", ""), write(deleted=True), None, False),
+        (CacheScope.of(PODS, "", "", ""), write(deleted=True), cached(), True),
     ],
 )
 def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
     followed: CacheScope, written: OwnWrite, known: CachedObject | None, expected: bool
 ) -> None:
-    assert will_show(followed, written, known) is expected
+    assert followed.will_show(written, known) is expected
 
 
 @pytest.mark.parametrize(
@@ -161,18 +155,18 @@ def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
         (write("", deleted=True), "9", cached(uid="other"), True),
         (write("", deleted=True), "9", cached(deleting=True), True),
         (write("3", deleted=True), "9", cached(), False),
-        (write("3", deleted=True, gone=True), "9", cached(), False),
-        (write("3", deleted=True, gone=True), "9", cached(deleting=True), False),
-        (write("3", deleted=True, gone=True), "9", cached(uid="other"), True),
-        (write("", uid="", deleted=True, gone=True), "9", cached(uid="other"), False),
-        (write("3", deleted=True, gone=True), "9", None, True),
+        (write("3", deleted=True, removed=True), "9", cached(), False),
+        (write("3", deleted=True, removed=True), "9", cached(deleting=True), False),
+        (write("3", deleted=True, removed=True), "9", cached(uid="other"), True),
+        (write("", uid="", deleted=True, removed=True), "9", cached(uid="other"), False),
+        (write("3", deleted=True, removed=True), "9", None, True),
         (write("", deleted=True), "9", CachedObject("5", b"no object"), True),
     ],
 )
 def test_when_a_cache_shows_a_write(
     written: OwnWrite, version: str, known: CachedObject | None, expected: bool
 ) -> None:
-    assert is_shown(written, version, known) is expected
+    assert written.is_shown(version, known) is expected
 
 
 @pytest.mark.parametrize(
@@ -188,14 +182,14 @@ def test_when_a_cache_shows_a_write(
         (write("x-7"), "x-9", cached("x-7"), False),
         (write("", deleted=True), "1000", cached(), True),
         (write("", deleted=True), "1000", cached(deleting=True), False),
-        (write("", deleted=True, gone=True), "1000", cached(deleting=True), True),
+        (write("", deleted=True, removed=True), "1000", cached(deleting=True), True),
         (write("", deleted=True), "1000", None, False),
     ],
 )
 def test_what_a_cache_has_lost_that_was_listed_while_the_run_went_on(
     written: OwnWrite, version: str, known: CachedObject | None, expected: bool
 ) -> None:
-    assert is_lost(written, version, known) is expected
+    assert written.is_lost(version, known) is expected
 
 
 def nothing(key: str) -> CachedObject | None:
@@ -357,7 +351,7 @@ def test_a_deletion_is_lost_if_a_list_still_has_the_object(
 
 def test_a_deletion_that_is_made_again_is_remembered_once() -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
-    twice = [("pods", write("", deleted=True)), ("pods", write("", deleted=True, gone=True))]
+    twice = [("pods", write("", deleted=True)), ("pods", write("", deleted=True, removed=True))]
     for at in (0.0, 5.0):
         assert writes.hold("k", twice, at)
         assert (writes.expire(at + 1.0), writes.outstanding, writes.waiting) == (["k"], True, 0)

@@ -10,7 +10,7 @@ from math import inf, nan
 import pytest
 
 from kubeproto import LocalProtocolError
-from kubeproto.control import LOW, AtMost, Exponential, FastThenSlow, Longest, Rate, Work, WorkQueue
+from kubeproto.control import LOW_PRIORITY, ExponentialBackoff, Rate, Work, WorkQueue
 
 
 def queue_of(*keys: str, now: float = 0.0) -> WorkQueue[str]:
@@ -217,7 +217,7 @@ def test_sc_11_an_event_within_the_debounce_puts_it_off_and_brings_its_reason() 
 
 
 def test_sc_12_a_key_that_never_rests_is_worked_on_after_the_longest_wait() -> None:
-    queue = WorkQueue[str](debounce=2, longest_wait=5)
+    queue = WorkQueue[str](debounce=2, max_wait=5)
     for now in range(5):
         queue.add("a", now)
         assert take(queue, now) is None
@@ -234,7 +234,7 @@ def test_sc_12_the_longest_wait_is_ten_debounces_unless_told() -> None:
 
 
 def test_a_longest_wait_below_the_debounce_bounds_the_first_event_too() -> None:
-    queue = WorkQueue[str](debounce=9, longest_wait=3)
+    queue = WorkQueue[str](debounce=9, max_wait=3)
     queue.add("a", 0)
     assert queue.next_at(0) == 3
 
@@ -251,7 +251,7 @@ def test_a_time_of_its_own_is_not_put_off_by_a_burst() -> None:
 
 
 def test_a_burst_goes_on_while_the_key_runs() -> None:
-    queue = WorkQueue[str](debounce=2, longest_wait=3)
+    queue = WorkQueue[str](debounce=2, max_wait=3)
     queue.add("a", 0, after=1)
     take(queue, 1)
     queue.add("a", 1)
@@ -269,7 +269,7 @@ def test_pq_01_within_a_priority_the_first_comes_first() -> None:
 
 def test_sc_14_what_the_first_list_brings_comes_after_what_changes() -> None:
     queue = queue_of()
-    queue.add("old", 0, priority=LOW)
+    queue.add("old", 0, priority=LOW_PRIORITY)
     queue.add("new", 1)
     assert drained(queue, 1) == ["new", "old"]
 
@@ -289,7 +289,7 @@ def test_pq_06_a_delayed_and_a_held_key_are_raised_too(now: float) -> None:
     queue = queue_of("b", "c")
     take(queue, 0)
     for key in ("a", "b"):
-        queue.add(key, 0, after=5, priority=LOW)
+        queue.add(key, 0, after=5, priority=LOW_PRIORITY)
         queue.add(key, 0, after=7, priority=3)
     queue.done("b", now)
     assert drained(queue, 9) == ["a", "b", "c"] if now == 0 else ["b", "a", "c"]
@@ -297,7 +297,7 @@ def test_pq_06_a_delayed_and_a_held_key_are_raised_too(now: float) -> None:
 
 def test_pq_08_a_raised_key_goes_ahead_of_lower_ones_and_behind_its_equals() -> None:
     queue = queue_of()
-    for key, priority in (("a", 0), ("b", 0), ("low", LOW), ("high", 7)):
+    for key, priority in (("a", 0), ("b", 0), ("low", LOW_PRIORITY), ("high", 7)):
         queue.add(key, 0, priority=priority)
     queue.add("b", 1, priority=7)
     queue.add("low", 1, priority=0)
@@ -326,7 +326,7 @@ def test_ct_10_the_priority_is_kept_by_a_retry_and_a_requeue_unless_another_is_g
 
 def test_an_event_while_it_runs_does_not_inherit_the_priority() -> None:
     queue = queue_of()
-    queue.add("a", 0, priority=LOW)
+    queue.add("a", 0, priority=LOW_PRIORITY)
     take(queue, 0)
     queue.add("a", 0)
     queue.done("a", 0)
@@ -336,7 +336,7 @@ def test_an_event_while_it_runs_does_not_inherit_the_priority() -> None:
 def test_sc_13_one_of_ten_is_the_one_that_has_been_due_longest() -> None:
     queue = queue_of()
     for n in range(3):
-        queue.add(f"low {n}", 0, priority=LOW)
+        queue.add(f"low {n}", 0, priority=LOW_PRIORITY)
     served: list[str] = []
     for now in range(1, 40):
         queue.add(f"high {now}", now)
@@ -360,7 +360,7 @@ def test_sc_13_the_oldest_is_served_whatever_stands_between() -> None:
 
 def test_a_single_priority_is_never_out_of_order_though_another_was_there_before() -> None:
     queue = queue_of()
-    queue.add("low", 0, priority=LOW)
+    queue.add("low", 0, priority=LOW_PRIORITY)
     queue.add("high", 0)
     assert drained(queue, 0) == ["high", "low"]
     keys = [f"{n}" for n in range(40)]
@@ -371,12 +371,12 @@ def test_a_single_priority_is_never_out_of_order_though_another_was_there_before
 
 def test_only_those_are_counted_who_overtake_somebody() -> None:
     queue = queue_of()
-    queue.add("raised", 0, priority=LOW)
+    queue.add("raised", 0, priority=LOW_PRIORITY)
     for n in range(8):
         queue.add(f"{n}", 0)
     queue.add("raised", 0, priority=0)  # the line of low ones is there, and empty
     assert len(drained(queue, 0)) == 9
-    queue.add("low", 1, priority=LOW)
+    queue.add("low", 1, priority=LOW_PRIORITY)
     queue.add("high", 2)
     assert drained(queue, 2) == ["high", "low"]
 
@@ -385,7 +385,7 @@ def test_only_those_are_counted_who_overtake_somebody() -> None:
 
 
 def test_wq_16_rn_12_ct_06_failures_double_the_delay_for_one_key_until_they_are_forgiven() -> None:
-    queue = WorkQueue[str](backoff=Exponential(0.001, 1000))
+    queue = WorkQueue[str](backoff=ExponentialBackoff(0.001, 1000))
     now, delays, attempts = 0.0, list[float](), list[int]()
     queue.add("a", now)
     for _ in range(5):
@@ -433,20 +433,30 @@ def test_a_requeue_after_nothing_comes_back_at_once_however_many_there_are() -> 
 
 
 def test_wq_17_a_huge_number_of_failures_meets_the_cap() -> None:
-    assert [Exponential()(n) for n in (0, 1, 18, 19, 5000, 10**9)] == [0, 0.005, 655.36, 1000, 1000, 1000]
+    assert [ExponentialBackoff()(n) for n in (0, 1, 18, 19, 5000, 10**9)] == [
+        0,
+        0.005,
+        655.36,
+        1000,
+        1000,
+        1000,
+    ]
 
 
 def test_wq_18_fast_then_slow() -> None:
-    assert [FastThenSlow(0.1, 5, 3)(n) for n in range(1, 6)] == [0.1, 0.1, 0.1, 5, 5]
+    queue = WorkQueue[str](backoff=lambda failures: 0.1 if failures <= 3 else 5)
+    assert [queue.retry("a", 0) for _ in range(5)] == [0.1, 0.1, 0.1, 5, 5]
 
 
 def test_wq_19_the_longest_of_several_waits() -> None:
-    backoff = Longest((Exponential(1, 100), FastThenSlow(3, 7, 2)))
-    assert [backoff(n) for n in range(1, 6)] == [3, 3, 7, 8, 16]
+    doubling = ExponentialBackoff(1, 100)
+    queue = WorkQueue[str](backoff=lambda failures: max(doubling(failures), 3 if failures <= 2 else 7))
+    assert [queue.retry("a", 0) for _ in range(5)] == [3, 3, 7, 8, 16]
 
 
 def test_wq_20_a_wait_that_is_bounded() -> None:
-    assert [AtMost(Exponential(1, 100), 3)(n) for n in range(1, 5)] == [1, 2, 3, 3]
+    queue = WorkQueue[str](backoff=ExponentialBackoff(1, 3))
+    assert [queue.retry("a", 0) for _ in range(4)] == [1, 2, 3, 3]
 
 
 def test_wq_21_pq_13_retries_of_several_keys_do_not_affect_each_other() -> None:
@@ -602,17 +612,17 @@ def test_wq_11_what_was_handed_out_and_done_is_not_held() -> None:
 def test_wq_11_keys_that_change_their_place_forever_leave_little_behind() -> None:
     queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
     low = Key()
-    queue.add(low, 0, priority=LOW)
+    queue.add(low, 0, priority=LOW_PRIORITY)
 
     def hurry(key: Key, now: float) -> None:
-        queue.add(key, now, after=600, priority=LOW)
-        queue.add(key, now, priority=LOW)  # out of the heap, behind in the line
+        queue.add(key, now, after=600, priority=LOW_PRIORITY)
+        queue.add(key, now, priority=LOW_PRIORITY)  # out of the heap, behind in the line
         queue.add(key, now, priority=0)  # out of the line
 
     for now in range(2000):
         hurry(remembered(refs), now)
         work_off(queue, now, 2)
-        queue.add(low, now, priority=LOW)
+        queue.add(low, now, priority=LOW_PRIORITY)
     gc.collect()
     assert sum(ref() is not None for ref in refs) < 300
 
@@ -621,27 +631,27 @@ def test_wq_11_what_was_raised_and_done_is_not_held_by_the_line_it_left() -> Non
     queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
 
     def list_and_raise(key: Key) -> None:
-        queue.add(key, 0, priority=LOW)
+        queue.add(key, 0, priority=LOW_PRIORITY)
         queue.add(key, 0, priority=0)
 
     stays = [Key() for _ in range(200)]
     for key in stays:
-        queue.add(key, 0, priority=LOW)
+        queue.add(key, 0, priority=LOW_PRIORITY)
     for _ in range(1000):
         list_and_raise(remembered(refs))
     work_off(queue, 0, 1115)  # one of ten is low
     gc.collect()
-    assert queue.metrics(0).depth == {LOW: 85}
+    assert queue.metrics(0).depth == {LOW_PRIORITY: 85}
     assert sum(ref() is not None for ref in refs) < 300
 
 
 def test_pq_12_metrics_count_what_is_due_by_priority_and_each_time_that_a_key_became_due() -> None:
     queue = queue_of("a", "b")
     queue.add("b", 0)
-    queue.add("low", 0, priority=LOW)
+    queue.add("low", 0, priority=LOW_PRIORITY)
     queue.add("late", 0, after=5)
     seen = queue.metrics(0)
-    assert (seen.depth, seen.adds_total, seen.retries_total) == ({0: 2, LOW: 1}, 3, 0)
+    assert (seen.depth, seen.adds_total, seen.retries_total) == ({0: 2, LOW_PRIORITY: 1}, 3, 0)
     queue.add("low", 1, priority=0)
     assert (queue.metrics(1).depth, queue.metrics(1).adds_total) == ({0: 3}, 3)
     assert queue.metrics(5).depth == {0: 4}
@@ -717,35 +727,35 @@ def test_keys_that_are_added_together_wait_out_a_debounce_and_not_a_drain() -> N
 def test_a_key_says_when_it_is_due_unless_it_waits_for_its_run() -> None:
     queue = queue_of("now", now=2.0)
     queue.add("later", 2.0, after=30.0)
-    assert (queue.due_at("now"), queue.due_at("later"), queue.due_at("nothing")) == (2.0, 32.0, None)
+    assert (queue.ready_at("now"), queue.ready_at("later"), queue.ready_at("nothing")) == (2.0, 32.0, None)
     assert take(queue, 3.0) == "now"
-    assert queue.due_at("now") is None
+    assert queue.ready_at("now") is None
     queue.add("now", 4.0)
-    assert queue.due_at("now") is None  # when its run ends
+    assert queue.ready_at("now") is None  # when its run ends
     queue.done("now", 5.0)
-    assert queue.due_at("now") is not None
+    assert queue.ready_at("now") is not None
 
 
 def test_keys_that_are_not_due_yet_are_counted_until_they_are() -> None:
     queue = queue_of("now")
     for number in range(3):
         queue.add(f"later-{number}", 0.0, after=10.0 * (number + 1))
-    assert [queue.delayed(now) for now in (0.0, 10.0, 20.0, 30.0)] == [3, 2, 1, 0]
+    assert [queue.count_delayed(now) for now in (0.0, 10.0, 20.0, 30.0)] == [3, 2, 1, 0]
 
 
 def test_the_oldest_key_is_the_one_that_has_been_due_for_longest_in_any_priority() -> None:
     queue = WorkQueue[str]()
-    assert queue.oldest(100.0) == 0.0
-    queue.add("low", 1.0, priority=LOW)
+    assert queue.oldest_age(100.0) == 0.0
+    queue.add("low", 1.0, priority=LOW_PRIORITY)
     queue.add("high", 5.0)
-    assert queue.oldest(11.0) == 10.0
+    assert queue.oldest_age(11.0) == 10.0
     queue.add("delayed", 1.0, after=50.0)
-    assert queue.oldest(61.0) == 60.0
+    assert queue.oldest_age(61.0) == 60.0
     assert drained(queue, 61.0)[0] == "high"
-    assert queue.oldest(70.0) == 0.0
+    assert queue.oldest_age(70.0) == 0.0
     queue.add("high", 80.0)
-    queue.add("low", 90.0, priority=LOW)
-    assert queue.oldest(100.0) == 20.0
+    queue.add("low", 90.0, priority=LOW_PRIORITY)
+    assert queue.oldest_age(100.0) == 20.0
 
 
 def test_a_copy_of_a_queue_goes_on_by_itself() -> None:

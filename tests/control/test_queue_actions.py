@@ -6,12 +6,12 @@ from math import inf, nan
 
 import pytest
 
-from kubeproto.control import Action, AwaitChange, Requeue, await_change, requeue
+from kubeproto.control import Action, await_change, requeue
 
 
 def test_an_action_says_when_to_call_again() -> None:
     said: list[Action] = [requeue(after=600), requeue(after=0, priority=-5), await_change()]
-    assert said == [Requeue(600.0), Requeue(0.0, -5), AwaitChange()]
+    assert said == [Action(600.0), Action(0.0, -5), Action(None)]
 
 
 @pytest.mark.parametrize("after", [-1, inf, nan])

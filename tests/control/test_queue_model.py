@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kubeproto.control import LOW, Exponential, WorkQueue, _queue
-from kubeproto.control._queue import OVERTAKERS
+from kubeproto.control import LOW_PRIORITY, ExponentialBackoff, WorkQueue, _queue
+from kubeproto.control._queue import MAX_OVERTAKEN
 
 # One of three, not of ten, is the one that was due longest: so short stories get there.
 SHARE: Final = 3
 
 KEYS: Final = st.sampled_from("abcdef")
-PRIORITIES: Final = st.sampled_from([LOW, 0, 0, 5])
+PRIORITIES: Final = st.sampled_from([LOW_PRIORITY, 0, 0, 5])
 SECONDS: Final = st.sampled_from([0.0, 0.5, 1.0, 2.0, 3.0, 7.0])
 
 
@@ -117,8 +117,8 @@ class QueueMachine(RuleBasedStateMachine):
     @initialize(debounce=st.sampled_from([0.0, 0.0, 1.0]), longest=st.sampled_from([2.0, 0.75]))
     def begin(self, debounce: float, longest: float) -> None:
         self.now = 0.0
-        setattr(_queue, "OVERTAKERS", SHARE - 1)  # noqa: B010 # a constant, but for this model
-        self.queue = WorkQueue[str](backoff=Exponential(0.5, 3), debounce=debounce, longest_wait=longest)
+        setattr(_queue, "MAX_OVERTAKEN", SHARE - 1)  # noqa: B010 # a constant, but for this model
+        self.queue = WorkQueue[str](backoff=ExponentialBackoff(0.5, 3), debounce=debounce, max_wait=longest)
         self.plain = Plain(debounce, longest)
         self.asked = 0
         self.kept: set[str] = set()
@@ -172,7 +172,7 @@ class QueueMachine(RuleBasedStateMachine):
     @rule()
     def get(self) -> None:
         work = self.queue.get(self.now)
-        said = None if work is None else (work.key, work.attempt, work.priority, work.reason, work.at)
+        said = None if work is None else (work.key, work.attempt, work.priority, work.reason, work.ready_at)
         assert said == self.plain.get(self.now)
 
     @precondition(lambda self: self.plain.running)
@@ -204,7 +204,7 @@ class QueueMachine(RuleBasedStateMachine):
             del self.plain.wanted[key]
 
     def teardown(self) -> None:
-        setattr(_queue, "OVERTAKERS", OVERTAKERS)  # noqa: B010
+        setattr(_queue, "MAX_OVERTAKEN", MAX_OVERTAKEN)  # noqa: B010
 
     @invariant()
     def they_agree(self) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubeproto as kp
-from kubeproto.control import CreateEvent, EventRequest, PatchEvent, Recorder
+from kubeproto.control import CreateEvent, PatchEvent, Recorder
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace, ObjectReference
 from kubeproto.kinds.events_v1 import Event
 from kubeproto.objects import apply_merge_patch, check_dns_subdomain
@@ -43,25 +43,25 @@ class Scene:
         self.recorder = Recorder(Event, controller="example.com/books", instance="books-0")
         self.now = 1000.0
         self.events: dict[str, Any] = {}
-        self.requests: list[EventRequest] = []
+        self.requests: list[CreateEvent | PatchEvent] = []
 
     def say(self, about: Any = None, *, note: str = "", reason: str = "Shelved", **more: Any) -> bool:
         at = START + timedelta(seconds=self.now)
         about = config() if about is None else about
         return self.recorder.record(
-            about, reason=reason, action="Shelve", note=note, now=self.now, at=at, **more
+            about, reason=reason, action="Shelve", note=note, now=self.now, wall_time=at, **more
         )
 
-    def ask(self) -> EventRequest:
-        request = self.recorder.next(self.now)
+    def ask(self) -> CreateEvent | PatchEvent:
+        request = self.recorder.next_request(self.now)
         assert request is not None
         self.requests.append(request)
         return request
 
-    def learn(self, request: EventRequest, failure: Outcome | None = None) -> None:
-        self.recorder.learn(request, failure, self.now)
+    def learn(self, request: CreateEvent | PatchEvent, failure: Outcome | None = None) -> None:
+        self.recorder.finish(request, failure, self.now)
 
-    def carry_out(self, request: EventRequest) -> None:
+    def carry_out(self, request: CreateEvent | PatchEvent) -> None:
         match request:
             case CreateEvent():
                 assert request.event.metadata.name not in self.events
@@ -72,7 +72,7 @@ class Scene:
 
     def settle(self) -> None:
         """All that is to be told now is told, and works."""
-        while (request := self.recorder.next(self.now)) is not None:
+        while (request := self.recorder.next_request(self.now)) is not None:
             self.requests.append(request)
             self.carry_out(request)
             self.learn(request)
@@ -245,7 +245,7 @@ def test_buckets_that_are_full_again_are_not_kept() -> None:
 def test_an_outage_keeps_so_many_series_and_no_more_and_those_spoken_of_last() -> None:
     scene = Scene()
     scene.say(config("c0"))
-    request = scene.recorder.next(scene.now)  # one is on its way, and does not come back
+    request = scene.recorder.next_request(scene.now)  # one is on its way, and does not come back
     assert request is not None
     for n in range(1, 10_000):
         scene.now += 0.001
@@ -253,8 +253,8 @@ def test_an_outage_keeps_so_many_series_and_no_more_and_those_spoken_of_last() -
     assert (len(scene.recorder._series), len(scene.recorder._pending)) == (4096, 4095)
     assert len(scene.recorder._buckets) == 4096
     assert scene.recorder.failed == 10_000 - 4096
-    scene.recorder.learn(request, None, scene.now)
-    last = scene.recorder.next(scene.now)
+    scene.recorder.finish(request, None, scene.now)
+    last = scene.recorder.next_request(scene.now)
     assert isinstance(last, CreateEvent)
     assert last.event.regarding is not None
     assert last.event.regarding.name == f"c{10_000 - 4095}"
@@ -269,7 +269,7 @@ def test_what_happens_while_a_request_is_on_its_way_is_told_in_one_after_it() ->
     request = scene.ask()
     for _ in range(3):
         scene.say()
-    assert (scene.recorder.next(scene.now), scene.recorder.next_at(scene.now)) == (None, None)
+    assert (scene.recorder.next_request(scene.now), scene.recorder.next_at(scene.now)) == (None, None)
     scene.carry_out(request)
     scene.learn(request)
     scene.settle()
@@ -291,7 +291,7 @@ def test_a_create_that_may_have_arrived_is_sent_as_it_was_and_taken_is_then_succ
     first = scene.ask()
     assert isinstance(first, CreateEvent)
     scene.learn(first, failure)
-    assert scene.recorder.next(scene.now) is None
+    assert scene.recorder.next_request(scene.now) is None
     assert scene.recorder.next_at(scene.now) == scene.now + 1
     scene.now += 1
     scene.say(note="new")
@@ -391,9 +391,9 @@ STEPS: Final = ["say", "note", "ask", "ask", "ok", "lost", "arrived", "down", "w
 @given(st.lists(st.sampled_from(STEPS), max_size=30))
 def test_whatever_goes_wrong_the_server_learns_all_and_no_event_twice(story: list[str]) -> None:
     """`lost` never arrived, `arrived` did though its response was lost; in the end all goes well."""
-    scene, flying, said, note = Scene(), list[EventRequest](), 0, 0
+    scene, flying, said, note = Scene(), list[CreateEvent | PatchEvent](), 0, 0
 
-    def answer(request: EventRequest, step: str) -> None:
+    def answer(request: CreateEvent | PatchEvent, step: str) -> None:
         taken = isinstance(request, CreateEvent) and request.event.metadata.name in scene.events
         if step in ("ok", "arrived") and not taken:
             scene.carry_out(request)
@@ -406,7 +406,7 @@ def test_whatever_goes_wrong_the_server_learns_all_and_no_event_twice(story: lis
                 note += step == "note"
                 said += scene.say(note=f"{note}")
             case "ask":
-                request = scene.recorder.next(scene.now)
+                request = scene.recorder.next_request(scene.now)
                 flying += [] if request is None else [request]
             case "wait":
                 scene.now += 10
@@ -433,7 +433,7 @@ def test_names_are_unique_in_one_microsecond_and_as_a_server_takes_them() -> Non
     for n in range(100):
         about = config(["a", "x" * 253, "system:node", "a" * 230 + ".-" * 9, "b"][n % 5], uid=f"{n}")
         scene.recorder = scene.recorder if n % 25 else Scene().recorder
-        scene.recorder._tickets = n
+        scene.recorder._last_ticket = n
         scene.say(about, reason=f"R{n}")
         request = scene.ask()
         assert isinstance(request, CreateEvent)
@@ -492,5 +492,5 @@ def test_words_that_no_server_takes_are_refused(text: str) -> None:
         Recorder(Event, controller="c", instance=text)
     with pytest.raises(ValueError, match="qualified name"):
         Recorder(Event, controller="no name", instance="i")
-    with pytest.raises(ValueError, match="has a name"):
+    with pytest.raises(ValueError, match="must have a name"):
         scene.say(ConfigMap())

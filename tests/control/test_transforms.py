@@ -85,7 +85,7 @@ def test_what_is_not_json_loses_its_managed_fields_at_most(junk: bytes) -> None:
     ],
 )
 def test_the_texts_of_servers_are_cut_and_never_read(text: bytes, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(_transforms, "_rewritten")
+    monkeypatch.delattr(_transforms, "_reencode")
     assert json.loads(drop_managed_fields(text)) == without(text)
 
 

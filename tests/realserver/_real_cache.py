@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import kubeproto as kp
-from kubeproto.control import Change, Store
+from kubeproto.control import Change, Store, key_of
 from kubeproto.watching import resync
 from kubeproto.wire import Outcome
 from kubeproto_runtime import Client
@@ -95,7 +95,7 @@ class Cache:
         match event:
             case kp.Added(obj) | kp.Modified(obj) | kp.Deleted(obj):
                 name, version = obj.metadata.name, int(obj.metadata.resource_version)
-                known = self.store.entry(name, obj.metadata.namespace)
+                known = self.store.entry(key_of(name, obj.metadata.namespace))
                 assert (known is None) == isinstance(event, kp.Added), f"{event} while there is {known}"
                 assert version > self._reached, f"{event} after {self._reached}"
             case kp.Bookmark(said):

@@ -570,8 +570,8 @@ def test_a_transform_that_fails_leaves_the_object_as_it_came_and_is_said_once(
 @pytest.mark.parametrize(
     ("most", "why"),
     [
-        ({"max_objects": 2}, "more than 2 objects of Book, which is the limit"),
-        ({"most_bytes": 1000}, "the limit is 1000"),
+        ({"max_objects": 2}, "the cache of Book exceeds max_objects=2"),
+        ({"max_bytes": 1000}, "exceeds max_bytes=1000"),
     ],
 )
 def test_a_cache_that_grows_too_large_ends_with_a_clear_error(go: Go, most: Any, why: str) -> None:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.control import LOW, Action, await_change, requeue
+from kubeproto.control import LOW_PRIORITY, Action, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
 from kubeproto.objects import OwnerReference
 from kubeproto_runtime import Context, Controller, Operator, ReconcileTimeout, Run, Terminal
@@ -474,7 +474,14 @@ def test_ct_14_what_the_first_list_brings_is_less_urgent_than_what_happens_now(b
             await books.create(book("new"))
             await anyio.sleep(100)
         assert diary.names[1] == "new"
-        assert [context.priority for context in diary.contexts] == [LOW, 0, LOW, LOW, LOW, LOW]
+        assert [context.priority for context in diary.contexts] == [
+            LOW_PRIORITY,
+            0,
+            LOW_PRIORITY,
+            LOW_PRIORITY,
+            LOW_PRIORITY,
+            LOW_PRIORITY,
+        ]
 
     on(backend, body)
 

@@ -14,7 +14,7 @@ import pytest
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.control import LOW, Change
+from kubeproto.control import LOW_PRIORITY, Change
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Caches, Context, Controller, Operator
 from kubeproto_runtime.caches import Cache
@@ -220,7 +220,7 @@ def test_f_36_what_was_missed_is_as_urgent_as_what_happens_now(backend: Backend)
                 gap(client, lambda: edit(client, "a", "2"))
                 await anyio.sleep(60)
                 operator.stop()
-            assert seen == [("ConfigMap listed", LOW), ("ConfigMap modified", 0)]
+            assert seen == [("ConfigMap listed", LOW_PRIORITY), ("ConfigMap modified", 0)]
 
     run(main, backend=backend)
 

@@ -12,7 +12,7 @@ from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.control import Action, Change, FastThenSlow, requeue
+from kubeproto.control import Action, Change, requeue
 from kubeproto_runtime import Caches, Context, Controller, Operator, Terminal
 from kubeproto_runtime.testing import simulated
 
@@ -61,7 +61,7 @@ def test_of_an_object_that_is_deleted_a_controller_keeps_nothing(
             operator = Operator()
             # With an attempt that is far away, the key must not merely go by itself when its time comes.
             wait = 3600.0 if reconcile is fails_late else 0.01
-            slow: Any = {"backoff": FastThenSlow(wait, wait, 1)}
+            slow: Any = {"backoff": lambda failures: wait}
             options: Any = slow if when is None else slow | {"when": when}
             tasks.start_soon(operator.run, Controller(client, Book, **options).run(reconcile))
             await anyio.sleep(1)

@@ -11,7 +11,7 @@ from asked_examples import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kubeproto.control import Exponential, Rate, Work, WorkQueue
+from kubeproto.control import ExponentialBackoff, Rate, Work, WorkQueue
 from kubeproto_runtime.reconciling._workers import Workers
 from kubeproto_runtime.testing import BACKENDS, Backend, run
 
@@ -30,7 +30,7 @@ class Rig:
     def __init__(
         self, perform: Perform, *, concurrency: int = 2, limit: float | None = None, rate: Rate | None = None
     ) -> None:
-        self.queue: WorkQueue[str] = WorkQueue(rate=rate, backoff=Exponential(cap=1.0))
+        self.queue: WorkQueue[str] = WorkQueue(rate=rate, backoff=ExponentialBackoff(maximum=1.0))
         self.workers = Workers(self.queue, self._perform, self._cut, concurrency=concurrency, limit=limit)
         self.perform = perform
         self.diary: list[tuple[float, str, str]] = []
@@ -468,7 +468,7 @@ def test_whatever_is_added_and_fails_no_key_runs_twice_at_once_and_none_is_lost(
 
 
 def test_the_backoff_of_a_queue_is_that_of_its_retries() -> None:
-    queue: WorkQueue[str] = WorkQueue(backoff=Exponential(first=1.0))
+    queue: WorkQueue[str] = WorkQueue(backoff=ExponentialBackoff(initial=1.0))
     for _ in range(2):
         queue.add("a", 0.0)
         assert queue.get(0.0) is not None

@@ -16,9 +16,8 @@ from typing import Any, Final, get_args
 MODULES: Final = frozenset((
     "kubeproto.watching.resync", "kubeproto.watching._resync_listing", "kubeproto.watching._resync_streaming",
     "kubeproto.watching._resync_watching", "kubeproto.watching._resync_requests", "kubeproto.watching.pager",
-    "kubeproto.config.credentials", "kubeproto.control.election", "kubeproto.control._election_leading",
-    "kubeproto.control._election_lease", "kubeproto.control._election_leaving",
-    "kubeproto.control._election_standby", "kubeproto.control._queue", "kubeproto.control.finalizers",
+    "kubeproto.config.credentials", "kubeproto.control.election", "kubeproto.control._election_lease",
+    "kubeproto.control._election_phases", "kubeproto.control._queue", "kubeproto.control.finalizers",
     "kubeproto.control._recorder", "kubeproto.control._own_writes", "kubeproto.control._written_objects",
 ))  # fmt: skip
 # Those whose `step` goes from one of the classes in `State` to another.

@@ -16,10 +16,6 @@ from kubeproto.control import (
     OwnWrites,
     Recorder,
     finalizers,
-    is_lost,
-    own_absence,
-    own_write,
-    will_show,
 )
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.kinds.events_v1 import Event
@@ -48,22 +44,22 @@ def walk_finalizers(rng: Random) -> Iterator[str]:
         obj = _object(rng, 2)
         decision: finalizers.Decision | finalizers.Failed = finalizers.decide(obj, _MINE)
         deleted, mine = obj.metadata.deletion_timestamp is not None, _MINE in obj.metadata.finalizers
-        expected: type[object] = finalizers.Nothing if deleted else finalizers.AddFirst
+        expected: type[object] = finalizers.Ignore if deleted else finalizers.AddFinalizer
         if mine:
             expected = finalizers.CleanUp if deleted else finalizers.Reconcile
         if type(decision) is not expected:
             yield f"{decision!r} for {obj.metadata!r}"
-        while isinstance(decision, finalizers.AddFirst | finalizers.CleanUp):
+        while isinstance(decision, finalizers.AddFinalizer | finalizers.CleanUp):
             if isinstance(decision, finalizers.CleanUp) and obj.metadata.finalizers[decision.index] != _MINE:
                 yield f"{decision!r} removes {obj.metadata.finalizers[decision.index]}"
             failure = rng.choice((None, Conflicted("no", 409), Rejected("no", 422), *OUTCOMES))
-            if not isinstance(finalizers.judge(failure), finalizers.ReadAgain):
+            if not isinstance(finalizers.interpret(failure), finalizers.ReadAgain):
                 break
             assert failure is not None
             fresh = rng.choice((obj, None, _object(rng, 2)))
             before, decision = decision, finalizers.decide_again(decision, failure, fresh)
             if fresh is None or fresh.metadata.uid != before.uid:
-                if not isinstance(decision, finalizers.Nothing):
+                if not isinstance(decision, finalizers.Ignore):
                     yield f"{decision!r} for another object"
             elif decision == before:
                 yield f"{decision!r} is retried, and nothing has changed"
@@ -89,25 +85,25 @@ def walk_recorder(rng: Random) -> Iterator[str]:
         recorder.record(
             about, reason=rng.choice(("Made", "Failed")), action="Walk",
             note=rng.choice(("n", "n", "n", f"n{step}")), now=now,
-            at=datetime.fromtimestamp(1_767_225_600 + now, UTC),
+            wall_time=datetime.fromtimestamp(1_767_225_600 + now, UTC),
         )  # fmt: skip
         at = recorder.next_at(now)
-        if (request := recorder.next(now)) is not None:
+        if (request := recorder.next_request(now)) is not None:
             under_way.append(request)
             if at is None or at > now:
                 yield f"a request at {now}, which was due at {at}"
         if under_way and rng.random() < 0.7:
-            recorder.learn(under_way.pop(rng.randrange(len(under_way))), rng.choice(failures), now)
+            recorder.finish(under_way.pop(rng.randrange(len(under_way))), rng.choice(failures), now)
     for request in under_way:
-        recorder.learn(request, None, now)
+        recorder.finish(request, None, now)
     for _ in range(1000):
         if (at := recorder.next_at(now)) is None:
             return
         now = max(now, at)
-        if (request := recorder.next(now)) is None:
+        if (request := recorder.next_request(now)) is None:
             yield f"nothing to send at {now}, when it was due"
             return
-        recorder.learn(request, None, now)
+        recorder.finish(request, None, now)
     yield "there is always another request"
 
 
@@ -127,7 +123,7 @@ def walk_own_writes(rng: Random) -> Iterator[str]:
                 writes = [
                     (cache, OwnWrite(
                         group="", plural=cache, key=f"n/{key}", uid=rng.choice(("u", "u", "")),
-                        deleted=(deleted := rng.random() < 0.3), gone=deleted and rng.random() < 0.5,
+                        deleted=(deleted := rng.random() < 0.3), removed=deleted and rng.random() < 0.5,
                         version=rng.choice((str(version), str(version), "opaque")),
                     ))
                     for _ in range(rng.choice((0, 1, 2)))
@@ -188,18 +184,18 @@ def _read_writes(rng: Random) -> Iterator[str]:
     for _ in range(STEPS):
         method, path = rng.choice(("GET", "PUT", "PATCH", "DELETE", "POST")), rng.choice(paths)
         query, value = rng.choice(("", "", "?dryRun=All")), rng.choice(values)
-        write = own_write(method, path + query, value)
+        write = OwnWrite.from_response(method, path + query, value)
         if write is not None and (query or path in ("/healthz", "/api/v1")):
             yield f"{method} {path}{query} wrote {write!r}"
         if write is not None and method == "GET" and (write.deleted or not path.endswith("s/o")):
             yield f"{method} {path} read {write!r}"
-        if write is not None and will_show(_ELSEWHERE, write, None):
+        if write is not None and _ELSEWHERE.will_show(write, None):
             yield f"a cache of another namespace will show {write!r}"
-        if write is not None and write.deleted != (method == "DELETE" or write.gone):
+        if write is not None and write.deleted != (method == "DELETE" or write.removed):
             yield f"{method} {path}{query} deleted {write!r}"
-        absent = own_absence(path + query, rng.choice((_MISSING, Status())))
+        absent = OwnWrite.from_not_found(path + query, rng.choice((_MISSING, Status())))
         if absent is not None and not path.endswith("s/o"):
             yield f"the 404 of {path}{query} says that {absent!r}"
         for one in filter(None, (write, absent)):
-            if not is_lost(one, "9", _OLD) or is_lost(one, "6", _OLD) != one.deleted:
+            if not one.is_lost("9", _OLD) or one.is_lost("6", _OLD) != one.deleted:
                 yield f"a cache that was listed anew and shows {_OLD!r} has lost {one!r}, or not yet"

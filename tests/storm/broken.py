@@ -125,12 +125,12 @@ def broken_lease(patch: Patch) -> None:
 
 def broken_takeover(patch: Patch) -> None:
     """A candidate takes the lease twelve seconds before it has expired."""
-    take = _whole(sys.modules["kubeproto.control._election_standby"], "take_or_look")
+    take = _whole(sys.modules["kubeproto.control._election_phases"], "acquire_or_observe")
 
     def take_early(context: Any, lease: Any, now: float) -> Any:
         return take(replace(context, since=context.since - 12.0), lease, now)
 
-    patch.setattr("kubeproto.control._election_standby.take_or_look", take_early)
+    patch.setattr("kubeproto.control._election_phases.acquire_or_observe", take_early)
 
 
 def broken_patience(patch: Patch) -> None:

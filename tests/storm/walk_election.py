@@ -36,12 +36,12 @@ def walk_election(rng: Random) -> Iterator[str]:
     leads, sent = False, 0.0
     for version in range(3 * STEPS):
         walk.now += rng.choice((0.0, 0.1, 2.0, 2.0, 6.0, 16.0))
-        if isinstance(walk.state, election.Leaving | election.Clearing) and rng.random() < 0.5:
+        if isinstance(walk.state, election.Leaving | election.Releasing) and rng.random() < 0.5:
             walk.now += 30.0
         event = rng.choice(_likely(rng, walk, version))
         if rng.random() < 0.1:
             event = rng.choice(_ANY_TIME)
-        if isinstance(event, election.Found | election.Wrote | election.Failed):
+        if isinstance(event, election.LeaseRead | election.LeaseWritten | election.Failed):
             walk.now = max(walk.now, sent)  # nothing is answered before it was sent
         election.leadership_status(walk.state, walk.now)
         yield from filter(None, [walk.go(event)])
@@ -67,22 +67,28 @@ _ANY_TIME: Final[tuple[Any, ...]] = (
 
 def _likely(rng: Random, walk: Walk, version: int) -> Sequence[Any]:
     """What can happen in the state at hand."""
-    found = election.Found(_lease(rng, version, walk.now))
+    found = election.LeaseRead(_lease(rng, version, walk.now))
     failed, missing = election.Failed(rng.choice(OUTCOMES)), election.Failed(Refused("no", 404))
-    mine = election.Wrote(_mine(version))
+    mine = election.LeaseWritten(_mine(version))
     match walk.state:
         case election.Idle():
             return [election.Started()]
-        case election.Taking():
-            return [election.Wrote(_lease(rng, version, walk.now)), failed, mine]
+        case election.Acquiring():
+            return [election.LeaseWritten(_lease(rng, version, walk.now)), failed, mine]
         case election.Renewing():
             return [mine, mine, failed]
         case election.Checking():
-            held = election.Found(_mine(version))
+            held = election.LeaseRead(_mine(version))
             return [found, held, held, failed, failed, missing, election.LeaseExpired()]
         case election.Leaving():
-            return [found, failed, missing, election.Found(_mine(version)), election.Found(_mine(version))]
-        case election.Clearing():
+            return [
+                found,
+                failed,
+                missing,
+                election.LeaseRead(_mine(version)),
+                election.LeaseRead(_mine(version)),
+            ]
+        case election.Releasing():
             return [mine, failed]
         case _:
             return [found, found, failed]

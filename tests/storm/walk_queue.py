@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from random import Random
 
-from kubeproto.control import LOW, Rate, WorkQueue
+from kubeproto.control import LOW_PRIORITY, Rate, WorkQueue
 
 from .walk import STEPS
 
@@ -53,7 +53,7 @@ class _Queue:
                 queue.discard(rng.choice(sorted(self.wanted) or [key]))
                 self.wanted = {one for one in self.wanted if one in queue}
             case 12 | 13:
-                rng.choice((queue.metrics, queue.delayed, queue.oldest))(now)
+                rng.choice((queue.metrics, queue.count_delayed, queue.oldest_age))(now)
             case _:
                 pass
         if rng.random() < 0.5:
@@ -65,7 +65,7 @@ class _Queue:
             yield "what is due is never handed out"
 
     def _add(self, key: str) -> None:
-        after, priority = self.rng.choice((0.0, 0.0, 3.0)), self.rng.choice((0, 0, LOW, 5))
+        after, priority = self.rng.choice((0.0, 0.0, 3.0)), self.rng.choice((0, 0, LOW_PRIORITY, 5))
         if self.crowded:
             after, priority = 0.0, self.rng.choice((0, 5, 5, 5))
         self.queue.add(key, self.now, after=after, priority=priority)

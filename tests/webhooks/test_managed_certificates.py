@@ -124,9 +124,9 @@ def test_a_certificate_is_made_and_renewed_and_trusted_at_every_moment(
                 chain = read_chain(held.data)
                 assert chain is not None
                 assert chain.leaf.hosts == frozenset(WHERE.hosts)
-                assert chain.leaf.ends > now(client)
+                assert chain.leaf.not_after > now(client)
                 assert all(chain.leaf.issuer in ids for ids in bundles(cluster, shipped))
-                leaves.add(chain.leaf.made)
+                leaves.add(chain.leaf.not_before)
                 authorities |= {one.id for one in chain.authorities}
                 longest = max(longest, len(chain.authorities))
             managed.context()
@@ -189,7 +189,9 @@ def test_what_cannot_be_used_is_made_anew(
         cluster, shipped = configured()
         async with simulated(cluster) as client:
             meta = kp.ObjectMeta(name="hooks", namespace="default")
-            good, other = (perform(c.Begin(), None, WHERE.hosts, now(client), c.DEFAULTS) for _ in range(2))
+            good, other = (
+                perform(c.Begin(), None, WHERE.hosts, now(client), c.Lifetimes()) for _ in range(2)
+            )
             await client.create(Secret(metadata=meta, data=spoiled(good, other)))
             managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
             client.start(managed.run())
@@ -218,14 +220,14 @@ def test_certificates_of_a_leader_whose_clock_was_ahead_are_replaced(backend: Ba
         async with simulated(cluster) as client:
             meta = kp.ObjectMeta(name="hooks", namespace="default")
             tomorrow = now(client) + 86_400.0
-            early = perform(c.Begin(), None, WHERE.hosts, tomorrow, c.DEFAULTS)
+            early = perform(c.Begin(), None, WHERE.hosts, tomorrow, c.Lifetimes())
             await client.create(Secret(metadata=meta, data=early))
             managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
             client.start(managed.renew())
             await anyio.sleep(60)
             chain = read_chain((await client.api(Secret).get("hooks")).data)
             assert chain is not None
-            assert chain.leaf.made <= now(client)
+            assert chain.leaf.not_before <= now(client)
             assert all(chain.leaf.issuer in ids for ids in bundles(cluster, shipped))
 
     run(main, backend=backend)
@@ -283,7 +285,7 @@ def test_a_certificate_is_renewed_although_a_bundle_cannot_be_written(
             await anyio.sleep(SHORT.leaf * 2.5)
             chain = read_chain((await client.api(Secret).get("hooks")).data)
             assert chain is not None
-            assert chain.leaf.ends > now(client)
+            assert chain.leaf.not_after > now(client)
 
     run(main, backend=backend)
     assert "the bundle of authorities was not put into" in caplog.text
@@ -294,7 +296,7 @@ def test_a_certificate_ends_with_its_authority_at_the_latest() -> None:
     late = SHORT.authority - 100.0
     chain = read_chain(perform(c.Issue(), held, WHERE.hosts, late, SHORT))
     assert chain is not None
-    assert (chain.leaf.made, chain.leaf.ends) == (late, SHORT.authority)
+    assert (chain.leaf.not_before, chain.leaf.not_after) == (late, SHORT.authority)
     assert chain.leaf.issuer == chain.authorities[-1].id
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.control import Exponential, Rate
+from kubeproto.control import ExponentialBackoff, Rate
 from kubeproto.watching import resync
 from kubeproto.wire import (
     Broken,
@@ -51,7 +51,7 @@ def conflict(failures: int) -> float:
         (retry, [0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0]),
         (conflict, [0.01, 0.05, 0.25, 1.25, 5.0, 5.0, 5.0]),
         (resync.Backoff().wait, [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0]),
-        (Exponential(), [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32]),
+        (ExponentialBackoff(), [0.005, 0.01, 0.02, 0.04, 0.08, 0.16, 0.32]),
     ],
     ids=["a retry", "a conflict", "the resync", "the queue"],
 )
@@ -74,7 +74,7 @@ def test_no_bucket_gives_more_than_its_burst_and_one_for_each_interval(gaps: lis
     now, bucket, taken = 0.0, -inf, list[float]()
     for gap in gaps:
         now += gap
-        bucket = rate.at_rest(bucket, now)
+        bucket = rate.refill(bucket, now)
         now = max(now, rate.next_at(bucket))
         bucket = rate.take(bucket)
         taken.append(now)

@@ -7,7 +7,7 @@ from threading import Condition, RLock, Thread
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
 from kubeproto import DeadlineExceeded, InvalidObject, KubeObject, LocalProtocolError
-from kubeproto.control import CachedObject, Change, Store
+from kubeproto.control import CachedObject, Change, Store, key_of
 from kubeproto.objects import compare_versions
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
@@ -152,7 +152,7 @@ class BlockingReflector(Generic[K]):
                 f" them: say get({name!r}, namespace)"
             )
         with self._lock:
-            entry = self._snapshot().entry(name, place)
+            entry = self._snapshot().entry(key_of(name, place))
         return None if entry is None else self._sink.store.read(entry)
 
     def __iter__(self) -> Iterator[K]:

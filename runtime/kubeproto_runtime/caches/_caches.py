@@ -139,7 +139,7 @@ class Cache(Generic[K]):
         """Return the version and the bytes of the object under ``namespace/name``, or ``name``."""
         if not self._store.version:
             self._reflector.require_synced()
-        return self._store.find(key)
+        return self._store.entry(key)
 
     def keys(self) -> list[str]:
         """Return the keys of this moment."""
@@ -308,7 +308,7 @@ class Caches:
         managed_fields: bool = False,
         transform: Callable[[bytes], bytes] | None = None,
         max_objects: float = inf,
-        most_bytes: float = inf,
+        max_bytes: float = inf,
         settings: resync.Settings = _SETTINGS,
     ) -> Cache[K]:
         """Return the cache of these objects, the same one for the same arguments. It begins on the first
@@ -323,7 +323,7 @@ class Caches:
         selection = {"label_selector": str(label_selector), "field_selector": str(field_selector)}
         api = self._client.requests(kind, namespace=namespace, resource=resource)
         given = (kind, api.namespace, api.resource, *selection.values())
-        mark = (*given, managed_fields, transform, max_objects, most_bytes, settings)
+        mark = (*given, managed_fields, transform, max_objects, max_bytes, settings)
         if mark in self._shared:
             return self._shared[mark][0]
         store = Store(
@@ -331,7 +331,7 @@ class Caches:
             resource=api.resource,
             transform=_transform(api, managed_fields, transform),
             max_objects=max_objects,
-            most_bytes=most_bytes,
+            max_bytes=max_bytes,
         )
         selection = {name: text for name, text in selection.items() if text}
         reflector = Reflector(self._client, api, store, settings=settings, selection=selection)

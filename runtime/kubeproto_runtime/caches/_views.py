@@ -57,7 +57,7 @@ class View(Generic[K]):
     def entry(self, key: str) -> CachedObject | None:
         """Return the version and the bytes of an object, if it is in this view."""
         self._reflector.require_synced()
-        entry = self._reflector.store.find(key)
+        entry = self._reflector.store.entry(key)
         return entry if entry is not None and self._means(key, entry) else None
 
     def keys(self) -> list[str]:
@@ -98,7 +98,7 @@ class View(Generic[K]):
             sets = [self._reflector.index(name).keys(value) for name, value in self._indexed.items()]
             first, *others = sorted(sets, key=len)
             keys = first.intersection(*others)
-            found = [(key, entry) for key in sorted(keys) if (entry := store.find(key)) is not None]
+            found = [(key, entry) for key in sorted(keys) if (entry := store.entry(key)) is not None]
         return ((key, entry) for key, entry in found if self._means(key, entry, indexed=False))
 
     def _see(self, change: Change[K]) -> Change[K] | None:

@@ -33,8 +33,8 @@ class RateQueue:
 
     def next_at(self, rate: Rate, now: float) -> float:
         """Return when the next request may be sent."""
-        return rate.next_at(rate.at_rest(self._full_at, now))
+        return rate.next_at(rate.refill(self._full_at, now))
 
     def take(self, rate: Rate, now: float) -> None:
         """Take a token for a request that is sent."""
-        self._full_at = rate.take(rate.at_rest(self._full_at, now))
+        self._full_at = rate.take(rate.refill(self._full_at, now))

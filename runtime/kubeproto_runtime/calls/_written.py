@@ -22,9 +22,9 @@ def note_write(client: object, request: Head, value: Any) -> None:
     """Note what a request has written or read, if a run has made it."""
     if (noted := written.get()) is None:
         return
-    from kubeproto.control import own_write  # a program without a controller need not import it
+    from kubeproto.control import OwnWrite  # a program without a controller need not import it
 
-    if (write := own_write(request.method, request.target, value)) is not None:
+    if (write := OwnWrite.from_response(request.method, request.target, value)) is not None:
         noted.append((client, write))
 
 
@@ -32,7 +32,7 @@ def note_absence(client: object, request: Head, refusal: Status) -> None:
     """Note that the object of a request does not exist, if a run has requested it."""
     if (noted := written.get()) is None:
         return
-    from kubeproto.control import own_absence
+    from kubeproto.control import OwnWrite
 
-    if (gone := own_absence(request.target, refusal)) is not None:
+    if (gone := OwnWrite.from_not_found(request.target, refusal)) is not None:
         noted.append((client, gone))

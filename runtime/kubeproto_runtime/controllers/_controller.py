@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypedDict, TypeVar, overload
 
 from kubeproto import ALL, InvalidObject, KubeObject
-from kubeproto.control import Action, Change, Exponential
+from kubeproto.control import Action, Change, ExponentialBackoff
 from kubeproto.requests import AllNamespaces
 from kubeproto.watching import resync
 
@@ -39,7 +39,7 @@ State = TypeVar("State")
 
 NamespaceArgument: TypeAlias = str | AllNamespaces | Iterable[str]
 
-_BACKOFF: Final = Exponential()
+_BACKOFF: Final = ExponentialBackoff()
 _SYNC_TIMEOUT: Final = 120.0  # seconds; a cache that has not synced lacks a permission or a definition
 
 
@@ -51,7 +51,7 @@ class Options(TypedDict, total=False):
     `name`: for logs and metrics, by default the kind. `concurrency`: how many objects at a time, 10.
     `timeout`: seconds for one run, none by default. `sync_timeout`: seconds for the first lists, 120.
     `wait_for_definition`: wait for kinds that the server does not know yet, instead of an error.
-    `backoff`, `rate`, `debounce`, `longest_wait`: those of the `WorkQueue`.
+    `backoff`, `rate`, `debounce`, `max_wait`: those of the `WorkQueue`.
     `transform`: changes the JSON of each object before it is kept; see `Caches.cache`.
     `page_size`: of the first lists of all sources, chosen automatically by default.
     `watch_timeout`: the minimum number of seconds for which watches are requested, 300.
@@ -70,7 +70,7 @@ class Options(TypedDict, total=False):
     backoff: QueueBackoff
     rate: Rate | None
     debounce: float
-    longest_wait: float | None
+    max_wait: float | None
     transform: Callable[[bytes], bytes] | None
     page_size: int
     watch_timeout: int
@@ -238,7 +238,7 @@ class Controller(Generic[K, State]):
             backoff=options.get("backoff", _BACKOFF),
             rate=options.get("rate"),
             debounce=options.get("debounce", 0.0),
-            longest_wait=options.get("longest_wait"),
+            max_wait=options.get("max_wait"),
             settings=resync.Settings(
                 page_size=options.get("page_size", 0),
                 watch_seconds=options.get("watch_timeout", resync.Settings().watch_seconds),

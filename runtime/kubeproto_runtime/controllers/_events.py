@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from kubeproto import KubeObject, ObjectRef
-from kubeproto.control import CreateEvent, EventRequest, PatchEvent, Recorder
+from kubeproto.control import CreateEvent, PatchEvent, Recorder
 from kubeproto.wire import NO_RETRIES, Broken
 
 from ..calls._outcomes import OUTCOMES, outcome_of
@@ -80,7 +80,7 @@ class Events:
                 warning=warning,
                 related=None if related is None else _reference(related),
                 now=anyio.current_time(),
-                at=self._client.wall(),
+                wall_time=self._client.wall(),
             )
         except ValueError:
             _log.exception("an event that no server would accept")
@@ -106,14 +106,14 @@ class Events:
 
     async def _send_reports(self) -> None:
         """Send what can be sent at this moment."""
-        while (request := self.recorder.next(anyio.current_time())) is not None:
+        while (request := self.recorder.next_request(anyio.current_time())) is not None:
             failure: Outcome | None = Broken("nothing waits for it any more")
             try:
                 failure = await self._send(request)
             finally:
-                self.recorder.learn(request, failure, anyio.current_time())
+                self.recorder.finish(request, failure, anyio.current_time())
 
-    async def _send(self, request: EventRequest) -> Outcome | None:
+    async def _send(self, request: CreateEvent | PatchEvent) -> Outcome | None:
         api = self._client.requests(self._kind, namespace=request.namespace)
         match request:
             case CreateEvent(event=event):

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from kubeproto import ApiError, KubeObject
-from kubeproto.control import Requeue, await_change, finalizers
+from kubeproto.control import await_change, finalizers
 from kubeproto.objects import check_finalizer
 from kubeproto.wire import classify
 
@@ -63,7 +63,7 @@ def finalizer(
 
     async def reconcile(obj: K, ctx: C) -> Action:
         match decision := finalizers.decide(obj, name):
-            case finalizers.AddFirst():
+            case finalizers.AddFinalizer():
                 # It continues in the same run: a predicate such as `generation` would not let the change
                 # pass.
                 added = await _perform(ctx, obj, decision)
@@ -73,18 +73,19 @@ def finalizer(
             case finalizers.Reconcile():
                 return await apply(obj, ctx)
             case finalizers.CleanUp():
-                if isinstance(again := await cleanup(obj, ctx), Requeue):
-                    return again
+                action = await cleanup(obj, ctx)
+                if action is not None and action.requeue_after is not None:
+                    return action
                 await _perform(ctx, obj, decision)
                 return await_change()
-            case finalizers.Nothing():
+            case finalizers.Ignore():
                 return await_change()
 
     return reconcile
 
 
 async def _perform(
-    ctx: FinalizerContext, obj: K, decision: finalizers.AddFirst | finalizers.CleanUp
+    ctx: FinalizerContext, obj: K, decision: finalizers.AddFinalizer | finalizers.CleanUp
 ) -> K | None:
     """Add or remove the finalizer by a patch, and repeat that if another write interfered.
 
@@ -97,7 +98,7 @@ async def _perform(
             return await api.json_patch(name, decision.patch)
         except ApiError as error:
             outcome = classify(error)
-            match finalizers.judge(outcome):
+            match finalizers.interpret(outcome):
                 case finalizers.Patched():
                     return None
                 case finalizers.ReadAgain() if attempt < _TRIES:

@@ -154,7 +154,7 @@ def _controller(name: str, one: Reconciling, now: float) -> ControllerState:
     latest = sorted(one.failing.items(), key=lambda item: -item[1].at)
     shown: list[FailingKeyShown] = []
     for key, failure in latest[:_MOST_KEYS]:
-        due = queue.due_at(key)
+        due = queue.ready_at(key)
         retried = None if due is None else max(0.0, due - now)
         shown.append(FailingKeyShown(key, failure.attempt, now - failure.at, failure.summary, retried))
     metrics = queue.metrics(now)
@@ -166,8 +166,8 @@ def _controller(name: str, one: Reconciling, now: float) -> ControllerState:
         running=queue.running,
         longest_run=metrics.longest_running_processor_seconds,
         due=len(queue),
-        oldest=queue.oldest(now),
-        delayed=queue.delayed(now),
+        oldest=queue.oldest_age(now),
+        delayed=queue.count_delayed(now),
         reconciled=tally.ended,
         conflicts=tally.conflicts,
         failed=tally.failed,

@@ -239,7 +239,7 @@ class LeaderElector:
         planned, self._planned = self._planned, None
         event: election.Event | None = None
         with anyio.CancelScope() as self._exchange:
-            await self.clock.sleep_until(self._client.random.uniform(planned.at, planned.latest))
+            await self.clock.sleep_until(self._client.random.uniform(planned.earliest, planned.latest))
             event = await self._send(planned)
         if event is not None and not self._exchange.cancel_called:
             self._advance(event)
@@ -255,15 +255,15 @@ class LeaderElector:
         try:
             match planned:
                 case election.SendGet():
-                    return election.Found(
+                    return election.LeaseRead(
                         await self._call(self._api.get(self._candidate.lease.metadata.name))
                     )
                 case election.SendCreate():
-                    return election.Wrote(
+                    return election.LeaseWritten(
                         await self._call(self._api.create(planned.body(self._client.wall())))
                     )
                 case election.SendUpdate():
-                    return election.Wrote(
+                    return election.LeaseWritten(
                         await self._call(self._api.replace(planned.body(self._client.wall())))
                     )
         except OUTCOMES as error:
@@ -284,10 +284,10 @@ class LeaderElector:
                     if self._until is not None and self.clock.now() < self._until:
                         self._holds_until = -inf  # it is another's or deleted, and has not merely expired
                     self._cut(reason)
-                case election.Abandon():
+                case election.CancelRequest():
                     self._planned = None
                     self._exchange.cancel()
-                case election.NewLeader(leader):
+                case election.ReportLeader(leader):
                     if leader != self._candidate.identity:
                         self._holds_until = -inf
                     _log.info("%r: %s leads", self, leader or "nobody")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from anyio.lowlevel import checkpoint
 
-from kubeproto.control import LOW, Exponential, WorkQueue
+from kubeproto.control import LOW_PRIORITY, ExponentialBackoff, WorkQueue
 
 from ..predicates import is_news_of_deletion
 from ..tasks._stray_cancellations import failures
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _STEP: Final = 1000
 
 # A trigger is usually a connection to something outside, which recovers within a minute or so.
-_TRIGGER_RETRIES: Final = Exponential(1.0, 60.0)
+_TRIGGER_RETRIES: Final = ExponentialBackoff(1.0, 60.0)
 
 
 class KeyFeed:
@@ -58,7 +58,7 @@ class KeyFeed:
 
         def request(keys: list[str], reason: str, now: float) -> None:
             if keys:
-                queue.add_each(keys, now, priority=LOW if reason is listed else 0, reason=reason)
+                queue.add_each(keys, now, priority=LOW_PRIORITY if reason is listed else 0, reason=reason)
                 keys.clear()
 
         def take(changes: list[Change[Any]]) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import Struct
 
 from kubeproto import InvalidObject, KubeprotoError, ObjectRef, Resource
-from kubeproto.control import Action, AwaitChange, QueueBackoff, Rate, Requeue
+from kubeproto.control import Action, QueueBackoff, Rate
 from kubeproto.watching import resync
 
 from ._context import Context
@@ -61,7 +61,7 @@ class ControllerPlan(Struct, frozen=True):
     backoff: QueueBackoff
     rate: Rate | None
     debounce: float
-    longest_wait: float | None
+    max_wait: float | None
     settings: resync.Settings
 
 
@@ -79,7 +79,7 @@ def check_awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | No
 
 def check_action(action: object, whose: str) -> None:
     """Check a returned value: users do not have to run a type checker."""
-    if not (action is None or isinstance(action, Requeue | AwaitChange)):
+    if not (action is None or isinstance(action, Action)):
         raise WrongResult(
             f"{whose} returned {_shown(action)}: return requeue(after=...), await_change() or None"
         )

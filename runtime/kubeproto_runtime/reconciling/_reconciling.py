@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from kubeproto import Conflict, InvalidObject, decode
-from kubeproto.control import Action, Requeue, Work, WorkQueue
+from kubeproto.control import Action, Work, WorkQueue
 
 from ..tasks._logged_lines import LoggedLines
 from ..tasks._stray_cancellations import complain, failure_of, failures
@@ -62,7 +62,7 @@ class Reconciling:
         """`leads` is called before each run, where only the leader reconciles."""
         self.plan = plan
         self.queue: WorkQueue[str] = WorkQueue(
-            backoff=plan.backoff, rate=plan.rate, debounce=plan.debounce, longest_wait=plan.longest_wait
+            backoff=plan.backoff, rate=plan.rate, debounce=plan.debounce, max_wait=plan.max_wait
         )
         self.tally = ReconcileStats()
         self.caches: list[Cache[Any]] = []
@@ -279,9 +279,8 @@ class Reconciling:
         read_clock = self._clock
         now = read_clock()
         self.tally.observe(work.key, now - began, now)
-        after = None
-        if isinstance(action, Requeue):
-            after = action.after
+        after = None if action is None else action.requeue_after
+        if action is not None and after is not None:
             self.tally.requeued += 1
             self.queue.requeue(work.key, now, after=after, priority=action.priority)
             if not self.plan.by_key and self._find(work.key) is None:
@@ -314,8 +313,8 @@ class Reconciling:
         self.failing[work.key] = FailingKey(text, error_summary(error), work.attempt, now)
         # The traceback is logged once; a repetition of the failure takes one line, with its count.
         shown = None if again or isinstance(error, ReconcileTimeout | WrongResult) else error
-        if isinstance(action, Requeue):
-            after = queue.retry(work.key, now, after=action.after, priority=action.priority)
+        if action is not None and action.requeue_after is not None:
+            after = queue.retry(work.key, now, after=action.requeue_after, priority=action.priority)
         elif action is None and isinstance(error, Terminal):
             tally.terminal += 1
         elif action is None:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from kubeproto.control import OwnWrites, follows, is_lost, is_shown, will_show
+from kubeproto.control import CacheScope, OwnWrites
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from kubeproto.control import CacheScope, OwnWrite, WorkQueue
+    from kubeproto.control import OwnWrite, WorkQueue
 
     from ..caches._caches import Cache
     from ._sources import KindSource
@@ -36,7 +36,7 @@ class ShownWrites:
         """Wait for this cache too."""
         mark = len(self._caches)
         namespace = cache.namespace if isinstance(cache.namespace, str) else ""
-        followed = follows(cache.resource, namespace, source.label_selector, source.field_selector)
+        followed = CacheScope.of(cache.resource, namespace, source.label_selector, source.field_selector)
         self._caches.append((cache, followed))
         self._listed_at.append(-inf)
         snapshots = cache.snapshots
@@ -60,11 +60,11 @@ class ShownWrites:
         for write in written:
             for mark, (cache, followed) in enumerate(self._caches):
                 known = cache.entry(write.key)
-                if not will_show(followed, write, known):
+                if not followed.will_show(write, known):
                     continue
-                if self._listed_at[mark] >= began and is_lost(write, cache.version, known):
+                if self._listed_at[mark] >= began and write.is_lost(cache.version, known):
                     self._repeat(key, now)  # the list came before the response
-                if not is_shown(write, cache.version, known):
+                if not write.is_shown(cache.version, known):
                     awaited.append((mark, write))
         if not awaited or not self.machine.hold(key, awaited, now):
             return False

@@ -85,7 +85,7 @@ def perform(
         case c.Retire():
             newest = x509.load_pem_x509_certificates(held[BUNDLE])[-1]
             return held | {BUNDLE: _pem(newest)}
-        case c.Rest():
+        case c.Wait():
             return held
 
 

@@ -45,6 +45,8 @@ _log: Final = logging.getLogger("kubeproto.webhooks")
 _LOOK: Final = 600.0
 _RETRY: Final = 15.0
 
+_LIFETIMES: Final = c.Lifetimes()
+
 
 class ManagedCertificates:
     """A certificate that the leader makes, in the Secret `secret` of the namespace of `where`.
@@ -63,7 +65,7 @@ class ManagedCertificates:
         *,
         secret: str,
         configurations: Iterable[KubeObject],
-        lifetimes: c.Lifetimes = c.DEFAULTS,
+        lifetimes: c.Lifetimes = _LIFETIMES,
     ) -> None:
         if find_spec("cryptography") is None:  # found out now, and not when the first certificate is due
             raise ImportError("ManagedCertificates needs cryptography: pip install kubeproto[webhooks]")
@@ -164,7 +166,7 @@ class ManagedCertificates:
         if chain is not None and data is not None and not await self._publish(data[BUNDLE], now):
             longest = _RETRY
         decision = c.decide(chain, self._hosts, self._published, now, self._lifetimes)
-        if isinstance(decision, c.Rest):
+        if isinstance(decision, c.Wait):
             return max(1.0, min(decision.until - now, longest))
         _log.info("the certificate of the webhooks: %s", type(decision).__name__)
         await self._write(secret, perform(decision, data, self._hosts, now, self._lifetimes))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from kubeproto import Dynamic, InvalidRequest, KubeObject
-from kubeproto.objects import is_object, make_json_patch, make_merge_patch
+from kubeproto.objects import is_object, json_equal, make_json_patch, make_merge_patch
 
 from .._documents import holds_elements, holds_list, merge_patch, parsed, plain
 from .._edits import Original
@@ -30,17 +30,15 @@ def patch_status(
     Only what differs is sent, so several writers of one status do not undo each other's fields. A list is
     sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
     """
-    from kubeproto.control import status_differs  # what controllers need is not imported by every script
-
     before: Any = obj.get("status") if isinstance(obj, Dynamic) else getattr(obj, "status", None)
     if status is before and status is not None:
         raise InvalidRequest(
             "this status is the object's own: change a copy, so that the difference can be seen"
         )
-    if not status_differs(before, status):
+    was, to_be = plain(before), plain(status)
+    if json_equal(was, to_be):
         return obj
-    was: dict[str, Any] = plain(before) or {}
-    to_be: dict[str, Any] = plain(status) or {}
+    was, to_be = was or {}, to_be or {}
     if holds_elements(make_merge_patch(was, to_be)) and not isinstance(obj, Dynamic):
         text = yield from _status_text(client, api, obj)
         if text is not None:
