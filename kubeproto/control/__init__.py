@@ -3,13 +3,13 @@
 from .._pacing import ExponentialBackoff, Rate
 from . import certificates, election, finalizers
 from ._actions import Action, await_change, requeue
-from ._changes import CachedObject, Change
+from ._cached_objects import CachedObject, Change
+from ._event_recorder import CreateEvent, PatchEvent, Recorder
 from ._own_writes import OwnWrites
 from ._owner_references import is_controlled_by, owner_reference
 from ._queue import LOW_PRIORITY, QueueBackoff, WorkQueue
 from ._queue_metrics import Histogram, QueueMetrics
 from ._queued_keys import Work
-from ._recorder import CreateEvent, PatchEvent, Recorder
 from ._status_conditions import set_condition
 from ._store import Store, StoreFull, key_of
 from ._transforms import drop_managed_fields

@@ -79,11 +79,11 @@ def acquire_or_observe(
     candidate = context.candidate
     duration = context.lease.spec.lease_duration_seconds
     valid = now < context.since + (candidate.lease_duration if duration is None else duration)
-    named = context.leader == candidate.identity
-    if candidate.coordinated and (not named or not valid or prefers_other(context, lease)):
+    is_holder = context.leader == candidate.identity
+    if candidate.coordinated and (not is_holder or not valid or prefers_other(context, lease)):
         # The server chooses the leader, and has not chosen this candidate, or no longer does.
         return Observing(context), (*reports, observe_later(context, None, now))
-    if named:
+    if is_holder:
         return Acquiring(context, now), (*reports, renew_lease(context, now))
     if context.leader and valid:
         return Observing(context), (*reports, observe_later(context, None, now))

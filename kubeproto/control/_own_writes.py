@@ -28,7 +28,7 @@ from typing import Final, Generic, TypeAlias, TypeVar
 from msgspec import Struct
 
 from ..objects import compare_versions
-from ._changes import CachedObject
+from ._cached_objects import CachedObject
 from ._written_objects import OwnWrite, is_older, version_rank
 
 FindEntry: TypeAlias = Callable[[str], CachedObject | None]
@@ -68,7 +68,7 @@ class OwnWrites(Generic[Key]):
         self._versions: dict[Hashable, list[tuple[tuple[int, str], int, _WaitingKey[Key], str]]] = {}
         self._unordered: dict[Hashable, dict[tuple[Key, str], tuple[OwnWrite, _WaitingKey[Key]]]] = {}
         self._reached: dict[Hashable, str] = {}
-        self._lost: list[Key] = []
+        self._lost_keys: list[Key] = []
         self._unsettled_timeouts = 0
         self._turn = 0
 
@@ -94,7 +94,7 @@ class OwnWrites(Generic[Key]):
         if (earlier := unordered.pop(identity, None)) is not None:
             earlier_write, earlier_waiting = earlier
             if earlier_write.deleted:
-                self._settle(earlier_waiting, lost=False)
+                self._settle(earlier_waiting, is_lost=False)
             if earlier_waiting is waiting:
                 waiting.pending -= 1  # the run has written the object twice
         if write.deleted:
@@ -125,15 +125,15 @@ class OwnWrites(Generic[Key]):
         while versions and (release_all or (reached is not None and versions[0][0] <= reached)):
             rank, _, waiting, object_key = heappop(versions)
             cached = find_entry(object_key)
-            self._settle(waiting, lost=relisted if cached is None else is_older(cached, rank))
+            self._settle(waiting, is_lost=relisted if cached is None else is_older(cached, rank))
             self._show(waiting, now, released)
         if unordered := self._unordered.get(cache):
             for identity, (write, waiting) in list(unordered.items()):
-                shown = write.is_shown(version, find_entry(write.key))
-                if shown or release_all or (relisted and write.deleted):
+                is_shown = write.is_shown(version, find_entry(write.key))
+                if is_shown or release_all or (relisted and write.deleted):
                     del unordered[identity]
                     if write.deleted:
-                        self._settle(waiting, lost=not shown)
+                        self._settle(waiting, is_lost=not is_shown)
                     self._show(waiting, now, released)
                 elif not waiting.pending and not write.deleted:
                     del unordered[identity]  # versions have no order, so a loss cannot be detected
@@ -172,15 +172,15 @@ class OwnWrites(Generic[Key]):
 
     def take_lost(self) -> list[Key]:
         """Return the keys whose writes a cache has lost since the last call."""
-        lost, self._lost = self._lost, []
-        return lost
+        keys, self._lost_keys = self._lost_keys, []
+        return keys
 
-    def _settle(self, waiting: _WaitingKey[Key], *, lost: bool) -> None:
+    def _settle(self, waiting: _WaitingKey[Key], *, is_lost: bool) -> None:
         waiting.unsettled -= 1
         if waiting.timed_out:
             self._unsettled_timeouts -= 1
-        if lost:
-            self._lost.append(waiting.key)
+        if is_lost:
+            self._lost_keys.append(waiting.key)
 
     def _show(self, waiting: _WaitingKey[Key], now: float, released: list[Key]) -> None:
         if waiting.pending == 1:

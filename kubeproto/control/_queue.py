@@ -78,7 +78,7 @@ class WorkQueue(Generic[Key]):
         self._max_wait = 10.0 * debounce if max_wait is None else max_wait
         self._queued: dict[Key, QueuedKey[Key]] = {}
         self._running: dict[Key, QueuedKey[Key]] = {}  # includes the held keys, with ready_at == inf
-        self._held = 0
+        self._held_count = 0
         self._failures: dict[Key, int] = {}
         self._delays: DelayHeap[Key] = DelayHeap()
         self._ready_queues: dict[int, ReadyQueue[Key]] = {}
@@ -206,7 +206,7 @@ class WorkQueue(Generic[Key]):
             # second `done` is refused, and metrics include neither the run nor its age.
             run.ready_at = inf
             self._running[key] = run
-            self._held += 1
+            self._held_count += 1
         elif key in self._queued or self._delays.next_ready_at <= now:
             self._unblock(key, now)
 
@@ -216,7 +216,7 @@ class WorkQueue(Generic[Key]):
         if run is None or run.ready_at < inf:
             raise LocalProtocolError(f"release of {key!r}, which is not held")
         del self._running[key]
-        self._held -= 1
+        self._held_count -= 1
         self._unblock(key, now)
 
     def _unblock(self, key: Key, now: float) -> None:
@@ -277,7 +277,7 @@ class WorkQueue(Generic[Key]):
     @property
     def running(self) -> int:
         """The number of running keys."""
-        return len(self._running) - self._held
+        return len(self._running) - self._held_count
 
     def failures(self, key: Key) -> int:
         """Return the number of consecutive failures of a key."""

@@ -37,7 +37,7 @@ from .._errors import InvalidObject, KubeprotoError, LocalProtocolError
 from ..objects import KubeObject, Reader, Resource, TooDeep, decode, members
 from ..objects._shared import joined, kept_text, object_in
 from ..watching import Added, Bookmark, Deleted, Malformed, Modified, WatchEvent
-from ._changes import CachedObject, Change
+from ._cached_objects import CachedObject, Change
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from .._errors import InvalidObject
 from ..objects import FieldSelector, KubeObject, ObjectMeta, Selector, Status, compare_versions, decode
-from ._changes import CachedObject
+from ._cached_objects import CachedObject
 from ._store import key_of
 
 
