@@ -18,7 +18,8 @@ MODULES: Final = frozenset((
     "kubeproto.watching._resync_watching", "kubeproto.watching._resync_requests", "kubeproto.watching.pager",
     "kubeproto.config.credentials", "kubeproto.control.election", "kubeproto.control._election_lease",
     "kubeproto.control._election_phases", "kubeproto.control._queue", "kubeproto.control.finalizers",
-    "kubeproto.control._event_recorder", "kubeproto.control._own_writes", "kubeproto.control._written_objects",
+    "kubeproto.control._event_recorder", "kubeproto.control._own_writes",
+    "kubeproto.control._written_objects",
 ))  # fmt: skip
 # Those whose `step` goes from one of the classes in `State` to another.
 MACHINES: Final = frozenset((
