@@ -277,7 +277,7 @@ def empty_project(tmp_path: Path) -> Path:
     for folder in ("", "storage", "serving", "workloads", "workloads/jobs", "workloads/services"):
         (simulator / folder).mkdir(parents=True)
         (simulator / folder / "__init__.py").touch()
-    (simulator / "workloads" / "services" / "_endpoints.py").touch()
+    (simulator / "workloads" / "services" / "_endpoints_controller.py").touch()
     (tmp_path / "simulator" / "kubeproto_serve").mkdir()
     (tmp_path / "simulator" / "kubeproto_serve" / "__init__.py").touch()
     (tmp_path / "kubeproto" / "crd" / "definitions" / "_reading.py").touch()
@@ -315,8 +315,8 @@ def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> No
         ("sim-layers", "simulator/kubeproto_sim/storage/_watch.py", "from ..serving import Server"),
         (
             "workloads-layers",
-            "simulator/kubeproto_sim/workloads/jobs/_jobs.py",
-            "from ..services import _endpoints",
+            "simulator/kubeproto_sim/workloads/jobs/_job_sync.py",
+            "from ..services import _endpoints_controller",
         ),
         ("crd-layers", "kubeproto/crd/cel/_rules.py", "from ..definitions import _reading"),
         ("kinds-on-demand", "kubeproto/control/_events.py", "from kubeproto.kinds import events_v1"),

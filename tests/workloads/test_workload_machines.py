@@ -236,7 +236,7 @@ def test_a_change_costs_as_much_in_a_large_cluster_as_in_a_small_one(others: int
     cluster.put(service())
     cluster.settle()
     workloads = cluster._controllers.workloads  # pyright: ignore[reportPrivateUsage]
-    objects = workloads.shared.objects
+    objects = workloads.context.objects
     read: list[str] = []
     get_object = objects.get
 

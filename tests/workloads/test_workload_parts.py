@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from kubeproto.objects import Selector
 from kubeproto_sim.storage._storage import Stored, StoredEvent
-from kubeproto_sim.workloads.deployments._proportions import sizes_in_proportion
-from kubeproto_sim.workloads.facts._amounts import rounded, share
-from kubeproto_sim.workloads.facts._deletion_order import in_order_of_deletion
-from kubeproto_sim.workloads.facts._revisions import annotate, hash_of
+from kubeproto_sim.workloads.deployments._deployment_revisions import annotate
+from kubeproto_sim.workloads.deployments._deployment_sizes import round_half_away, sizes_in_proportion
 from kubeproto_sim.workloads.jobs._job_indexes import pending_indexes, read_indexes, write_indexes
-from kubeproto_sim.workloads.loops._indexes import LabelIndex, OwnerIndex, SelectorIndex
-from kubeproto_sim.workloads.loops._pod_control import slow_start
-from kubeproto_sim.workloads.services._times import precise
+from kubeproto_sim.workloads.loops._controller_indexes import LabelIndex, OwnerIndex, SelectorIndex
+from kubeproto_sim.workloads.loops._pod_control import slow_start_batches, template_hash
+from kubeproto_sim.workloads.objects._deletion_order import in_order_of_deletion
+from kubeproto_sim.workloads.objects._replica_counts import resolve_percentage
+from kubeproto_sim.workloads.services._service_endpoints import go_timestamp
 
 NAMES = st.sampled_from(["a", "b", "c"])
 LABELS = st.dictionaries(NAMES, st.sampled_from(["1", "2"]), max_size=3)
@@ -64,22 +64,22 @@ def test_the_first_indexes_that_are_not_done_are_pending(
 
 @given(st.integers(0, 100), st.integers(0, 1000))
 def test_a_share_is_rounded_as_it_is_asked(percent: int, of: int) -> None:
-    assert share(f"{percent}%", of, up=True) == ceil(percent * of / 100)
-    assert share(f"{percent}%", of, up=False) == floor(percent * of / 100)
-    assert share(percent, of, up=True) == percent
-    assert share(None, of, up=True) == 0
+    assert resolve_percentage(f"{percent}%", of, round_up=True) == ceil(percent * of / 100)
+    assert resolve_percentage(f"{percent}%", of, round_up=False) == floor(percent * of / 100)
+    assert resolve_percentage(percent, of, round_up=True) == percent
+    assert resolve_percentage(None, of, round_up=True) == 0
 
 
 @pytest.mark.parametrize(
     ("value", "whole"), [(0.4, 0), (0.5, 1), (1.5, 2), (-0.4, 0), (-0.5, -1), (-1.6, -2)]
 )
 def test_halves_go_away_from_zero(value: float, whole: int) -> None:
-    assert rounded(value) == whole
+    assert round_half_away(value) == whole
 
 
 @given(st.integers(0, 600))
 def test_batches_double_and_add_up(count: int) -> None:
-    sizes = slow_start(count)
+    sizes = slow_start_batches(count)
     assert sum(sizes) == count
     assert sizes[:-1] == [2**at for at in range(len(sizes) - 1)]
 
@@ -89,13 +89,23 @@ def test_batches_double_and_add_up(count: int) -> None:
     [(0.0, "1970-01-01T00:00:00Z"), (1.5, "1970-01-01T00:00:01.5Z"), (0.001, "1970-01-01T00:00:00.001Z")],
 )
 def test_a_precise_time_has_as_many_digits_as_it_needs(seconds: float, text: str) -> None:
-    assert precise(seconds) == text
+    assert go_timestamp(seconds) == text
 
 
 def test_a_hash_depends_on_the_value_and_on_collisions_alone() -> None:
-    one = hash_of({"a": 1, "b": [2]})
-    assert one == hash_of({"b": [2], "a": 1})
-    assert len({one, hash_of({"a": 1}), hash_of({"a": 1, "b": [2]}, 1), hash_of({"a": 1, "b": [2]}, 2)}) == 4
+    one = template_hash({"a": 1, "b": [2]})
+    assert one == template_hash({"b": [2], "a": 1})
+    assert (
+        len(
+            {
+                one,
+                template_hash({"a": 1}),
+                template_hash({"a": 1, "b": [2]}, 1),
+                template_hash({"a": 1, "b": [2]}, 2),
+            }
+        )
+        == 4
+    )
     assert set(one) <= set("bcdfghjklmnpqrstvwxz2456789")
 
 
@@ -140,8 +150,8 @@ def test_indexes_find_what_a_search_finds_whatever_has_changed(
                 event = StoredEvent("DELETED", old, old)
             else:
                 event = StoredEvent("MODIFIED" if old else "ADDED", new, old)
-            owners.follow(event)
-            labels.follow(event)
+            owners.on_event(event)
+            labels.on_event(event)
         now = after
     for index, by_label in ((owners, labels), (owners.copy(), labels.copy())):
         for owner in ("x", "y"):

@@ -10,9 +10,9 @@ from kubeproto import LocalProtocolError
 
 from .._state import ServerState
 from ..storage._storage import ResourceStorage, StoredEvent
-from ..workloads._controllers import Workloads, is_chosen, long_name
-from ..workloads.facts._objects import Gates, Objects
-from ..workloads.loops._switch import ControllerSwitch, SwitchedWork
+from ..workloads._workload_controllers import WorkloadControllers, full_name, is_selected
+from ..workloads.loops._controller_switch import ControllerSwitch, SwitchedController
+from ..workloads.objects._object_client import Gates, ObjectClient
 from ..writing._quotas import QUOTAS, note_quota
 from ._aggregation import RoleAggregation
 from ._bootstrap import Defaults
@@ -73,16 +73,16 @@ class ControllerManager:
         self.pods = Pods(state)
         self.protection = Protection(state)
         self.aggregation = RoleAggregation(state)
-        self.workloads = Workloads(Objects(state, gates), names, self._notify)
+        self.workloads = WorkloadControllers(ObjectClient(state, gates), names, self._notify)
         switchable: list[tuple[str, SwitchableController]] = [
             ("garbage-collector-controller", self.garbage),
             ("namespace-controller", NamespaceController(state)),
             ("clusterrole-aggregation-controller", self.aggregation),
         ]
-        if populated or is_chosen(names, "serviceaccount-controller"):
+        if populated or is_selected(names, "serviceaccount-controller"):
             switchable.append(("serviceaccount-controller", Defaults(state)))
         self._switched = [
-            SwitchedWork(
+            SwitchedController(
                 ControllerSwitch(name, self._notify), one.on_event, one.work, lambda: state.clock.time
             )
             for name, one in switchable
@@ -201,7 +201,7 @@ class ControllerSwitches(Mapping[str, ControllerSwitch]):
         self._switches = switches
 
     def __getitem__(self, name: str) -> ControllerSwitch:
-        found = self._switches.get(long_name(name))
+        found = self._switches.get(full_name(name))
         if found is None:
             raise KeyError(f"the cluster does not run {name!r}, only {', '.join(sorted(self._switches))}")
         return found

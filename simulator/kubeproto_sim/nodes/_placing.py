@@ -16,8 +16,8 @@ from msgspec import Struct
 from kubeproto.objects import Quantity
 
 from ..storage._json_values import listed, member
-from ..workloads.facts._node_selection import selects
-from ..workloads.facts._node_selection import tolerates as one_tolerates
+from ..workloads.objects._node_selection import selects
+from ..workloads.objects._node_selection import tolerates as one_tolerates
 
 Json = dict[str, Any]
 _NO_SCHEDULE: Final = ("NoSchedule", "NoExecute")

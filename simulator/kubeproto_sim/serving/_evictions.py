@@ -15,8 +15,8 @@ from ..nodes._disruptions import mark_disrupted
 from ..reading._routes import Route
 from ..storage._json_values import listed, member
 from ..storage._storage import Stored
-from ..workloads.facts._amounts import share
-from ..workloads.facts._pods import is_ready, is_terminating
+from ..workloads.objects._replica_counts import resolve_percentage
+from ..workloads.objects._status_conditions import is_ready, is_terminating
 from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit
 from ._server_responses import ServerRequest, ServerResponse, body_response
@@ -144,9 +144,9 @@ def _check_pods(state: ServerState, route: Route, budget: Json) -> None:
     ]
     healthy = sum(map(_is_healthy, pods)) if state.nodes is not None else len(pods)
     if "minAvailable" in spec:
-        needed = share(spec["minAvailable"], len(pods), up=True)
+        needed = resolve_percentage(spec["minAvailable"], len(pods), round_up=True)
     else:
-        needed = len(pods) - share(spec.get("maxUnavailable", 0), len(pods), up=True)
+        needed = len(pods) - resolve_percentage(spec.get("maxUnavailable", 0), len(pods), round_up=True)
     if healthy - 1 < needed:
         raise Rejection(_refusal(_unmet(meta["name"], needed, healthy)))
 

@@ -1,1 +1,1 @@
-"""The controllers that a controller manager runs: from Deployments to quotas, on the clock of the cluster."""
+"""The controllers that create objects from others: pods from Deployments, Jobs from CronJobs, and so on."""

@@ -9,6 +9,7 @@ import msgspec
 
 from .._state import ServerState
 from ..kinds._kinds import Served
+from ..storage._json_values import listed, texts
 from ..storage._storage import Stored, make_stored
 
 
@@ -43,3 +44,23 @@ def remove(state: ServerState, served: Served, stored: Stored) -> None:
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)
     state.remove(served.storage, make_stored(stored.key, obj, version, served.again(obj)))
+
+
+def remove_finalizer(obj: dict[str, Any], finalizer: str) -> None:
+    """Remove a finalizer from an object that may have it."""
+    meta = obj["metadata"]
+    others = [name for name in texts(meta, "finalizers") if name != finalizer]
+    if others:
+        meta["finalizers"] = others
+    else:
+        meta.pop("finalizers", None)
+
+
+def remove_owner(obj: dict[str, Any], uid: str) -> None:
+    """Remove the references of an object to the owner with this uid."""
+    meta = obj["metadata"]
+    others = [reference for reference in listed(meta, "ownerReferences") if reference["uid"] != uid]
+    if others:
+        meta["ownerReferences"] = others
+    else:
+        meta.pop("ownerReferences", None)

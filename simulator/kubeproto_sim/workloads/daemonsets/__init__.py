@@ -1,1 +1,1 @@
-"""DaemonSets."""
+"""DaemonSets: one pod on each node that fits."""

@@ -1,1 +1,1 @@
-"""Deployments and ReplicaSets."""
+"""Deployments, ReplicaSets and ReplicationControllers."""

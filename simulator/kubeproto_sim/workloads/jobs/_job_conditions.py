@@ -1,40 +1,41 @@
-"""The conditions of a Job: how it may end, and whether it has ended."""
+"""The conditions of a Job: those of its end, and those that announce it while pods still run."""
 
 from __future__ import annotations
 
 from ...storage._json_values import listed, member
-from ..facts._conditions import find_condition
-from ..facts._objects import Json
+from ..objects._object_client import Json
+from ..objects._status_conditions import find_condition
 
 COMPLETE, FAILED, SUSPENDED = "Complete", "Failed", "Suspended"
-MET, TARGET = "SuccessCriteriaMet", "FailureTarget"
+# The outcome is decided, and some pods have not ended yet.
+SUCCESS_CRITERIA_MET, FAILURE_TARGET = "SuccessCriteriaMet", "FailureTarget"
 
 
 def end_of(job: Json) -> Json | None:
     """Return the condition with which a Job has finished; None if it has not."""
-    for one in listed(member(job, "status"), "conditions"):
-        if one["type"] in (COMPLETE, FAILED) and one["status"] == "True":
-            return one
+    for condition in listed(member(job, "status"), "conditions"):
+        if condition["type"] in (COMPLETE, FAILED) and condition["status"] == "True":
+            return condition
     return None
 
 
 def job_condition(type_: str, status: str, reason: str, message: str, stamp: str) -> Json:
-    """Return a condition whose transition is now."""
+    """Return a condition whose last transition is now."""
     return {
         "type": type_, "status": status, "lastProbeTime": stamp, "lastTransitionTime": stamp,
         "reason": reason, "message": message,
     }  # fmt: skip
 
 
-def ensure_condition(status: Json, wanted: Json) -> bool:
-    """Set a condition in a status; one that is False only replaces another one."""
-    current = find_condition(status, wanted["type"])
+def ensure_condition(status: Json, condition: Json) -> bool:
+    """Set a condition, but no False one where there was none; return whether the status has changed."""
+    current = find_condition(status, condition["type"])
     if current is None:
-        if wanted["status"] == "False":
+        if condition["status"] == "False":
             return False
-        status.setdefault("conditions", []).append(wanted)
+        status.setdefault("conditions", []).append(condition)
         return True
-    if all(current.get(name) == wanted[name] for name in ("status", "reason", "message")):
+    if all(current.get(name) == condition[name] for name in ("status", "reason", "message")):
         return False
-    current |= wanted
+    current |= condition
     return True

@@ -1,1 +1,1 @@
-"""The loop of a controller: which keys it is asked for, what it writes, and its Events."""
+"""The loop of a controller: its queue, its indexes, its Events, and the pods that it creates."""

@@ -1,69 +1,91 @@
-"""Creating pods from a template and deleting them, with the Events about that."""
+"""Pods from templates: they are created and deleted, in batches that double, and Events report it."""
 
 from __future__ import annotations
 
+from typing import Any, Final
+
+import msgspec
+
 from ..._rejections import Rejection
 from ...storage._json_values import copied, member
-from ..facts._objects import Json, message_of
-from ..facts._ownership import key_of, reference_to
-from ._loop import ControlLoop
+from ..objects._object_client import Json, message_of
+from ..objects._ownership_claims import key_of, reference_to
+from ._control_loop import ControlLoop
 
-_NAMESPACE_GOING = "NamespaceTerminating"
-
-
-def pod_from(template: Json, owner: Json) -> Json:
-    """Return the pod that a template describes, as its owner makes it."""
-    found: Json = copied(template)
-    meta = member(found, "metadata")
-    kept: Json = {name: meta[name] for name in ("labels", "annotations", "finalizers") if meta.get(name)}
-    kept["namespace"] = owner["metadata"]["namespace"]
-    kept["generateName"] = f"{owner['metadata']['name']}-"
-    kept["ownerReferences"] = [reference_to(owner)]
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": kept, "spec": found.get("spec") or {}}
+# No vowels, and no digits that resemble a vowel, as in the names that a server generates.
+_HASH_ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
+_FNV_PRIME, _FNV_OFFSET, _FNV_MASK = 16777619, 2166136261, 0xFFFFFFFF
+sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 class PodControl:
-    """Creates and deletes pods for one controller."""
+    """Creates and deletes pods for one controller, and records an Event for each."""
 
     def __init__(self, loop: ControlLoop) -> None:
         self._loop = loop
 
-    def create(self, pod: Json, owner: Json) -> Json:
+    def create(self, pod: Json, owner: Json) -> None:
         """Create a pod; or `Rejection`, with an Event about it."""
+        loop = self._loop
         try:
-            made = self._loop.objects.create("pods", pod, self._loop.user)
-        except Rejection as refused:
-            if not is_namespace_going(refused):
-                self._record(owner, "FailedCreate", f"Error creating: {message_of(refused)}", warning=True)
+            created = loop.objects.create("pods", pod, loop.user)
+        except Rejection as rejection:
+            if not is_namespace_terminating(rejection):
+                message = f"Error creating: {message_of(rejection)}"
+                loop.record(owner, "FailedCreate", message, warning=True)
             raise
-        self._record(owner, "SuccessfulCreate", f"Created pod: {made['metadata']['name']}")
-        return made
+        loop.record(owner, "SuccessfulCreate", f"Created pod: {created['metadata']['name']}")
 
     def delete(self, pod: Json, owner: Json) -> None:
         """Delete a pod; or `Rejection`, with an Event about it."""
+        loop = self._loop
         try:
-            if not self._loop.objects.delete(
-                "pods", key_of(pod), self._loop.user, uid=pod["metadata"]["uid"]
-            ):
+            if not loop.objects.delete("pods", key_of(pod), loop.user, uid=pod["metadata"]["uid"]):
                 return
-        except Rejection as refused:
-            self._record(owner, "FailedDelete", f"Error deleting: {message_of(refused)}", warning=True)
+        except Rejection as rejection:
+            message = f"Error deleting: {message_of(rejection)}"
+            loop.record(owner, "FailedDelete", message, warning=True)
             raise
-        self._record(owner, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
-
-    def _record(self, owner: Json, reason: str, message: str, *, warning: bool = False) -> None:
-        component = self._loop.component
-        self._loop.shared.recorder.record(owner, reason, message, component, warning=warning)
+        loop.record(owner, "SuccessfulDelete", f"Deleted pod: {pod['metadata']['name']}")
 
 
-def is_namespace_going(refused: Rejection) -> bool:
-    """Whether a write was refused because its namespace is being deleted."""
-    causes = refused.status.get("details", {}).get("causes") or ()
-    return any(cause.get("reason") == _NAMESPACE_GOING for cause in causes)
+def pod_from(template: Json, owner: Json) -> Json:
+    """Return the pod that an owner creates from a template."""
+    template = copied(template)
+    template_meta = member(template, "metadata")
+    meta: Json = {
+        name: template_meta[name]
+        for name in ("labels", "annotations", "finalizers")
+        if template_meta.get(name)
+    }
+    meta["namespace"] = owner["metadata"]["namespace"]
+    meta["generateName"] = f"{owner['metadata']['name']}-"
+    meta["ownerReferences"] = [reference_to(owner)]
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": template.get("spec") or {}}
 
 
-def slow_start(count: int) -> list[int]:
-    """Return the sizes of batches in which `count` pods are created: a batch that fails is the last one."""
+def template_hash(template: Any, collisions: int | None = None) -> str:
+    """Return the hash by which a template is named: FNV-1a of its JSON, in the spelling of Kubernetes.
+
+    A real controller hashes the printed form of a Go struct, so the names of a real cluster differ.
+    """
+    number = _FNV_OFFSET
+    for byte in sorted_json(template) + (b"" if collisions is None else collisions.to_bytes(8, "little")):
+        number = ((number ^ byte) * _FNV_PRIME) & _FNV_MASK
+    return "".join(_HASH_ALPHABET[ord(digit) % len(_HASH_ALPHABET)] for digit in str(number))
+
+
+def is_namespace_terminating(rejection: Rejection) -> bool:
+    """Return whether a write was rejected because its namespace is being deleted."""
+    causes = rejection.status.get("details", {}).get("causes") or ()
+    return any(cause.get("reason") == "NamespaceTerminating" for cause in causes)
+
+
+def slow_start_batches(count: int) -> list[int]:
+    """Return the sizes of the batches in which objects are created: the first has one, each next doubles.
+
+    A controller stops after a batch that failed, so a template that is always rejected costs few requests.
+    """
     sizes: list[int] = []
     size = 1
     while count > 0:

@@ -1,1 +1,1 @@
-"""StatefulSets."""
+"""StatefulSets: pods with stable names and storage."""

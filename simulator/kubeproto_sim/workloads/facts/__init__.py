@@ -1,1 +1,0 @@
-"""What controllers read from objects: pods, owners, revisions, conditions, amounts."""

@@ -1,0 +1,1 @@
+"""Objects as the controllers read and write them: the client, owners, conditions, replicas, nodes."""
