@@ -77,9 +77,8 @@ def _element_differences(old_list: list[Any], new_list: list[Any], path: _Path) 
     for index, (old_element, new_element) in enumerate(zip(old_middle, new_middle, strict=False), start):
         yield from _differences(old_element, new_element, (*path, index))
     common_end = start + min(len(old_middle), len(new_middle))
-    for index in range(
-        start + len(old_middle) - 1, common_end - 1, -1
-    ):  # backwards, because the indexes after it change
+    # Backwards, because a removal changes the indexes behind it.
+    for index in range(start + len(old_middle) - 1, common_end - 1, -1):
         yield "remove", (*path, index), None
     for index in range(common_end, start + len(new_middle)):
         yield "add", (*path, index), new_list[index]

@@ -96,14 +96,12 @@ class JsonPath(Struct, frozen=True):
         while offset < len(inner):
             match = pattern.match(inner, offset)
             if match is None:
-                raise ValueError(
-                    f"{text!r} is not a JSONPath: {inner[offset : offset + 40]!r} cannot be read"
-                )
+                invalid = inner[offset : offset + 40]
+                raise ValueError(f"{text!r} is not a JSONPath: {invalid!r} cannot be read")
             if match["descend"]:
                 steps.append(DescentStep())
-                offset = match.end() - (
-                    inner[match.end()] != "["
-                )  # the second dot belongs to the next member
+                # The second dot belongs to the next member.
+                offset = match.end() - (inner[match.end()] != "[")
                 continue
             steps.append(_parse_step(match))
             offset = match.end()

@@ -73,9 +73,8 @@ class Table(Struct, kw_only=True, rename="camel", omit_defaults=True):
         `wide` shows all columns, `namespaces` the namespace of each row; without `headers`, there are only
         rows.
         """
-        indexes = [
-            index for index, column in enumerate(self.column_definitions or ()) if wide or not column.priority
-        ]
+        columns = enumerate(self.column_definitions or ())
+        indexes = [index for index, column in columns if wide or not column.priority]
         lines = [[self.columns[index].upper() for index in indexes]]
         lines += [[_cell(row.cells[index]) for index in indexes] for row in self.rows]
         if namespaces:
