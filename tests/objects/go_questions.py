@@ -1,6 +1,6 @@
-"""Random questions about values, and what this side makes of each: Go's libraries are asked the same.
+"""Random questions about values, for kubeproto and for Go's libraries.
 
-`tests/realserver/gofacts` is the program that answers with Go's; `go_facts.json` holds what it answered.
+`tests/realserver/gofacts` is the Go program that answers them; `go_facts.json` contains its answers.
 """
 
 from __future__ import annotations
@@ -36,20 +36,20 @@ def questions(seed: int, count: int) -> list[Question]:
 
 
 def answer(question: Question) -> Any:
-    """What this side says: a value, or `REFUSED`."""
+    """kubeproto's answer: a value, or `REFUSED`."""
     return _ANSWERS[question["What"]](question)
 
 
 def answer_of_go(answered: dict[str, Any]) -> Any:
-    """What Go said, in the same form."""
+    """Go's answer, in the same form."""
     return REFUSED if answered.get("error") else answered["value"]
 
 
 def recorded() -> Iterator[tuple[Question, Any]]:
     """The questions that Go has answered, and how."""
     for line in FACTS.read_text().splitlines():
-        question, said = json.loads(line)
-        yield question, said
+        question, go_value = json.loads(line)
+        yield question, go_value
 
 
 # JSON patches
@@ -141,7 +141,7 @@ def _read(question: Question) -> Any:
 
 
 def _in_json(text: str | bytes) -> Any:
-    """A value by way of JSON, in which 1e21 and 1e+21 are one number; beyond 64 bits all are floating."""
+    """Return the value of a JSON text; 1e21 and 1e+21 are equal, and numbers beyond 64 bits are floating."""
     return json.loads(text, parse_int=lambda digits: n if abs(n := int(digits)) < 1 << 63 else float(n))
 
 
@@ -159,7 +159,9 @@ def _selected(question: Question) -> Any:
     except ValueError:
         return REFUSED
     assert FieldSelector.parse(str(selector)) == selector, question
-    return sorted({(one.path, one.operator, one.value) for one in selector.requirements})
+    return sorted(
+        {(requirement.path, requirement.operator, requirement.value) for requirement in selector.requirements}
+    )
 
 
 # formats
@@ -213,10 +215,10 @@ def _url(rng: random.Random) -> Question:
 
 def _read_url(question: Question) -> Any:
     try:
-        found = parse_url(question["Text"])
+        url = parse_url(question["Text"])
     except ValueError:
         return REFUSED
-    return [found.scheme, found.host, found.hostname, found.port, found.path, found.parameters]
+    return [url.scheme, url.host, url.hostname, url.port, url.path, url.parameters]
 
 
 def _version(rng: random.Random) -> str:
@@ -252,12 +254,12 @@ _ANSWERS: Final[dict[str, Callable[[Question], Any]]] = {
 }
 
 
-def comparable(question: Question, said: Any) -> Any:
-    """What Go said, in the form in which this side says it."""
-    if said == REFUSED:
-        return said
+def comparable(question: Question, go_value: Any) -> Any:
+    """Return Go's answer in the form of kubeproto's."""
+    if go_value == REFUSED:
+        return go_value
     if question["What"] == "yaml":
-        return _in_json(said)
+        return _in_json(go_value)
     if question["What"] == "field-selector":
-        return sorted({(path, operator.replace("==", "="), value) for path, operator, value in said})
-    return said
+        return sorted({(path, operator.replace("==", "="), value) for path, operator, value in go_value})
+    return go_value

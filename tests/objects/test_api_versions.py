@@ -1,4 +1,4 @@
-"""API versions: which one a client prefers."""
+"""The order in which a client prefers API versions."""
 
 import random
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kubeproto.objects import api_version_priority
 
-# The list in Kubernetes' documentation of CRD versioning, then what the rules add.
+# The list in Kubernetes' documentation of CRD versioning, then cases of the rules.
 DOCUMENTED = ["v10", "v2", "v1", "v11beta2", "v10beta3", "v3beta1", "v12alpha1", "v11alpha2", "foo1", "foo10"]
 ORDERED = [
     "v2",

@@ -1,4 +1,4 @@
-"""Kinds are declared by class keywords, and what is sent is what is not None."""
+"""Class keywords declare kinds, and every value but None is sent."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def test_anything_but_none_is_sent() -> None:
 
 
 def test_none_is_not_sent_even_where_something_else_is_the_default() -> None:
-    sent = json.loads(encode(Everything(must=1, maybe_five=None, inner=[Inner(x=None, y=1)])))
-    assert "maybeFive" not in sent
-    assert sent["inner"] == [{"y": 1}]
+    body = json.loads(encode(Everything(must=1, maybe_five=None, inner=[Inner(x=None, y=1)])))
+    assert "maybeFive" not in body
+    assert body["inner"] == [{"y": 1}]
     assert (
         json.loads(encode(Everything(must=None)))["must"] is None
     )  # it has no default that would take its place
@@ -115,7 +115,7 @@ def test_a_status_of_type_none_is_not_read_and_goes_back_as_it_came() -> None:
 
 
 @pytest.mark.parametrize(
-    ("keywords", "said"),
+    ("keywords", "message"),
     [
         ({"group": "x.io"}, 'a kind needs a version, as in version="v1"'),
         ({"plural": "ks"}, "a kind needs a version"),
@@ -129,10 +129,10 @@ def test_a_status_of_type_none_is_not_read_and_goes_back_as_it_came() -> None:
     ],
 )
 def test_class_keywords_that_make_no_sense_are_refused_by_the_name_of_the_class(
-    keywords: Any, said: str
+    keywords: Any, message: str
 ) -> None:
     make: Any = type(kp.KubeObject)
-    with pytest.raises(TypeError, match=f"^class Wrong: .*{said}"):
+    with pytest.raises(TypeError, match=f"^class Wrong: .*{message}"):
         make("Wrong", (kp.KubeObject,), {"__annotations__": {}}, **keywords)
 
 

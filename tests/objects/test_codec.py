@@ -28,7 +28,7 @@ def test_what_does_not_fit_is_an_invalid_object_that_names_the_type(data: bytes)
 
 
 class Box(kp.Object[Sized, None], group="boxes.example.com", version="v1"):
-    """What has a size."""
+    """A value with a size."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Durations: what Go reads, and what Go prints."""
+"""Durations are read and printed like Go's."""
 
 import datetime
 from collections.abc import Callable
@@ -63,7 +63,7 @@ def test_a_duration_reads_as_go_reads_it(text: str, nanoseconds: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         ("", "is not a duration"),
         ("+", "is not a duration"),
@@ -87,8 +87,8 @@ def test_a_duration_reads_as_go_reads_it(text: str, nanoseconds: int) -> None:
         ("9" * 300 + "s", "is not a duration"),
     ],
 )
-def test_what_is_not_a_duration_is_refused_with_the_reason(text: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_what_is_not_a_duration_is_refused_with_the_reason(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Duration.parse(text)
 
 

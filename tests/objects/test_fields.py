@@ -10,7 +10,7 @@ paths = st.sampled_from(["metadata.name", "metadata.namespace", "spec.nodeName",
 values = st.text(st.sampled_from("ab\\,=! é\n"), max_size=6)
 selectors = st.lists(
     st.builds(FieldRequirement, paths, st.sampled_from(["=", "!="]), values), max_size=4
-).map(lambda found: FieldSelector(tuple(found)))
+).map(lambda requirements: FieldSelector(tuple(requirements)))
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_field_selector_is_read_as_kubectl_reads_it_and_printed_sorted(text: s
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         ("a", "'a' has neither = nor !="),
         ("a=b,c", "'c' has neither = nor !="),
@@ -49,8 +49,10 @@ def test_a_field_selector_is_read_as_kubectl_reads_it_and_printed_sorted(text: s
         ("a=b\\", r"'\\\\' escapes nothing"),
     ],
 )
-def test_a_field_selector_that_a_server_would_refuse_is_refused_with_the_reason(text: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_a_field_selector_that_a_server_would_refuse_is_refused_with_the_reason(
+    text: str, message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
         FieldSelector.parse(text)
 
 

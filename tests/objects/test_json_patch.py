@@ -126,22 +126,24 @@ FAILURES: list[tuple[str, Any, dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("name", "before", "patch", "after"), EXAMPLES, ids=[row[0] for row in EXAMPLES])
+@pytest.mark.parametrize(("name", "old", "patch", "new"), EXAMPLES, ids=[row[0] for row in EXAMPLES])
 def test_an_example_of_the_rfc_gives_its_result(
-    name: str, before: Any, patch: list[dict[str, Any]], after: Any
+    name: str, old: Any, patch: list[dict[str, Any]], new: Any
 ) -> None:
-    given_document, given_patch = copy.deepcopy(before), copy.deepcopy(patch)
-    assert json_equal(apply_json_patch(before, patch), after), name
-    assert (before, patch) == (given_document, given_patch)
+    given_document, given_patch = copy.deepcopy(old), copy.deepcopy(patch)
+    assert json_equal(apply_json_patch(old, patch), new), name
+    assert (old, patch) == (given_document, given_patch)
 
 
-@pytest.mark.parametrize(("name", "document", "operation", "why"), FAILURES, ids=[row[0] for row in FAILURES])
+@pytest.mark.parametrize(
+    ("name", "document", "operation", "message"), FAILURES, ids=[row[0] for row in FAILURES]
+)
 def test_an_operation_that_cannot_be_done_is_named_with_the_reason(
-    name: str, document: Any, operation: dict[str, Any], why: str
+    name: str, document: Any, operation: dict[str, Any], message: str
 ) -> None:
     untouched = copy.deepcopy(document)
     fine = {"op": "test", "path": "", "value": document}
-    with pytest.raises(PatchError, match=f"^operation 1 .*{why}") as refused:
+    with pytest.raises(PatchError, match=f"^operation 1 .*{message}") as refused:
         apply_json_patch(document, [fine, operation])
     assert refused.value.index == 1, name
     assert refused.value.path == str(operation.get("path"))
@@ -158,7 +160,7 @@ def test_a_patch_that_fails_late_leaves_the_document_as_it_was() -> None:
 
 
 @pytest.mark.parametrize(
-    ("document", "operation", "after"),
+    ("document", "operation", "new"),
     [
         ({}, {"op": "replace", "path": "/a", "value": 1}, {"a": 1}),
         ({"a": {}}, {"op": "test", "path": "/a/b", "value": None}, {"a": {}}),
@@ -166,9 +168,9 @@ def test_a_patch_that_fails_late_leaves_the_document_as_it_was() -> None:
     ],
 )
 def test_a_server_takes_a_missing_member_for_null_where_the_rfc_has_an_error(
-    document: Any, operation: dict[str, Any], after: Any
+    document: Any, operation: dict[str, Any], new: Any
 ) -> None:
-    assert apply_json_patch(document, [operation], like_server=True) == after
+    assert apply_json_patch(document, [operation], like_server=True) == new
     with pytest.raises(PatchError, match="has no"):
         apply_json_patch(document, [operation])
 
@@ -190,21 +192,21 @@ def test_a_server_too_refuses_the_rest(operation: dict[str, Any]) -> None:
 
 
 @given(documents, documents)
-def test_a_made_patch_leads_from_the_first_document_to_the_second(before: Any, after: Any) -> None:
-    was, becomes = copy.deepcopy(before), copy.deepcopy(after)
-    patch = make_json_patch(before, after)
-    assert json_equal(apply_json_patch(before, patch), after)
-    assert bool(patch) is not json_equal(before, after)
-    assert json_equal(before, was)
-    assert json_equal(after, becomes)
+def test_a_made_patch_leads_from_the_first_document_to_the_second(old: Any, new: Any) -> None:
+    old_copy, new_copy = copy.deepcopy(old), copy.deepcopy(new)
+    patch = make_json_patch(old, new)
+    assert json_equal(apply_json_patch(old, patch), new)
+    assert bool(patch) is not json_equal(old, new)
+    assert json_equal(old, old_copy)
+    assert json_equal(new, new_copy)
 
 
 @given(documents, documents)
-def test_result_and_patch_share_nothing_with_what_they_were_made_from(before: Any, after: Any) -> None:
-    patch = make_json_patch(before, after)
-    result = apply_json_patch(before, patch)
-    assert not containers(result) & (containers(before) | containers(after) | containers(patch))
-    assert not containers(patch) & containers(after)
+def test_result_and_patch_share_nothing_with_what_they_were_made_from(old: Any, new: Any) -> None:
+    patch = make_json_patch(old, new)
+    result = apply_json_patch(old, patch)
+    assert not containers(result) & (containers(old) | containers(new) | containers(patch))
+    assert not containers(patch) & containers(new)
 
 
 def containers(value: Any) -> set[int]:
@@ -228,9 +230,9 @@ SMALLEST: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("before", "after", "patch"), SMALLEST)
-def test_a_made_patch_says_no_more_than_it_must(before: Any, after: Any, patch: Any) -> None:
-    assert make_json_patch(before, after) == patch
+@pytest.mark.parametrize(("old", "new", "patch"), SMALLEST)
+def test_a_made_patch_says_no_more_than_it_must(old: Any, new: Any, patch: Any) -> None:
+    assert make_json_patch(old, new) == patch
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ POD: Final[dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("path", "found"),
+    ("path", "expected"),
     [
         ("{.status.phase}", ["Running"]),
         (".status.phase", ["Running"]),
@@ -59,8 +59,8 @@ POD: Final[dict[str, Any]] = {
         (".status.phase[0]", []),
     ],
 )
-def test_a_path_finds_all_that_is_there(path: str, found: list[Any]) -> None:
-    assert JsonPath.parse(path).find(POD) == found
+def test_a_path_finds_all_that_is_there(path: str, expected: list[Any]) -> None:
+    assert JsonPath.parse(path).find(POD) == expected
 
 
 @pytest.mark.parametrize(

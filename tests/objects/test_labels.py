@@ -16,7 +16,7 @@ requirements = st.one_of(
     st.builds(Requirement, keys, st.sampled_from(["Exists", "DoesNotExist"])),
     st.builds(Requirement, keys, st.sampled_from(["Gt", "Lt"]), st.integers(0, 9).map(lambda n: (str(n),))),
 )
-selectors = st.lists(requirements, max_size=4).map(lambda found: Selector(tuple(found)))
+selectors = st.lists(requirements, max_size=4).map(lambda listed: Selector(tuple(listed)))
 labels = st.dictionaries(keys, values, max_size=4)
 
 
@@ -59,7 +59,7 @@ def test_a_selector_is_read_as_kubectl_reads_it_and_printed_sorted_by_key(text: 
 
 
 @pytest.mark.parametrize(
-    ("text", "why"),
+    ("text", "message"),
     [
         (",", "found ',' where a key or '!' is expected"),
         ("a,", "found the end where a key or '!' is expected"),
@@ -93,8 +93,8 @@ def test_a_selector_is_read_as_kubectl_reads_it_and_printed_sorted_by_key(text: 
         ("a\xa0=b", "is not a valid qualified name"),
     ],
 )
-def test_a_selector_that_a_server_would_refuse_is_refused_with_the_reason(text: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_a_selector_that_a_server_would_refuse_is_refused_with_the_reason(text: str, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Selector.parse(text)
 
 
@@ -145,15 +145,15 @@ def test_what_a_selector_prints_reads_back_as_the_same_selector(selector: Select
 
 
 @given(st.lists(requirements, max_size=4), st.randoms(use_true_random=False))
-def test_the_order_of_requirements_does_not_matter(found: list[Requirement], random: Any) -> None:
-    shuffled = random.sample(found, len(found))
-    assert Selector(tuple(shuffled)) == Selector(tuple(found))
-    assert hash(Selector(tuple(shuffled))) == hash(Selector(tuple(found)))
+def test_the_order_of_requirements_does_not_matter(listed: list[Requirement], random: Any) -> None:
+    shuffled = random.sample(listed, len(listed))
+    assert Selector(tuple(shuffled)) == Selector(tuple(listed))
+    assert hash(Selector(tuple(shuffled))) == hash(Selector(tuple(listed)))
 
 
 @given(selectors, selectors, labels)
-def test_and_selects_what_both_select(a: Selector, b: Selector, found: dict[str, str]) -> None:
-    assert (a & b).matches(found) is (a.matches(found) and b.matches(found))
+def test_and_selects_what_both_select(a: Selector, b: Selector, listed: dict[str, str]) -> None:
+    assert (a & b).matches(listed) is (a.matches(listed) and b.matches(listed))
     assert a & Selector() == a
     assert bool(a) is bool(str(a))
 
@@ -188,7 +188,7 @@ def test_an_empty_object_form_selects_everything(empty: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("expression", "why"),
+    ("expression", "message"),
     [
         (
             {"key": "a", "operator": "Gt", "values": ["1"]},
@@ -200,8 +200,8 @@ def test_an_empty_object_form_selects_everything(empty: dict[str, Any]) -> None:
         ({"key": "a", "operator": "Exists", "values": ["b"]}, "Exists on the label 'a' takes no values"),
     ],
 )
-def test_a_wrong_expression_is_refused_with_the_reason(expression: dict[str, Any], why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_a_wrong_expression_is_refused_with_the_reason(expression: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         Selector.from_object({"matchExpressions": [expression]})
 
 

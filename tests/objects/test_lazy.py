@@ -1,4 +1,4 @@
-"""Lazy objects are objects of their kind: whatever is done to one, it is as if it had been read at once."""
+"""Lazy objects are objects of their kind: every operation has the result of an eagerly read object."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Book(kp.Object[BookSpec, BookStatus], group="example.io", version="v1"):
 
 
 class Ordered(kp.KubeObject, group="example.io", version="v1", order=True):
-    """A kind that says what comes first."""
+    """A kind that defines an order."""
 
     data: dict[str, str] | None = None
     count: int = 0
@@ -154,14 +154,14 @@ def test_order_settles_both_sides() -> None:
         assert lazy(SHORT) < lazy(SHORT)  # type: ignore[operator] # pyright: ignore[reportOperatorIssue]
 
 
-def shown(obj: Any) -> str:
+def describe(obj: Any) -> str:
     """The repr, without the address of the fields that stay JSON even when settled."""
     return re.sub(r"0x\w+", "0x", repr(obj))
 
 
 @texts
 def test_every_way_to_show_or_copy_an_object_settles_it_first(text: bytes) -> None:
-    assert shown(lazy(text)) == shown(plain(text))
+    assert describe(lazy(text)) == describe(plain(text))
     assert list(getattr(lazy(text), "__rich_repr__")()) == list(getattr(plain(text), "__rich_repr__")())  # noqa: B009
     copies: list[Callable[[Any], Any]] = [
         copy.copy, copy.deepcopy, lambda obj: pickle.loads(pickle.dumps(obj)), lambda obj: obj.__replace__(),
@@ -197,7 +197,7 @@ def test_a_hash_of_ones_own_is_kept(text: bytes) -> None:
 @texts
 @pytest.mark.parametrize("field", ["kind", "metadata", "spec", "status"])
 def test_what_is_written_to_an_object_is_what_it_has_and_sends(text: bytes, field: str) -> None:
-    obj, wanted = lazy(text), plain(text)
+    obj, expected = lazy(text), plain(text)
     new = {
         "kind": "Book",
         "metadata": kp.ObjectMeta(name="new"),
@@ -205,19 +205,19 @@ def test_what_is_written_to_an_object_is_what_it_has_and_sends(text: bytes, fiel
         "status": None,
     }[field]
     setattr(obj, field, new)
-    setattr(wanted, field, new)
-    assert plain(encode(obj)) == wanted
-    assert obj == wanted
+    setattr(expected, field, new)
+    assert plain(encode(obj)) == expected
+    assert obj == expected
 
 
 @texts
 def test_what_is_written_to_the_metadata_is_sent(text: bytes) -> None:
     values: dict[str, Any] = {"name": "b", "labels": {}, "generation": 7, "finalizers": ["f"]}
     for field, value in values.items():
-        obj, wanted = lazy(text), plain(text)
+        obj, expected = lazy(text), plain(text)
         setattr(obj.metadata, field, value)
-        setattr(wanted.metadata, field, value)
-        assert plain(encode(obj)) == wanted
+        setattr(expected.metadata, field, value)
+        assert plain(encode(obj)) == expected
 
 
 def test_a_front_cannot_be_written_as_json_behind_our_back() -> None:
@@ -229,7 +229,7 @@ def test_a_front_cannot_be_written_as_json_behind_our_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("broken", "said"),
+    ("broken", "message"),
     [
         (FRONT[:-2], "truncated"),
         (FRONT + b"}", "trailing characters"),
@@ -238,13 +238,15 @@ def test_a_front_cannot_be_written_as_json_behind_our_back() -> None:
         (FRONT.replace(PAD.encode(), PAD.encode() + b"\xff"), "utf-8|UTF-8|codec"),
     ],
 )  # fmt: skip
-def test_what_was_not_read_is_checked_when_it_is_read_and_names_the_object(broken: bytes, said: str) -> None:
+def test_what_was_not_read_is_checked_when_it_is_read_and_names_the_object(
+    broken: bytes, message: str
+) -> None:
     touches: list[Callable[[Book], Any]] = [
         lambda obj: obj.spec, lambda obj: obj == plain(SHORT), lambda obj: copy.copy(obj).spec, settle,
         lambda obj: pickle.loads(pickle.dumps(obj)).spec, lambda obj: copy.deepcopy(obj).spec,
     ]  # fmt: skip
     for touch in touches:
-        with pytest.raises(InvalidObject, match=f"(?i)Book n/a: .*({said})"):
+        with pytest.raises(InvalidObject, match=f"(?i)Book n/a: .*({message})"):
             touch(decode(broken, Book))
     assert repr(decode(broken, Book)).startswith("<Book that cannot be read: Book n/a: ")
 
@@ -297,7 +299,7 @@ def test_an_object_without_a_status_neither_reads_nor_writes_one() -> None:
         obj = decode(text.encode(), Note)
         assert obj.status is None
         obj.spec["t"] = "new"
-        # What this class does not know belongs to others, who would lose it.
+        # Fields that this class lacks belong to others, who would lose them.
         assert json.loads(encode(obj))["status"] == 5
 
 

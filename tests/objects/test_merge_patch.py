@@ -39,27 +39,25 @@ EXAMPLES: list[tuple[Any, Any, Any]] = [
 ]
 
 
-@pytest.mark.parametrize(("before", "patch", "after"), EXAMPLES)
-def test_an_example_of_the_rfc_gives_its_result(before: Any, patch: Any, after: Any) -> None:
-    given_document, given_patch = copy.deepcopy(before), copy.deepcopy(patch)
-    assert json_equal(apply_merge_patch(before, patch), after)
-    assert (before, patch) == (given_document, given_patch)
+@pytest.mark.parametrize(("old", "patch", "new"), EXAMPLES)
+def test_an_example_of_the_rfc_gives_its_result(old: Any, patch: Any, new: Any) -> None:
+    given_document, given_patch = copy.deepcopy(old), copy.deepcopy(patch)
+    assert json_equal(apply_merge_patch(old, patch), new)
+    assert (old, patch) == (given_document, given_patch)
 
 
 @given(documents, documents)
-def test_a_made_patch_leads_from_the_first_document_to_the_second_or_is_refused(
-    before: Any, after: Any
-) -> None:
-    was, becomes = copy.deepcopy(before), copy.deepcopy(after)
+def test_a_made_patch_leads_from_the_first_document_to_the_second_or_is_refused(old: Any, new: Any) -> None:
+    old_copy, new_copy = copy.deepcopy(old), copy.deepcopy(new)
     try:
-        patch = make_merge_patch(before, after)
+        patch = make_merge_patch(old, new)
     except ValueError:
-        assert has_null_member(after)
+        assert has_null_member(new)
     else:
-        assert json_equal(apply_merge_patch(before, patch), after)
-        assert not containers(patch) & containers(after)
-    assert json_equal(before, was)
-    assert json_equal(after, becomes)
+        assert json_equal(apply_merge_patch(old, patch), new)
+        assert not containers(patch) & containers(new)
+    assert json_equal(old, old_copy)
+    assert json_equal(new, new_copy)
 
 
 def has_null_member(value: Any) -> bool:
@@ -81,7 +79,7 @@ def test_the_result_of_a_patch_shares_nothing_with_document_or_patch(document: A
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "patch"),
+    ("old", "new", "patch"),
     [
         ({"a": 1, "b": 2}, {"a": 1, "b": 2}, {}),
         ({"a": 1, "b": 2}, {"a": 1}, {"b": None}),
@@ -98,12 +96,12 @@ def test_the_result_of_a_patch_shares_nothing_with_document_or_patch(document: A
         ([1], {"a": 1}, {"a": 1}),
     ],
 )
-def test_a_made_patch_says_no_more_than_it_must(before: Any, after: Any, patch: Any) -> None:
-    assert make_merge_patch(before, after) == patch
+def test_a_made_patch_says_no_more_than_it_must(old: Any, new: Any, patch: Any) -> None:
+    assert make_merge_patch(old, new) == patch
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "place"),
+    ("old", "new", "pointer"),
     [
         ({}, {"a": None}, "/a"),
         ({"a": 1}, {"a": None}, "/a"),
@@ -113,7 +111,7 @@ def test_a_made_patch_says_no_more_than_it_must(before: Any, after: Any, patch: 
     ],
 )
 def test_a_null_that_a_merge_patch_cannot_set_is_refused_with_its_place(
-    before: Any, after: Any, place: str
+    old: Any, new: Any, pointer: str
 ) -> None:
-    with pytest.raises(ValueError, match=f"cannot set {place} to null"):
-        make_merge_patch(before, after)
+    with pytest.raises(ValueError, match=f"cannot set {pointer} to null"):
+        make_merge_patch(old, new)

@@ -153,8 +153,8 @@ def test_only_text_and_ints_make_a_quantity(value: object) -> None:
 @given(numbers, st.sampled_from(sorted(SUFFIXES)))
 @example("1.0001", "Ki")
 def test_the_value_is_exact_and_below_nano_rounded_away_from_zero(number: str, suffix: str) -> None:
-    wanted = Fraction(number.removesuffix(".")) * SUFFIXES[suffix]
-    nanos = wanted * 10**9
+    expected = Fraction(number.removesuffix(".")) * SUFFIXES[suffix]
+    nanos = expected * 10**9
     rounded = -((-nanos) // 1) if nanos > 0 else nanos // 1
     assert exact(Quantity(number + suffix)) == Fraction(rounded, 10**9)
 
@@ -226,17 +226,17 @@ def test_a_quantity_divided_by_another_is_their_ratio() -> None:
 
 
 def test_a_quantity_mixes_with_no_other_kind() -> None:
-    one = Quantity(1)
-    assert one != 1
-    assert one != Duration(10**9)
+    single = Quantity(1)
+    assert single != 1
+    assert single != Duration(10**9)
     for mix in (
-        lambda: one + 1,  # type: ignore[operator] # pyright: ignore
-        lambda: 1 + one,
-        lambda: one - 1,  # type: ignore[operator] # pyright: ignore
-        lambda: one * 1.5,  # type: ignore[operator] # pyright: ignore
-        lambda: one < 1,  # type: ignore[operator] # pyright: ignore
-        lambda: one / 2,  # type: ignore[operator] # pyright: ignore
-        lambda: one + Duration(1),  # type: ignore[operator] # pyright: ignore
+        lambda: single + 1,  # type: ignore[operator] # pyright: ignore
+        lambda: 1 + single,
+        lambda: single - 1,  # type: ignore[operator] # pyright: ignore
+        lambda: single * 1.5,  # type: ignore[operator] # pyright: ignore
+        lambda: single < 1,  # type: ignore[operator] # pyright: ignore
+        lambda: single / 2,  # type: ignore[operator] # pyright: ignore
+        lambda: single + Duration(1),  # type: ignore[operator] # pyright: ignore
     ):
         with pytest.raises(TypeError):
             mix()

@@ -1,4 +1,4 @@
-"""Resource versions: an order where KEP-5504 gives one, an error where it does not."""
+"""Resource versions: an order where KEP-5504 defines it, an error elsewhere."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ def test_a_version_may_be_longer_than_python_turns_into_a_number() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "why"),
+    ("version", "reason"),
     [
         ("", "latest state"),
         ("0", "any state"),
@@ -32,10 +32,10 @@ def test_a_version_may_be_longer_than_python_turns_into_a_number() -> None:
         ("²", "not a plain decimal number"),
     ],
 )
-def test_a_version_without_an_order_is_refused_on_either_side(version: str, why: str) -> None:
+def test_a_version_without_an_order_is_refused_on_either_side(version: str, reason: str) -> None:
     assert not comparable(version)
     for a, b in ((version, "5"), ("5", version), (version, version)):
-        with pytest.raises(ValueError, match=f"cannot be compared: it .*{why}"):
+        with pytest.raises(ValueError, match=f"cannot be compared: it .*{reason}"):
             compare_versions(a, b)
 
 

@@ -1,4 +1,4 @@
-"""No error and no warning quotes what a Secret holds, no matter who quotes it and how it was sent."""
+"""No error and no warning quotes a value of a Secret, whoever quotes it and however it was sent."""
 
 from __future__ import annotations
 
@@ -70,8 +70,8 @@ def test_a_refusal_of_a_secret_does_not_quote_its_values(name: str) -> None:
 
 @pytest.mark.parametrize("name", REQUESTS)
 def test_a_warning_about_a_secret_does_not_quote_its_values(name: str) -> None:
-    given: Headers = (("Warning", f'299 - "policy: {PASSWORD} is a weak password"'),)
-    assert warnings(given, REQUESTS[name]) == ("policy: *** is a weak password",)
+    headers: Headers = (("Warning", f'299 - "policy: {PASSWORD} is a weak password"'),)
+    assert warnings(headers, REQUESTS[name]) == ("policy: *** is a weak password",)
 
 
 def test_a_reply_carries_the_warnings_without_them() -> None:
@@ -118,6 +118,6 @@ TEXTS = st.text(st.characters(exclude_characters="*", codec="utf-8"))
 
 
 @given(TEXTS.filter(lambda text: len(text) >= 4), TEXTS, TEXTS)
-def test_no_text_around_a_value_keeps_it_from_being_hidden(value: str, before: str, after: str) -> None:
-    shown = refused(SECRETS.create(a_secret(password=value)), f"{before}{value}{after}").status.message
-    assert value not in shown
+def test_no_text_around_a_value_keeps_it_from_being_hidden(value: str, prefix: str, suffix: str) -> None:
+    message = refused(SECRETS.create(a_secret(password=value)), f"{prefix}{value}{suffix}").status.message
+    assert value not in message

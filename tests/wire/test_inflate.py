@@ -1,4 +1,4 @@
-"""Inflating: any cut, any number of members, nothing lost, nothing foreign taken, and no bomb goes off."""
+"""Inflate gzip in pieces of any size and members of any number, refuse foreign data and bombs."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ GZIP: Headers = (("Content-Encoding", "gzip"),)
 
 
 def fed(chunks: list[bytes]) -> bytes:
-    """What a body inflates to when it comes in these pieces."""
+    """Return the inflated body of these pieces."""
     inflater = Inflater()
     inflated = b"".join([inflater.feed(chunk) for chunk in chunks])
     inflater.finish()
     return inflated
 
 
-def cut(data: bytes, places: list[int]) -> list[bytes]:
-    """The data in pieces, cut at these places."""
-    ends = sorted({place % (len(data) + 1) for place in places} | {len(data)})
+def split_at(data: bytes, offsets: list[int]) -> list[bytes]:
+    """Return the data in pieces, split at these offsets."""
+    ends = sorted({position % (len(data) + 1) for position in offsets} | {len(data)})
     return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 @given(st.lists(st.binary(max_size=300), max_size=8), st.lists(st.integers(0, 5_000), max_size=12))
-def test_how_a_body_of_many_members_is_cut_never_matters(parts: list[bytes], places: list[int]) -> None:
+def test_how_a_body_of_many_members_is_cut_never_matters(parts: list[bytes], offsets: list[int]) -> None:
     body = b"".join(gzip.compress(part) for part in parts)
-    assert fed(cut(body, places)) == b"".join(parts)
+    assert fed(split_at(body, offsets)) == b"".join(parts)
 
 
 def test_sp_10_members_may_end_anywhere_even_inside_a_character() -> None:
     line = '{"type":"ADDED","object":{"metadata":{"name":"größe-日本"}}}\n'.encode()
-    for at in range(len(line) + 1):
-        body = gzip.compress(line[:at]) + gzip.compress(line[at:])
+    for offset in range(len(line) + 1):
+        body = gzip.compress(line[:offset]) + gzip.compress(line[offset:])
         assert fed([body]) == line
         assert fed([body[i : i + 1] for i in range(len(body))]) == line
 
 
 def test_every_cut_inside_a_header_with_a_name_and_a_trailer_is_harmless() -> None:
-    named = b"\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xffa name\x00" + gzip.compress(b"one")[10:]
-    body = named + gzip.compress(b"two")
-    for at in range(len(body)):
-        assert fed([body[:at], body[at:]]) == b"onetwo"
+    error = b"\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xffa name\x00" + gzip.compress(b"one")[10:]
+    body = error + gzip.compress(b"two")
+    for offset in range(len(body)):
+        assert fed([body[:offset], body[offset:]]) == b"onetwo"
 
 
 def test_what_was_flushed_inside_a_member_is_given_at_once() -> None:
@@ -72,10 +72,10 @@ def test_each_member_is_given_as_its_chunk_comes() -> None:
 def test_an_end_inside_a_member_is_told_from_one_between_two() -> None:
     body = gzip.compress(b"one") + gzip.compress(b"two")
     border = len(gzip.compress(b"one"))
-    for at in range(1, len(body)):
+    for offset in range(1, len(body)):
         inflater = Inflater()
-        inflater.feed(body[:at])
-        if at == border:
+        inflater.feed(body[:offset])
+        if offset == border:
             inflater.finish()
         else:
             with pytest.raises(RemoteProtocolError, match="ends inside a gzip member"):
@@ -100,9 +100,9 @@ def test_garbage_and_padding_after_a_member_are_refused(garbage: bytes) -> None:
 
 def test_a_member_whose_checksum_or_length_is_wrong_is_refused() -> None:
     body = gzip.compress(b"one")
-    for at in (-8, -1):
+    for offset in (-8, -1):
         broken = bytearray(body)
-        broken[at] ^= 1
+        broken[offset] ^= 1
         with pytest.raises(RemoteProtocolError):
             inflate(GZIP, bytes(broken))
 
@@ -115,9 +115,9 @@ def test_any_bytes_inflate_or_are_refused(data: bytes, headed: bool) -> None:
 
 
 @given(st.binary(min_size=1, max_size=100), st.integers(0, 10_000), st.integers(1, 255))
-def test_a_changed_byte_gives_the_same_or_an_error(data: bytes, place: int, change: int) -> None:
+def test_a_changed_byte_gives_the_same_or_an_error(data: bytes, position: int, change: int) -> None:
     body = bytearray(gzip.compress(data))
-    body[place % len(body)] ^= change
+    body[position % len(body)] ^= change
     with contextlib.suppress(RemoteProtocolError):
         assert inflate(GZIP, bytes(body)) == data
 
@@ -140,17 +140,17 @@ def test_a_bomb_ends_in_an_error_and_not_in_memory() -> None:
         tracemalloc.stop()
 
 
-def feed_in_drops(inflater: Inflater, body: bytes, got: list[int]) -> None:
+def feed_in_drops(inflater: Inflater, body: bytes, sizes: list[int]) -> None:
     for start in range(0, len(body), 100):
-        got.append(len(inflater.feed(body[start : start + 100])))
+        sizes.append(len(inflater.feed(body[start : start + 100])))
 
 
 def test_a_bomb_fed_in_drops_ends_in_an_error_too() -> None:
     body = bomb(64 << 20)
-    got: list[int] = []
+    sizes: list[int] = []
     with pytest.raises(RemoteProtocolError, match="over 200 times its size"):
-        feed_in_drops(Inflater(), body, got)
-    assert 16 << 20 <= sum(got) < 24 << 20
+        feed_in_drops(Inflater(), body, sizes)
+    assert 16 << 20 <= sum(sizes) < 24 << 20
 
 
 def test_a_piece_that_inflates_to_too_much_is_refused_at_its_size() -> None:
@@ -182,11 +182,11 @@ def test_a_stream_of_days_never_reaches_a_total() -> None:
     inflater = Inflater(max_size=1 << 20)
     event = gzip.compress(b"x" * 4_000 + bytes(range(256)))
     dense = gzip.compress(bytes(900_000))
-    got = 0
+    sizes = 0
     for n in range(3_000):
-        got += len(inflater.feed(dense if n % 100 == 99 else event))
+        sizes += len(inflater.feed(dense if n % 100 == 99 else event))
     inflater.finish()
-    assert got == 2_970 * 4_256 + 30 * 900_000
+    assert sizes == 2_970 * 4_256 + 30 * 900_000
 
 
 def test_a_dense_small_body_is_not_a_bomb() -> None:
@@ -216,13 +216,13 @@ def test_gzip_is_known_by_its_names(value: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("headers", "named"),
+    ("headers", "error"),
     [
         ((("Content-Encoding", "br"),), "'br'"),
         ((("Content-Encoding", "deflate, gzip"),), "'deflate, gzip'"),
         ((("Content-Encoding", "gzip"), ("Content-Encoding", "gzip")), "'gzip, gzip'"),
     ],
 )
-def test_another_encoding_is_refused_by_name(headers: Headers, named: str) -> None:
-    with pytest.raises(RemoteProtocolError, match=named):
+def test_another_encoding_is_refused_by_name(headers: Headers, error: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=error):
         open_inflater(headers)

@@ -1,4 +1,4 @@
-"""One backoff, one token bucket and one table of reasons, for all who wait and all who are refused."""
+"""A single backoff, token bucket and table of reasons serves the whole repository."""
 
 from __future__ import annotations
 
@@ -62,25 +62,25 @@ def test_the_waits_of_each_who_backs_off(wait: Callable[[int], float], expected:
 
 @given(st.integers(0, 10**12), st.floats(0, 100), st.floats(0, 1e6), st.sampled_from((1.0, 2.0, 5.0)))
 def test_a_backoff_never_shrinks_nor_passes_its_longest(
-    failures: int, first: float, longest: float, factor: float
+    failures: int, initial: float, maximum: float, factor: float
 ) -> None:
-    wait = exponential_backoff(failures, initial=first, maximum=longest, factor=factor)
-    later = exponential_backoff(failures + 1, initial=first, maximum=longest, factor=factor)
-    assert 0 <= wait <= later <= longest
+    wait = exponential_backoff(failures, initial=initial, maximum=maximum, factor=factor)
+    later = exponential_backoff(failures + 1, initial=initial, maximum=maximum, factor=factor)
+    assert 0 <= wait <= later <= maximum
 
 
 @given(st.lists(st.floats(0, 30), max_size=60), st.sampled_from((Rate(0.5), Rate(1.0, burst=10))))
 def test_no_bucket_gives_more_than_its_burst_and_one_for_each_interval(gaps: list[float], rate: Rate) -> None:
-    now, bucket, taken = 0.0, -inf, list[float]()
+    now, bucket, grants = 0.0, -inf, list[float]()
     for gap in gaps:
         now += gap
         bucket = rate.refill(bucket, now)
         now = max(now, rate.next_at(bucket))
         bucket = rate.take(bucket)
-        taken.append(now)
-    for at, first in enumerate(taken):
-        for count, last in enumerate(taken[at:], 1):
-            assert count <= rate.burst + (last - first) / rate.every + 1e-6
+        grants.append(now)
+    for start, initial in enumerate(grants):
+        for count, last in enumerate(grants[start:], 1):
+            assert count <= rate.burst + (last - initial) / rate.every + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -129,13 +129,13 @@ def test_a_status_line_has_the_phrase_of_its_code() -> None:
 
 
 def test_there_is_one_table_of_reasons_and_one_power() -> None:
-    found = {
-        what
+    copied = {
+        description
         for folder in ("kubeproto", "runtime", "simulator", "transports")
         for path in (ROOT / folder).rglob("*.py")
-        for what in copies(path)
+        for description in copies(path)
     }
-    assert found == {"_reasons.py has a table", "_pacing.py has a power", HISTOGRAM}
+    assert copied == {"_reasons.py has a table", "_pacing.py has a power", HISTOGRAM}
 
 
 def copies(path: Path) -> Iterator[str]:

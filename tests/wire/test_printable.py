@@ -15,11 +15,11 @@ ESC = "\x1b[2J\r\nERROR forged\u202e\x9b"
 
 @given(st.text(), st.integers(0, 50))
 def test_a_text_is_shown_on_one_line_and_cut(text: str, limit: int) -> None:
-    shown = printable(text, limit)
-    assert shown.isprintable()
-    assert len(shown) <= 10 * limit + 40
+    printed = printable(text, limit)
+    assert printed.isprintable()
+    assert len(printed) <= 10 * limit + 40
     if text.isprintable() and len(text) <= limit:
-        assert shown == text
+        assert printed == text
 
 
 @pytest.mark.parametrize("code", [400, 403, 422, 500])

@@ -128,10 +128,10 @@ def test_a_guarded_write_is_repeated_and_the_doubt_is_said() -> None:
 
 def test_retry_after_is_a_lower_limit_and_so_is_the_own_backoff() -> None:
     zero = Throttled("busy", 429, 0.0)
-    one = Throttled("busy", 429, 1.0)
+    throttled = Throttled("busy", 429, 1.0)
     assert POLICY.decide(Safety.READ, zero, 1, 0.0, jitter=0.0) == Retry(0.2)
-    assert POLICY.decide(Safety.READ, one, 5, 0.0, jitter=0.0) == Retry(3.2)
-    assert POLICY.decide(Safety.READ, one, 1, 0.0, jitter=0.5) == Retry(1.1)
+    assert POLICY.decide(Safety.READ, throttled, 5, 0.0, jitter=0.0) == Retry(3.2)
+    assert POLICY.decide(Safety.READ, throttled, 1, 0.0, jitter=0.5) == Retry(1.1)
 
 
 def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
@@ -190,8 +190,8 @@ def conflicts(policy: ConflictPolicy, n: int) -> tuple[int, list[float]]:
     delays: list[float] = []
     for attempt in range(1, n + 1):
         match policy.decide(Conflicted("modified", 409), attempt, 0.0, jitter=0.0):
-            case Retry(at=at):
-                delays.append(at)
+            case Retry(at=delay):
+                delays.append(delay)
             case GiveUp():
                 return attempt, delays
     return n + 1, delays

@@ -1,4 +1,4 @@
-"""Reading answers: whatever body a refusal has, it becomes the right error, and no secret gets into it."""
+"""A refusal becomes the right error with any body, and without secrets."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SAID = (
 
 
 def status_of(**fields: object) -> Status:
-    """What is read from a Status with these fields, answered with 503."""
+    """Return the Status of a 503 with these fields."""
     return read_status(503, (), json.dumps({"kind": "Status", "status": "Failure"} | fields).encode())
 
 
@@ -72,8 +72,8 @@ def test_rq_26_a_long_foreign_body_is_cut_and_the_cut_is_shown() -> None:
 def test_a_bare_409_to_a_post_says_that_the_name_is_taken_and_else_conflict() -> None:
     assert type(refusal(POST, 409, (), b"conflict")) is kp.AlreadyExists
     assert type(refusal(GET, 409, (), b"conflict")) is kp.Conflict
-    said = b'{"kind":"Status","status":"Failure","reason":"Conflict","code":409}'
-    assert type(refusal(POST, 409, (), said)) is kp.Conflict
+    status_body = b'{"kind":"Status","status":"Failure","reason":"Conflict","code":409}'
+    assert type(refusal(POST, 409, (), status_body)) is kp.Conflict
 
 
 def test_a_status_without_kind_as_text_is_read() -> None:
@@ -102,9 +102,9 @@ def test_a_field_that_does_not_fit_costs_itself_and_not_the_rest() -> None:
     assert status_of(reason="Expired", details=nested).reason == "Expired"
 
 
-@pytest.mark.parametrize("said", [None, 0, -1, 200, 99999, "x", 10**25])
-def test_a_code_that_is_not_a_refusal_gives_way_to_the_one_on_the_wire(said: object) -> None:
-    assert status_of(code=said).code == 503
+@pytest.mark.parametrize("status_body", [None, 0, -1, 200, 99999, "x", 10**25])
+def test_a_code_that_is_not_a_refusal_gives_way_to_the_one_on_the_wire(status_body: object) -> None:
+    assert status_of(code=status_body).code == 503
 
 
 def test_the_status_goes_before_the_code_on_the_wire() -> None:
@@ -185,8 +185,8 @@ def test_an_error_names_the_path_and_nothing_secret() -> None:
     )
     for body in (SAID, b"<html>", b""):
         error = refusal(request, 403, (("Set-Cookie", "hunter2"),), body)
-        shown = [str(error), repr(error), repr(error.__reduce__()), *traceback.format_exception(error)]
-        assert "hunter2" not in "".join(shown)
+        renderings = [str(error), repr(error), repr(error.__reduce__()), *traceback.format_exception(error)]
+        assert "hunter2" not in "".join(renderings)
         assert "hunter2" not in classify(error).reason
         assert "POST /api/v1/namespaces/w/pods/x/exec" in str(error)
 
