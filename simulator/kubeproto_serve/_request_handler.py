@@ -87,8 +87,8 @@ class RequestHandler:
         if head.target.partition("?")[0] == "/metrics":
             return Response(200, (METRICS,), self._service.metrics.exposition())
         response = await self._service.driver.respond(head, user)
-        if response.after:
-            await anyio.sleep(response.after)
+        if response.delay:
+            await anyio.sleep(response.delay)
         return self._response(response, head)
 
     @property

@@ -1,4 +1,4 @@
-"""A simulated cluster: the server, its controllers and its clock, in one object that a test holds.
+"""`Cluster`: a simulated cluster with its server, its controllers and its clock.
 
 ::
 
@@ -8,7 +8,7 @@
     cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
 
 Nothing happens by itself: time passes when `advance` is called, or when a client of a transport reads from a
-watch that has no events. The same calls give the same responses, down to uids and times.
+watch that has no events. The same calls give the same responses, including uids and times.
 """
 
 from __future__ import annotations
@@ -60,39 +60,41 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _NAMESPACES: Final = ("default", "kube-node-lease", "kube-public", "kube-system")
-_NEW: Final = Modes()
+_DEFAULT_MODES: Final = Modes()
 _NO_TOKENS: Final[Mapping[str, User]] = {}
 
 
 class RecordedExchange(Struct, frozen=True):
-    """One request that was made: its time, its head, and the status of the response."""
+    """One request: its time, its head, and the status of its response."""
 
-    at: float
+    time: float
     head: Head
     status: int
 
     def __str__(self) -> str:
-        return f"{self.at:10.3f}  {self.head.method} {self.head.target} -> {self.status}"
+        return f"{self.time:10.3f}  {self.head.method} {self.head.target} -> {self.status}"
 
 
 class Cluster:
     """A Kubernetes API server with its controllers, on a virtual clock.
 
-    `crds` are custom resources that exist from the beginning: classes, definitions or their JSON. `seed`
-    determines uids and generated names. `window` is how many events of a kind are kept for watches.
-    `kubernetes="1.30"` simulates a server of an older release: it lacks later kinds and fields, refuses
-    streaming lists and ignores shards as that release does. `populated` clusters begin with the objects of a
-    new cluster: roles, priority classes, service accounts. `authorization="RBAC"` allows a request what the
-    roles and bindings of the cluster allow its user, who is determined by the transport, by a bearer token in
-    `tokens`, or by the token of a service account; the roles of a new cluster exist from the beginning.
-    Without it every request is allowed. `controllers=True` runs the controllers of a real cluster, such as
-    the Deployment controller; names like ``("*", "-job-controller")`` select some of them, and
-    `Cluster.controllers` stops, slows and fails them. Without it only the consequences of requests happen:
-    garbage is collected, namespaces are emptied. `time_zones` is called with the `timeZone` of a CronJob,
-    such as `zoneinfo.ZoneInfo`; without it only UTC is known. `managed_fields=False` records no
-    managedFields, which makes writes faster. A driver of the clock may set `on_due`: it is called when
-    something has become due earlier than before. A journal sets `on_change`: it is called with each object
-    that is stored or deleted.
+    - `crds`: custom resources that exist from the beginning: classes, definitions or their JSON.
+    - `seed`: determines uids and generated names.
+    - `window`: the number of events of each kind that watches can still read.
+    - `kubernetes`: the release, such as ``"1.30"``. An older server lacks later kinds and fields, refuses
+      streaming lists and ignores shards.
+    - `populated`: the cluster begins with the objects of a new cluster: roles, priority classes, accounts.
+    - `authorization`: with ``"RBAC"``, the roles and bindings of the cluster decide which requests a user may
+      make. The transport, a bearer token in `tokens` or the token of a service account determines the user,
+      and the roles of a new cluster exist. Otherwise every request is allowed.
+    - `controllers`: True runs the controllers of a real cluster, such as the Deployment controller. Names
+      like ``("*", "-job-controller")`` select some of them, and `Cluster.controllers` stops, slows and fails
+      them. With False only garbage is collected and namespaces are emptied.
+    - `time_zones`: finds the `timeZone` of a CronJob, such as `zoneinfo.ZoneInfo`; by default only UTC.
+    - `managed_fields`: False records no managedFields, which makes writes faster.
+
+    A driver of the clock can set `on_due`, which is called when something has become due earlier than before.
+    A journal can set `on_change`, which is called with each stored or deleted object.
     """
 
     def __init__(
@@ -102,7 +104,7 @@ class Cluster:
         seed: int = 0,
         window: int = WINDOW,
         kubernetes: str = NEWEST.number,
-        modes: Modes = _NEW,
+        modes: Modes = _DEFAULT_MODES,
         managed_fields: bool = True,
         version: int = 0,
         populated: bool = False,
@@ -113,7 +115,7 @@ class Cluster:
     ) -> None:
         release = release_of(kubernetes)
         self._populated = populated
-        self._runs = controllers if isinstance(controllers, bool) else tuple(controllers)
+        self._controller_names = controllers if isinstance(controllers, bool) else tuple(controllers)
         self._authorization: AuthorizationMode = authorization
         self._tokens = dict(tokens)
         self.webhooks = WebhookHandlers()
@@ -124,7 +126,7 @@ class Cluster:
         self._state.time_zone = time_zones
         self._state.storage.version = version
         self._state.storage.compact()
-        self._begin()
+        self._start_server()
         self.on_due: Callable[[], None] | None = None
         self.on_change: Callable[[StoredObject], object] | None = None
         self.log: list[RecordedExchange] = []
@@ -137,14 +139,15 @@ class Cluster:
             populate(self._state, RBAC_GROUP)
         self.define(*crds)
 
-    def _begin(self) -> None:
+    def _start_server(self) -> None:
         state = self._state
         self._server = Server(state, Access(state, self._authorization, self._tokens), self.webhooks)
         self._server.conversions.on_pending = self._notify_due
-        self._plans: list[tuple[float, int, Callable[[], object]]] = []
-        self._planned = 0
+        self._planned_calls: list[tuple[float, int, Callable[[], object]]] = []
+        self._plan_count = 0
         self._controllers = ControllerManager(
-            state, populated=self._populated, gates=self._server.gate_of_controller, names=self._runs,
+            state, populated=self._populated, gates=self._server.gate_of_controller,
+            names=self._controller_names,
             notify=self._notify_due,
         )  # fmt: skip
         state.on_event = [self._controllers.on_event, self._wake]
@@ -157,9 +160,9 @@ class Cluster:
         """Respond to a request; the body of the response is bytes, or a watch that stays open.
 
         `user` is the user who makes the request. Without it the headers of the request determine the user, as
-        they do on a port. A caller that can send requests to webhooks passes `replies`, which is empty at
-        first: `PendingCalls` then has the calls to send, and the caller repeats the request with the reply to
-        each call under its `key`.
+        on a port. A caller that can send requests to webhooks passes `replies`, at first empty, and gets a
+        `PendingCalls` with the calls to send. It repeats the request with the reply to each call under its
+        `key`.
         """
         random_state, faults = self._state.rng.state, self.webhooks.begin()
         try:
@@ -175,13 +178,13 @@ class Cluster:
         if self.keeps_log:
             self.log.append(RecordedExchange(self.now, head, response.status))
         if not isinstance(response.body, bytes):
-            self._notify_due()  # a driver that no write wakes would miss its bookmarks, and its end
+            self._notify_due()  # the driver sleeps, and the new watch may have an earlier deadline
         return response
 
     def background_calls(self) -> tuple[WebhookCall, ...]:
-        """Return the webhook calls that open watches wait for, each once; `take_reply` takes the replies.
+        """Return the new webhook calls of open watches, whose replies `take_reply` takes.
 
-        These calls convert objects. `on_due` is called when there are new ones.
+        The calls convert objects. `on_due` is called when there are new ones.
         """
         return self._server.conversions.take_calls()
 
@@ -207,11 +210,11 @@ class Cluster:
 
     @property
     def authorization(self) -> AuthorizationMode:
-        """Whether RBAC decides what a request may do, or every request is allowed."""
+        """The mode of authorization: RBAC, or every request is allowed."""
         return self._authorization
 
     def user_of(self, token: str) -> User | None:
-        """Return the user of one of `tokens` or of a service account's token; None for any other token."""
+        """Return the user of a token: of one in `tokens`, or of a service account; None if it is invalid."""
         return self._server.access.user_of(token)
 
     # Time.
@@ -223,58 +226,58 @@ class Cluster:
 
     @property
     def due(self) -> float | None:
-        """The next time at which something happens without a request; None if nothing will."""
-        planned = self._plans[0][0] if self._plans else None
+        """The next time at which something happens without a request; None if there is none."""
+        planned = self._planned_calls[0][0] if self._planned_calls else None
         times = (self._server.watches.due, self._controllers.due, planned)
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, and do everything that is due."""
+        """Advance the clock, and run everything that becomes due."""
         self.advance_to(self.now + seconds)
 
     def advance_to(self, time: float) -> None:
-        """Let time pass until `time`. If that is past, only what the controllers have left to do is done."""
+        """Advance the clock to `time`. If that is in the past, only the controllers work."""
         self.settle()
         while (due := self.due) is not None and due <= time:
             self._state.clock.time = max(self.now, due)
-            while self._plans and self._plans[0][0] <= self.now:
-                heapq.heappop(self._plans)[2]()
+            while self._planned_calls and self._planned_calls[0][0] <= self.now:
+                heapq.heappop(self._planned_calls)[2]()
             self._server.watches.tick(self.now)
             self.settle()
         self._state.clock.time = max(self.now, time)
 
     def show_time(self, time: float) -> None:
-        """Set the clock to a later time; the next `advance_to` does what is due by then.
+        """Set the clock to a later time, without running what becomes due; the next `advance_to` runs it.
 
         A server on real time calls it before each request, because objects carry the time of their writes.
         """
         self._state.clock.time = max(self.now, time)
 
     def wait(self, condition: Callable[[], T], seconds: float = 60.0) -> T:
-        """Let time pass until a condition holds, and return its value; or raise `DeadlineExceeded`.
+        """Advance the clock until a condition holds, and return its value, or raise `DeadlineExceeded`.
 
-        Time passes from one event to the next, so the value is the first true one.
+        The condition is checked after each event, so the value is the first true value.
         """
-        end = self.now + seconds
+        deadline = self.now + seconds
         self.settle()
-        while not (found := condition()):
+        while not (value := condition()):
             due = self.due
-            if due is None or due > end:
-                self.advance_to(end)
-                if found := condition():
+            if due is None or due > deadline:
+                self.advance_to(deadline)
+                if value := condition():
                     break
                 raise DeadlineExceeded(f"the condition did not hold within {seconds:g} s")
             self.advance_to(due)
-        return found
+        return value
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Call a function after this many seconds: another client's write, a fault, the end of a test."""
-        heapq.heappush(self._plans, (self.now + seconds, self._planned, action))
-        self._planned += 1
+        """Call a function in so many seconds, such as another client's write or a fault."""
+        heapq.heappush(self._planned_calls, (self.now + seconds, self._plan_count, action))
+        self._plan_count += 1
         self._notify_due()
 
     def settle(self) -> None:
-        """Let the controllers work until they have nothing left to do."""
+        """Run the controllers until they have nothing more to do."""
         self._controllers.settle()
 
     @property
@@ -294,31 +297,33 @@ class Cluster:
         from .nodes._nodes import Nodes
         from .nodes._programs import Behaviour
 
-        nodes = next((one for one in self._state.extensions if isinstance(one, Nodes)), None)
+        nodes = self._state.extension(Nodes)
         if nodes is None:
             nodes = Nodes(self._state, Behaviour(**options))
             nodes.enter()
             count = 1 if count is None else count
         elif options:
-            raise LocalProtocolError("the cluster has nodes already: change how they behave in `behaviour`")
+            raise LocalProtocolError(
+                "the cluster already has nodes: change their options in `Nodes.behaviour`"
+            )
         for _ in range(count or 0):
             nodes.add()
         return nodes
 
     def stages(self, *stages: Stage) -> None:
-        """Add stages: what happens to objects that match without a request, for any kind."""
+        """Add stages, which change matching objects of any kind as time passes."""
         from .nodes._stages import Stages
 
-        found = next((one for one in self._state.extensions if isinstance(one, Stages)), None)
-        if found is None:
-            found = Stages(self._state)
-            self._state.extensions.append(found)
+        engine = self._state.extension(Stages)
+        if engine is None:
+            engine = Stages(self._state)
+            self._state.extensions.append(engine)
         for stage in stages:
-            found.add(served_kind(self._state, stage.kind), stage)
+            engine.add(served_kind(self._state, stage.kind), stage)
         if self.on_due is not None:
             self.on_due()
 
-    # What a test does without a request.
+    # Access without requests, for tests.
 
     def define(self, *definitions: Definition) -> None:
         """Serve custom resources from now on, established and ready."""
@@ -331,23 +336,23 @@ class Cluster:
         ensure_namespace(self._state, name)
 
     def put(self, obj: KubeObject | dict[str, Any] | bytes, *, manager: str = "test") -> dict[str, Any]:
-        """Create an object, or replace it whatever its version; create its namespace if necessary.
+        """Create an object, or replace it regardless of its version; create its namespace if necessary.
 
-        What a server would refuse raises the `Rejection` that it would respond with.
+        Raises the `Rejection` with which a server would refuse the object.
         """
         return put_object(self._state, obj, manager)
 
     def store(self, obj: KubeObject | dict[str, Any] | bytes) -> None:
-        """Store an object as it is, without the checks, defaults and times of a write.
+        """Store an object without the checks, defaults and times of a write.
 
-        Its resource version is the next one, and an object without a uid gets one. Everything else is kept.
+        It gets the next resource version, and a uid if it has none. Everything else is stored unchanged.
         """
         store_object(self._state, obj)
 
     def get(
         self, kind: type[KubeObject] | str, name: str, namespace: str = "default"
     ) -> dict[str, Any] | None:
-        """Return an object as it is stored; None if it does not exist.
+        """Return a stored object; None if it does not exist.
 
         A kind can also be a string: ``v1/Pod`` or ``apps/v1/Deployment``.
         """
@@ -358,14 +363,14 @@ class Cluster:
         return get_objects(self._state, kind)
 
     def remove(self, kind: type[KubeObject] | str, name: str, namespace: str = "default") -> None:
-        """Delete an object at once, whatever its finalizers; KeyError if it does not exist."""
+        """Delete an object at once, despite its finalizers; KeyError if it does not exist."""
         remove_object(self._state, kind, name, namespace)
 
     def edit(
         self, kind: type[KubeObject] | str, name: str, change: Callable[[dict[str, Any]], None],
         namespace: str = "default",
     ) -> None:  # fmt: skip
-        """Change an object in place, as a controller of the cluster would; KeyError if it does not exist."""
+        """Change an object in place, without checks; KeyError if it does not exist."""
         edit_object(self._state, kind, name, change, namespace)
 
     def compact(self, version: int | None = None) -> None:
@@ -374,17 +379,17 @@ class Cluster:
 
     @property
     def version(self) -> int:
-        """The global resource version: that of the latest write."""
+        """The global resource version, which is that of the latest write."""
         return self._state.storage.version
 
     @property
     def kubernetes(self) -> str:
-        """The release of Kubernetes that the server is, such as 1.36."""
+        """The simulated release of Kubernetes, such as 1.36."""
         return self._state.release.number
 
     @property
     def modes(self) -> Modes:
-        """How this server differs from the default; can be set at any time."""
+        """The differences of this server from the default; can be set at any time."""
         return self._state.modes
 
     @modes.setter
@@ -393,7 +398,7 @@ class Cluster:
 
     @property
     def lag(self) -> int:
-        """By how many versions the watch cache is behind; can be set at any time."""
+        """The number of versions by which the watch cache lags; can be set at any time."""
         return self._state.lag
 
     @lag.setter
@@ -407,7 +412,7 @@ class Cluster:
         return list(self._server.watches)
 
     def end_watches(self, kind: type[KubeObject] | str | None = None) -> None:
-        """End all watches cleanly, or those of one kind, as a restart or a new schema does."""
+        """End all watches, or the watches of a kind, without an error, as a restart or a new schema does."""
         storage = None if kind is None else served_kind(self._state, kind).storage
         for watch in self.watches:
             if storage is None or watch.storage is storage:
@@ -416,7 +421,7 @@ class Cluster:
                     watch.wake()
 
     def fork(self) -> Cluster:
-        """Return an independent copy of the cluster. Watches, the log and future calls stay with this one."""
+        """Return an independent copy of the cluster, without its watches, its log and its planned calls."""
         self.settle()
         twin = Cluster.__new__(Cluster)
         old = self._state
@@ -428,12 +433,12 @@ class Cluster:
         state.clock.time, state.rng = old.clock.time, old.rng.copy()
         state.tracks, state.lag = old.tracks, old.lag
         state.terminating, state.closing = set(old.terminating), set(old.closing)
-        twin._populated, twin._runs = self._populated, self._runs
+        twin._populated, twin._controller_names = self._populated, self._controller_names
         twin.webhooks = self.webhooks
         twin._authorization, twin._tokens = self._authorization, dict(self._tokens)
         state.signing_key, state.time_zone = old.signing_key, old.time_zone
         state.quotas = {namespace: set(keys) for namespace, keys in old.quotas.items()}
-        twin._begin()
+        twin._start_server()
         twin.on_due = twin.on_change = None
         twin.log, twin.keeps_log = [], self.keeps_log
         twin._controllers.adopt(self._controllers)
@@ -441,23 +446,23 @@ class Cluster:
 
     @property
     def seed(self) -> int:
-        """The state of the randomness from which the next uid and generated name are drawn."""
+        """The state of the generator of uids and names."""
         return self._state.rng.state
 
     def snapshot(self) -> Snapshot:
-        """Return everything that is stored."""
+        """Return everything that the cluster stores."""
         return take_snapshot(self._state)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Replace everything that is stored. Open watches end and history is empty, as after a restart.
+        """Replace all stored objects. Open watches end and history is empty, as after a restart.
 
-        What was planned with `later` still happens, and controllers stay as their switches were set.
+        Calls that were planned with `later` still happen, and controllers keep the state of their switches.
         """
         self.end_watches()
         load_snapshot(self._state, snapshot)
-        controllers, plans, planned = self._controllers, self._plans, self._planned
-        self._begin()
-        self._plans, self._planned = plans, planned
+        controllers, plans, count = self._controllers, self._planned_calls, self._plan_count
+        self._start_server()
+        self._planned_calls, self._plan_count = plans, count
         self._controllers.set_switches(controllers)
         self._controllers.resume()
 
@@ -466,7 +471,7 @@ class Cluster:
             self.on_change(change_of(storage, event))
         self._notify_due()
         if self._state.lag:
-            self._server.watches.wake_all()  # this write makes older ones of any resource visible
+            self._server.watches.wake_all()  # this write makes an older write of any resource visible
         else:
             self._server.watches.wake(storage, event.stored.namespace)
 

@@ -1,4 +1,4 @@
-"""Objects read and written without a request: what a test does to a cluster directly."""
+"""Reads and writes of objects without a request, for tests."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | byte
 
 
 def served_as(state: ServerState, api_version: str, kind: str) -> Served:
-    """Return how a kind is served; `LocalProtocolError` if it is not, because the test is wrong then."""
+    """Return the served kind; `LocalProtocolError` if the cluster does not serve it."""
     served = state.kinds.of_kind(api_version, kind)
     if served is None:
         raise LocalProtocolError(
-            f"the cluster does not serve {kind!r} of {api_version!r}: give its definition in crds="
+            f"the cluster does not serve {kind!r} of {api_version!r}: pass its definition in crds="
         )
     return served
 
 
 def served_kind(state: ServerState, kind: type[KubeObject] | str) -> Served:
-    """Return how a kind is served, given its class or a string such as ``apps/v1/Deployment``."""
+    """Return the served kind of a class or of a string such as ``apps/v1/Deployment``."""
     if isinstance(kind, str):
         api_version, _, name = kind.rpartition("/")
         return served_as(state, api_version, name)
@@ -46,50 +46,50 @@ def ensure_namespace(state: ServerState, name: str) -> None:
 
 
 def put_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes, manager: str) -> dict[str, Any]:
-    """Create an object, or replace it whatever its version, with its status; return it as it is stored."""
-    found = _plain(obj)
-    served = served_as(state, found.get("apiVersion", ""), found.get("kind", ""))
-    meta: dict[str, Any] = found.setdefault("metadata", {})
+    """Create an object, or replace it regardless of its version, with its status; return the result."""
+    content = _as_dict(obj)
+    served = served_as(state, content.get("apiVersion", ""), content.get("kind", ""))
+    meta: dict[str, Any] = content.setdefault("metadata", {})
     namespace = meta.setdefault("namespace", "default") if served.namespaced else ""
     if namespace:
         ensure_namespace(state, namespace)
     name: str = meta.get("name", "")
-    status = found.get("status")
+    status = content.get("status")
     stored = served.storage.objects.get(served.key(namespace, name))
     if stored is None:
-        written = Writer(state, Route(served, "create", namespace, ""), {}, manager).create(found, [])
+        written = Writer(state, Route(served, "create", namespace, ""), {}, manager).create(content, [])
     else:
         meta["resourceVersion"] = str(stored.version)
-        written = Writer(state, Route(served, "update", namespace, name), {}, manager).replace(found, [])
-    made: dict[str, Any] = _decode(served.shown(written.data))
+        written = Writer(state, Route(served, "update", namespace, name), {}, manager).replace(content, [])
+    created: dict[str, Any] = _decode(served.shown(written.data))
     if status is not None and served.has_status:
-        made["status"] = status
-        route = Route(served, "update", namespace, made["metadata"]["name"], "status")
-        made = _decode(served.shown(Writer(state, route, {}, manager).replace(made, []).data))
-    return made
+        created["status"] = status
+        route = Route(served, "update", namespace, created["metadata"]["name"], "status")
+        created = _decode(served.shown(Writer(state, route, {}, manager).replace(created, []).data))
+    return created
 
 
 def store_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes) -> None:
-    """Store an object as it is, except for its resource version; one without a uid gets one."""
-    found = _plain(obj)
-    served = served_as(state, found.get("apiVersion", ""), found.get("kind", ""))
-    meta: dict[str, Any] = found.setdefault("metadata", {})
+    """Store an object unchanged, except for its resource version, and its uid if it has none."""
+    content = _as_dict(obj)
+    served = served_as(state, content.get("apiVersion", ""), content.get("kind", ""))
+    meta: dict[str, Any] = content.setdefault("metadata", {})
     meta["uid"] = meta.get("uid") or state.rng.uid()
     namespace = meta.setdefault("namespace", "default") if served.namespaced else ""
     if namespace:
         ensure_namespace(state, namespace)
-    put(state, served, served.key(namespace, meta.get("name", "")), _decode(served.kept(found)))
+    put(state, served, served.key(namespace, meta.get("name", "")), _decode(served.kept(content)))
 
 
 def put_definition(state: ServerState, definition: Definition) -> None:
-    """Store the definition of a custom resource, which may be given as its class."""
+    """Store the definition of a custom resource; a class stands for its definition."""
     put_object(state, definition_of(definition) if isinstance(definition, type) else definition, "test")
 
 
 def get_object(
     state: ServerState, kind: type[KubeObject] | str, name: str, namespace: str
 ) -> dict[str, Any] | None:
-    """Return an object as it is stored; None if it does not exist."""
+    """Return a stored object; None if it does not exist."""
     served = served_kind(state, kind)
     stored = served.storage.objects.get(served.key(namespace, name))
     return None if stored is None else _decode(served.shown(stored.data))
@@ -98,15 +98,15 @@ def get_object(
 def get_objects(state: ServerState, kind: type[KubeObject] | str) -> list[dict[str, Any]]:
     """Return all objects of a kind, in the order of a list."""
     served = served_kind(state, kind)
-    found = [served.storage.objects[key] for key in served.storage.in_order()]
-    return [_decode(served.shown(stored.data)) for stored in found]
+    stored_objects = [served.storage.objects[key] for key in served.storage.in_order()]
+    return [_decode(served.shown(stored.data)) for stored in stored_objects]
 
 
 def edit_object(
     state: ServerState, kind: type[KubeObject] | str, name: str, change: Callable[[dict[str, Any]], None],
     namespace: str,
 ) -> None:  # fmt: skip
-    """Change an object in place, without the checks that a client's write passes."""
+    """Change an object in place, without the checks of a client's write."""
     served = served_kind(state, kind)
     key = served.key(namespace, name)
     obj = served.read(served.storage.objects[key].data)
@@ -115,13 +115,13 @@ def edit_object(
 
 
 def remove_object(state: ServerState, kind: type[KubeObject] | str, name: str, namespace: str) -> None:
-    """Delete an object, whatever its finalizers."""
+    """Delete an object, despite its finalizers."""
     served = served_kind(state, kind)
     remove(state, served, served.storage.objects[served.key(namespace, name)])
 
 
-def _plain(obj: KubeObject | dict[str, Any] | bytes) -> dict[str, Any]:
+def _as_dict(obj: KubeObject | dict[str, Any] | bytes) -> dict[str, Any]:
     if isinstance(obj, KubeObject):
         obj = encode(obj)
-    found: dict[str, Any] = _decode(obj if isinstance(obj, bytes) else msgspec.json.encode(obj))
-    return found
+    content: dict[str, Any] = _decode(obj if isinstance(obj, bytes) else msgspec.json.encode(obj))
+    return content

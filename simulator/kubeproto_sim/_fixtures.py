@@ -1,7 +1,6 @@
 """Fixtures for pytest: a simulated cluster for a test, and its last requests when the test fails.
 
-Pytest finds them by entry point. A project defines once, in its `conftest.py`, which custom resources it
-has::
+Pytest finds them by entry point. A project defines its custom resources once, in its `conftest.py`::
 
     @pytest.fixture
     def sim_crds():
@@ -25,8 +24,8 @@ import pytest
 from ._cluster import Cluster
 from ._direct_objects import Definition
 
-# How many requests a failing test shows: the last ones led to the failure.
-_SHOWN = 50
+# The number of requests that the report of a failed test shows: the latest led to the failure.
+_MAX_REPORTED_REQUESTS = 50
 
 
 @pytest.fixture
@@ -37,17 +36,17 @@ def sim_crds() -> Sequence[Definition]:
 
 @pytest.fixture
 def sim_clusters(request: pytest.FixtureRequest) -> Iterator[Callable[..., Cluster]]:
-    """A function that makes clusters, for tests that need a seed, modes or more than one."""
-    made: list[Cluster] = []
+    """A function that creates clusters, for tests that need options or several clusters."""
+    clusters: list[Cluster] = []
 
     def make(**options: Any) -> Cluster:
         cluster = Cluster(**options)
-        made.append(cluster)
+        clusters.append(cluster)
         return cluster
 
     yield make
-    for cluster in made:
-        lines = [str(exchange) for exchange in cluster.log[-_SHOWN:]]
+    for cluster in clusters:
+        lines = [str(exchange) for exchange in cluster.log[-_MAX_REPORTED_REQUESTS:]]
         if lines:
             request.node.add_report_section("teardown", "requests to the simulated cluster", "\n".join(lines))
 

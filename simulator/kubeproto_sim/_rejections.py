@@ -1,8 +1,7 @@
-"""Each way in which a server refuses a request, in its own words.
+"""`Rejection`: the refusals of a server, with its messages.
 
-A refusal is raised where it is found and becomes a response in one place. Bodies hold their fields in the
-order in which a server writes them; `details` is left out where a server leaves it out, and empty where it
-is empty.
+A refusal is raised anywhere in the simulator, and `Server` turns it into a response. The fields of a Status
+are in the order of a server; `details` is missing or empty in the same cases.
 """
 
 from __future__ import annotations
@@ -29,12 +28,12 @@ _OLD_TOKEN: Final = (
 
 
 class Rejection(Exception):
-    """A refusal: the request gets this Status and changes nothing; `after` is how long that takes."""
+    """A refusal: the request gets this Status after `delay` seconds, and changes nothing."""
 
-    def __init__(self, status: dict[str, Any], *, after: float = 0.0) -> None:
+    def __init__(self, status: dict[str, Any], *, delay: float = 0.0) -> None:
         super().__init__(status.get("message"))
         self.status = status
-        self.after = after
+        self.delay = delay
 
     @property
     def code(self) -> int:
@@ -51,21 +50,21 @@ class Rejection(Exception):
 
 
 class BrokenRules(Rejection):
-    """A refusal of an object, or of the options of a request, for what breaks rules."""
+    """A refusal of an object, or of the options of a request, for violations of rules."""
 
-    def __init__(self, word: str, group: str, name: str, violations: Sequence[Violation]) -> None:
-        # A fault that is found twice is listed once in the message, and twice in the causes.
+    def __init__(self, resource_or_kind: str, group: str, name: str, violations: Sequence[Violation]) -> None:
+        # A violation that occurs twice is listed once in the message, and twice in the causes.
         lines = list(dict.fromkeys(str(violation) for violation in violations))
         text = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
-        message = f"{dotted(word, group)} {quoted(name)} is invalid: {text}"
+        message = f"{dotted(resource_or_kind, group)} {quoted(name)} is invalid: {text}"
         causes = [cause(violation) for violation in violations]
-        super().__init__(failure(422, message, about(name, group, word, causes)))
-        self._parts = (word, group, name, violations)
+        super().__init__(failure(422, message, status_details(name, group, resource_or_kind, causes)))
+        self._parts = (resource_or_kind, group, name, violations)
 
-    def worded(self, word: Callable[[Violation, str], Violation]) -> BrokenRules:
-        """Return the refusal in other words; `word` takes a violation and the group of the object."""
+    def reworded(self, reword: Callable[[Violation, str], Violation]) -> BrokenRules:
+        """Return the refusal with other texts; `reword` takes a violation and the group of the object."""
         kind, group, name, violations = self._parts
-        return BrokenRules(kind, group, name, [word(violation, group) for violation in violations])
+        return BrokenRules(kind, group, name, [reword(violation, group) for violation in violations])
 
 
 class PlainRefused(Exception):
@@ -86,7 +85,7 @@ def failure(
     reason: str | None = None,
     metadata: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """Return the Status of a failure; an empty `reason` is left out."""
+    """Return the Status of a failure; an empty `reason` is omitted."""
     status: dict[str, Any] = {
         "kind": "Status",
         "apiVersion": "v1",
@@ -101,8 +100,8 @@ def failure(
     return status | {"code": code}
 
 
-def about(name: str = "", group: str = "", kind: str = "", causes: Sequence[Any] = ()) -> Details:
-    """Return the details of a Status: the object it is about, without empty parts."""
+def status_details(name: str = "", group: str = "", kind: str = "", causes: Sequence[Any] = ()) -> Details:
+    """Return the details of a Status, which name its object; empty parts are omitted."""
     details: Details = {}
     for key, value in (("name", name), ("group", group), ("kind", kind)):
         if value:
@@ -117,9 +116,9 @@ def cause(violation: Violation) -> dict[str, Any]:
     return {"reason": violation.reason, "message": violation.message, "field": violation.field}
 
 
-def dotted(word: str, group: str) -> str:
+def dotted(name: str, group: str) -> str:
     """Return a kind or resource with its group, as messages name it."""
-    return f"{word}.{group}" if group else word
+    return f"{name}.{group}" if group else name
 
 
 def quoted(text: str) -> str:
@@ -133,7 +132,7 @@ def bad_request(message: str) -> Rejection:
 
 
 def unexplained(message: str, code: int = 500) -> Rejection:
-    """500 without a reason: a real server has many of them, usually for mistakes of the caller."""
+    """500 without a reason, with which a real server reports many mistakes of the caller."""
     return Rejection(failure(code, message, reason=""))
 
 
@@ -150,7 +149,7 @@ def unknown_resource() -> Rejection:
 def not_found(plural: str, group: str, name: str) -> Rejection:
     """404: the object does not exist."""
     message = f"{dotted(plural, group)} {quoted(name)} not found"
-    return Rejection(failure(404, message, about(name, group, plural)))
+    return Rejection(failure(404, message, status_details(name, group, plural)))
 
 
 def method_not_allowed() -> Rejection:
@@ -162,7 +161,7 @@ def method_not_allowed() -> Rejection:
 def verb_not_supported(plural: str, group: str) -> Rejection:
     """405: a method without a verb, sent to a custom resource."""
     message = f" is not supported on resources of kind {quoted(dotted(plural, group))}"
-    return Rejection(failure(405, message, about("", group, plural)))
+    return Rejection(failure(405, message, status_details("", group, plural)))
 
 
 def not_acceptable(offers: str) -> Rejection:
@@ -173,7 +172,7 @@ def not_acceptable(offers: str) -> Rejection:
 
 
 def only_accepted(offers: str, *, verbatim: bool = False) -> Rejection:
-    """406, from a part of the server that words it differently."""
+    """406, with the message of another part of the server."""
     return Rejection(
         failure(406, offers if verbatim else f"only the following media types are accepted: {offers}")
     )
@@ -197,18 +196,18 @@ def exists(plural: str, group: str, name: str, *, deleting: bool) -> Rejection:
     message = f"{dotted(plural, group)} {quoted(name)} already exists"
     if deleting:
         message = f"object is being deleted: {message}"
-    return Rejection(failure(409, message, about(name, group, plural), reason="AlreadyExists"))
+    return Rejection(failure(409, message, status_details(name, group, plural), reason="AlreadyExists"))
 
 
-def conflict(word: str, group: str, name: str, why: str = _STALE) -> Rejection:
-    """409: the object is not in the state that the request expects; `word` is the plural, or the kind."""
-    message = f"Operation cannot be fulfilled on {dotted(word, group)} {quoted(name)}: {why}"
-    return Rejection(failure(409, message, about(name, group, word)))
+def conflict(resource_or_kind: str, group: str, name: str, problem: str = _STALE) -> Rejection:
+    """409: the object is not in the expected state; it is named by its plural or its kind."""
+    message = f"Operation cannot be fulfilled on {dotted(resource_or_kind, group)} {quoted(name)}: {problem}"
+    return Rejection(failure(409, message, status_details(name, group, resource_or_kind)))
 
 
-def invalid(word: str, group: str, name: str, violations: Sequence[Violation]) -> Rejection:
-    """422: the object breaks rules; `word` is usually the kind."""
-    return BrokenRules(word, group, name, violations)
+def invalid(resource_or_kind: str, group: str, name: str, violations: Sequence[Violation]) -> Rejection:
+    """422: the object breaks rules; it is usually named by its kind."""
+    return BrokenRules(resource_or_kind, group, name, violations)
 
 
 def invalid_options(kind: str, violations: Sequence[Violation]) -> Rejection:
@@ -217,25 +216,25 @@ def invalid_options(kind: str, violations: Sequence[Violation]) -> Rejection:
 
 
 def rejected_patch() -> Rejection:
-    """422: a JSON patch cannot be applied; the operation at fault is not named."""
+    """422: a JSON patch cannot be applied. A server does not name the operation that failed."""
     return Rejection(failure(422, _REJECTED, {}))
 
 
-def forbidden(plural: str, group: str, name: str, why: str, causes: Sequence[Any] = ()) -> Rejection:
+def forbidden(plural: str, group: str, name: str, problem: str, causes: Sequence[Any] = ()) -> Rejection:
     """403: admission denied the write."""
-    message = f"{dotted(plural, group)} {quoted(name)} is forbidden: {why}"
-    return Rejection(failure(403, message, about(name, group, plural, causes)))
+    message = f"{dotted(plural, group)} {quoted(name)} is forbidden: {problem}"
+    return Rejection(failure(403, message, status_details(name, group, plural, causes)))
 
 
-def forbidden_for(resource: str, group: str, name: str, why: str) -> Rejection:
+def forbidden_for(resource: str, group: str, name: str, problem: str) -> Rejection:
     """403 about a resource, one of its objects, or, without a resource, about a path."""
     if not resource:
-        message = f"forbidden: {why}"
+        message = f"forbidden: {problem}"
     elif not name:
-        message = f"{dotted(resource, group)} is forbidden: {why}"
+        message = f"{dotted(resource, group)} is forbidden: {problem}"
     else:
-        message = f"{dotted(resource, group)} {quoted(name)} is forbidden: {why}"
-    return Rejection(failure(403, message, about(name, group, resource)))
+        message = f"{dotted(resource, group)} {quoted(name)} is forbidden: {problem}"
+    return Rejection(failure(403, message, status_details(name, group, resource)))
 
 
 def initializing() -> Rejection:
@@ -244,18 +243,18 @@ def initializing() -> Rejection:
 
 
 def expired_list() -> Rejection:
-    """410: the history of an exact version has been forgotten."""
+    """410: the requested version has been compacted."""
     return Rejection(failure(410, "The resourceVersion for the provided list is too old.", reason="Expired"))
 
 
 def expired_token(fresh: str) -> Rejection:
-    """410: the snapshot that a page belongs to has been forgotten; `fresh` continues with current objects."""
+    """410: the version of a page has been compacted; the token `fresh` continues with current objects."""
     return Rejection(failure(410, _OLD_TOKEN, reason="Expired", metadata={"continue": fresh}))
 
 
-def version_too_large(asked: int, current: int, style: str, *, cached: bool) -> Rejection:
-    """504: the server has not reached a version; three generations of servers word it differently."""
-    reached = f"Timeout: Too large resource version: {asked}, current: {current}"
+def version_too_large(requested: int, current: int, style: str, *, cached: bool) -> Rejection:
+    """504: the server has not reached a version. Three generations of servers have three messages."""
+    reached = f"Timeout: Too large resource version: {requested}, current: {current}"
     too_large = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
     match style:
         case "message":  # before 1.17: only the message
@@ -268,4 +267,4 @@ def version_too_large(asked: int, current: int, style: str, *, cached: bool) -> 
             if cached:
                 details["retryAfterSeconds"] = 1
             # A watch cache waits three seconds for the version to arrive.
-            return Rejection(failure(504, reached, details), after=3.0 if cached else 0.0)
+            return Rejection(failure(504, reached, details), delay=3.0 if cached else 0.0)

@@ -1,7 +1,7 @@
-"""The content of a cluster as a value, which can be kept and loaded into another cluster.
+"""`Snapshot`: the content of a cluster as a value, which can be stored and loaded into another cluster.
 
-A snapshot has the objects and what the next write depends on (version, time, randomness). It has no history:
-a restarted server has none either, and responds to watches from before the restart with 410.
+It contains the objects, and the version, time and randomness that the next write uses. Like a restarted
+server it has no history, so watches from before the restart get 410.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class StoredObject(Struct, frozen=True):
-    """One object under the name of its resource and its key; without data, a deletion."""
+    """A stored object with its resource and its key; without data, a deletion."""
 
     resource: str
     key: str
@@ -28,7 +28,7 @@ class StoredObject(Struct, frozen=True):
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """Everything that is stored in a cluster at one version."""
+    """All stored objects of a cluster at one version."""
 
     version: int
     time: float
@@ -37,33 +37,35 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
 
 def change_of(storage: ResourceStorage, event: StoredEvent) -> StoredObject:
-    """Return a change as a journal keeps it."""
+    """Return a change in the form of a journal."""
     stored = event.stored
     data = None if event.change == "DELETED" else stored.data
     return StoredObject(storage.name, stored.key, stored.version, data)
 
 
 def take_snapshot(state: ServerState) -> Snapshot:
-    """Return everything that is stored, in the order of the writes."""
-    found = [
+    """Return all stored objects, in the order of the writes."""
+    objects = [
         StoredObject(storage.name, stored.key, stored.version, stored.data)
         for storage in state.storage.resources.values()
         for stored in storage.objects.values()
     ]
-    found.sort(key=lambda one: one.version)
-    return Snapshot(version=state.storage.version, time=state.clock.time, seed=state.rng.state, objects=found)
+    objects.sort(key=lambda obj: obj.version)
+    return Snapshot(
+        version=state.storage.version, time=state.clock.time, seed=state.rng.state, objects=objects
+    )
 
 
 def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
-    """Replace what is stored. The controllers of the cluster have to be created again afterwards."""
+    """Replace all stored objects. The caller then creates the controllers of the cluster again."""
     storage = Storage(state.storage.window)
-    for one in snapshot.objects:
-        if one.data is None:
+    for snapshot_object in snapshot.objects:
+        if snapshot_object.data is None:
             continue
-        obj: dict[str, Any] = msgspec.json.decode(one.data)
-        stored = make_stored(one.key, obj, one.version, one.data)
-        resource = storage.resource(one.resource)
-        resource.objects[one.key] = stored
+        obj: dict[str, Any] = msgspec.json.decode(snapshot_object.data)
+        stored = make_stored(snapshot_object.key, obj, snapshot_object.version, snapshot_object.data)
+        resource = storage.resource(snapshot_object.resource)
+        resource.objects[snapshot_object.key] = stored
         resource.forget_order()
     storage.version = snapshot.version
     storage.compact()

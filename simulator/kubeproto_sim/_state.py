@@ -1,10 +1,10 @@
-"""What all parts of the server share: storage, kinds, clock, randomness, and the modes of the server."""
+"""`ServerState`: the storage, kinds, clock, randomness and modes that all parts of a server share."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Literal, Protocol
+from typing import Literal, Protocol, TypeVar
 
 from msgspec import Struct
 
@@ -14,15 +14,18 @@ from .kinds._kinds import Kinds
 from .kinds._releases import Release
 from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
 
+_Extension = TypeVar("_Extension")
+
 
 class Modes(Struct, frozen=True, kw_only=True):
-    """How the server differs from the default: a Kubernetes of its release with its watch cache.
+    """Differences of the server from the default, a Kubernetes of its release with its watch cache.
 
-    `streaming_lists` turns a feature gate on or off that each release has set its own way. `end_mark` is the
-    annotation at the end of the initial events: some aggregated servers never send it. `gone` is how the
-    server reports an expired watch: in the stream, or as HTTP 410 with one of two reasons. `too_large` is how
-    three generations of servers report a version that they have not reached. `compress_watches` is Kubernetes
-    1.37.
+    - `streaming_lists`: turns the feature gate WatchList on or off; by default as in the release.
+    - `end_mark`: the annotation at the end of the initial events, which some aggregated servers never send.
+    - `gone`: how the server reports an expired watch: in the stream, or as HTTP 410 with one of two reasons.
+    - `too_large`: how three generations of servers report a version that they have not reached.
+    - `compress_watches`: watches are sent with gzip, as Kubernetes 1.37 does.
+    - `old_bookmarks`: bookmarks have `"creationTimestamp":null` in their metadata, as older servers send.
     """
 
     streaming_lists: bool | None = None
@@ -32,23 +35,23 @@ class Modes(Struct, frozen=True, kw_only=True):
     gone: Literal["in-stream", "http-expired", "http-gone"] = "in-stream"
     too_large: Literal["reason", "cause-message", "message"] = "reason"
     compress_watches: bool = False
-    old_bookmarks: bool = False  # `"creationTimestamp":null` in the metadata of bookmarks
+    old_bookmarks: bool = False
 
 
 class ClusterExtension(Protocol):
-    """A part that was added to the cluster, such as its nodes: it follows changes, and acts over time."""
+    """A part that was added to the cluster, such as its nodes. It follows changes and acts over time."""
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note a change."""
+        """Handle a change."""
         ...
 
     def work(self) -> bool:
-        """Do what is left to do; return whether there was anything."""
+        """Do the pending work; return whether there was any."""
         ...
 
     @property
     def due(self) -> float | None:
-        """The next time at which something happens without a change; None if nothing will."""
+        """The next time at which something happens without a change; None if there is none."""
         ...
 
     def fork(self, state: ServerState) -> ClusterExtension:
@@ -56,7 +59,7 @@ class ClusterExtension(Protocol):
         ...
 
     def resume(self) -> None:
-        """Start again after a restart; `on_event` reports afterwards what is stored."""
+        """Start again after a restart; afterwards `on_event` reports all stored objects."""
         ...
 
 
@@ -64,7 +67,7 @@ class NodeExtension(ClusterExtension, Protocol):
     """The nodes of a cluster, as controllers know them."""
 
     def keeps(self, node: str) -> bool:
-        """Whether a node is simulated, so that its kubelet decides when its pods end."""
+        """Return whether a node is simulated, so that its kubelet decides when its pods end."""
         ...
 
 
@@ -82,7 +85,7 @@ class ServerState:
         self.modes = modes
         self.tracks = True  # whether writes are recorded in managedFields
         self.time_zone: TimeZones = only_utc
-        self.lag = 0  # by how many versions the watch cache is behind
+        self.lag = 0  # the number of versions by which the watch cache lags
         self.terminating: set[str] = set()  # namespaces that accept no new objects
         self.closing: set[str] = set()  # custom resources whose definition is being deleted
         self.extensions: list[ClusterExtension] = []
@@ -91,32 +94,36 @@ class ServerState:
         self.on_event: list[Callable[[ResourceStorage, StoredEvent], None]] = []
         self.on_generation: Callable[[ResourceStorage], None] = _ignore
 
+    def extension(self, type_: type[_Extension]) -> _Extension | None:
+        """Return the extension of a type; None if the cluster has none."""
+        return next((part for part in self.extensions if isinstance(part, type_)), None)
+
     @property
     def streaming_lists(self) -> bool:
         """Whether a watch may begin with the existing objects."""
-        asked = self.modes.streaming_lists
-        return self.release.streaming_lists if asked is None else asked
+        mode = self.modes.streaming_lists
+        return self.release.streaming_lists if mode is None else mode
 
     @property
     def reached(self) -> int:
-        """The version that reads from the watch cache see: the latest minus the lag."""
-        # Never 0: no server has that version, and a watch that starts from it asks for any version.
+        """The version that reads from the watch cache see: the latest version minus the lag."""
+        # Never 0: no server has this version, and a watch from version 0 means a watch from any version.
         return max(self.storage.version - self.lag, 1)
 
     def end_watches(self, storage: ResourceStorage) -> None:
-        """End all watches of a resource, because its schema changed or its definition was deleted."""
+        """End all watches of a resource after a change of its schema or the deletion of its definition."""
         storage.generation += 1
         self.on_generation(storage)
 
     def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
-        """Store an object that was made for the next version, and notify those in `on_event`."""
+        """Store an object that has the next version, and notify the followers in `on_event`."""
         event = self.storage.commit(storage, stored)
         for notify in self.on_event:
             notify(storage, event)
         return event
 
     def remove(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
-        """Delete an object, and notify those in `on_event`."""
+        """Delete an object, and notify the followers in `on_event`."""
         event = self.storage.remove(storage, stored)
         for notify in self.on_event:
             notify(storage, event)

@@ -1,4 +1,4 @@
-"""The interface of the body of an open response: a watch, or a watch with a fault."""
+"""`Stream` and `Conversation`: the interfaces of response bodies that stay open."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Protocol, runtime_checkable
 
 
 class Stream(Protocol):
-    """Bytes that arrive as time passes. `wake` is called when there may be some."""
+    """Bytes that arrive as time passes. `wake` is called when bytes may have arrived."""
 
     wake: Callable[[], None] | None
 
     @property
     def ended(self) -> bool:
-        """Whether no more bytes will come, beyond what `take` still returns."""
+        """Whether no more bytes will arrive; `take` may still return some."""
         ...
 
     def take(self) -> bytes:
@@ -27,10 +27,10 @@ class Stream(Protocol):
 
 @runtime_checkable
 class Conversation(Stream, Protocol):
-    """The messages of a request that was upgraded, in both directions. `take` returns one at a time."""
+    """The messages of an upgraded request, in both directions. `take` returns one message."""
 
     protocol: str
 
     def feed(self, message: bytes) -> None:
-        """Take a message of the client."""
+        """Receive a message of the client."""
         ...

@@ -1,8 +1,8 @@
-"""The core's transports to a simulated cluster, which neither do I/O nor wait.
+"""Transports to a simulated cluster, which neither do I/O nor wait.
 
 Where a real transport would wait for bytes, time jumps to the next moment at which something happens: a
-bookmark, a timeout, the end of a grace period. So an idle watch ends at once with its timeout, and silence
-that lasts longer than `idle` is a `DeadlineExceeded` at once. A driver with a clock of its own uses
+bookmark, a timeout, the end of a grace period. So an idle watch ends immediately with its timeout, and more
+than `idle` seconds of silence are immediately a `DeadlineExceeded`. A driver that has its own clock uses
 `Cluster.respond` instead, and reads from the streams itself.
 """
 
@@ -23,7 +23,7 @@ Responder = Callable[[Head], ServerResponse]
 
 
 class VirtualServer(Protocol):
-    """What transports need from a cluster: its responses, and its clock."""
+    """The parts of a cluster that transports use: its responses and its clock."""
 
     @property
     def now(self) -> float:
@@ -32,7 +32,7 @@ class VirtualServer(Protocol):
 
     @property
     def due(self) -> float | None:
-        """The next time at which something happens without a request; None if nothing will."""
+        """The next time at which something happens without a request; None if there is none."""
         ...
 
     def respond(self, head: Head) -> ServerResponse:
@@ -40,20 +40,20 @@ class VirtualServer(Protocol):
         ...
 
     def advance(self, seconds: float) -> None:
-        """Let time pass, and do everything that is due."""
+        """Advance the clock, and run everything that becomes due."""
         ...
 
     def advance_to(self, time: float) -> None:
-        """Let time pass until `time`."""
+        """Advance the clock to `time`."""
         ...
 
     def settle(self) -> None:
-        """Let the controllers do what is left to do."""
+        """Run the controllers until they have nothing more to do."""
         ...
 
 
 class Receiving:
-    """A response whose body is still arriving: iterate over its bytes, once, async or not."""
+    """A response whose body is still arriving. Iterate over its bytes once, with `for` or `async for`."""
 
     def __init__(
         self, cluster: VirtualServer, response: ServerResponse, deadline: float | None, idle: float | None
@@ -67,17 +67,17 @@ class Receiving:
 
     def __iter__(self) -> Iterator[bytes]:
         while True:
-            piece = self._next()
-            if piece is None:
+            chunk = self._next()
+            if chunk is None:
                 return
-            yield piece
+            yield chunk
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self:
-            yield piece
+        for chunk in self:
+            yield chunk
 
     def _next(self) -> bytes | None:
-        """Return the next bytes; None at the end. Time jumps until there are some."""
+        """Return the next bytes, or None at the end; time jumps until bytes arrive."""
         body = self.body
         if isinstance(body, bytes):
             self.body = b""
@@ -88,7 +88,7 @@ class Receiving:
                 return data
             if body.ended:
                 return None
-            self._cluster.settle()  # controllers do what is left to do before any time passes
+            self._cluster.settle()  # controllers finish their work before time passes
             if data := body.take():
                 return data
             if not body.ended:
@@ -100,7 +100,9 @@ class Receiving:
         end, due = min(ends, default=None), cluster.due
         if due is None or (end is not None and end < due):
             if end is None:
-                raise DeadlineExceeded("nothing will ever arrive on this stream, and no limit was given")
+                raise DeadlineExceeded(
+                    "nothing will ever arrive on this stream: pass `timeout` or `idle` to limit the wait"
+                )
             cluster.advance_to(end)
             raise DeadlineExceeded(f"no bytes arrived within {end - silent_since:g} s")
         cluster.advance_to(due)
@@ -110,7 +112,7 @@ class Receiving:
 
 
 class _Exchange:
-    """One request under way. Leaving it closes what is still open."""
+    """A request and its response. Leaving the context closes an open stream."""
 
     def __init__(
         self,
@@ -128,18 +130,18 @@ class _Exchange:
         self._body: bytes | Stream = b""
 
     def __enter__(self) -> Receiving:
-        cluster, begun = self._cluster, self._cluster.now
-        deadline = None if self._timeout is None else begun + self._timeout
+        cluster, start = self._cluster, self._cluster.now
+        deadline = None if self._timeout is None else start + self._timeout
         if self._head.check is not None:
             self._head.check()
         response = self._respond(self._head)
         self._body = response.body
         limits = [limit for limit in (self._timeout, self._idle) if limit is not None]
-        if response.after > min(limits, default=response.after):
+        if response.delay > min(limits, default=response.delay):
             cluster.advance(min(limits))
             raise DeadlineExceeded(f"no response within {min(limits):g} s")
-        if response.after:
-            cluster.advance(response.after)
+        if response.delay:
+            cluster.advance(response.delay)
         return Receiving(cluster, response, deadline, self._idle)
 
     def __exit__(self, *_: object) -> None:
@@ -165,7 +167,7 @@ class SimWebSocket:
         self._idle = idle
 
     async def receive(self) -> bytes | None:
-        """The next message; None when the server has closed the connection normally."""
+        """Return the next message; None when the server has closed the connection normally."""
         cluster, conversation = self._cluster, self._conversation
         silent_since = cluster.now
         while not (message := conversation.take()):
@@ -177,7 +179,7 @@ class SimWebSocket:
             if due is None or (end is not None and end < due):
                 if end is None:
                     raise DeadlineExceeded(
-                        "nothing will ever arrive on this connection, and no limit was given"
+                        "nothing will ever arrive on this connection: pass `idle` to limit the wait"
                     )
                 cluster.advance_to(end)
                 raise DeadlineExceeded(f"no message arrived within {self._idle:g} s")
@@ -190,7 +192,7 @@ class SimWebSocket:
 
 
 def begin_conversation(request: UpgradeRequest, respond: Responder) -> Conversation:
-    """Send a request with a handshake; return the conversation, or raise the error of a refusal."""
+    """Send a request with a handshake. Return the conversation, or raise the error of a refusal."""
     head = request.with_headers(
         ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
         ("Sec-WebSocket-Protocol", ", ".join(request.protocols)),
@@ -202,14 +204,14 @@ def begin_conversation(request: UpgradeRequest, respond: Responder) -> Conversat
     if isinstance(body, bytes):
         raise request.refused(response.status, response.headers, body)
     if not isinstance(body, Conversation):
-        body.close()  # a fault has replaced it
+        body.close()  # a fault has replaced the conversation
         raise TransportError(f"{request.label}: the connection broke while it was upgraded")
     request.accepted(response.headers)
     return body
 
 
 class SimTransport:
-    """Carries requests to a simulated cluster, on any event loop or none."""
+    """Sends requests to a simulated cluster, on any event loop or none."""
 
     def __init__(self, cluster: VirtualServer, respond: Responder | None = None) -> None:
         self.cluster = cluster
@@ -223,7 +225,7 @@ class SimTransport:
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[SimWebSocket]:
-        """Send a request that becomes a WebSocket, which is closed when the context is left."""
+        """Send a request that becomes a WebSocket, which is closed at the end of the context."""
         conversation = begin_conversation(request, self._respond)
         try:
             yield SimWebSocket(self.cluster, conversation, idle)
@@ -232,4 +234,4 @@ class SimTransport:
 
 
 class BlockingSimTransport(SimTransport):
-    """Send a request and return the head of its response, for blocking use."""
+    """The same transport with the type of a blocking transport."""

@@ -84,14 +84,14 @@ def test_what_goes_wrong_with_a_webhook_costs_its_time_and_refuses_the_write() -
     cluster.webhooks.handle("default/hooks/validate", lambda _: allow())
     cluster.webhooks.fail("default/hooks/validate", "timeout")
     answer, refused = send(cluster, "POST", MAPS, config("one"))
-    assert (answer.status, answer.after, refused["reason"]) == (500, 3.0, "InternalError")
+    assert (answer.status, answer.delay, refused["reason"]) == (500, 3.0, "InternalError")
     assert "context deadline exceeded" in refused["message"]
     answer, _ = send(cluster, "POST", MAPS, config("one"))
-    assert (answer.status, answer.after) == (201, 0.0)
+    assert (answer.status, answer.delay) == (201, 0.0)
     configure(cluster, "validating", "validate", failurePolicy="Ignore")
     cluster.webhooks.fail("default/hooks/validate", "timeout")
     answer, _ = send(cluster, "POST", MAPS, config("two"))
-    assert (answer.status, answer.after) == (201, 3.0)
+    assert (answer.status, answer.delay) == (201, 3.0)
 
 
 def test_a_webhook_that_nobody_answers_is_not_there() -> None:
@@ -211,7 +211,7 @@ def test_a_fault_meets_a_request_that_is_put_off_once() -> None:
     configure(cluster, "validating", "v1")
     faults = sim.Faults(cluster, script=[sim.Delay(5.0)])
     answer, _ = Sender(lambda _: {"allowed": True}).answer(faults, "POST", MAPS, config("one"))
-    assert (answer.status, answer.after, len(faults.lines), faults.script) == (201, 5.0, 1, [])
+    assert (answer.status, answer.delay, len(faults.lines), faults.script) == (201, 5.0, 1, [])
 
 
 def test_a_fault_of_a_webhook_meets_a_request_that_is_put_off_once() -> None:

@@ -123,7 +123,7 @@ def test_a_fault_of_the_webhook_fails_the_request_and_takes_its_time(
     cluster.put(widget("a"))
     cluster.webhooks.fail(WEBHOOK, fault)
     answer = cluster.respond(request("GET", f"v1/{WIDGETS}/a"))
-    assert (answer.status, answer.after) == (500, after)
+    assert (answer.status, answer.delay) == (500, after)
     assert isinstance(answer.body, bytes)
     assert why in json.loads(answer.body)["message"]
     assert answered(cluster, request("GET", f"v1/{WIDGETS}/a"))["spec"] == {"size": "1x2"}
@@ -134,7 +134,7 @@ def test_a_request_with_less_time_than_the_webhook_takes_gets_no_answer_in_time(
     cluster.put(widget("a"))
     cluster.webhooks.fail(WEBHOOK, "timeout")
     answer = cluster.respond(request("GET", f"v1/{WIDGETS}/a?timeout=3s"))
-    assert (answer.status, answer.after) == (504, 3)
+    assert (answer.status, answer.delay) == (504, 3)
 
 
 def test_a_write_whose_answer_cannot_be_converted_has_taken_effect() -> None:

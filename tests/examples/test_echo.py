@@ -96,7 +96,7 @@ def test_an_echo_is_looked_at_every_ten_seconds(backend: Backend) -> None:
         await anyio.sleep(65)
 
     cluster = operated(backend, body)
-    times = [one.at for one in cluster.log if "deployments/canyon" in one.head.target]
+    times = [exchange.time for exchange in cluster.log if "deployments/canyon" in exchange.head.target]
     waits = [round(late - early, 3) for early, late in pairwise(times)]
     assert waits[-5:] == [10.0] * 5
 

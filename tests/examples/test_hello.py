@@ -82,7 +82,7 @@ def test_what_changes_nothing_about_a_hello_is_not_written_into_it() -> None:
             await client.api(Deployment).merge_patch("world", {"metadata": {"annotations": {"a": "b"}}})
             await anyio.sleep(60)
             [deployed] = [one for one in cluster.log if "deployments/world" in one.head.target][-1:]
-            assert deployed.at > cluster.now - 61  # it was looked at
+            assert deployed.time > cluster.now - 61  # it was looked at
             assert cluster.objects(Hello)[0]["metadata"]["resourceVersion"] == before
 
     run(main)

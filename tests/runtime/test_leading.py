@@ -53,7 +53,7 @@ def lease(cluster: sim.Cluster) -> dict[str, object]:
 
 
 def requests(cluster: sim.Cluster) -> list[tuple[float, str]]:
-    return [(round(one.at - cluster.log[0].at, 3), one.head.method) for one in cluster.log]
+    return [(round(exchange.time - cluster.log[0].time, 3), exchange.head.method) for exchange in cluster.log]
 
 
 def test_le_17_who_finds_nobody_leads_at_once_and_renews_every_two_seconds(go: Go) -> None:

@@ -152,7 +152,7 @@ def in_process(faults: sim.Faults, target: str) -> int:
         response = faults.respond(kp.Head("GET", target))
     except kp.TransportError:
         return 0
-    assert not response.after, "choose a seed that delays nothing: the test would wait for it"
+    assert not response.delay, "choose a seed that delays nothing: the test would wait for it"
     return response.status
 
 

@@ -175,7 +175,7 @@ def test_what_was_asked_is_in_the_log(asker: Asker) -> None:
     asker.cluster.advance(1)
     asker.send("GET", f"{BOOKS}/a")
     (first, second) = asker.cluster.log
-    assert (first.status, second.status, second.at - first.at) == (200, 404, 1)
+    assert (first.status, second.status, second.time - first.time) == (200, 404, 1)
     assert str(second).endswith(f"GET {BOOKS}/a -> 404")
 
 

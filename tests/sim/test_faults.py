@@ -103,7 +103,7 @@ def test_two_faults_of_one_request_hit_it_together() -> None:
     whole = read(sim.Faults(cluster(), script=[sim.Html()]), GET)[1]
     faults = sim.Faults(cluster(), script=[sim.Both(sim.Cut(30), sim.Both(sim.Delay(4.0), sim.Html()))])
     answer = faults.respond(GET)
-    assert (answer.status, answer.after) == (502, 4.0)
+    assert (answer.status, answer.delay) == (502, 4.0)
     assert not isinstance(answer.body, bytes)
     assert answer.body.take() == whole[:30]
     with pytest.raises(kp.TransportError, match="reset"):

@@ -147,7 +147,7 @@ class History(RuleBasedStateMachine):
         storage = self.cluster._state.storage.resource("books.example.io")
         for version, snapshot in self.snapshots.items():
             if version >= self.oldest:
-                seen = storage.at(version)
+                seen = storage.objects_at(version)
                 assert {one.name: json.loads(one.data) for one in seen.values()} == snapshot
 
 

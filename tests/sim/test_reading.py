@@ -109,7 +109,7 @@ def test_an_exact_version_shows_the_past_and_a_newer_one_waits_in_vain(asker: As
     assert names(asker.ask("GET", f"{CONFIGMAPS}?resourceVersion={version}")) == ["b"]
     status = asker.refused("GET", f"{CONFIGMAPS}?resourceVersion={version + 100}")
     assert status["details"]["causes"][0]["reason"] == "ResourceVersionTooLarge"
-    assert asker.response.after == 3.0
+    assert asker.response.delay == 3.0
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_sv_07_a_watch_from_the_future_waits_and_a_streaming_list_from_there_fai
     streaming = f"sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion={future + 100}"
     failed = asker.watch(f"{CONFIGMAPS}?{streaming}")
     [(change, status)] = events(failed.take())
-    assert (change, status["code"], asker.response.after) == ("ERROR", 504, 3.0)
+    assert (change, status["code"], asker.response.delay) == ("ERROR", 504, 3.0)
     assert failed.ended
 
 

@@ -155,7 +155,7 @@ class Network(Faults):
             self.answered(head, response)
         for name in _BREAKING.intersection(names):
             self._broken.append((name, response.body))
-        return msgspec.structs.replace(response, after=response.after + rng.choice((0.0, 0.001, 0.005, 0.03)))
+        return msgspec.structs.replace(response, delay=response.delay + rng.choice((0.0, 0.001, 0.005, 0.03)))
 
     def _draw(self, rng: Random, sort: Sort) -> list[str]:
         """Draw what goes wrong with a request, and return the names of its faults."""

@@ -48,7 +48,7 @@ class AccessRecorder:
     def note(self, head: Head, response: ServerResponse | None = None) -> None:
         """Record a request; a write that has created an object needs the right to create as well."""
         asked = attributes_of(head)
-        if not asked.about_resource or asked.group in _FOR_ALL:
+        if not asked.is_resource_request or asked.group in _FOR_ALL:
             return  # discovery and reviews about oneself are allowed to every account
         scope: Scope = "namespaces" if asked.namespace else "cluster"
         if asked.namespace and asked.namespace == self.namespace:

@@ -190,7 +190,7 @@ class Tap(Faults):
             if _LEASES in head.target or head.target.endswith("/leases"):
                 return respond()
             response = observed.send(head, self._author, self, respond)
-            return msgspec.structs.replace(response, after=response.after + LATENCY)
+            return msgspec.structs.replace(response, delay=response.delay + LATENCY)
         if self._author == "user":
             return respond()
         if self.cluster.now < observed.refuses_until:

@@ -329,8 +329,8 @@ class _SimulatedTransport:
             if self._cluster.on_due is not None and self._cluster.due != due:
                 self._cluster.on_due()
             limits = [limit for limit in (timeout, idle) if limit is not None]
-            await anyio.sleep(min([response.after, *limits]))
-            if limits and response.after > min(limits):
+            await anyio.sleep(min([response.delay, *limits]))
+            if limits and response.delay > min(limits):
                 raise DeadlineExceeded(f"no response within {min(limits):g} s")
             yield _Incoming(response, float("inf") if timeout is None else begun + timeout, idle)
         finally:

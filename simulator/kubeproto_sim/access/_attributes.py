@@ -36,7 +36,7 @@ class Attributes(Struct, frozen=True, kw_only=True):
     name: str = ""
     namespace: str = ""
     path: str = ""
-    about_resource: bool = True
+    is_resource_request: bool = True
 
     @property
     def combined(self) -> str:
@@ -56,7 +56,7 @@ def read_attributes(method: str, path: str, query: Query) -> Attributes:
     parts = inner.split("/") if inner else []
     groupless = parts[:1] == ["api"]
     if len(parts) < (3 if groupless else 4) or parts[0] not in ("api", "apis"):
-        return Attributes(verb=method.lower(), path=path, about_resource=False)
+        return Attributes(verb=method.lower(), path=path, is_resource_request=False)
     group, version, rest = ("", parts[1], parts[2:]) if groupless else (parts[1], parts[2], parts[3:])
     special = rest[0] in _SPECIAL and len(rest) > 1
     verb = rest[0] if special else _METHODS.get(method, "")
@@ -95,7 +95,7 @@ def _selected_name(selector: str) -> str:
 
 def denied(attributes: Attributes, user: str, reason: str = "") -> Rejection:
     """403: the user may not do this."""
-    if not attributes.about_resource:
+    if not attributes.is_resource_request:
         text = f"User {quoted(user)} cannot {attributes.verb} path {quoted(attributes.path)}"
     else:
         where = f"in the namespace {quoted(attributes.namespace)}"

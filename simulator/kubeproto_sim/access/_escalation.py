@@ -13,7 +13,7 @@ from typing import Any, Final
 from .._rejections import forbidden_for, not_found
 from ._attributes import Attributes
 from ._policy_rules import ALL, PolicyRule, covers_path, go_list, read_rules
-from ._rbac import GROUP, HeldRule, Rbac, aggregate, not_found_text
+from ._rbac import GROUP, GrantedRule, Rbac, aggregate, not_found_text
 from ._users import MASTERS, User
 
 _ROLES: Final = ("clusterroles", "roles")
@@ -92,7 +92,7 @@ def _missing(rbac: Rbac, user: User, asked: Attributes, wanted: Iterable[PolicyR
     return text + _unresolved(grants, asked.resource)
 
 
-def _unresolved(grants: list[HeldRule], resource: str) -> str:
+def _unresolved(grants: list[GrantedRule], resource: str) -> str:
     errors = [not_found_text(grant, resource) for grant in grants if grant.rule is None]
     return f"; resolution errors: [{aggregate(errors)}]" if errors else ""
 

@@ -29,7 +29,7 @@ class PolicyRule(Struct, frozen=True, rename={
         """Return whether the rule allows a request."""
         if not _matches(self.verbs, asked.verb):
             return False
-        if not asked.about_resource:
+        if not asked.is_resource_request:
             return any(covers_path(url, asked.path) for url in self.non_resource_urls)
         return (
             _matches(self.api_groups, asked.group)

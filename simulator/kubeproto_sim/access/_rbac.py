@@ -31,7 +31,7 @@ class Decision(Struct, frozen=True):
     reason: str = ""
 
 
-class HeldRule(Struct, frozen=True):
+class GrantedRule(Struct, frozen=True):
     """One rule that a user has, and the binding that it comes from; or a role that was not found."""
 
     rule: PolicyRule | None
@@ -101,7 +101,7 @@ class Rbac:
                 return Decision(allowed=True, reason=f"RBAC: allowed by {grant.source}")
         return Decision(allowed=False, reason=f"RBAC: {aggregate(missing)}" if missing else "")
 
-    def grants(self, user: User, namespace: str) -> Iterator[HeldRule]:
+    def grants(self, user: User, namespace: str) -> Iterator[GrantedRule]:
         """Return the rules of a user: those of the whole cluster first, then those of the namespace."""
         self._refresh()
         for home in ("", namespace) if namespace else ("",):
@@ -111,11 +111,11 @@ class Rbac:
                     continue
                 rules = self.rules_of(binding.role_kind, binding.role, home)
                 if rules is None:
-                    yield HeldRule(None, missing=(binding.role_kind, binding.role))
+                    yield GrantedRule(None, missing=(binding.role_kind, binding.role))
                     continue
                 source = binding.source(subject)
                 for rule in rules:
-                    yield HeldRule(rule, source)
+                    yield GrantedRule(rule, source)
 
     def rules_of(self, kind: str, name: str, namespace: str) -> tuple[PolicyRule, ...] | None:
         """Return the rules of a role; None if it does not exist."""
@@ -149,7 +149,7 @@ class Rbac:
             )
 
 
-def not_found_text(grant: HeldRule, asked: str = "") -> str:
+def not_found_text(grant: GrantedRule, asked: str = "") -> str:
     """Return how a missing role is reported: authorization names its kind, the registry its resource."""
     assert grant.missing is not None  # only such grants have no rule
     kind, name = grant.missing

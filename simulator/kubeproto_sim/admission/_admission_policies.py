@@ -15,7 +15,7 @@ import msgspec
 from kubeproto.crd import CannotEvaluate, CelFailure, evaluate_with
 from kubeproto.objects import Selector
 
-from .._rejections import Rejection, about, dotted, failure, quoted
+from .._rejections import Rejection, dotted, failure, quoted, status_details
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..storage._json_values import listed, member, texts
@@ -186,5 +186,5 @@ def _fault(validation: Json, variables: Json, *, ignores: bool) -> str:
 def _denied(write: AdmittedWrite, reason: str, message: str) -> Rejection:
     served = write.served
     text = f"{dotted(served.plural, served.group)} {quoted(write.name)} is forbidden: {message}"
-    details = about(write.name, served.group, served.plural, [{"message": message}])
+    details = status_details(write.name, served.group, served.plural, [{"message": message}])
     return Rejection(failure(_CODES.get(reason, 422), text, details, reason=reason))

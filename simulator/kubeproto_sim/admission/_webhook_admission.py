@@ -149,7 +149,7 @@ class WebhookAdmission:
         review = {"kind": "AdmissionReview", "apiVersion": API, "request": self._request(write, version, uid)}
         call = make_call(hook.spec["clientConfig"], msgspec.json.encode(review), hook.timeout)
         reply = self._webhooks.reply_to(call, self._replies)
-        self.waited += reply.after
+        self.waited += reply.delay
         try:
             verdict = read_verdict(reply, reply.uid or uid, mutating=phase == "mutating")
         except CallFailed as error:

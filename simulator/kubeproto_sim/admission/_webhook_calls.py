@@ -78,7 +78,7 @@ class WebhookReply(Struct, frozen=True):
     status: int = 0
     body: bytes = b""
     failure: str = ""
-    after: float = 0.0
+    delay: float = 0.0
     sent: bytes = b""
 
     @property
@@ -225,7 +225,7 @@ def _nobody(call: WebhookCall) -> str:
 def _struck(call: WebhookCall, fault: WebhookFault) -> WebhookReply:
     match fault:
         case "timeout":
-            return WebhookReply(failure=f"{posted(call)}: {call.too_late}", after=call.timeout)
+            return WebhookReply(failure=f"{posted(call)}: {call.too_late}", delay=call.timeout)
         case "refused":
             host = call.url.partition("://")[2].partition("/")[0]
             return WebhookReply(failure=f"{posted(call)}: dial tcp {host}: connect: connection refused")

@@ -93,7 +93,7 @@ class WebhookConversions:
             self._replies, self._outcomes = before
 
     @property
-    def called_later(self) -> bool:
+    def driver_calls_webhooks(self) -> bool:
         """Whether the driver calls webhooks for the current request, and so for its watch."""
         return self._replies is not None
 
@@ -170,7 +170,7 @@ class WebhookConversions:
         reply = self._webhooks.reply_to(call, self._replies)
         if self._replies is self._arrived:
             self._used.append(call.key)
-        self.waited += reply.after
+        self.waited += reply.delay
         sent: Json = msgspec.json.decode(reply.sent)["request"] if reply.sent else request
         try:
             [converted] = _converted_objects(reply, review, sent["uid"])

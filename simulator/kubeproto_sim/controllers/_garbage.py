@@ -44,12 +44,12 @@ class Garbage:
             if self.dependents.get(stored.uid):
                 self._gone.append(stored.uid)
             return
-        if event.before is not None and event.before.owners != stored.owners:
-            for uid in event.before.owners:
+        if event.previous is not None and event.previous.owners != stored.owners:
+            for uid in event.previous.owners:
                 self.dependents.get(uid, set()).discard(place)
         for uid in stored.owners:
             self.dependents.setdefault(uid, set()).add(place)
-        if stored.owners and (event.before is None or event.before.owners != stored.owners):
+        if stored.owners and (event.previous is None or event.previous.owners != stored.owners):
             self._doubtful.append(place)
         if b'"deletionTimestamp":' in stored.data and (
             b'"foregroundDeletion"' in stored.data or b'"orphan"' in stored.data

@@ -215,7 +215,7 @@ def _struck(
             return _one_line(error_line(failure(code, "an error was asked for")))
         case Delay(seconds=late):
             response = respond()
-            return msgspec.structs.replace(response, after=response.after + late)
+            return msgspec.structs.replace(response, delay=response.delay + late)
         case Lag(versions=versions):
             return _lagging(cluster, respond, versions)
         case Cut(after=after, clean=clean):
@@ -255,7 +255,7 @@ def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
     if sort == "watch":
         return _one_line(error_line(failure(504, message, details)))
     response = status_response(504, message, details)
-    return msgspec.structs.replace(response, headers=(*response.headers, ("Retry-After", "1")), after=3.0)
+    return msgspec.structs.replace(response, headers=(*response.headers, ("Retry-After", "1")), delay=3.0)
 
 
 def _lagging(cluster: Cluster, respond: Callable[[], ServerResponse], versions: int) -> ServerResponse:

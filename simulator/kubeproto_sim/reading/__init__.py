@@ -1,1 +1,1 @@
-"""How requests are read and objects are shown: routes, queries, lists, watches, tables."""
+"""Reading: the routes and queries of requests, and lists, watches and tables of objects."""

@@ -1,4 +1,4 @@
-"""The cells of Tables for built-in kinds, in the order of the columns in columns.json: what kubectl shows."""
+"""The rows of Tables for built-in kinds, by kind; cells are in the order of the columns in columns.json."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values of cells of several kinds: names, ages, lists, selectors."""
+"""Values of cells that several kinds share: names, ages, lists, selectors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubeproto.objects import Selector, human_duration, parse_time
 
 from ..storage._json_values import is_map, listed, member
 
-_MOST_ENDPOINTS: Final = 3
+_MAX_ENDPOINTS: Final = 3
 Json = dict[str, Any]
 Row = Callable[[Json, float], list[Any]]
 NONE: Final = "<none>"
@@ -26,51 +26,57 @@ def value_at(obj: Json, path: str, otherwise: Any = "") -> Any:
 
 
 def name_of(obj: Json) -> str:
-    """The name of an object."""
+    """Return the name of an object."""
     return str(value_at(obj, "metadata.name"))
 
 
 def age_of(obj: Json, time: float) -> str:
-    """How old an object is."""
+    """Return the age of an object."""
     return ago(value_at(obj, "metadata.creationTimestamp", None), time)
 
 
 def since(text: Any, time: float) -> str:
-    """How long ago a time was."""
+    """Return the time since `text`; unknown if it is empty."""
     return ago(text, time) if text else UNKNOWN
 
 
 def joined(parts: Iterable[Any], otherwise: str = "") -> str:
-    """Parts between commas."""
-    return ",".join(str(one) for one in parts) or otherwise
+    """Return the parts, separated by commas."""
+    return ",".join(str(part) for part in parts) or otherwise
 
 
 def pairs(labels: Json) -> str:
-    """Labels, as kubectl writes them."""
+    """Return labels as kubectl writes them."""
     return joined((f"{name}={value}" for name, value in sorted(labels.items())), NONE)
 
 
 def selector_at(obj: Json, path: str) -> str:
-    """The selector under a path."""
-    found = value_at(obj, path, None)
-    if not is_map(found):
+    """Return the selector at a path."""
+    selector = value_at(obj, path, None)
+    if not is_map(selector):
         return NONE
-    return str(Selector.from_object(found)) or NONE
+    return str(Selector.from_object(selector)) or NONE
 
 
-def held_containers(spec: Json) -> list[str]:
-    """The names and the images of a pod's containers."""
+def containers_of(spec: Json) -> list[str]:
+    """Return the names and the images of a pod's containers."""
     containers = listed(spec, "containers")
-    return [joined(one.get(name, "") for one in containers) for name in ("name", "image")]
+    return [joined(container.get(name, "") for container in containers) for name in ("name", "image")]
 
 
 def template_containers(obj: Json) -> list[str]:
-    """Those of the pod in a template."""
-    return held_containers(member(member(member(obj, "spec"), "template"), "spec"))
+    """Return the names and the images of the containers in a pod template."""
+    return containers_of(member(member(member(obj, "spec"), "template"), "spec"))
+
+
+def true_conditions(status: Json) -> set[str]:
+    """Return the types of the conditions that are true."""
+    conditions = listed(status, "conditions")
+    return {condition.get("type", "") for condition in conditions if condition.get("status") == "True"}
 
 
 def simple(*paths: str, otherwise: Any = "") -> Row:
-    """Name, the values at some paths, and age."""
+    """Return a row of the name, the values at some paths, and the age."""
 
     def row(obj: Json, time: float) -> list[Any]:
         return [name_of(obj), *(value_at(obj, path, otherwise) for path in paths), age_of(obj, time)]
@@ -79,30 +85,30 @@ def simple(*paths: str, otherwise: Any = "") -> Row:
 
 
 def created(obj: Json, _: float) -> list[Any]:
-    """Name and time."""
+    """Return the name and the time of creation."""
     return [name_of(obj), value_at(obj, "metadata.creationTimestamp", None)]
 
 
 def counted(path: str) -> Row:
-    """Name, the number of elements at a path, and age."""
+    """Return a row of the name, the number of elements at a path, and the age."""
 
     def row(obj: Json, time: float) -> list[Any]:
         above, _, last = path.rpartition(".")
-        held = value_at(obj, above, {}) if above else obj
-        return [name_of(obj), len(listed(held, last)), age_of(obj, time)]
+        parent = value_at(obj, above, {}) if above else obj
+        return [name_of(obj), len(listed(parent, last)), age_of(obj, time)]
 
     return row
 
 
 def either(obj: Json, *names: str) -> Any:
-    """The first of several fields that is set."""
+    """Return the first of several fields that is set."""
     return next((obj[name] for name in names if obj.get(name)), "")
 
 
-def few(found: list[str], otherwise: str) -> str:
-    """The first few parts, and a note if there are more."""
-    more = f" + {len(found) - _MOST_ENDPOINTS} more..." if len(found) > _MOST_ENDPOINTS else ""
-    return joined(found[:_MOST_ENDPOINTS], otherwise) + more
+def first_few(texts: list[str], otherwise: str) -> str:
+    """Return the first texts, and how many more there are."""
+    more = f" + {len(texts) - _MAX_ENDPOINTS} more..." if len(texts) > _MAX_ENDPOINTS else ""
+    return joined(texts[:_MAX_ENDPOINTS], otherwise) + more
 
 
 def ago(stamp: str | None, time: float) -> str:

@@ -1,4 +1,4 @@
-"""The columns of Tables: what kubectl shows about a kind, and the cells of one object."""
+"""The columns in which kubectl shows a kind, and the cells of an object."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Cell = Callable[[dict[str, Any], float], Any]
 
 
 class CellColumn(Struct, frozen=True):
-    """One column: its definition as it is sent, and how its cells are made."""
+    """One column: its definition as it is sent, and the function that makes its cells."""
 
     definition: dict[str, Any]
     cell: Cell
@@ -60,34 +60,34 @@ def cells_of(served: Served, obj: dict[str, Any], time: float) -> list[Any]:
 
 @functools.cache
 def _recorded() -> dict[str, list[dict[str, Any]]]:
-    """Return the columns of built-in kinds: what a real server sent, recorded by `make probe`."""
+    """Return the columns of built-in kinds, recorded from a real server by `make probe`."""
     data = pkgutil.get_data("kubeproto_sim", "columns.json")
     if data is None:
         raise RuntimeError("kubeproto_sim was installed without its columns.json")
-    found: dict[str, list[dict[str, Any]]] = msgspec.json.decode(data)["columns"]
-    return found
+    columns: dict[str, list[dict[str, Any]]] = msgspec.json.decode(data)["columns"]
+    return columns
 
 
 def _columns_of(served: Served) -> tuple[CellColumn, ...]:
     """Return the columns of a custom resource: those of its definition, or name and age."""
     name = _column("Name", _NAME, lambda obj, _: obj["metadata"].get("name", ""), format_="name")
     if served.defined and served.defined.columns:
-        own: list[CellColumn] = []
+        columns: list[CellColumn] = []
         for column in served.defined.columns:
             text = column.description or (
                 f"Custom resource definition column (in JSONPath format): {column.json_path}"
             )
             cell = _path_cell(column.json_path, column.type)
-            own.append(_column(column.name, text, cell, column.type, column.format, column.priority))
-        return (name, *own)
+            columns.append(_column(column.name, text, cell, column.type, column.format, column.priority))
+        return (name, *columns)
     return (name, _column("Age", _AGE, _age, "date"))
 
 
 def look_up(obj: Any, path: str) -> Any:
-    """Return what a simple JSONPath finds first (members, indexes, filters by equality), or None."""
+    """Return the first value at a simple JSONPath (members, indexes, filters by equality), or None."""
     value = obj
     for step in _STEP.finditer(path):
-        name, index, key, wanted = step.groups()
+        name, index, key, expected_value = step.groups()
         if name is not None:
             value = value.get(name.replace("\\", "")) if is_map(value) else None
         elif not is_list(value):
@@ -95,7 +95,10 @@ def look_up(obj: Any, path: str) -> Any:
         elif index is not None:
             value = value[int(index)] if int(index) < len(value) else None
         else:
-            value = next((one for one in value if is_map(one) and str(one.get(key)) == wanted), None)
+            value = next(
+                (element for element in value if is_map(element) and str(element.get(key)) == expected_value),
+                None,
+            )
     return value
 
 

@@ -1,7 +1,7 @@
 """Continue tokens: where a list continues, and at which version, in a server's format.
 
-Unpadded base64url of `{"v":"meta.k8s.io/v1","rv":N,"start":"<key>\\u0000"}`. The key is relative to the
-collection; it begins with a slash where the page came from a watch cache, and both forms are read.
+A token is the unpadded base64url of `{"v":"meta.k8s.io/v1","rv":N,"start":"<key>\\u0000"}`. The key is
+relative to the collection. It begins with a slash if the page came from a watch cache; both forms are read.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class _Token(Struct):
 
 
 class PageStart(Struct, frozen=True):
-    """Where a page begins. `version` is -1 for the present objects."""
+    """Where a page begins. `version` is -1 for the latest objects."""
 
     version: int
     start: str
@@ -67,5 +67,5 @@ def read_token(token: str) -> PageStart:
     return PageStart(read.rv, read.start)
 
 
-def _bad(why: str) -> Exception:
-    return bad_request(f"invalid continue token: continue key is not valid: {why}")
+def _bad(problem: str) -> Exception:
+    return bad_request(f"invalid continue token: continue key is not valid: {problem}")

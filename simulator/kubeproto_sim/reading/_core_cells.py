@@ -1,4 +1,4 @@
-"""The cells of pods, volumes, Services and the other kinds of the core."""
+"""Rows of Tables for pods, volumes, Services and the other kinds of the core group."""
 
 from __future__ import annotations
 
@@ -11,15 +11,16 @@ from ._cell_values import (
     UNSET,
     Json,
     age_of,
+    containers_of,
     either,
-    few,
-    held_containers,
+    first_few,
     joined,
     name_of,
     pairs,
     selector_at,
     since,
     template_containers,
+    true_conditions,
     value_at,
 )
 
@@ -30,45 +31,49 @@ _ROLE: Final = "node-role.kubernetes.io/"
 
 
 def event(obj: Json, time: float) -> list[Any]:
-    new = "regarding" in obj or "note" in obj
-    about = member(obj, "regarding" if new else "involvedObject")
-    source = member(obj, "deprecatedSource" if new else "source")
-    first = obj.get("deprecatedFirstTimestamp" if new else "firstTimestamp")
-    last = obj.get("deprecatedLastTimestamp" if new else "lastTimestamp")
-    count = obj.get("deprecatedCount" if new else "count") or 0
+    is_events_v1 = "regarding" in obj or "note" in obj
+    subject = member(obj, "regarding" if is_events_v1 else "involvedObject")
+    source = member(obj, "deprecatedSource" if is_events_v1 else "source")
+    first = obj.get("deprecatedFirstTimestamp" if is_events_v1 else "firstTimestamp")
+    last = obj.get("deprecatedLastTimestamp" if is_events_v1 else "lastTimestamp")
+    count = obj.get("deprecatedCount" if is_events_v1 else "count") or 0
     first_seen = since(first or obj.get("eventTime"), time)
     last_seen = since(last, time) if last else first_seen
     if series := member(obj, "series"):
         last_seen, count = since(series.get("lastObservedTime"), time), series.get("count", 0)
     component = source.get("component") or either(obj, "reportingController", "reportingComponent")
     instance = source.get("host") or obj.get("reportingInstance") or ""
-    target = f"{str(about.get('kind', '')).lower()}/{about.get('name', '')}" if about.get("name") else ""
+    target = (
+        f"{str(subject.get('kind', '')).lower()}/{subject.get('name', '')}" if subject.get("name") else ""
+    )
     return [
-        last_seen, obj.get("type", ""), obj.get("reason", ""), target or str(about.get("kind", "")).lower(),
-        about.get("fieldPath", ""), f"{component}, {instance}" if instance else component,
+        last_seen, obj.get("type", ""), obj.get("reason", ""), target or str(subject.get("kind", "")).lower(),
+        subject.get("fieldPath", ""), f"{component}, {instance}" if instance else component,
         str(either(obj, "note", "message")).strip(), first_seen, count or 1, name_of(obj),
     ]  # fmt: skip
 
 
 def node(obj: Json, time: float) -> list[Any]:
-    ready = next((c for c in listed(member(obj, "status"), "conditions") if c.get("type") == "Ready"), None)
+    conditions = listed(member(obj, "status"), "conditions")
+    ready = next((condition for condition in conditions if condition.get("type") == "Ready"), None)
     state = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
     if value_at(obj, "spec.unschedulable", False):
         state += ",SchedulingDisabled"
     labels = member(member(obj, "metadata"), "labels")
     roles = [name.removeprefix(_ROLE) for name in sorted(labels) if name.startswith(_ROLE)]
     addresses = listed(member(obj, "status"), "addresses")
-    of = {one.get("type"): one.get("address") for one in reversed(addresses)}
+    address_by_type = {address.get("type"): address.get("address") for address in reversed(addresses)}
     info = member(member(obj, "status"), "nodeInfo")
     return [
         name_of(obj), state, joined(roles, NONE), age_of(obj, time), info.get("kubeletVersion", ""),
-        of.get("InternalIP", NONE), of.get("ExternalIP", NONE), info.get("osImage") or UNKNOWN,
-        info.get("kernelVersion") or UNKNOWN, info.get("containerRuntimeVersion") or UNKNOWN,
+        address_by_type.get("InternalIP", NONE), address_by_type.get("ExternalIP", NONE),
+        info.get("osImage") or UNKNOWN, info.get("kernelVersion") or UNKNOWN,
+        info.get("containerRuntimeVersion") or UNKNOWN,
     ]  # fmt: skip
 
 
 def _modes(modes: list[Any]) -> str:
-    return joined(_ACCESS[one] for one in _ACCESS if one in modes)
+    return joined(_ACCESS[mode] for mode in _ACCESS if mode in modes)
 
 
 def claim(obj: Json, time: float) -> list[Any]:
@@ -100,20 +105,19 @@ def volume(obj: Json, time: float) -> list[Any]:
 def pod(obj: Json, time: float) -> list[Any]:
     spec, status = member(obj, "spec"), member(obj, "status")
     statuses = listed(status, "containerStatuses")
-    ready = sum(bool(one.get("ready")) for one in statuses)
+    ready = sum(bool(container_status.get("ready")) for container_status in statuses)
     phase = status.get("reason") or status.get("phase", "Pending")
-    for one in statuses:
-        state = member(one, "state")
+    for container_status in statuses:
+        state = member(container_status, "state")
         if reason := member(state, "waiting").get("reason") or member(state, "terminated").get("reason"):
             phase = reason
     if value_at(obj, "metadata.deletionTimestamp"):
         phase = "Terminating"
     gates = listed(spec, "readinessGates")
-    true = {c.get("type") for c in listed(status, "conditions") if c.get("status") == "True"}
-    met = sum(one.get("conditionType") in true for one in gates)
+    met = sum(gate.get("conditionType") in true_conditions(status) for gate in gates)
     return [
         name_of(obj), f"{ready}/{len(listed(spec, 'containers'))}", phase,
-        str(sum(one.get("restartCount", 0) for one in statuses)), age_of(obj, time),
+        str(sum(container_status.get("restartCount", 0) for container_status in statuses)), age_of(obj, time),
         status.get("podIP") or NONE, spec.get("nodeName") or NONE,
         status.get("nominatedNodeName") or NONE, f"{met}/{len(gates)}" if gates else NONE,
     ]  # fmt: skip
@@ -122,7 +126,7 @@ def pod(obj: Json, time: float) -> list[Any]:
 def pod_template(obj: Json, _: float) -> list[Any]:
     template = member(obj, "template")
     labels = member(member(template, "metadata"), "labels")
-    return [name_of(obj), *held_containers(member(template, "spec")), pairs(labels)]
+    return [name_of(obj), *containers_of(member(template, "spec")), pairs(labels)]
 
 
 def replicas(obj: Json, time: float) -> list[Any]:
@@ -138,8 +142,8 @@ def quota(obj: Json, time: float) -> list[Any]:
     hard, used = member(member(obj, "status"), "hard"), member(member(obj, "status"), "used")
     parts: tuple[list[str], list[str]] = ([], [])
     for name in sorted(hard):
-        shown = f"{name}: {used.get(name, '0')}/{hard[name]}"
-        parts[name.startswith("limits")].append(shown)
+        text = f"{name}: {used.get(name, '0')}/{hard[name]}"
+        parts[name.startswith("limits")].append(text)
     return [name_of(obj), ", ".join(parts[0]), ", ".join(parts[1]), age_of(obj, time)]
 
 
@@ -148,15 +152,17 @@ def service(obj: Json, time: float) -> list[Any]:
     kind = spec.get("type", "")
     outside = ",".join(texts(spec, "externalIPs"))
     if kind == "LoadBalancer":
-        given = listed(member(member(obj, "status"), "loadBalancer"), "ingress")
-        outside = joined((one.get("ip") or one.get("hostname") for one in given), outside or "<pending>")
+        addresses = listed(member(member(obj, "status"), "loadBalancer"), "ingress")
+        outside = joined(
+            (address.get("ip") or address.get("hostname") for address in addresses), outside or "<pending>"
+        )
     elif kind == "ExternalName":
         outside = spec.get("externalName", "")
     ports = joined(
         (
-            f"{one.get('port')}{':' + str(one['nodePort']) if one.get('nodePort') else ''}"
-            f"/{one.get('protocol', 'TCP')}"
-            for one in listed(spec, "ports")
+            f"{port.get('port')}{':' + str(port['nodePort']) if port.get('nodePort') else ''}"
+            f"/{port.get('protocol', 'TCP')}"
+            for port in listed(spec, "ports")
         ),
         NONE,
     )
@@ -166,18 +172,18 @@ def service(obj: Json, time: float) -> list[Any]:
 
 
 def endpoints(obj: Json, time: float) -> list[Any]:
-    found: list[str] = []
+    sockets: list[str] = []
     for subset in listed(obj, "subsets"):
         for address in listed(subset, "addresses"):
-            ports = [one.get("port") for one in listed(subset, "ports")] or [None]
-            found += [f"{address.get('ip')}:{port}" if port else str(address.get("ip")) for port in ports]
-    return [name_of(obj), few(found, NONE), age_of(obj, time)]
+            ports = [port.get("port") for port in listed(subset, "ports")] or [None]
+            sockets += [f"{address.get('ip')}:{port}" if port else str(address.get("ip")) for port in ports]
+    return [name_of(obj), first_few(sockets, NONE), age_of(obj, time)]
 
 
 def endpoint_slice(obj: Json, time: float) -> list[Any]:
-    ports = joined((one.get("port", "*") for one in listed(obj, "ports")), UNSET)
-    found = [text for one in listed(obj, "endpoints") for text in texts(one, "addresses")]
-    return [name_of(obj), obj.get("addressType", ""), ports, few(found, UNSET), age_of(obj, time)]
+    ports = joined((port.get("port", "*") for port in listed(obj, "ports")), UNSET)
+    addresses = [text for endpoint in listed(obj, "endpoints") for text in texts(endpoint, "addresses")]
+    return [name_of(obj), obj.get("addressType", ""), ports, first_few(addresses, UNSET), age_of(obj, time)]
 
 
 def config_map(obj: Json, time: float) -> list[Any]:
@@ -194,6 +200,6 @@ def namespace(obj: Json, time: float) -> list[Any]:
 
 def component(obj: Json, _: float) -> list[Any]:
     nothing: Json = {}
-    found = next(iter(listed(obj, "conditions")), nothing)
-    state = "Healthy" if found.get("status") == "True" else "Unhealthy"
-    return [name_of(obj), state, found.get("message", ""), found.get("error", "")]
+    condition = next(iter(listed(obj, "conditions")), nothing)
+    state = "Healthy" if condition.get("status") == "True" else "Unhealthy"
+    return [name_of(obj), state, condition.get("message", ""), condition.get("error", "")]

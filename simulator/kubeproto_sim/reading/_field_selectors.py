@@ -1,4 +1,4 @@
-"""Field selectors on stored objects: which ones a kind accepts, and which objects they select."""
+"""Field selectors on stored objects: the fields that a kind accepts, and the selected objects."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..kinds._selectable import META
 from ..storage._storage import Stored
 from ._query import ListQuery
 
-Matches = Callable[[Stored], bool]
+Matcher = Callable[[Stored], bool]
 
 
 def check_fields(served: Served, selector: FieldSelector | None) -> None:
-    """Refuse a selector on a field that this kind cannot be selected by."""
+    """Refuse a selector on a field by which this kind cannot be selected."""
     for requirement in selector.requirements if selector else ():
         if requirement.path not in (served.fields or META) and not (
             served.custom and requirement.path in META
@@ -27,21 +27,21 @@ def check_fields(served: Served, selector: FieldSelector | None) -> None:
 
 
 def _unsupported(served: Served, path: str) -> Rejection:
-    if served.full_name == "resourceslices.resource.k8s.io":  # the one kind that is named in the message
-        where = f"{served.api_version}, Kind={served.kind}"
-        return bad_request(f"field label not supported for {where}: {path}")
+    if served.full_name == "resourceslices.resource.k8s.io":  # only this kind is named in the message
+        version_and_kind = f"{served.api_version}, Kind={served.kind}"
+        return bad_request(f"field label not supported for {version_and_kind}: {path}")
     if served.custom or served.fields:
         return bad_request(f"field label not supported: {path}")
-    known = ", ".join(quoted(name) for name in META)
-    return bad_request(f"{quoted(path)} is not a known field selector: only {known}")
+    supported = ", ".join(quoted(name) for name in META)
+    return bad_request(f"{quoted(path)} is not a known field selector: only {supported}")
 
 
-def matcher(served: Served, options: ListQuery) -> Matches | None:
-    """Return whether an object is selected; None if all are."""
+def matcher(served: Served, options: ListQuery) -> Matcher | None:
+    """Return a predicate for the selected objects; None if all objects are selected."""
     labels, fields = options.labels, options.fields
     if labels is None and fields is None:
         return None
-    # A selector on the name is by far the most frequent of all.
+    # Informers of a single object select by name, so this is by far the most frequent selector.
     if labels is None and fields is not None and len(fields.requirements) == 1:
         [only] = fields.requirements
         if only.path == "metadata.name" and only.operator == "=":

@@ -1,4 +1,4 @@
-"""Lists: which version they show, in which pages, and what they report about what is left."""
+"""Lists: the version that a list shows, its pages, and the number of remaining objects."""
 
 from __future__ import annotations
 
@@ -13,50 +13,50 @@ from .._state import ServerState
 from ..kinds._kinds import Served
 from ..storage._storage import Stored, VersionExpired
 from ._continue_tokens import LATEST, PageStart, read_token, write_token
-from ._field_selectors import Matches, check_fields, matcher
+from ._field_selectors import Matcher, check_fields, matcher
 from ._object_views import Viewer
 from ._query import ListQuery
 from ._routes import Route
 from ._shard_selectors import Shards, read_shards
 
-_LARGEST: Final = 2**64
+_VERSION_LIMIT: Final = 2**64
 
 
 class ListResult(Struct, frozen=True):
-    """A page of objects and its metadata. `left` is None where a server does not report it."""
+    """A page of objects and its metadata. `remaining` is None where a server does not report it."""
 
     objects: list[Stored]
     version: int
     token: str = ""
-    left: int | None = None
+    remaining: int | None = None
     shards: str = ""
 
 
 def read_version(text: str) -> int | None:
-    """Return a version as a number; None if it is not one."""
-    return int(text) if text.isascii() and text.isdigit() and int(text) < _LARGEST else None
+    """Return a version as a number; None if it is not a number."""
+    return int(text) if text.isascii() and text.isdigit() and int(text) < _VERSION_LIMIT else None
 
 
 def list_objects(state: ServerState, route: Route, options: ListQuery) -> ListResult:
-    """Return the page that a list asks for; or a refusal."""
+    """Return the requested page of a list, or refuse the request."""
     served = route.served
     check_fields(served, options.fields)
     shards = read_shards(options.shards) if options.shards else None
     version, page = _version(state, options)
     try:
-        objects = served.storage.objects if version is None else served.storage.at(version)
+        objects = served.storage.objects if version is None else served.storage.objects_at(version)
     except VersionExpired:
         if page is None:
             raise expired_list() from None
         raise expired_token(write_token(LATEST, page.start)) from None
-    # The latest is read from storage, whatever a cache that lags has reached.
-    shown = state.storage.version if version is None else version
+    # The latest version is that of the storage, even if the watch cache lags behind it.
+    shown_version = state.storage.version if version is None else version
     limit = 0 if options.version == "0" and not options.token else options.limit
-    return _page(state, served, route.namespace, objects, options, shards, shown, page, limit)
+    return _page(state, served, route.namespace, objects, options, shards, shown_version, page, limit)
 
 
 def _version(state: ServerState, options: ListQuery) -> tuple[int | None, PageStart | None]:
-    """Return the version to show (None for the latest), and where the page begins."""
+    """Return the version to show (None for the latest), and the start of the page."""
     if options.token:
         page = read_token(options.token)
         if options.version not in ("", "0"):
@@ -87,8 +87,8 @@ def _too_large(state: ServerState, version: int) -> Exception:
 def invalid_version(text: str) -> str:
     """Return a server's refusal of a version that is not a number."""
     quoted = msgspec.json.encode(text).decode()
-    why = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
-    return f"Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {why}"
+    problem = "value out of range" if text.isascii() and text.isdigit() else "invalid syntax"
+    return f"Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: {problem}"
 
 
 def _page(
@@ -102,31 +102,34 @@ def _page(
         # "0" is the character after "/": between them are all keys of the namespace.
         start, end = bisect_left(keys, prefix), bisect_left(keys, f"{namespace}0")
     if page is not None:
-        after = prefix + page.start.removeprefix("/").removesuffix("\x00")
+        last_key = prefix + page.start.removeprefix("/").removesuffix("\x00")
         start = max(
-            start, bisect_right(keys, after) if page.start.endswith("\x00") else bisect_left(keys, after)
+            start,
+            bisect_right(keys, last_key) if page.start.endswith("\x00") else bisect_left(keys, last_key),
         )
-    matches: Matches | None = matcher(served, options)
+    matches: Matcher | None = matcher(served, options)
     if (options.fields is not None and served.fields) or (options.labels and not state.modes.watch_cache):
-        served.prepare(objects[keys[at]].data for at in range(start, end))
-    found: list[Stored] = []
-    more = False
-    last = start
-    for at in range(start, end):
-        stored = objects[keys[at]]
-        if (matches is None or matches(stored)) and (shards is None or shards.holds(stored)):
-            if limit and len(found) == limit:
-                more = True
+        served.prepare(objects[keys[index]].data for index in range(start, end))
+    selected_objects: list[Stored] = []
+    has_more = False
+    last_index = start
+    for index in range(start, end):
+        stored = objects[keys[index]]
+        if (matches is None or matches(stored)) and (shards is None or shards.contains(stored)):
+            if limit and len(selected_objects) == limit:
+                has_more = True
                 break
-            found.append(stored)
-            last = at
-    served.prepare(stored.data for stored in found)
-    shown = shards.text if shards else ""
-    if not more:
-        return ListResult(found, version, shards=shown)
+            selected_objects.append(stored)
+            last_index = index
+    served.prepare(stored.data for stored in selected_objects)
+    selector_text = shards.text if shards else ""
+    if not has_more:
+        return ListResult(selected_objects, version, shards=selector_text)
     slash = "/" if state.modes.watch_cache else ""
-    token = write_token(version, f"{slash}{keys[last].removeprefix(prefix)}\x00")
-    return ListResult(found, version, token, None if options.selective else end - last - 1, shown)
+    token = write_token(version, f"{slash}{keys[last_index].removeprefix(prefix)}\x00")
+    return ListResult(
+        selected_objects, version, token, None if options.selective else end - last_index - 1, selector_text
+    )
 
 
 def list_body(served: Served, viewer: Viewer, listed: ListResult, time: float) -> bytes:
@@ -134,22 +137,22 @@ def list_body(served: Served, viewer: Viewer, listed: ListResult, time: float) -
     meta: dict[str, Any] = {"resourceVersion": str(listed.version)}
     if listed.token:
         meta["continue"] = listed.token
-    if listed.left is not None:
-        meta["remainingItemCount"] = listed.left
+    if listed.remaining is not None:
+        meta["remainingItemCount"] = listed.remaining
     if listed.shards and not (served.custom and viewer.view == "object"):
         meta["shardInfo"] = {"selector": listed.shards}
     if viewer.view == "table":
         rows = b",".join([viewer.row(stored.data, time) for stored in listed.objects])
-        head = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,' % msgspec.json.encode(meta)
-        return head + b'"columnDefinitions":%s,"rows":[%s]}\n' % (viewer.columns(), rows)
+        front = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,' % msgspec.json.encode(meta)
+        return front + b'"columnDefinitions":%s,"rows":[%s]}\n' % (viewer.columns(), rows)
     items = b",".join([viewer.item(stored.data) for stored in listed.objects])
     if viewer.view == "metadata":
-        # The one list that is null when it is empty.
-        shown = b"[%s]" % items if items else b"null"
-        head = (
+        # A server sends null for an empty list of metadata, and only for this list.
+        items_json = b"[%s]" % items if items else b"null"
+        front = (
             b'{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","metadata":%s,"items":%s}\n'
         )
-        return head % (msgspec.json.encode(meta), shown)
+        return front % (msgspec.json.encode(meta), items_json)
     kind, api_version = served.list_kind.encode(), served.api_version.encode()
     if served.custom:
         # Custom resources come with sorted keys, and with a `continue` even when nothing follows.

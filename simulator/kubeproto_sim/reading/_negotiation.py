@@ -1,7 +1,7 @@
-"""Content negotiation: what the Accept header asks for, and what is offered.
+"""Content negotiation: the format of a response, chosen by the Accept header.
 
 The first entry that can be served wins; unknown parameters are ignored. Errors follow the header too: they
-are indented when it asked for anything but plain JSON.
+are indented unless it requests plain JSON.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _BROWSERS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
 class Accepted(Struct, frozen=True):
-    """The format of a response. `plain` is False where errors are indented."""
+    """The format of a response. `plain` is False if errors are indented."""
 
     view: View = "object"
     yaml: bool = False
@@ -45,16 +45,16 @@ def negotiate(accept: str, verb: str, served: Served | None = None) -> Accepted:
     plain = True
     for entry in accept.split(","):
         media, *parameters = [part.strip() for part in entry.split(";")]
-        asked: dict[str, str] = {}
+        parameter_values: dict[str, str] = {}
         for parameter in parameters:
             name, _, value = parameter.partition("=")
-            asked[name] = value
-        if found := _served(media, asked, verb, served):
+            parameter_values[name] = value
+        if view_and_format := _served(media, parameter_values, verb, served):
             return Accepted(
-                found[0],
-                found[1],
-                plain and accept.startswith("application/json") and "as" not in asked,
-                asked.get("as") == "PartialObjectMetadataList",
+                view_and_format[0],
+                view_and_format[1],
+                plain and accept.startswith("application/json") and "as" not in parameter_values,
+                parameter_values.get("as") == "PartialObjectMetadataList",
             )
         plain = False
     if served is None or not (served.custom or "as=" in accept or verb == "watch"):
@@ -62,21 +62,23 @@ def negotiate(accept: str, verb: str, served: Served | None = None) -> Accepted:
     raise only_accepted(_WATCH_OFFERS if verb == "watch" else _OFFERS)
 
 
-def _served(media: str, asked: dict[str, str], verb: str, served: Served | None) -> tuple[View, bool] | None:
+def _served(
+    media: str, parameters: dict[str, str], verb: str, served: Served | None
+) -> tuple[View, bool] | None:
     if media not in ("application/json", "application/yaml", "*/*"):
         return None
     yaml = media == "application/yaml"
     if yaml and verb == "watch":
         return None
-    kind = asked.get("as", "")
+    kind = parameters.get("as", "")
     if not kind:
         return "object", yaml
     if served is None:
-        fits = kind == "APIGroupDiscoveryList" and asked.get("g") == "apidiscovery.k8s.io"
-        return ("discovery", False) if fits and asked.get("v") == "v2" else None
+        fits = kind == "APIGroupDiscoveryList" and parameters.get("g") == "apidiscovery.k8s.io"
+        return ("discovery", False) if fits and parameters.get("v") == "v2" else None
     if verb in ("delete", "deletecollection"):
         return "object", yaml
-    if asked.get("g") != _META or asked.get("v") != "v1":
+    if parameters.get("g") != _META or parameters.get("v") != "v1":
         return None
     if kind == "Table":
         return "table", yaml
@@ -97,12 +99,14 @@ def _other_arity(served: Served, kind: str, *, listed: bool) -> Rejection:
     if served.custom and not listed:
         return unexplained("content is not a list")
     if served.custom:
-        shown = "unstructured.UnstructuredList"
+        go_type = "unstructured.UnstructuredList"
     else:
         package = served.group.partition(".")[0] or "core"
-        shown = f"{package}.{served.kind}{'List' if listed else ''}"
-    what = "is a list" if listed else "is not a list"
-    return only_accepted(f"you requested {kind}, but the requested object {what} (*{shown})", verbatim=True)
+        go_type = f"{package}.{served.kind}{'List' if listed else ''}"
+    problem = "is a list" if listed else "is not a list"
+    return only_accepted(
+        f"you requested {kind}, but the requested object {problem} (*{go_type})", verbatim=True
+    )
 
 
 def accepts_plainly(accept: str) -> bool:
@@ -130,15 +134,3 @@ def _is_browser(user_agent: str) -> bool:
 def takes_gzip(accept_encoding: str) -> bool:
     """Return whether the header names gzip itself: `*`, `GZIP` and `gzip;q=0` do not count."""
     return any(part.strip() == "gzip" for part in accept_encoding.split(","))
-
-
-__all__ = [
-    "Accepted",
-    "View",
-    "accepts_plainly",
-    "accepts_yaml",
-    "check_arity",
-    "negotiate",
-    "takes_gzip",
-    "wants_indented",
-]

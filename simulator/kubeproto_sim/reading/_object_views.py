@@ -1,4 +1,4 @@
-"""How an object is shown: as it is, by its metadata alone, or as a row of a Table."""
+"""The views of an object: complete, its metadata only, or a row of a Table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _front() -> msgspec.json.Decoder[Any]:
 
 
 class Viewer:
-    """Shows the objects of one kind in one way. `first` is whether a Table still has to send its columns."""
+    """Encodes the objects of a kind in one view. `first` is whether a Table still has to send its columns."""
 
     def __init__(self, served: Served, view: View, include: str = "") -> None:
         self.served = served
@@ -34,14 +34,14 @@ class Viewer:
         self.first = True
 
     def item(self, data: bytes) -> bytes:
-        """Return an object inside a list: built-in kinds leave their kind and apiVersion out."""
+        """Return an object inside a list; built-in kinds omit kind and apiVersion there."""
         data = self.object(data)
         if self.view == "object" and (prefix := self.served.prefix) and data.startswith(prefix):
             return b"{" + data[len(prefix) :]
         return data
 
     def object(self, data: bytes) -> bytes:
-        """Return an object by itself."""
+        """Return an object that is a complete response body or event."""
         if self.served.converts:
             data = self.served.shown(data)  # a conversion may change labels and annotations
             return partial(data) if self.view == "metadata" else data
@@ -53,12 +53,12 @@ class Viewer:
         cells = _encode(cells_of(self.served, obj, time))
         match self.include:
             case "None":
-                shown = b"null"
+                row_object = b"null"
             case "Object":
-                shown = self.served.shown(data)
+                row_object = self.served.shown(data)
             case _:
-                shown = partial(self.served.shown(data) if self.served.converts else data)
-        return b'{"cells":%s,"object":%s}' % (escaped(cells), shown)
+                row_object = partial(self.served.shown(data) if self.served.converts else data)
+        return b'{"cells":%s,"object":%s}' % (escaped(cells), row_object)
 
     def columns(self) -> bytes:
         """Return the definitions of the columns, the first time; null after that."""
@@ -68,7 +68,7 @@ class Viewer:
         return escaped(_encode_plain(definitions_of(self.served)))
 
     def watched(self, data: bytes, version: int, time: float) -> bytes:
-        """Return an object as it is in an event."""
+        """Return an object as it appears in an event."""
         if self.view != "table":
             return self.object(data)
         columns = self.columns()
@@ -78,7 +78,7 @@ class Viewer:
         )
 
     def bookmark(self, version: str, annotations: dict[str, str], *, old: bool) -> bytes:
-        """Return what a bookmark carries: a version, and the annotation at the end of the initial events."""
+        """Return the object of a bookmark: a version, and the annotation at the end of the initial events."""
         meta: dict[str, Any] = {"resourceVersion": version} if version else {}
         if old:
             meta["creationTimestamp"] = None
@@ -97,14 +97,14 @@ class Viewer:
 
     def _table_bookmark(self, version: str, meta: dict[str, Any], annotations: dict[str, str]) -> bytes:
         cells = cells_of(self.served, {"metadata": {}, "spec": {}}, 0.0)
-        # The object of the row is sent whatever `includeObject` says: nothing else can carry the annotation.
-        shown = _META + _encode_plain(meta) + b"}" if annotations or self.include != "None" else b"null"
-        row = b'{"cells":%s,"object":%s}' % (escaped(_encode(cells)), shown)
+        # The object of the row is sent even with `includeObject=None`: nothing else can carry the annotation.
+        row_object = _META + _encode_plain(meta) + b"}" if annotations or self.include != "None" else b"null"
+        row = b'{"cells":%s,"object":%s}' % (escaped(_encode(cells)), row_object)
         return _TABLE % version.encode() + b'"columnDefinitions":null,"rows":[%s]}' % row
 
 
 def partial(data: bytes) -> bytes:
-    """Return an object by its metadata alone."""
+    """Return the metadata of an object as a PartialObjectMetadata."""
     return _META + escaped(_encode(_front().decode(data).metadata)) + b"}"
 
 

@@ -1,4 +1,4 @@
-"""The cells of networks, roles, storage classes, policies and devices."""
+"""Rows of Tables for networks, roles, storage classes, policies and devices."""
 
 from __future__ import annotations
 
@@ -12,68 +12,71 @@ from ._cell_values import NONE, UNSET, Json, Row, age_of, joined, name_of, selec
 
 def api_service(obj: Json, time: float) -> list[Any]:
     service = member(member(obj, "spec"), "service")
-    where = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
-    found = [one for one in listed(member(obj, "status"), "conditions") if one.get("type") == "Available"]
+    target = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
+    conditions = listed(member(obj, "status"), "conditions")
+    available = [condition for condition in conditions if condition.get("type") == "Available"]
     state = "Unknown"
-    if found:
-        [one] = found[:1]
-        reason = f" ({one.get('reason', '')})" if one.get("status") != "True" else ""
-        state = f"{one.get('status')}{reason}"
-    return [name_of(obj), where, state, age_of(obj, time)]
+    if available:
+        [condition] = available[:1]
+        reason = f" ({condition.get('reason', '')})" if condition.get("status") != "True" else ""
+        state = f"{condition.get('status')}{reason}"
+    return [name_of(obj), target, state, age_of(obj, time)]
 
 
 def request(obj: Json, time: float) -> list[Any]:
     conditions = listed(member(obj, "status"), "conditions")
-    types = [one.get("type", "") for one in conditions]
+    types = [condition.get("type", "") for condition in conditions]
     state = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
     state += ",Failed" if "Failed" in types else ""
     state += ",Issued" if value_at(obj, "status.certificate") else ""
-    asked = value_at(obj, "spec.expirationSeconds", None)
-    lasts = NONE if asked is None else human_duration(asked)
-    name, signer, who = name_of(obj), value_at(obj, "spec.signerName", NONE), value_at(obj, "spec.username")
-    return [name, age_of(obj, time), signer, who, lasts, state]
+    requested_seconds = value_at(obj, "spec.expirationSeconds", None)
+    lifetime = NONE if requested_seconds is None else human_duration(requested_seconds)
+    signer, username = value_at(obj, "spec.signerName", NONE), value_at(obj, "spec.username")
+    return [name_of(obj), age_of(obj, time), signer, username, lifetime, state]
 
 
 def ingress(obj: Json, time: float) -> list[Any]:
     spec = member(obj, "spec")
-    hosts = [one["host"] for one in listed(spec, "rules") if one.get("host")]
-    given = listed(member(member(obj, "status"), "loadBalancer"), "ingress")
-    address = joined(one.get("ip") or one.get("hostname") or "" for one in given)
-    more = f" + {len(hosts) - 3} more..." if len(hosts) > 3 else ""
+    hosts = [rule["host"] for rule in listed(spec, "rules") if rule.get("host")]
+    addresses = listed(member(member(obj, "status"), "loadBalancer"), "ingress")
+    address = joined(address.get("ip") or address.get("hostname") or "" for address in addresses)
+    suffix = f" + {len(hosts) - 3} more..." if len(hosts) > 3 else ""
     return [
-        name_of(obj), spec.get("ingressClassName") or NONE, joined(hosts[:3], "*") + more, address,
+        name_of(obj), spec.get("ingressClassName") or NONE, joined(hosts[:3], "*") + suffix, address,
         "80, 443" if spec.get("tls") else "80", age_of(obj, time),
     ]  # fmt: skip
 
 
 def ingress_class(obj: Json, time: float) -> list[Any]:
-    found = member(member(obj, "spec"), "parameters")
-    shown = NONE
-    if found:
-        group = f".{found['apiGroup']}" if found.get("apiGroup") else ""
-        shown = f"{found.get('kind', '')}{group}/{found.get('name', '')}"
-    return [name_of(obj), value_at(obj, "spec.controller"), shown, age_of(obj, time)]
+    parameters = member(member(obj, "spec"), "parameters")
+    text = NONE
+    if parameters:
+        group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") else ""
+        text = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
+    return [name_of(obj), value_at(obj, "spec.controller"), text, age_of(obj, time)]
 
 
 def address(obj: Json, time: float) -> list[Any]:
-    found = member(member(obj, "spec"), "parentRef")
-    parts = [found.get(name) for name in ("group", "resource", "namespace", "name")]
-    return [name_of(obj), "/".join(str(one) for one in parts if one), age_of(obj, time)]
+    parent = member(member(obj, "spec"), "parentRef")
+    parts = [parent.get(name) for name in ("group", "resource", "namespace", "name")]
+    return [name_of(obj), "/".join(str(part) for part in parts if part), age_of(obj, time)]
 
 
 def binding(obj: Json, time: float) -> list[Any]:
-    of: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
-    for one in listed(obj, "subjects"):
-        if one.get("kind") in of:
-            space = f"{one.get('namespace', '')}/" if one["kind"] == "ServiceAccount" else ""
-            of[one["kind"]].append(f"{space}{one.get('name', '')}")
+    names_by_kind: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
+    for subject in listed(obj, "subjects"):
+        if subject.get("kind") in names_by_kind:
+            prefix = f"{subject.get('namespace', '')}/" if subject["kind"] == "ServiceAccount" else ""
+            names_by_kind[subject["kind"]].append(f"{prefix}{subject.get('name', '')}")
     role = f"{value_at(obj, 'roleRef.kind')}/{value_at(obj, 'roleRef.name')}"
-    return [name_of(obj), role, age_of(obj, time), *(", ".join(found) for found in of.values())]
+    return [name_of(obj), role, age_of(obj, time), *(", ".join(names) for names in names_by_kind.values())]
 
 
 def csi_driver(obj: Json, time: float) -> list[Any]:
     spec = member(obj, "spec")
-    tokens = joined((one.get("audience", "") for one in listed(spec, "tokenRequests")), UNSET)
+    tokens = joined(
+        (token_request.get("audience", "") for token_request in listed(spec, "tokenRequests")), UNSET
+    )
     return [
         name_of(obj), spec.get("attachRequired", True), spec.get("podInfoOnMount", False),
         spec.get("storageCapacity", False), tokens, spec.get("requiresRepublish", False),
@@ -95,19 +98,19 @@ def storage_class(obj: Json, time: float) -> list[Any]:
 def policy(field: str) -> Row:
     def row(obj: Json, time: float) -> list[Any]:
         kind = member(member(obj, "spec"), "paramKind")
-        shown = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else UNSET
-        return [name_of(obj), len(listed(member(obj, "spec"), field)), shown, age_of(obj, time)]
+        text = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else UNSET
+        return [name_of(obj), len(listed(member(obj, "spec"), field)), text, age_of(obj, time)]
 
     return row
 
 
 def policy_binding(obj: Json, time: float) -> list[Any]:
-    found = member(member(obj, "spec"), "paramRef")
-    shown = UNSET
-    if found:
-        space = f"{found['namespace']}/" if found.get("namespace") else "*/"
-        shown = f"{space}{found.get('name', '*')}"
-    return [name_of(obj), value_at(obj, "spec.policyName"), shown, age_of(obj, time)]
+    parameters = member(member(obj, "spec"), "paramRef")
+    text = UNSET
+    if parameters:
+        prefix = f"{parameters['namespace']}/" if parameters.get("namespace") else "*/"
+        text = f"{prefix}{parameters.get('name', '*')}"
+    return [name_of(obj), value_at(obj, "spec.policyName"), text, age_of(obj, time)]
 
 
 def priority_class(obj: Json, time: float) -> list[Any]:
@@ -133,9 +136,9 @@ def resource_slice(obj: Json, time: float) -> list[Any]:
 
 
 def flow_schema(obj: Json, time: float) -> list[Any]:
-    nothing: Json = {}
-    dangling = next((one for one in listed(member(obj, "status"), "conditions")
-                     if one.get("type") == "Dangling"), nothing)  # fmt: skip
+    no_condition: Json = {}
+    dangling = next((condition for condition in listed(member(obj, "status"), "conditions")
+                     if condition.get("type") == "Dangling"), no_condition)  # fmt: skip
     return [
         name_of(obj), value_at(obj, "spec.priorityLevelConfiguration.name"),
         value_at(obj, "spec.matchingPrecedence", 0),
@@ -148,8 +151,8 @@ def priority_level(obj: Json, time: float) -> list[Any]:
     shares = limited.get("nominalConcurrencyShares", NONE)
     queuing = member(member(limited, "limitResponse"), "queuing")
     names = ("queues", "handSize", "queueLengthLimit")
-    kept = [queuing.get(name, NONE) for name in names]
-    return [name_of(obj), value_at(obj, "spec.type"), shares, *kept, age_of(obj, time)]
+    limits = [queuing.get(name, NONE) for name in names]
+    return [name_of(obj), value_at(obj, "spec.type"), shares, *limits, age_of(obj, time)]
 
 
 def volume_attachment(obj: Json, time: float) -> list[Any]:

@@ -1,4 +1,4 @@
-"""The query of a request: read as leniently, and refused as exactly, as a server does it.
+"""The query of a request: parsed as leniently, and refused in the same words, as by a real server.
 
 Unknown parameters are ignored; the first value of a repeated parameter counts; a boolean is true unless it is
 `0` or `false`; a number must be valid.
@@ -25,10 +25,10 @@ _INITIAL: Final = "sendInitialEvents"
 _NO_TOKEN: Final = "resourceVersionMatch is forbidden when continue is provided"
 
 _NUMBER: Final = re.compile(r"[+-]?\d+")
-_LARGEST: Final = 2**63
+_INT64_LIMIT: Final = 2**63
 _DURATION: Final = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h)")
 _UNITS: Final = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
-_FOUND: Final = re.compile(r"found (?:'(.*)'|\"(.*)\"|the end) where (.*) is expected", re.DOTALL)
+_UNEXPECTED_TOKEN: Final = re.compile(r"found (?:'(.*)'|\"(.*)\"|the end) where (.*) is expected", re.DOTALL)
 _EXPECTED: Final = {
     "a key": "expected: identifier",
     "a value": "expected: identifier",
@@ -36,8 +36,8 @@ _EXPECTED: Final = {
     "'('": "expected: '('",
     "',' or ')'": "expected: ',' or ')'",
 }
-_UNNAMED: Final = re.compile(r"'(.*)' is not a valid (qualified name|label value)", re.DOTALL)
-_UNORDERED: Final = re.compile(r"(?:Gt|Lt) on the label '.*' needs .* not \('(.*)',\)", re.DOTALL)
+_INVALID_NAME: Final = re.compile(r"'(.*)' is not a valid (qualified name|label value)", re.DOTALL)
+_NOT_A_NUMBER: Final = re.compile(r"(?:Gt|Lt) on the label '.*' needs .* not \('(.*)',\)", re.DOTALL)
 
 
 class ListQuery(Struct, frozen=True, kw_only=True):
@@ -85,7 +85,7 @@ def repeated(target: str, name: str) -> list[str]:
 
 
 def is_true(text: str | None) -> bool:
-    """Return a boolean as a server reads it: present, and neither 0 nor false."""
+    """Return whether a boolean parameter is true: present, and neither 0 nor false."""
     return text is not None and text.lower() not in ("0", "false")
 
 
@@ -96,25 +96,25 @@ def number(query: Query, name: str) -> int | None:
         return None
     if not _NUMBER.fullmatch(text) or not text.isascii():
         raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
-    if not -_LARGEST <= (value := int(text)) < _LARGEST:
+    if not -_INT64_LIMIT <= (value := int(text)) < _INT64_LIMIT:
         raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
     return value
 
 
 def seconds(text: str) -> float | None:
-    """Return a duration as Go writes it (1m30s); None if it is not one."""
+    """Parse a duration of Go, such as 1m30s; None if the text is not a duration."""
     if text == "0":
         return 0.0
     sign = -1.0 if text.startswith("-") else 1.0
-    total, at, body = 0.0, 0, text.lstrip("+-")
-    while at < len(body):
-        found = _DURATION.match(body, at)
-        if not found:
+    total, position, body = 0.0, 0, text.lstrip("+-")
+    while position < len(body):
+        duration = _DURATION.match(body, position)
+        if not duration:
             return None
-        digits = re.match(r"[\d.]+", found[0])
+        digits = re.match(r"[\d.]+", duration[0])
         assert digits is not None  # the duration above begins with them
-        total += float(digits[0]) * _UNITS[found[0][digits.end() :]]
-        at = found.end()
+        total += float(digits[0]) * _UNITS[duration[0][digits.end() :]]
+        position = duration.end()
     return sign * total if body else None
 
 
@@ -129,11 +129,11 @@ def list_options(query: Query, *, watching: bool, streaming_lists: bool, sharded
         query.get("continue", ""),
     )
     if watching and streaming_lists and initial is None and not match and version in ("", "0"):
-        # A watch without a version is a streaming list, whether it says so or not (gate WatchList).
+        # With the gate WatchList, a watch without a version is a streaming list even if it does not say so.
         initial, match = True, "NotOlderThan"
     options = ListQuery(
-        labels=_labels(query.get("labelSelector", "")),
-        fields=_fields(query.get("fieldSelector", "")),
+        labels=_label_selector(query.get("labelSelector", "")),
+        fields=_field_selector(query.get("fieldSelector", "")),
         limit=max(limit, 0),
         token=token,
         version=version,
@@ -144,9 +144,11 @@ def list_options(query: Query, *, watching: bool, streaming_lists: bool, sharded
         initial_events=initial,
         shards=query.get("shardSelector", "") if sharded else "",
     )
-    wrong = _violations_of_watch(options, streaming_lists) if options.watch else _violations_of_list(options)
-    if found := list(wrong):
-        raise invalid_options("ListOptions", found)
+    all_violations = (
+        _violations_of_watch(options, streaming_lists) if options.watch else _violations_of_list(options)
+    )
+    if violations := list(all_violations):
+        raise invalid_options("ListOptions", violations)
     return options
 
 
@@ -155,11 +157,11 @@ def _violations_of_watch(options: ListQuery, streaming_lists: bool) -> Iterator[
     if initial is not None and match != "NotOlderThan":
         yield _forbidden(_MATCH, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan")
     if initial is not None and not streaming_lists:
-        gate = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
-        yield _forbidden(_INITIAL, gate)
+        problem = "sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled"
+        yield _forbidden(_INITIAL, problem)
     if match and initial is None:
-        why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
-        yield _forbidden(_MATCH, why)
+        problem = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"
+        yield _forbidden(_MATCH, problem)
     if match not in ("", "NotOlderThan"):
         yield Violation("FieldValueNotSupported", _MATCH, match, 'supported values: "NotOlderThan"')
     if match and options.token:
@@ -181,48 +183,48 @@ def _violations_of_list(options: ListQuery) -> Iterator[Violation]:
         yield _forbidden(_INITIAL, "sendInitialEvents is forbidden for list")
 
 
-def _forbidden(field: str, why: str) -> Violation:
-    return Violation("FieldValueForbidden", field, detail=why)
+def _forbidden(field: str, problem: str) -> Violation:
+    return Violation("FieldValueForbidden", field, detail=problem)
 
 
-def _labels(text: str) -> Selector | None:
+def _label_selector(text: str) -> Selector | None:
     if not text:
         return None
     try:
         return Selector.parse(text) or None
     except ValueError as error:
-        raise bad_request(_go_words(text, str(error))) from None
+        raise bad_request(_go_message(text, str(error))) from None
 
 
-def _go_words(selector: str, why: str) -> str:
-    """Return a server's refusal of a label selector."""
-    if found := _FOUND.search(why):
-        token, expected = found[1] or found[2] or "", found[3]
+def _go_message(selector: str, problem: str) -> str:
+    """Return the message of a Go server for the error of our parser of label selectors."""
+    if match := _UNEXPECTED_TOKEN.search(problem):
+        token, expected = match[1] or match[2] or "", match[3]
         if expected == "',' or the end":
             return f"found '{token}', expected: ',' or 'end of string'"
         if expected == "a key or '!'":
-            first = selector.lstrip().startswith(token) and token
+            is_first_token = selector.lstrip().startswith(token) and token
             return f"found '{token}', expected: " + (
-                "!, identifier, or 'end of string'" if first else "identifier after ','"
+                "!, identifier, or 'end of string'" if is_first_token else "identifier after ','"
             )
         if expected in _EXPECTED:
             comma = "" if expected == "'('" else ","
             return f"unable to parse requirement: found '{token}'{comma} {_EXPECTED[expected]}"
-    if found := _UNNAMED.match(why):
-        name = quoted(found[1])
-        if found[2] == "qualified name":
-            error = qualified_name_errors(found[1])[0]
+    if match := _INVALID_NAME.match(problem):
+        name = quoted(match[1])
+        if match[2] == "qualified name":
+            error = qualified_name_errors(match[1])[0]
             return f"unable to parse requirement: <nil>: Invalid value: {name}: {error}"
         key = re.split(r"[!=<> ]", selector.strip())[0]
-        fault = label_value_errors(found[1])[0]
-        return f"unable to parse requirement: values[0][{key}]: Invalid value: {name}: {fault}"
-    if found := _UNORDERED.match(why):
+        error = label_value_errors(match[1])[0]
+        return f"unable to parse requirement: values[0][{key}]: Invalid value: {name}: {error}"
+    if match := _NOT_A_NUMBER.match(problem):
         rule = "for 'Gt', 'Lt' operators, the value must be an integer"
-        return f"unable to parse requirement: values[0]: Invalid value: {quoted(found[1])}: {rule}"
-    return f"unable to parse requirement: {why}"
+        return f"unable to parse requirement: values[0]: Invalid value: {quoted(match[1])}: {rule}"
+    return f"unable to parse requirement: {problem}"
 
 
-def _fields(text: str) -> FieldSelector | None:
+def _field_selector(text: str) -> FieldSelector | None:
     if not text:
         return None
     for term in re.findall(r"(?:[^,\\]|\\.?)+", text, re.DOTALL):
@@ -235,35 +237,35 @@ def _fields(text: str) -> FieldSelector | None:
 
 
 def _unprintable(text: str) -> str:
-    at = next(at for at, char in enumerate(text) if not char.isprintable())
-    return f"invalid character U+{ord(text[at]):04X} (at position {at})"
+    position = next(index for index, char in enumerate(text) if not char.isprintable())
+    return f"invalid character U+{ord(text[position]):04X} (at position {position})"
 
 
 def write_options(query: Query, kind: str, *, applying: bool = False) -> None:
-    """Check the options that all writes share; a refusal names them by `kind`."""
-    found: list[Violation] = []
+    """Check the options that all writes share; `kind` names them in a refusal."""
+    violations: list[Violation] = []
     dry_run = query.get("dryRun", "")
     if dry_run not in ("", "All"):
-        found.append(Violation("FieldValueNotSupported", "dryRun", [dry_run], 'supported values: "All"'))
+        violations.append(Violation("FieldValueNotSupported", "dryRun", [dry_run], 'supported values: "All"'))
     manager = query.get("fieldManager", "")
     if len(manager) > 128:
-        found.append(
+        violations.append(
             Violation("FieldValueTooLong", "fieldManager", manager, "may not be more than 128 bytes")
         )
     elif not manager.isprintable():
-        found.append(Violation("FieldValueInvalid", "fieldManager", manager, _unprintable(manager)))
+        violations.append(Violation("FieldValueInvalid", "fieldManager", manager, _unprintable(manager)))
     validation = query.get("fieldValidation", "")
     if validation not in ("", "Ignore", "Warn", "Strict"):
         allowed = 'supported values: "", "Ignore", "Strict", "Warn"'
-        found.append(Violation("FieldValueNotSupported", "fieldValidation", validation, allowed))
+        violations.append(Violation("FieldValueNotSupported", "fieldValidation", validation, allowed))
     if kind == "PatchOptions":
         if applying and not manager:
-            found.append(
+            violations.append(
                 Violation("FieldValueRequired", "fieldManager", detail="is required for apply patch")
             )
         if not applying and is_true(query.get("force")):
-            found.append(
+            violations.append(
                 Violation("FieldValueForbidden", "force", detail="may not be specified for non-apply patch")
             )
-    if found:
-        raise invalid_options(kind, found)
+    if violations:
+        raise invalid_options(kind, violations)

@@ -1,7 +1,7 @@
-"""What a URL and a method mean: which resource, object and verb; and the three kinds of 404.
+"""Routes: the resource, object and verb of a method and a URL; or 404.
 
-A missing object is reported where it is looked up. The two others are distinguished here: a group, version or
-path that does not exist gets plain text, a resource that a served group version does not have gets a Status.
+There are three kinds of 404. A missing object is reported when it is read. Here, a group, version or path
+that does not exist gets plain text, and a resource that a served version does not have gets a Status.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from ..kinds._kinds import Kinds, Served
 from ._query import Query, is_true
 
 _VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-# Subresources of a namespace share their place in the path with the resources inside it.
-_OF_NAMESPACES: Final = ("status", "finalize")
-_NO_NAMES: Final = ("", ".", "..")
-_MOST_PATHS: Final = 1024  # that are remembered: those of some hundred kinds in some namespaces
+# In a path, these follow the name of a namespace, as resources inside the namespace do.
+_NAMESPACE_SUBRESOURCES: Final = ("status", "finalize")
+_INVALID_NAMES: Final = ("", ".", "..")
+_MAX_PATHS: Final = 1024  # remembered paths: some hundred kinds in several namespaces
 
 
 class Route(Struct, frozen=True):
@@ -41,86 +41,93 @@ class Route(Struct, frozen=True):
 
 
 class Routes:
-    """Finds routes, and remembers what the path of a collection means until other kinds are served."""
+    """Finds routes, and remembers the route of each collection until other kinds are served."""
 
     def __init__(self, kinds: Kinds) -> None:
         self._kinds = kinds
         self._changes = kinds.changes
-        # By method and path: the route of the first object there that was asked for, or of creating one.
+        # By method and path of the collection: the route of the first requested object, or of a creation.
         self._objects: dict[tuple[str, str], Route] = {}
         self._creations: dict[str, Route] = {}
 
     def find(self, method: str, path: str, query: Query) -> Route | list[str]:
-        """Return the route of a request to a resource; for any other path its segments."""
+        """Return the route of a request to a resource, or the segments of any other path."""
         if (
             self._changes != self._kinds.changes
-            or len(self._objects) + len(self._creations) >= _MOST_PATHS  # a client with many namespaces
+            or len(self._objects) + len(self._creations) >= _MAX_PATHS  # a client with many namespaces
         ):
             self._changes = self._kinds.changes
             self._objects.clear()
             self._creations.clear()
         collection, _, name = path.rpartition("/")
         if method == "POST":
-            if (known := self._creations.get(path)) is not None:
-                return known
-        elif (known := self._objects.get((method, collection))) is not None and _is_name(name):
-            return Route(known.served, known.verb, known.namespace, name, "", known.everywhere)
-        found = find_route(self._kinds, method, path, query)
-        if isinstance(found, Route) and not (found.subresource or found.watched):
-            if name and found.name == name:  # a path may end in a slash behind it
-                self._objects[method, collection] = found
-            elif method == "POST" and name == found.served.plural:
-                self._creations[path] = found
-        return found
+            if (creation := self._creations.get(path)) is not None:
+                return creation
+        elif (other := self._objects.get((method, collection))) is not None and _is_name(name):
+            return Route(other.served, other.verb, other.namespace, name, "", other.everywhere)
+        route = find_route(self._kinds, method, path, query)
+        if isinstance(route, Route) and not (route.subresource or route.watched):
+            if name and route.name == name:  # not so if the path ends in a slash
+                self._objects[method, collection] = route
+            elif method == "POST" and name == route.served.plural:
+                self._creations[path] = route
+        return route
 
 
 def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | list[str]:
-    """Return the route of a request to a resource; for any other path its segments."""
+    """Return the route of a request to a resource, or the segments of any other path."""
     if not path.startswith("/"):
         raise unknown_path()
     segments = path.removesuffix("/")[1:].split("/")
     if "" in segments and segments != [""]:
         raise unknown_path()
     if segments[0] == "api" and len(segments) > 2:
-        group, version, rest = "", segments[1], segments[2:]
+        group, version, resource_segments = "", segments[1], segments[2:]
     elif segments[0] == "apis" and len(segments) > 3:
-        group, version, rest = segments[1], segments[2], segments[3:]
+        group, version, resource_segments = segments[1], segments[2], segments[3:]
     else:
         return segments
     resources = kinds.by_version.get((group, version))
     if resources is None:
         raise unknown_version(kinds, group)
-    watching = rest[0] == "watch" and len(rest) > 1
+    watching = resource_segments[0] == "watch" and len(resource_segments) > 1
     if watching:
-        rest = rest[1:]
-    return _route(resources, method, rest, query, watching)
+        resource_segments = resource_segments[1:]
+    return _route(resources, method, resource_segments, query, watching)
 
 
 def unknown_version(kinds: Kinds, group: str) -> Exception:
-    """Return the response for a version that is not served, which depends on what serves its group."""
+    """Return the 404 for a version that is not served; it depends on the part that serves its group."""
     return unknown_resource() if kinds.has_own(group) else unknown_path()
 
 
-def _route(resources: dict[str, Served], method: str, rest: list[str], query: Query, watching: bool) -> Route:
-    namespace, inside = "", False
-    if rest[0] == "namespaces" and len(rest) > 2 and not (len(rest) == 3 and rest[2] in _OF_NAMESPACES):
-        namespace, inside, rest = rest[1], True, rest[2:]
-    served = resources.get(rest[0])
+def _route(
+    resources: dict[str, Served], method: str, segments: list[str], query: Query, watching: bool
+) -> Route:
+    namespace, in_namespace = "", False
+    if (
+        segments[0] == "namespaces"
+        and len(segments) > 2
+        and not (len(segments) == 3 and segments[2] in _NAMESPACE_SUBRESOURCES)
+    ):
+        namespace, in_namespace, segments = segments[1], True, segments[2:]
+    served = resources.get(segments[0])
     if served is None:
-        raise unknown_path() if any(one.custom for one in resources.values()) else unknown_resource()
-    name = rest[1] if len(rest) > 1 else ""
-    subresource = rest[2] if len(rest) > 2 else ""
+        custom = any(other.custom for other in resources.values())
+        raise unknown_path() if custom else unknown_resource()
+    name = segments[1] if len(segments) > 1 else ""
+    subresource = segments[2] if len(segments) > 2 else ""
     if served.custom:
         reads = method in ("GET", "HEAD") and not name
-        if inside != served.namespaced and not (reads and served.namespaced):
+        if in_namespace != served.namespaced and not (reads and served.namespaced):
             raise unknown_path()
-    elif (inside and not served.namespaced) or (name and served.namespaced and not inside):
+    elif (in_namespace and not served.namespaced) or (name and served.namespaced and not in_namespace):
         raise unknown_resource()
     _check_name("Name", name)
     _check_name("Namespace", namespace)
     if subresource:
-        return _subresource(served, method, namespace, name, rest[2:])
-    everywhere = served.namespaced and not inside
+        return _subresource(served, method, namespace, name, segments[2:])
+    everywhere = served.namespaced and not in_namespace
     if watching:
         if method != "GET" or "watch" not in served.verbs:
             raise method_not_allowed()
@@ -144,7 +151,7 @@ def _verb(served: Served, method: str, name: str, everywhere: bool, query: Query
     if served.custom and not name and verb in ("update", "patch"):
         raise bad_request("name must be provided")
     if name:
-        # A named GET is a plain get, whatever `watch` says.
+        # A GET of one object is a plain get, even with `watch`.
         if verb == "create":
             raise method_not_allowed()
     elif verb == "get":
@@ -160,29 +167,29 @@ def _verb(served: Served, method: str, name: str, everywhere: bool, query: Query
 
 
 def _without_objects(served: Served) -> bool:
-    """Return whether this resource only answers questions, such as a review, and stores nothing."""
+    """Return whether this resource stores no objects, such as a review."""
     return served.verbs == frozenset(("create",))
 
 
-def _subresource(served: Served, method: str, namespace: str, name: str, rest: list[str]) -> Route:
-    facts = served.subresources.get(rest[0])
-    if served.custom and (facts is None or len(rest) > 1):
+def _subresource(served: Served, method: str, namespace: str, name: str, segments: list[str]) -> Route:
+    subresource = served.subresources.get(segments[0])
+    if served.custom and (subresource is None or len(segments) > 1):
         raise not_found(served.plural, served.group, name)
-    if facts is None or (len(rest) > 1 and rest[0] != "proxy"):
+    if subresource is None or (len(segments) > 1 and segments[0] != "proxy"):
         raise unknown_resource()
     verb = _VERBS.get(method)
-    if verb is None or verb not in facts.verbs:
+    if verb is None or verb not in subresource.verbs:
         raise method_not_allowed()
-    return Route(served, verb, namespace, name, rest[0])
+    return Route(served, verb, namespace, name, segments[0])
 
 
 def _is_name(name: str) -> bool:
-    """Return whether the end of a path can be a name, as `_check_name` has it."""
-    return name not in _NO_NAMES and "%" not in name
+    """Return whether `_check_name` accepts the last segment of a path."""
+    return name not in _INVALID_NAMES and "%" not in name
 
 
-def _check_name(what: str, name: str) -> None:
+def _check_name(parameter: str, name: str) -> None:
     if name in (".", ".."):
-        raise bad_request(f"{what} parameter invalid: \"{name}\": may not be '{name}'")
+        raise bad_request(f"{parameter} parameter invalid: \"{name}\": may not be '{name}'")
     if "%" in name:
-        raise bad_request(f"{what} parameter invalid: \"{name}\": may not contain '%'")
+        raise bad_request(f"{parameter} parameter invalid: \"{name}\": may not contain '%'")

@@ -1,7 +1,7 @@
-"""The server: a request comes in as a value, and a response goes out.
+"""`Server`: returns the response to each request, and changes the state of the cluster.
 
-Nothing here waits. A response says how long it would have taken (`after`), a watch is a stream that fills as
-the clock advances, and the driver of the server decides when that happens.
+Nothing here waits. A response has a `delay`, the time that a real server would have taken, and a watch is a
+stream that fills as the clock advances. The driver of the server decides when time passes.
 """
 
 from __future__ import annotations
@@ -61,10 +61,10 @@ from ._server_responses import (
     ServerRequest,
     ServerResponse,
     body_response,
-    length,
+    content_length,
     object_response,
     plain_response,
-    warned,
+    warning_headers,
     write_response,
 )
 from ._subresource_handlers import subresource
@@ -73,15 +73,15 @@ _ORPHANS: Final = (
     "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove"
     " them or set propagationPolicy=Orphan to suppress this warning"
 )
-_LONGEST: Final = 60.0  # --request-timeout
-_TOO_LATE: Final = (
+_REQUEST_TIMEOUT: Final = 60.0  # --request-timeout
+_TIMEOUT_STATUS: Final = (
     b'{"metadata":{},"status":"Failure","message":"Timeout: request did not complete within the allotted'
     b' timeout","reason":"Timeout","details":{},"code":504}\n'
 )
 
 
 class Server:
-    """Responds to requests from the state of the cluster, and changes it."""
+    """Responds to requests from the state of the cluster, and changes this state."""
 
     def __init__(self, state: ServerState, access: Access, webhooks: WebhookHandlers) -> None:
         self.state = state
@@ -93,30 +93,30 @@ class Server:
         state.on_generation = self.watches.wake_all
 
     def respond(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
-        """Respond to a request. There always is a response, and a refusal has changed nothing.
+        """Respond to a request. A refusal is a response, too, and such a request has changed nothing.
 
-        `user` is the user who makes it, if the transport knows; otherwise the headers of the request
-        determine it. `replies` are those of webhooks that were called before.
+        `user` is the user whom the transport knows; without it the headers of the request determine the user.
+        `replies` are those of webhooks that earlier attempts of this request have called.
         """
         waits: list[float] = []
         conversions = self.conversions
-        before = conversions.begin(replies)
+        saved_context = conversions.begin(replies)
         try:
             response = self._respond(head, user, replies, waits)
             waited = sum(waits) + conversions.waited
         finally:
-            conversions.end(before)
-        return _after(response, waited, head) if waited else response
+            conversions.end(saved_context)
+        return _delayed(response, waited, head) if waited else response
 
     def gate_of_controller(self, user: str, route: Route) -> Gate:
-        """Return the gate of a write that a controller of the cluster makes as its service account."""
-        about = Attributes(
+        """Return the gate of a write by a controller of the cluster, which has the rights of its account."""
+        attributes = Attributes(
             verb=route.verb, group=route.served.group, version=route.served.version,
             resource=route.served.plural, subresource=route.subresource, name=route.name,
             namespace=route.namespace,
         )  # fmt: skip
-        caller = Caller(self.access, authenticated(User(user)), about)
-        return self.chain.gate(caller, None, [], []).of(route, {})
+        caller = Caller(self.access, authenticated(User(user)), attributes)
+        return self.chain.gates_for(caller, None, [], []).gate_for(route, {})
 
     def _respond(
         self, head: Head, user: User | None, replies: Replies | None, waits: list[float]
@@ -124,14 +124,14 @@ class Server:
         headers = {name.lower(): value for name, value in head.headers}
         warnings: list[str] = []
         try:
-            response = self._answer(head, user, replies, headers, warnings, waits)
+            response = self._handle(head, user, replies, headers, warnings, waits)
             return response if head.method != "HEAD" else msgspec.structs.replace(response, body=b"")
-        except Rejection as refused:
-            return self._refusal(refused, headers, warnings)
-        except PlainRefused as refused:
-            return plain_response(refused.code, refused.text, refused.headers)
+        except Rejection as rejection:
+            return self._refusal(rejection, headers, warnings)
+        except PlainRefused as rejection:
+            return plain_response(rejection.code, rejection.text, rejection.headers)
 
-    def _answer(
+    def _handle(
         self,
         head: Head,
         user: User | None,
@@ -146,13 +146,15 @@ class Server:
         if (limit := query.get("timeout")) is not None and not is_true(query.get("watch")):
             allowed = _allowed_time(limit)
             if 0 < allowed < 1e-3:
-                return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
+                return ServerResponse(
+                    504, (CACHE, content_length(_TIMEOUT_STATUS), TEXT), _TIMEOUT_STATUS, delay=allowed
+                )
         route = self.routes.find(head.method, path, query)
         if not isinstance(route, Route):
             return document(self.state, head, route, query, headers)
         accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
-        gate = self.chain.gate(caller, replies, warnings, waits)
-        request = ServerRequest(head, path, query, headers, accepted, caller, gate)
+        gates = self.chain.gates_for(caller, replies, warnings, waits)
+        request = ServerRequest(head, path, query, headers, accepted, caller, gates)
         served = route.served
         if served.warning:
             warnings.append(served.warning)
@@ -160,9 +162,9 @@ class Server:
             raise initializing()
         if route.subresource not in ("", "status"):
             return subresource(self.state, route, request, warnings)
-        return self._verb(route, request, warnings)
+        return self._dispatch(route, request, warnings)
 
-    def _verb(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
+    def _dispatch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         match route.verb:
             case "get":
                 return self._get(route, request, warnings)
@@ -175,12 +177,12 @@ class Server:
                     return review(self.state, route, request, warnings)
                 write_options(request.query, "CreateOptions")
                 writer = writer_for(self.state, route, request, warnings)
-                written = writer.create(*self._object(route, request))
+                written = writer.create(*self._read_body(route, request))
                 return write_response(self.state, route, request, writer, written)
             case "update":
                 write_options(request.query, "UpdateOptions")
                 writer = writer_for(self.state, route, request, warnings)
-                written = writer.replace(*self._object(route, request))
+                written = writer.replace(*self._read_body(route, request))
                 return write_response(self.state, route, request, writer, written)
             case "patch":
                 return self._patch(route, request, warnings)
@@ -189,7 +191,7 @@ class Server:
             case _:
                 return self._delete_collection(route, request, warnings)
 
-    def _object(self, route: Route, request: ServerRequest) -> tuple[dict[str, Any], list[str]]:
+    def _read_body(self, route: Route, request: ServerRequest) -> tuple[dict[str, Any], list[str]]:
         served, media = route.served, request.headers.get("content-type", "")
         return read_object(request.head.body, media, served.kind, custom=served.custom)
 
@@ -217,7 +219,7 @@ class Server:
         return body_response(200, body, request, warnings)
 
     def _list_options(self, query: Query, *, watching: bool) -> ListQuery:
-        """Return the options of a list or watch, as far as this release knows them; or a refusal."""
+        """Return the options of a list or watch that this release supports, or refuse the request."""
         streaming, sharded = self.state.streaming_lists, self.state.release.shards
         return list_options(query, watching=watching, streaming_lists=streaming, sharded=sharded)
 
@@ -234,15 +236,15 @@ class Server:
         )
         with route.served.reading(cached=modes.watch_cache):
             watch = open_watch(self.state, route, options, viewer, gzip=gzip)
-        watch.called_later = self.conversions.called_later
+        watch.driver_calls_webhooks = self.conversions.driver_calls_webhooks
         if not watch.ended:
             self.watches.add(watch)
-        late = (
+        too_early = (
             watch.ended and options.initial_events and modes.watch_cache and options.version not in ("", "0")
         )
         extra = [("Content-Encoding", "gzip")] if gzip else []
-        sent = (CACHE, *extra, JSON, *warned(warnings), ("Transfer-Encoding", "chunked"))
-        return ServerResponse(200, sent, watch, after=3.0 if late else 0.0)
+        headers = (CACHE, *extra, JSON, *warning_headers(warnings), ("Transfer-Encoding", "chunked"))
+        return ServerResponse(200, headers, watch, delay=3.0 if too_early else 0.0)
 
     def _patch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         content_type = request.headers.get("content-type", "")
@@ -258,7 +260,7 @@ class Server:
             request.query, request.head.body, request.headers.get("content-type", "")
         )
         _warn_of_orphans(served, options, warnings)
-        gate = request.gate.of(route, request.query)
+        gate = request.gates.gate_for(route, request.query)
         deleted = delete(
             self.state, served, served.key(route.namespace, route.name), route.name, options, gate
         )
@@ -280,62 +282,64 @@ class Server:
         )
         _warn_of_orphans(served, options, warnings)
         listed = list_objects(self.state, route, listing)
-        gate = request.gate.of(route, request.query)
+        gate = request.gates.gate_for(route, request.query)
         for stored in listed.objects:
             try:
                 delete(self.state, served, stored.key, stored.name, options, gate)
-            except Rejection as refused:
-                if refused.code != 404:
+            except Rejection as rejection:
+                if rejection.code != 404:
                     raise
-        shown = ListResult(
+        deleted = ListResult(
             listed.objects, self.state.reached if not listing.version else listed.version, listed.token
         )
-        body = list_body(served, Viewer(served, "object"), shown, self.state.clock.time)
+        body = list_body(served, Viewer(served, "object"), deleted, self.state.clock.time)
         return body_response(200, body, request, warnings)
 
-    def _refusal(self, refused: Rejection, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
+    def _refusal(self, rejection: Rejection, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
         release = self.state.release
-        if isinstance(refused, BrokenRules) and release is not NEWEST:
-            refused = refused.worded(lambda one, group: worded(one, release.minor, group))
+        if isinstance(rejection, BrokenRules) and release is not NEWEST:
+            rejection = rejection.reworded(lambda violation, group: worded(violation, release.minor, group))
         accept, content_type = headers.get("accept", ""), JSON
-        body = msgspec.json.encode(refused.status)
+        body = msgspec.json.encode(rejection.status)
         if accepts_yaml(accept):
             from kubeproto.yaml import write_documents
 
-            body = write_documents([dict(sorted(refused.status.items()))]).encode()
+            body = write_documents([dict(sorted(rejection.status.items()))]).encode()
             content_type = YAML
         elif accepts_plainly(accept):
             body = escaped(body + b"\n")
         else:
             body = escaped(msgspec.json.format(body, indent=2))
-        retry = (("Retry-After", str(refused.retry_after)),) if refused.retry_after else ()
-        sent = (CACHE, content_type, *retry, *warned(warnings), length(body))
-        return ServerResponse(refused.code, sent, body, refused.after)
+        retry = (("Retry-After", str(rejection.retry_after)),) if rejection.retry_after else ()
+        response_headers = (CACHE, content_type, *retry, *warning_headers(warnings), content_length(body))
+        return ServerResponse(rejection.code, response_headers, body, rejection.delay)
 
 
-def _after(response: ServerResponse, waited: float, head: Head) -> ServerResponse:
-    """Return a response delayed by its webhooks; or the response to a request that took too long."""
+def _delayed(response: ServerResponse, waited: float, head: Head) -> ServerResponse:
+    """Return a response delayed by its webhooks, or 504 if the delay exceeds the timeout of the request."""
     limit = split_target(head.target)[1].get("timeout")
-    allowed = _allowed_time(limit) if limit else _LONGEST
+    allowed = _allowed_time(limit) if limit else _REQUEST_TIMEOUT
     if isinstance(response.body, bytes) and 0 < allowed < waited:
-        return ServerResponse(504, (CACHE, length(_TOO_LATE), TEXT), _TOO_LATE, after=allowed)
-    return msgspec.structs.replace(response, after=response.after + waited)
+        return ServerResponse(
+            504, (CACHE, content_length(_TIMEOUT_STATUS), TEXT), _TIMEOUT_STATUS, delay=allowed
+        )
+    return msgspec.structs.replace(response, delay=response.delay + waited)
 
 
 def _allowed_time(limit: str) -> float:
-    """Return the seconds that `timeout` allows a request; or 400, with the message of Go's parser."""
+    """Return the value of `timeout` in seconds, or refuse with 400 and the message of Go's parser."""
     allowed = seconds(limit)
     if allowed is not None:
         return allowed
-    shown = msgspec.json.encode(limit).decode()
+    quoted_limit = msgspec.json.encode(limit).decode()
     unit = limit.lstrip("0123456789.")
     if limit.isdigit():
-        why = f"time: missing unit in duration {shown}"
+        problem = f"time: missing unit in duration {quoted_limit}"
     elif unit.isalpha() and unit != limit:
-        why = f"time: unknown unit {msgspec.json.encode(unit).decode()} in duration {shown}"
+        problem = f"time: unknown unit {msgspec.json.encode(unit).decode()} in duration {quoted_limit}"
     else:
-        why = f"time: invalid duration {shown}"
-    raise bad_request(f"invalid timeout specified in the request URL - {why}")
+        problem = f"time: invalid duration {quoted_limit}"
+    raise bad_request(f"invalid timeout specified in the request URL - {problem}")
 
 
 def _warn_of_orphans(served: Served, options: DeleteOptions, warnings: list[str]) -> None:

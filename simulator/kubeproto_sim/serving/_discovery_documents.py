@@ -1,4 +1,4 @@
-"""What a server reports about itself: discovery in both forms, its version and its health."""
+"""The documents of a server about itself: discovery in both forms, its version and its health."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ def document(
         return openapi(state, head, segments[1:], query, headers)
     match segments:
         case ["version"]:
-            found: Any = _version(state.release)
+            content: Any = _version(state.release)
         case ["api" | "apis"]:
             accepted = negotiate(headers.get("accept", ""), "get")
             if accepted.view == "discovery":
                 return _aggregated(state, segments[0], headers)
-            found = _versions() if segments[0] == "api" else _groups(state)
+            content = _versions() if segments[0] == "api" else _groups(state)
         case ["api", "v1"]:
-            found = _resources(state, "", "v1")
+            content = _resources(state, "", "v1")
         case ["apis", group]:
-            found = next((one for one in _groups(state)["groups"] if one["name"] == group), None)
-            if found is not None:
-                found = {"kind": "APIGroup", "apiVersion": "v1"} | found
+            content = next((entry for entry in _groups(state)["groups"] if entry["name"] == group), None)
+            if content is not None:
+                content = {"kind": "APIGroup", "apiVersion": "v1"} | content
         case ["apis", group, version]:
-            found = _resources(state, group, version)
+            content = _resources(state, group, version)
         case [""]:
-            found = _root(state)
+            content = _root(state)
         case _:
-            found = None
-    if found is None:
+            content = None
+    if content is None:
         match segments:
             case ["api", _]:
                 raise unknown_version(state.kinds, "")
@@ -65,13 +65,13 @@ def document(
                 raise unknown_path()
     if head.method not in ("GET", "HEAD"):
         raise method_not_allowed()
-    body = msgspec.json.encode(found)
+    body = msgspec.json.encode(content)
     body = msgspec.json.format(body, indent=2) if segments[0] == "version" else body + b"\n"
     return _json(body)
 
 
 def _root(state: ServerState) -> Any:
-    """Return the paths that exist, for people who start at the root."""
+    """Return the paths of the server, as a request for its root returns them."""
     versions = [
         f"/apis/{group}/{version}" if group else f"/api/{version}"
         for group, version in state.kinds.by_version
@@ -93,7 +93,7 @@ def _json(body: bytes) -> ServerResponse:
 def _aggregated(state: ServerState, root: str, headers: dict[str, str]) -> ServerResponse:
     items = [
         _group(state, name, versions)
-        for name, versions in _by_group(state).items()
+        for name, versions in _versions_by_group(state).items()
         if bool(name) == (root == "apis")
     ]
     document: dict[str, Any] = {
@@ -116,7 +116,7 @@ def _group(state: ServerState, name: str, versions: list[str]) -> dict[str, Any]
         {
             "version": version,
             "resources": [
-                _aggregated_resource(one) for one in state.kinds.by_version[name, version].values()
+                _aggregated_resource(resource) for resource in state.kinds.by_version[name, version].values()
             ],
             "freshness": "Current",
         }
@@ -127,9 +127,9 @@ def _group(state: ServerState, name: str, versions: list[str]) -> dict[str, Any]
 
 def _aggregated_resource(served: Served) -> dict[str, Any]:
     resource = served.resource
-    # The core kinds leave group and version to the list that they are in.
+    # The kinds of the core group inherit group and version from their list.
     version = served.version if served.group else ""
-    found: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "resource": served.plural,
         "responseKind": {"group": served.group, "version": version, "kind": served.kind},
         "scope": "Namespaced" if served.namespaced else "Cluster",
@@ -137,26 +137,26 @@ def _aggregated_resource(served: Served) -> dict[str, Any]:
         "verbs": list(resource.verbs),
     }
     if resource.short_names:
-        found["shortNames"] = list(resource.short_names)
+        entry["shortNames"] = list(resource.short_names)
     if resource.categories:
-        found["categories"] = list(resource.categories)
+        entry["categories"] = list(resource.categories)
     if served.subresources:
-        found["subresources"] = [
+        entry["subresources"] = [
             {
-                "subresource": facts.name,
+                "subresource": subresource.name,
                 "responseKind": {
-                    "group": facts.kind.group,
-                    "version": facts.kind.version if facts.kind.group else "",
-                    "kind": facts.kind.kind,
+                    "group": subresource.kind.group,
+                    "version": subresource.kind.version if subresource.kind.group else "",
+                    "kind": subresource.kind.kind,
                 },
-                "verbs": list(facts.verbs),
+                "verbs": list(subresource.verbs),
             }
-            for facts in served.subresources.values()
+            for subresource in served.subresources.values()
         ]
-    return found
+    return entry
 
 
-def _by_group(state: ServerState) -> dict[str, list[str]]:
+def _versions_by_group(state: ServerState) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {}
     for group, version in state.kinds.by_version:
         groups.setdefault(group, []).append(version)
@@ -164,13 +164,13 @@ def _by_group(state: ServerState) -> dict[str, list[str]]:
 
 
 def _versions() -> dict[str, Any]:
-    # The oldest of these documents, which has no apiVersion.
+    # This oldest of the documents has no apiVersion.
     return {"kind": "APIVersions", "versions": ["v1"], "serverAddressByClientCIDRs": _ADDRESS}
 
 
 def _groups(state: ServerState) -> dict[str, Any]:
     groups: list[dict[str, Any]] = []
-    for name, versions in _by_group(state).items():
+    for name, versions in _versions_by_group(state).items():
         if name:
             listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
             groups.append({"name": name, "versions": listed, "preferredVersion": listed[0]})
@@ -182,34 +182,34 @@ def _resources(state: ServerState, group: str, version: str) -> dict[str, Any] |
     if served is None:
         return None
     resources: list[dict[str, Any]] = []
-    for one in served.values():
-        resource = one.resource
-        found: dict[str, Any] = {
-            "name": one.plural,
+    for kind in served.values():
+        resource = kind.resource
+        entry: dict[str, Any] = {
+            "name": kind.plural,
             "singularName": resource.singular,
-            "namespaced": one.namespaced,
-            "kind": one.kind,
+            "namespaced": kind.namespaced,
+            "kind": kind.kind,
             "verbs": list(resource.verbs),
         }
         if resource.short_names:
-            found["shortNames"] = list(resource.short_names)
+            entry["shortNames"] = list(resource.short_names)
         if resource.categories:
-            found["categories"] = list(resource.categories)
+            entry["categories"] = list(resource.categories)
         if "watch" in resource.verbs:
-            found["storageVersionHash"] = _storage_hash(one)
-        resources.append(found)
-        resources += [_subresource(one, facts) for facts in one.subresources.values()]
+            entry["storageVersionHash"] = _storage_hash(kind)
+        resources.append(entry)
+        resources += [_subresource(kind, subresource) for subresource in kind.subresources.values()]
     head = {"kind": "APIResourceList"} | ({"apiVersion": "v1"} if group else {})
     return head | {"groupVersion": f"{group}/{version}" if group else version, "resources": resources}
 
 
-def _subresource(served: Served, facts: Any) -> dict[str, Any]:
-    found: dict[str, Any] = {
-        "name": f"{served.plural}/{facts.name}", "singularName": "", "namespaced": served.namespaced,
+def _subresource(served: Served, subresource: Any) -> dict[str, Any]:
+    entry: dict[str, Any] = {
+        "name": f"{served.plural}/{subresource.name}", "singularName": "", "namespaced": served.namespaced,
     }  # fmt: skip
-    if (facts.kind.group, facts.kind.version) != (served.group, served.version):
-        found |= {"group": facts.kind.group, "version": facts.kind.version}
-    return found | {"kind": facts.kind.kind, "verbs": list(facts.verbs)}
+    if (subresource.kind.group, subresource.kind.version) != (served.group, served.version):
+        entry |= {"group": subresource.kind.group, "version": subresource.kind.version}
+    return entry | {"kind": subresource.kind.kind, "verbs": list(subresource.verbs)}
 
 
 def _storage_hash(served: Served) -> str:
@@ -231,10 +231,10 @@ def _version(release: Release) -> dict[str, str]:
 
 
 def _health(segments: list[str], query: Query) -> ServerResponse:
-    asked, *checks = segments
+    endpoint, *checks = segments
     if len(checks) > 1 or any(check not in _CHECKS for check in checks):
         raise unknown_path()
     if "verbose" not in query:
         return plain_response(200, "ok")
     lines = [f"[+]{check} ok" for check in _CHECKS if check != query.get("exclude")]
-    return plain_response(200, "\n".join([*lines, f"{asked} check passed\n"]))
+    return plain_response(200, "\n".join([*lines, f"{endpoint} check passed\n"]))

@@ -24,7 +24,7 @@ from ._subresource_bodies import CREATED, check_body, created_body, stored_objec
 
 Json = dict[str, Any]
 _REFUSED: Final = "Cannot evict pod as it would violate the pod's disruption budget."
-_SEVERAL: Final = (
+_SEVERAL_BUDGETS: Final = (
     "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
 )
 
@@ -45,9 +45,9 @@ def eviction(state: ServerState, route: Route, request: ServerRequest, warnings:
     if request.query.get("dryRun") and not options.dry_run:
         options = msgspec.structs.replace(options, dry_run=["All"])
     pod: Json = msgspec.json.decode(stored.data)
-    if not _needs_no_budget(state, pod):
-        _ask_budget(state, route, stored, pod, dry_run=bool(options.dry_run))
-    # The write that marks the pod gives it another version than the one that the caller may expect.
+    if not _disrupts_nothing(state, pod):
+        _check_budgets(state, route, stored, pod, dry_run=bool(options.dry_run))
+    # The dry run checks the preconditions first: marking the pod changes the version that they may name.
     delete(state, served, stored.key, stored.name, msgspec.structs.replace(options, dry_run=["All"]))
     if not options.dry_run:
         mark_disrupted(state, served, stored, "EvictionByEvictionAPI", "Eviction API: evicting")
@@ -62,47 +62,47 @@ def _without_version(options: DeleteOptions) -> DeleteOptions:
     return msgspec.structs.replace(options, preconditions=preconditions)
 
 
-def _needs_no_budget(state: ServerState, pod: Json) -> bool:
-    """Whether the eviction of a pod disrupts nothing: the pod has ended, or has not started."""
+def _disrupts_nothing(state: ServerState, pod: Json) -> bool:
+    """Return whether the eviction of a pod disrupts nothing: the pod has ended, or has not started."""
     phase = member(pod, "status").get("phase")
     if phase in ("Succeeded", "Failed") or pod["metadata"].get("deletionTimestamp"):
         return True
-    # Where there are no nodes every pod is pending forever, and budgets could not be tried at all.
+    # Without nodes all pods stay pending, and a test of budgets would never see a refusal.
     return phase == "Pending" and state.nodes is not None
 
 
-def _ask_budget(state: ServerState, route: Route, stored: Stored, pod: Json, *, dry_run: bool) -> None:
+def _check_budgets(state: ServerState, route: Route, stored: Stored, pod: Json, *, dry_run: bool) -> None:
     budgets = state.kinds.of_storage("poddisruptionbudgets.policy")
-    assert budgets is not None  # a kind of the server's own
-    found = [
+    assert budgets is not None  # a built-in kind
+    matching_budgets = [
         (budget, obj)
         for budget in budgets.storage.objects.values()
         if budget.namespace == stored.namespace
         and (obj := msgspec.json.decode(budget.data))
-        and _covers(obj, stored)
+        and _selects(obj, stored)
     ]
-    if len(found) > 1:
-        raise Rejection(failure(500, _SEVERAL, reason=""))
-    for budget, obj in found:
+    if len(matching_budgets) > 1:
+        raise Rejection(failure(500, _SEVERAL_BUDGETS, reason=""))
+    for budget, obj in matching_budgets:
         status = member(obj, "status")
         if not status.get("observedGeneration"):
-            _check_pods(state, route, obj)  # no controller keeps the status of budgets
-        elif not (_is_free(obj, pod) or member(pod, "status").get("phase") == "Pending"):
-            _check_status(obj)
+            _check_by_pods(state, route, obj)  # no controller maintains the status of budgets
+        elif not (_costs_nothing(obj, pod) or member(pod, "status").get("phase") == "Pending"):
+            _check_by_status(obj)
             if not dry_run:
-                _count(state, budgets, budget, stored.name)
+                _use_disruption(state, budgets, budget, stored.name)
 
 
-def _covers(budget: Json, pod: Stored) -> bool:
+def _selects(budget: Json, pod: Stored) -> bool:
     selector = budget["spec"].get("selector")
     return selector is not None and Selector.from_object(selector).matches(pod.labels)
 
 
-# Decided by the status of the budget, as on a server
+# Budgets with a status, which their controller maintains
 
 
-def _is_free(budget: Json, pod: Json) -> bool:
-    """Whether the eviction of a pod costs its budget nothing, because the pod is not ready anyway."""
+def _costs_nothing(budget: Json, pod: Json) -> bool:
+    """Return whether the eviction of a pod costs its budget nothing, because the pod is not ready."""
     if _is_healthy(pod):
         return False
     if budget["spec"].get("unhealthyPodEvictionPolicy") == "AlwaysAllow":
@@ -111,17 +111,17 @@ def _is_free(budget: Json, pod: Json) -> bool:
     return bool(status.get("currentHealthy", 0) >= status.get("desiredHealthy", 0) > 0)
 
 
-def _check_status(budget: Json) -> None:
+def _check_by_status(budget: Json) -> None:
     status, meta = member(budget, "status"), budget["metadata"]
     name = meta["name"]
     if status.get("observedGeneration", 0) < meta.get("generation", 0):
-        why = f"The disruption budget {name} is still being processed by the server."
-        raise Rejection(_refusal(why, retryAfterSeconds=10))
+        message = f"The disruption budget {name} is still being processed by the server."
+        raise Rejection(_refusal(message, retryAfterSeconds=10))
     if status.get("disruptionsAllowed", 0) <= 0:
-        raise Rejection(_refusal(_why_not(name, status)))
+        raise Rejection(_refusal(_denial_message(name, status)))
 
 
-def _count(state: ServerState, budgets: Served, budget: Stored, pod: str) -> None:
+def _use_disruption(state: ServerState, budgets: Served, budget: Stored, pod: str) -> None:
     """Take one disruption from a budget, before its controller has seen the deletion of the pod."""
 
     def change(obj: Json) -> None:
@@ -132,47 +132,52 @@ def _count(state: ServerState, budgets: Served, budget: Stored, pod: str) -> Non
     edit(state, budgets, budget, change)
 
 
-# Decided by the pods themselves, where no controller keeps the status
+# Budgets without a status, because no controller runs: their pods are counted
 
 
-def _check_pods(state: ServerState, route: Route, budget: Json) -> None:
+def _check_by_pods(state: ServerState, route: Route, budget: Json) -> None:
     spec, meta = budget["spec"], budget["metadata"]
     pods = [
-        msgspec.json.decode(one.data)
-        for one in route.served.storage.objects.values()
-        if one.namespace == meta["namespace"] and _covers(budget, one)
+        msgspec.json.decode(pod.data)
+        for pod in route.served.storage.objects.values()
+        if pod.namespace == meta["namespace"] and _selects(budget, pod)
     ]
     healthy = sum(map(_is_healthy, pods)) if state.nodes is not None else len(pods)
     if "minAvailable" in spec:
-        needed = resolve_percentage(spec["minAvailable"], len(pods), round_up=True)
+        min_healthy = resolve_percentage(spec["minAvailable"], len(pods), round_up=True)
     else:
-        needed = len(pods) - resolve_percentage(spec.get("maxUnavailable", 0), len(pods), round_up=True)
-    if healthy - 1 < needed:
-        raise Rejection(_refusal(_unmet(meta["name"], needed, healthy)))
+        min_healthy = len(pods) - resolve_percentage(spec.get("maxUnavailable", 0), len(pods), round_up=True)
+    if healthy - 1 < min_healthy:
+        raise Rejection(_refusal(_too_few_message(meta["name"], min_healthy, healthy)))
 
 
 def _is_healthy(pod: Json) -> bool:
     return is_ready(pod) and not is_terminating(pod)
 
 
-def _why_not(name: str, status: Json) -> str:
-    """Return why a budget allows no disruption."""
-    found = (one for one in listed(status, "conditions") if one.get("type") == "DisruptionAllowed")
-    condition = next((one for one in found if one.get("status") == "False" and one.get("message")), None)
+def _denial_message(name: str, status: Json) -> str:
+    """Return the reason for which a budget allows no disruption."""
+    condition = next(filter(_is_denial, listed(status, "conditions")), None)
     if condition is not None and condition.get("reason") == "SyncFailed":
         text = f"because it failed sync: {condition['message']}"
         return f"The disruption budget {name} does not allow evicting pods currently {text}"
-    healthy, needed = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
-    if healthy <= needed:
-        return _unmet(name, needed, healthy)
+    healthy, min_healthy = status.get("currentHealthy", 0), status.get("desiredHealthy", 0)
+    if healthy <= min_healthy:
+        return _too_few_message(name, min_healthy, healthy)
     text = f" ({condition.get('reason')}): {condition['message']}" if condition is not None else ""
     return f"The disruption budget {name} does not allow evicting pods currently{text}"
 
 
-def _unmet(name: str, needed: int, healthy: int) -> str:
-    return f"The disruption budget {name} needs {needed} healthy pods and has {healthy} currently"
+def _is_denial(condition: Json) -> bool:
+    """Return whether a condition of a budget is a reason for a refusal."""
+    allows = condition.get("type") != "DisruptionAllowed" or condition.get("status") != "False"
+    return not allows and bool(condition.get("message"))
 
 
-def _refusal(why: str, **details: int) -> Json:
-    causes = [{"reason": "DisruptionBudget", "message": why}]
+def _too_few_message(name: str, min_healthy: int, healthy: int) -> str:
+    return f"The disruption budget {name} needs {min_healthy} healthy pods and has {healthy} currently"
+
+
+def _refusal(message: str, **details: int) -> Json:
+    causes = [{"reason": "DisruptionBudget", "message": message}]
     return failure(429, _REFUSED, {"causes": causes, **details})

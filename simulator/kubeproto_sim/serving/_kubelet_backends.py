@@ -1,4 +1,4 @@
-"""The kubelet of a pod: its address, and what a server says if it cannot be reached there."""
+"""The kubelet of a pod: its address, and the errors of a server that cannot reach it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from ._server_responses import ServerRequest
 from ._subresource_bodies import stored_object
 
 Json = dict[str, Any]
-_PORT: Final = 10250  # of kubelets, if the status of the node has none
+_PORT: Final = 10250  # of kubelets, if the status of the node names no port
 # As kubeadm sets --kubelet-preferred-address-types.
-_PREFERRED: Final = ("InternalIP", "ExternalIP", "Hostname")
-# In the order in which a server sends them.
-_OF_LOGS: Final = (
+_ADDRESS_TYPES: Final = ("InternalIP", "ExternalIP", "Hostname")
+# In the order of a server's request to a kubelet.
+_LOG_PARAMETERS: Final = (
     "follow", "limitBytes", "previous", "sinceSeconds", "sinceTime", "tailLines", "timestamps",
 )  # fmt: skip
 
 
 class Backend(msgspec.Struct, frozen=True):
-    """The kubelet of a pod. `pod` is what it runs and how, None if the kubelet does not answer."""
+    """The kubelet of a pod. `pod` is the running pod and its behaviour; None if it is unreachable."""
 
     address: str
     error: str
@@ -37,16 +37,16 @@ class Backend(msgspec.Struct, frozen=True):
 
     @property
     def reason(self) -> str:
-        """Why it could not be reached."""
+        """The reason for which the kubelet cannot be reached, in the words of Go."""
         return f"dial tcp {self.address}: connect: {self.error}"
 
-    def refused(self, what: str) -> Rejection:
-        """Return the error of a server that could not reach it."""
-        return Rejection(failure(500, f"{what}{self.reason}", reason=""))
+    def refused(self, context: str) -> Rejection:
+        """Return the error of a server that could not reach the kubelet."""
+        return Rejection(failure(500, f"{context}{self.reason}", reason=""))
 
 
 def find_backend(state: ServerState, route: Route, node: str) -> Backend:
-    """Return the kubelet of the pod that a request names; or what a server says of a node without one."""
+    """Return the kubelet of the pod that a request names, or refuse as a server whose node has no address."""
     address = _address(state, node)
     nodes, stored = state.nodes, stored_object(route)
     if not isinstance(nodes, Nodes) or (run := nodes.find(stored.key, stored.uid)) is None:
@@ -58,37 +58,47 @@ def find_backend(state: ServerState, route: Route, node: str) -> Backend:
 
 def _address(state: ServerState, name: str) -> str:
     served = state.kinds.of_storage("nodes")
-    assert served is not None  # a kind of the server's own
+    assert served is not None  # a built-in kind
     stored = served.storage.objects.get(name)
     if stored is None:
-        raise not_found("pods", "", name)  # it says "pods", and means the node
+        raise not_found("pods", "", name)  # a server names "pods" here, although the node is missing
     status = member(msgspec.json.decode(stored.data), "status")
-    known = listed(status, "addresses")
-    host = next((one["address"] for kind in _PREFERRED for one in known if one.get("type") == kind), None)
+    addresses = listed(status, "addresses")
+    host = next(
+        (
+            address["address"]
+            for kind in _ADDRESS_TYPES
+            for address in addresses
+            if address.get("type") == kind
+        ),
+        None,
+    )
     if host is None:
-        shown = " ".join(f"{{{one.get('type')} {one.get('address')}}}" for one in known)
-        raise Rejection(failure(500, f"no preferred addresses found; known addresses: [{shown}]", reason=""))
+        listing = " ".join(f"{{{address.get('type')} {address.get('address')}}}" for address in addresses)
+        raise Rejection(
+            failure(500, f"no preferred addresses found; known addresses: [{listing}]", reason="")
+        )
     return f"{host}:{member(member(status, 'daemonEndpoints'), 'kubeletEndpoint').get('Port') or _PORT}"
 
 
 def log_url(backend: Backend, route: Route, container: str, request: ServerRequest) -> str:
-    """Return where a server asks a kubelet for a log."""
-    query = urlencode([(name, value) for name in _OF_LOGS if (value := request.query.get(name))])
+    """Return the URL at which a server requests a log from a kubelet."""
+    query = urlencode([(name, value) for name in _LOG_PARAMETERS if (value := request.query.get(name))])
     return _url(backend, "containerLogs", route, container, query)
 
 
 def command_url(
     backend: Backend, route: Route, container: str, streams: CommandStreams, command: tuple[str, ...]
 ) -> str:
-    """Return where a server asks a kubelet for a command, or for what a container writes."""
-    wanted = {
+    """Return the URL at which a server runs a command, or attaches, at a kubelet."""
+    streams_by_name = {
         "error": streams.stderr, "input": streams.stdin, "output": streams.stdout, "tty": streams.tty,
     }  # fmt: skip
-    flags = [(name, "1") for name, value in wanted.items() if value]
-    query = urlencode([*(("command", word) for word in command), *flags])
+    flags = [(name, "1") for name, value in streams_by_name.items() if value]
+    query = urlencode([*(("command", argument) for argument in command), *flags])
     return _url(backend, route.subresource, route, container, query)
 
 
-def _url(backend: Backend, what: str, route: Route, container: str, query: str) -> str:
-    path = f"/{what}/{route.namespace}/{route.name}/{container}"
+def _url(backend: Backend, action: str, route: Route, container: str, query: str) -> str:
+    path = f"/{action}/{route.namespace}/{route.name}/{container}"
     return f"https://{backend.address}{path}{f'?{query}' if query else ''}"

@@ -1,8 +1,8 @@
-"""The OpenAPI documents of a server: the schemas of what it serves, and the paths that clients look up.
+"""The content of OpenAPI documents: the schemas of the served kinds, and their paths.
 
-kubectl reads them to validate, to merge (merge keys), to explain, and to find out that `fieldValidation` is
-understood. Schemas of built-in kinds are made from the kinds' table, those of custom resources from their
-definitions. Descriptions of built-in fields are left out, since the table has none.
+kubectl reads them to validate, to merge by merge keys, to explain, and to detect `fieldValidation`. Schemas
+of built-in kinds are made from the table of kinds, schemas of custom resources from their definitions.
+Built-in fields have no descriptions, because the table has none.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SHARED_LEAVES: Final = {
     "quantity": "io.k8s.apimachinery.pkg.api.resource.Quantity",
     "int-or-string": "io.k8s.apimachinery.pkg.util.intstr.IntOrString",
 }  # fmt: skip
-# Where a schema is in each of the two versions of the format.
+# The prefixes of references to schemas in the two versions of the format.
 _V2: Final = "#/definitions/"
 _V3: Final = "#/components/schemas/"
 _PATCHES: Final = (
@@ -59,7 +59,7 @@ _METHODS: Final = (
 
 
 def index(kinds: Kinds, hashes: dict[tuple[str, str], str]) -> Json:
-    """Return the index of version 3: where the document of each group version is, by a hash for caches."""
+    """Return the index of version 3: the URLs of the documents by group version, with hashes for caches."""
     return {
         "paths": {
             _path(group, version): {
@@ -83,7 +83,7 @@ def document_v3(kinds: Kinds, group: str, version: str) -> Json:
 
 
 def document_v2(kinds: Kinds) -> Json:
-    """Return the one document of version 2, with everything in it."""
+    """Return the document of version 2, which describes all kinds."""
     served = list(kinds)
     return {
         "swagger": "2.0",
@@ -102,17 +102,17 @@ def _path(group: str, version: str) -> str:
 
 
 def _schemas(kinds: list[Served], refs: str, release: Release) -> Json:
-    found: Json = {}
-    wanted = ["meta_v1.DeleteOptions", "meta_v1.ObjectMeta"]
+    schemas: Json = {}
+    types = ["meta_v1.DeleteOptions", "meta_v1.ObjectMeta"]
     for served in kinds:
         if served.custom:
-            found[_custom_name(served)] = _custom_schema(served, refs)
+            schemas[_custom_name(served)] = _custom_schema(served, refs)
         else:
-            wanted.append(served.type)
-        wanted += [_type_of_subresource(served, name) for name in served.subresources]
-    for name, schema in _closure(tuple(sorted(set(wanted) - {""})), refs, release.number).items():
-        found[name] = schema
-    return dict(sorted(found.items()))
+            types.append(served.type)
+        types += [_type_of_subresource(served, name) for name in served.subresources]
+    for name, schema in _closure(tuple(sorted(set(types) - {""})), refs, release.number).items():
+        schemas[name] = schema
+    return dict(sorted(schemas.items()))
 
 
 def _type_of_subresource(served: Served, name: str) -> str:
@@ -120,23 +120,23 @@ def _type_of_subresource(served: Served, name: str) -> str:
     try:
         return table().type_of(gvk)
     except KeyError:
-        return ""  # the kind itself, where it is a custom resource
+        return ""  # the custom resource itself
 
 
 @functools.lru_cache(maxsize=64)
-def _closure(wanted: tuple[str, ...], refs: str, release: str) -> Json:
-    """Return the schemas of these types and of all that they refer to, as a release has them."""
-    known = release_of(release)
-    todo, found = list(wanted), dict[str, Json](_SHARED)
+def _closure(roots: tuple[str, ...], refs: str, release: str) -> Json:
+    """Return the schemas of these types, and of all types that they refer to, in a release."""
+    known_release = release_of(release)
+    pending, schemas = list(roots), dict[str, Json](_SHARED)
     types = table().types
-    while todo:
-        name = todo.pop()
-        if _name(name) in found:
+    while pending:
+        name = pending.pop()
+        if _name(name) in schemas:
             continue
-        facts = known.type_facts(name, types[name])
-        found[_name(name)] = _schema(facts, refs)
-        todo += [field.type for field in facts.fields.values() if "." in field.type]
-    return found
+        type_facts = known_release.type_facts(name, types[name])
+        schemas[_name(name)] = _schema(type_facts, refs)
+        pending += [field.type for field in type_facts.fields.values() if "." in field.type]
+    return schemas
 
 
 def _name(type_: str) -> str:
@@ -144,17 +144,19 @@ def _name(type_: str) -> str:
     return f"{_HOMES.get(home) or 'io.k8s.api.' + home.replace('_', '.')}.{class_}"
 
 
-def _schema(facts: TypeFacts, refs: str) -> Json:
+def _schema(type_facts: TypeFacts, refs: str) -> Json:
     schema: Json = {"type": "object"}
-    if required := sorted(name for name, field in facts.fields.items() if field.required):
+    if required := sorted(name for name, field in type_facts.fields.items() if field.required):
         schema["required"] = required
-    if facts.fields:
-        schema["properties"] = {name: _field(field, refs) for name, field in sorted(facts.fields.items())}
-    if facts.gvk is not None:
-        gvk = facts.gvk
+    if type_facts.fields:
+        schema["properties"] = {
+            name: _field(field, refs) for name, field in sorted(type_facts.fields.items())
+        }
+    if type_facts.gvk is not None:
+        gvk = type_facts.gvk
         schema["x-kubernetes-group-version-kind"] = [_gvk(gvk.group, gvk.version, gvk.kind)]
-    if facts.map_type:
-        schema["x-kubernetes-map-type"] = facts.map_type
+    if type_facts.map_type:
+        schema["x-kubernetes-map-type"] = type_facts.map_type
     return schema
 
 
@@ -170,7 +172,7 @@ def _field(field: FieldFacts, refs: str) -> Json:
             "type": "object", "additionalProperties": inner,
         }  # fmt: skip
     if "$ref" in schema and refs == _V3 and (field.default is not None or field.map_type):
-        schema = {"allOf": [schema]}  # nothing else is allowed beside a reference
+        schema = {"allOf": [schema]}  # a reference allows no other members beside it
     extra: Json = {
         "enum": list(field.enum), "default": field.default, "x-kubernetes-list-type": field.list_type,
         "x-kubernetes-list-map-keys": list(field.list_map_keys), "x-kubernetes-map-type": field.map_type,
@@ -211,18 +213,18 @@ def _custom_schema(served: Served, refs: str) -> Json:
     return schema
 
 
-# Version 2 cannot express these, and readers of it refuse what they do not know.
+# Version 2 has none of these, and its readers refuse unknown keywords.
 _NOT_IN_V2: Final = frozenset(("oneOf", "anyOf", "not", "nullable", "allOf", "x-kubernetes-validations"))
 
 
 def _for_v2(schema: Any) -> Any:
     if is_list(schema):
-        return [_for_v2(one) for one in schema]
+        return [_for_v2(element) for element in schema]
     if not is_map(schema):
         return schema
     if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-int-or-string"):
-        kept = ("description", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string")
-        return {name: schema[name] for name in kept if name in schema}
+        retained = ("description", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string")
+        return {name: schema[name] for name in retained if name in schema}
     return {name: _for_v2(value) for name, value in schema.items() if name not in _NOT_IN_V2}
 
 
@@ -230,25 +232,27 @@ def _for_v2(schema: Any) -> Any:
 
 
 def _paths(kinds: list[Served], refs: str) -> Json:
-    found: Json = {}
+    paths: Json = {}
     for served in kinds:
         root = f"/{_path(served.group, served.version)}/"
         base = (
             f"{root}namespaces/{{namespace}}/{served.plural}" if served.namespaced else root + served.plural
         )
-        for path, named in ((base, False), (base + "/{name}", True)):
+        for path, has_name in ((base, False), (base + "/{name}", True)):
             operations = {
-                method: _operation(served, verb, named, refs)
+                method: _operation(served, verb, has_name, refs)
                 for method, verb, on_named in _METHODS
-                if on_named == named and verb in served.verbs
+                if on_named == has_name and verb in served.verbs
             }
             if operations:
-                found[path] = operations
-    return dict(sorted(found.items()))
+                paths[path] = operations
+    return dict(sorted(paths.items()))
 
 
-def _operation(served: Served, verb: str, named: bool, refs: str) -> Json:
-    names = [name for name, there in (("namespace", served.namespaced), ("name", named)) if there]
+def _operation(served: Served, verb: str, has_name: bool, refs: str) -> Json:
+    names = [
+        name for name, is_present in (("namespace", served.namespaced), ("name", has_name)) if is_present
+    ]
     parameters = [_parameter(name, "path", refs) for name in names]
     if verb in ("create", "update", "patch"):
         query = ("dryRun", "fieldManager", "fieldValidation", "pretty")
@@ -256,8 +260,8 @@ def _operation(served: Served, verb: str, named: bool, refs: str) -> Json:
     if verb == "patch":
         parameters.append(_parameter("force", "query", refs, "boolean"))
     name = _custom_name(served) if served.custom else _name(served.type)
-    shown: Json = {"schema": {"$ref": refs + name}}
-    found: Json = {
+    schema: Json = {"schema": {"$ref": refs + name}}
+    operation: Json = {
         "operationId": f"{verb}{'Namespaced' if served.namespaced else ''}{served.kind}"
         f"{served.group.partition('.')[0].title()}{served.version.title()}",
         "x-kubernetes-action": {"get": "get", "list": "list", "create": "post", "update": "put"}.get(
@@ -266,25 +270,25 @@ def _operation(served: Served, verb: str, named: bool, refs: str) -> Json:
         "x-kubernetes-group-version-kind": _gvk(served.group, served.version, served.kind),
         "parameters": parameters,
     }
-    # kubectl follows this list: custom resources support no strategic merge.
+    # kubectl chooses its patch from this list: custom resources support no strategic merge.
     patches = _PATCHES[:-1] if served.custom else _PATCHES
     if refs == _V2:
-        found["responses"] = {"200": {"description": "OK", **shown}}
-        return found | {
+        operation["responses"] = {"200": {"description": "OK", **schema}}
+        return operation | {
             "consumes": list(patches) if verb == "patch" else ["*/*"],
             "produces": ["application/json"],
         }
     if verb in ("create", "update"):
-        found["requestBody"] = {"required": True, "content": {"*/*": shown}}
+        operation["requestBody"] = {"required": True, "content": {"*/*": schema}}
     elif verb == "patch":
         anything: Json = {"schema": {"type": "object"}}
-        found["requestBody"] = {"required": True, "content": dict.fromkeys(patches, anything)}
-    found["responses"] = {"200": {"description": "OK", "content": {"application/json": shown}}}
-    return found
+        operation["requestBody"] = {"required": True, "content": dict.fromkeys(patches, anything)}
+    operation["responses"] = {"200": {"description": "OK", "content": {"application/json": schema}}}
+    return operation
 
 
-def _parameter(name: str, place: str, refs: str, type_: str = "string") -> Json:
-    found: Json = {"name": name, "in": place}
-    if place == "path":
-        found["required"] = True
-    return found | ({"type": type_, "uniqueItems": True} if refs == _V2 else {"schema": {"type": type_}})
+def _parameter(name: str, location: str, refs: str, type_: str = "string") -> Json:
+    parameter: Json = {"name": name, "in": location}
+    if location == "path":
+        parameter["required"] = True
+    return parameter | ({"type": type_, "uniqueItems": True} if refs == _V2 else {"schema": {"type": type_}})

@@ -1,7 +1,7 @@
-"""OpenAPI version 2 in protobuf (gnostic's `openapi.v2.Document`), the form in which kubectl asks for it.
+"""OpenAPI version 2 in protobuf (gnostic's `openapi.v2.Document`), which kubectl requests.
 
-Only what Kubernetes' clients read of it is written: schemas with their extensions, and of paths the
-operations with their query parameters.
+Only the parts that clients of Kubernetes read are encoded: schemas with their extensions, and the operations
+of paths with their query parameters.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import msgspec
 
 Json = dict[str, Any]
 
-# What clients ask for is not a media type by Go's own rules; what is sent is one.
-ASKED: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
-SENT: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
+# Clients request a name that is no valid media type by Go's own rules; the response has a valid one.
+REQUESTED_MEDIA: Final = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
+SENT_MEDIA: Final = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 
 _METHODS: Final = {"get": 2, "put": 3, "post": 4, "delete": 5, "patch": 8}
 _NUMBERS: Final = {
@@ -32,24 +32,24 @@ _ANYTHING: Final = ("default", "enum")
 def encode_v2(document: Json) -> bytes:
     """Return the bytes of a document of version 2."""
     info = _text(1, document["info"]["title"]) + _text(2, document["info"]["version"])
-    paths = b"".join(_block(2, _named(path, _path(item))) for path, item in document["paths"].items())
+    paths = b"".join(_block(2, _named_entry(path, _path(item))) for path, item in document["paths"].items())
     definitions = b"".join(
-        _block(1, _named(name, _schema(schema))) for name, schema in document["definitions"].items()
+        _block(1, _named_entry(name, _schema(schema))) for name, schema in document["definitions"].items()
     )
     return _text(1, document["swagger"]) + _block(2, info) + _block(8, paths) + _block(9, definitions)
 
 
 def _path(item: Json) -> bytes:
-    return b"".join(_block(_METHODS[method], _operation(one)) for method, one in item.items())
+    return b"".join(_block(_METHODS[method], _operation(operation)) for method, operation in item.items())
 
 
 def _operation(operation: Json) -> bytes:
-    parameters = b"".join(_block(8, _parameter(one)) for one in operation["parameters"])
+    parameters = b"".join(_block(8, _parameter(parameter)) for parameter in operation["parameters"])
     return _text(5, operation["operationId"]) + parameters + _extensions(13, operation)
 
 
 def _parameter(parameter: Json) -> bytes:
-    # ParametersItem.parameter, Parameter.non_body_parameter, and one message for each place.
+    # ParametersItem.parameter, Parameter.non_body_parameter, and one message for each location.
     if parameter["in"] == "query":
         content = _text(2, "query") + _text(4, parameter["name"]) + _text(6, parameter["type"])
         return _block(1, _block(2, _block(3, content)))
@@ -58,23 +58,26 @@ def _parameter(parameter: Json) -> bytes:
 
 
 def _schema(schema: Json) -> bytes:
-    found = b""
+    encoded = b""
     for name, number in _NUMBERS.items():
         if (value := schema.get(name)) is not None:
-            found += _member(name, number, value)
-    more = schema.get("additionalProperties")
-    if isinstance(more, bool):
-        found += _block(21, _number(2, more))
-    elif more is not None:
-        found += _block(21, _block(1, _schema(more)))
+            encoded += _member(name, number, value)
+    additional = schema.get("additionalProperties")
+    if isinstance(additional, bool):
+        encoded += _block(21, _number(2, additional))
+    elif additional is not None:
+        encoded += _block(21, _block(1, _schema(additional)))
     if type_ := schema.get("type"):
-        found += _block(22, _text(1, type_))
+        encoded += _block(22, _text(1, type_))
     if "items" in schema:
-        found += _block(23, _block(1, _schema(schema["items"])))
+        encoded += _block(23, _block(1, _schema(schema["items"])))
     if properties := schema.get("properties"):
-        members = (_block(1, _named(name, _schema(one))) for name, one in properties.items())
-        found += _block(25, b"".join(members))
-    return found + _extensions(31, schema)
+        members = (
+            _block(1, _named_entry(name, _schema(property_schema)))
+            for name, property_schema in properties.items()
+        )
+        encoded += _block(25, b"".join(members))
+    return encoded + _extensions(31, schema)
 
 
 def _member(name: str, number: int, value: Any) -> bytes:
@@ -83,15 +86,17 @@ def _member(name: str, number: int, value: Any) -> bytes:
     if name in _DOUBLES:
         return _varint(number << 3 | 1) + struct.pack("<d", value)
     if name == "required":
-        return b"".join(_text(number, one) for one in value)
+        return b"".join(_text(number, text) for text in value)
     if name in _ANYTHING:
-        return b"".join(_block(number, _any(one)) for one in (value if name == "enum" else [value]))
+        return b"".join(_block(number, _any(element)) for element in (value if name == "enum" else [value]))
     return _number(number, value)
 
 
 def _extensions(number: int, members: Json) -> bytes:
     return b"".join(
-        _block(number, _named(name, _any(value))) for name, value in members.items() if name.startswith("x-")
+        _block(number, _named_entry(name, _any(value)))
+        for name, value in members.items()
+        if name.startswith("x-")
     )
 
 
@@ -99,7 +104,7 @@ def _any(value: Any) -> bytes:
     return _text(2, msgspec.json.encode(value).decode() + "\n")  # JSON is YAML
 
 
-def _named(name: str, content: bytes) -> bytes:
+def _named_entry(name: str, content: bytes) -> bytes:
     return _text(1, name) + _block(2, content)
 
 
@@ -116,9 +121,9 @@ def _number(number: int, value: int) -> bytes:
 
 
 def _varint(value: int) -> bytes:
-    found = bytearray()
+    encoded = bytearray()
     while value >= 0x80:
-        found.append(value & 0x7F | 0x80)
+        encoded.append(value & 0x7F | 0x80)
         value >>= 7
-    found.append(value)
-    return bytes(found)
+    encoded.append(value)
+    return bytes(encoded)

@@ -1,7 +1,7 @@
-"""The paths below `/openapi`: which document is sent, in which form, and what caches may keep.
+"""Responses to paths below `/openapi`: the document, its format, and how long it may be cached.
 
-Making a document takes milliseconds, and clients ask for the same ones over and over: each is kept until the
-kinds that it describes change.
+Making a document takes milliseconds, and clients request the same documents repeatedly, so each is cached
+until the kinds that it describes change.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from .._state import ServerState
 from ..kinds._kinds import Kinds
 from ..reading._query import Query
 from ._openapi_documents import document_v2, document_v3, index
-from ._openapi_protobuf import ASKED, SENT, encode_v2
+from ._openapi_protobuf import REQUESTED_MEDIA, SENT_MEDIA, encode_v2
 from ._server_responses import ServerResponse
 
 _JSON: Final = "application/json"
-# Kinds are compared by their content: a definition that changes makes new ones.
+# A changed definition makes new codecs, so the ids of codecs identify the kinds.
 _Fingerprint = tuple[int, ...]
 
 
-class _Made:
+class _DocumentCache:
     """The documents of one server, by their path."""
 
     def __init__(self) -> None:
-        self._made: dict[str, tuple[_Fingerprint, bytes, str]] = {}
+        self._documents: dict[str, tuple[_Fingerprint, bytes, str]] = {}
 
     def find(self, kinds: Kinds, path: str) -> tuple[bytes, str]:
         """Return a document and its hash."""
@@ -42,14 +42,14 @@ class _Made:
             if path.startswith("v2") or key == (group, version)
             for served in resources.values()
         )
-        found = self._made.get(path)
-        if found is None or found[0] != fingerprint:
+        cached = self._documents.get(path)
+        if cached is None or cached[0] != fingerprint:
             body = _make(kinds, path)
-            found = self._made[path] = (fingerprint, body, hashlib.sha512(body).hexdigest().upper())
-        return found[1], found[2]
+            cached = self._documents[path] = (fingerprint, body, hashlib.sha512(body).hexdigest().upper())
+        return cached[1], cached[2]
 
 
-_of_server: Final[WeakKeyDictionary[Kinds, _Made]] = WeakKeyDictionary()
+_of_server: Final[WeakKeyDictionary[Kinds, _DocumentCache]] = WeakKeyDictionary()
 
 
 def openapi(
@@ -57,32 +57,32 @@ def openapi(
 ) -> ServerResponse:
     """Return the response for a path below `/openapi`."""
     kinds = state.kinds
-    made = _of_server.setdefault(kinds, _Made())
+    documents = _of_server.setdefault(kinds, _DocumentCache())
     match segments:
         case ["v2"]:
             media = _media_of_v2(headers.get("accept", ""))
-            body, tag = made.find(kinds, "v2" if media == _JSON else "v2.pb")
+            body, tag = documents.find(kinds, "v2" if media == _JSON else "v2.pb")
         case ["v3"]:
-            hashes = {key: made.find(kinds, f"{key[0]}/{key[1]}")[1] for key in kinds.by_version}
+            hashes = {key: documents.find(kinds, f"{key[0]}/{key[1]}")[1] for key in kinds.by_version}
             body = msgspec.json.encode(index(kinds, hashes))
             media, tag = _JSON, hashlib.sha512(body).hexdigest().upper()
         case ["v3", "api", version] if ("", version) in kinds.by_version:
-            media, (body, tag) = _JSON, made.find(kinds, f"/{version}")
+            media, (body, tag) = _JSON, documents.find(kinds, f"/{version}")
         case ["v3", "apis", group, version] if (group, version) in kinds.by_version:
-            media, (body, tag) = _JSON, made.find(kinds, f"{group}/{version}")
+            media, (body, tag) = _JSON, documents.find(kinds, f"{group}/{version}")
         case _:
             raise unknown_path()
     if head.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     etag = f'"{tag}"'
-    asked = query.get("hash") if len(segments) > 1 else ""
+    requested_hash = query.get("hash") if len(segments) > 1 else ""
     # A document that is requested by its hash never changes.
-    caching = "public, immutable" if asked == tag else "no-cache, private"
+    caching = "public, immutable" if requested_hash == tag else "no-cache, private"
     shared = (("Cache-Control", caching), ("Etag", etag), ("Vary", "Accept"))
-    if asked and asked != tag:
-        where = f"/openapi/{'/'.join(segments)}?hash={tag}"
+    if requested_hash and requested_hash != tag:
+        location = f"/openapi/{'/'.join(segments)}?hash={tag}"
         return ServerResponse(
-            301, (*shared, ("Content-Type", media), ("Location", where), ("Content-Length", "0")), b""
+            301, (*shared, ("Content-Type", media), ("Location", location), ("Content-Length", "0")), b""
         )
     if headers.get("if-none-match") == etag:
         return ServerResponse(304, shared, b"")
@@ -94,9 +94,9 @@ def _media_of_v2(accept: str) -> str:
         media = entry.partition(";")[0].strip()
         if media in (_JSON, "*/*", "application/*"):
             return _JSON
-        if media in (ASKED, SENT):
-            return SENT
-    raise not_acceptable(f"{_JSON}, {SENT}")
+        if media in (REQUESTED_MEDIA, SENT_MEDIA):
+            return SENT_MEDIA
+    raise not_acceptable(f"{_JSON}, {SENT_MEDIA}")
 
 
 def _make(kinds: Kinds, path: str) -> bytes:

@@ -1,4 +1,4 @@
-"""The binding of a pod: a scheduler assigns it to a node."""
+"""The binding subresource of a pod, by which a scheduler assigns the pod to a node."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def binding(state: ServerState, route: Route, request: ServerRequest, warnings: 
         raise invalid("Binding", "", route.name, [fault])
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     if bound := obj["spec"].get("nodeName"):
-        why = f"pod {route.name} is already assigned to node {bound!r}".replace("'", '"')
-        raise conflict("pods/binding", "", route.name, why)
+        problem = f"pod {route.name} is already assigned to node {bound!r}".replace("'", '"')
+        raise conflict("pods/binding", "", route.name, problem)
 
     def bind(pod: dict[str, Any]) -> None:
         pod["spec"]["nodeName"] = node
-        _copy(member(body, "metadata"), pod["metadata"], labels=state.release.topology_labels)
+        _copy_metadata(member(body, "metadata"), pod["metadata"], labels=state.release.topology_labels)
         if member(body, "target").get("kind") == "Node":
             copy_topology(state, pod, node)
         conditions = pod.setdefault("status", {}).setdefault("conditions", [])
@@ -46,8 +46,8 @@ def binding(state: ServerState, route: Route, request: ServerRequest, warnings: 
     return body_response(201, msgspec.json.encode(CREATED) + b"\n", request, warnings)
 
 
-def _copy(source: dict[str, Any], target: dict[str, Any], *, labels: bool) -> None:
-    """Give a pod the annotations of its binding, and its labels where a release does that."""
+def _copy_metadata(source: dict[str, Any], target: dict[str, Any], *, labels: bool) -> None:
+    """Copy the annotations of a binding to its pod; with `labels`, as newer releases do, its labels too."""
     for field in ("annotations", "labels") if labels else ("annotations",):
-        if found := member(source, field):
-            target[field] = {**member(target, field), **found}
+        if values := member(source, field):
+            target[field] = {**member(target, field), **values}

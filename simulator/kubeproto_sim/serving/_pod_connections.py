@@ -1,4 +1,4 @@
-"""The subresources of a pod that a node serves: its log, and commands and connections over WebSockets."""
+"""The subresources of a pod that its kubelet serves: logs, commands and ports."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..reading._routes import Route
 from ..storage._json_values import listed
 from ..writing._gates import SubresourceBody
 from ._kubelet_backends import Backend, command_url, find_backend, log_url
-from ._server_responses import CACHE, TEXT, ServerRequest, ServerResponse, length
+from ._server_responses import CACHE, TEXT, ServerRequest, ServerResponse, content_length
 from ._subresource_bodies import stored_object
 
 Json = dict[str, Any]
 _PARTS: Final = ("containers", "initContainers", "ephemeralContainers")
-_MOST_PORTS: Final = 128
+_MAX_PORTS: Final = 128
 _STREAMS: Final = ("stdin", "stdout", "stderr", "tty")
 _OPTIONS: Final = {
     "exec": "PodExecOptions", "attach": "PodAttachOptions", "portforward": "PodPortForwardOptions",
@@ -35,9 +35,9 @@ _OPTIONS: Final = {
 
 
 def log(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Return the log of a container, or follow it."""
+    """Respond with the log of a container, or follow it."""
     query, pod = request.query, _pod(route)
-    asked = _log_query(state, request)
+    log_query = _log_query(state, request)
     name = _container(pod, query.get("container", ""))
     if not (node := pod["spec"].get("nodeName")):
         return ServerResponse(204, (("Cache-Control", "no-cache, private"),), b"")
@@ -45,11 +45,11 @@ def log(state: ServerState, route: Route, request: ServerRequest, warnings: list
     if backend.pod is None:
         raise backend.refused(f"Get {quoted(log_url(backend, route, name, request))}: ")
     _, run = backend.pod
-    stream = open_log(run, route.name, name, asked, previous=is_true(query.get("previous")))
+    stream = open_log(run, route.name, name, log_query, previous=is_true(query.get("previous")))
     if is_true(query.get("follow")):
         return ServerResponse(200, (CACHE, TEXT, ("Transfer-Encoding", "chunked")), stream)
     text = stream.text
-    return ServerResponse(200, (CACHE, TEXT, length(text)), text)
+    return ServerResponse(200, (CACHE, TEXT, content_length(text)), text)
 
 
 def upgrade(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
@@ -68,7 +68,7 @@ def upgrade(state: ServerState, route: Route, request: ServerRequest, warnings: 
 
 
 def _check(route: Route, request: ServerRequest) -> None:
-    """Let policies and webhooks refuse a connection; they see what its query asks for."""
+    """Pass a connection through policies and webhooks, which see its options and may refuse it."""
     query, options = request.query, dict[str, Any]()
     for name in _STREAMS:
         if is_true(query.get(name)):
@@ -82,7 +82,7 @@ def _check(route: Route, request: ServerRequest) -> None:
     body = SubresourceBody(
         api_version="v1", kind=_OPTIONS[route.subresource], operation="CONNECT", obj=options
     )
-    gate = request.gate.of(route, query)
+    gate = request.gates.gate_for(route, query)
     gate.validate_body(msgspec.structs.replace(body, obj=gate.mutate_body(body)))
 
 
@@ -107,7 +107,8 @@ def _command(backend: Backend, route: Route, request: ServerRequest, name: str) 
         raise bad_request("you must specify at least 1 command to execute")
     protocol = _agree(request, V5, V4)
     if backend.pod is None:
-        # Only a command is told so after the upgrade, because a server of 1.36 speaks for the kubelet here.
+        # Only for a command this error comes after the upgrade: a server of 1.36 translates the protocol of
+        # the kubelet, and upgrades the client first.
         url = command_url(backend, route, name, streams, command or ())
         return failed_command(
             protocol, streams, f"error sending request: Post {quoted(url)}: {backend.reason}"
@@ -115,32 +116,32 @@ def _command(backend: Backend, route: Route, request: ServerRequest, name: str) 
     return open_command(*backend.pod, name, streams, protocol, command)
 
 
-def _agree(request: ServerRequest, *spoken: str) -> str:
-    """The protocol to use: the first offer of the client that is supported here."""
-    offered = [one.strip() for one in request.headers.get("sec-websocket-protocol", "").split(",")]
-    for one in offered:
-        if one in spoken:
-            return one
-    raise bad_request(f"unable to upgrade: {', '.join(offered)} is not one of {', '.join(spoken)}")
+def _agree(request: ServerRequest, *supported: str) -> str:
+    """Return the protocol to use: the first offer of the client that is supported."""
+    offered = [offer.strip() for offer in request.headers.get("sec-websocket-protocol", "").split(",")]
+    for offer in offered:
+        if offer in supported:
+            return offer
+    raise bad_request(f"unable to upgrade: {', '.join(offered)} is not one of {', '.join(supported)}")
 
 
 def _port_numbers(request: ServerRequest) -> list[int]:
-    texts = [one for text in repeated(request.head.target, "ports") for one in text.split(",")]
-    ports = [int(one) for one in texts if one.isascii() and one.isdigit() and 0 < int(one) < 1 << 16]
-    if not texts or len(ports) != len(texts) or len(ports) > _MOST_PORTS:
-        raise bad_request(f"port-forward needs 1 to {_MOST_PORTS} ports, not {','.join(texts)!r}")
+    texts = [part for text in repeated(request.head.target, "ports") for part in text.split(",")]
+    ports = [int(text) for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 1 << 16]
+    if not texts or len(ports) != len(texts) or len(ports) > _MAX_PORTS:
+        raise bad_request(f"port-forward needs 1 to {_MAX_PORTS} ports, not {','.join(texts)!r}")
     return ports
 
 
 def _pod(route: Route) -> Json:
-    found: Json = msgspec.json.decode(stored_object(route).data)
-    return found
+    pod: Json = msgspec.json.decode(stored_object(route).data)
+    return pod
 
 
 def _container(pod: Json, name: str) -> str:
-    """The requested container: the one that is named, or the only one."""
+    """Return the requested container, or the only container."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
-    names: list[list[str]] = [[one["name"] for one in listed(spec, part)] for part in _PARTS]
+    names: list[list[str]] = [[container["name"] for container in listed(spec, part)] for part in _PARTS]
     mains, inits, ephemeral = names
     if name:
         if name not in (*mains, *inits, *ephemeral):
@@ -148,32 +149,32 @@ def _container(pod: Json, name: str) -> str:
         return name
     if len(mains) == 1:
         return mains[0]
-    said = f"a container name must be specified for pod {pod_name}, choose one of: [{' '.join(mains)}]"
+    message = f"a container name must be specified for pod {pod_name}, choose one of: [{' '.join(mains)}]"
     if inits:
-        said += f" or one of the init containers: [{' '.join(inits)}]"
+        message += f" or one of the init containers: [{' '.join(inits)}]"
     if ephemeral:
-        said += f" or one of the ephemeral containers: [{' '.join(ephemeral)}]"
-    raise bad_request(said)
+        message += f" or one of the ephemeral containers: [{' '.join(ephemeral)}]"
+    raise bad_request(message)
 
 
 def _log_query(state: ServerState, request: ServerRequest) -> LogQuery:
     query = request.query
     tail, limit = number(query, "tailLines"), number(query, "limitBytes")
     seconds, time = number(query, "sinceSeconds"), query.get("sinceTime")
-    found: list[Violation] = []
+    violations: list[Violation] = []
     if tail is not None and tail < 0:
         text = "must be greater than or equal to 0"
-        found.append(Violation("FieldValueInvalid", "tailLines", tail, text))
+        violations.append(Violation("FieldValueInvalid", "tailLines", tail, text))
     for name, value in (("limitBytes", limit), ("sinceSeconds", seconds)):
         if value is not None and value < 1:
-            found.append(Violation("FieldValueInvalid", name, value, "must be greater than 0"))
+            violations.append(Violation("FieldValueInvalid", name, value, "must be greater than 0"))
     if seconds is not None and time:
         text = "at most one of `sinceTime` or `sinceSeconds` may be specified"
-        found.append(Violation("FieldValueForbidden", "", detail=text))
+        violations.append(Violation("FieldValueForbidden", "", detail=text))
     if query.get("stream"):
-        found.append(Violation("FieldValueForbidden", "stream", detail="may not be specified"))
-    if found:
-        raise invalid("PodLogOptions", "", "", found)
+        violations.append(Violation("FieldValueForbidden", "stream", detail="may not be specified"))
+    if violations:
+        raise invalid("PodLogOptions", "", "", violations)
     since = None if seconds is None else state.clock.time - seconds
     if time:
         try:

@@ -1,4 +1,4 @@
-"""The gate of a request: its user must have what a role grants, and policies and webhooks must admit it."""
+"""The gate of a request: the checks of rights, policies and webhooks that each of its writes passes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _OPTIONS: Final = ("dryRun", "fieldManager", "fieldValidation")
 
 
 class AdmissionChain:
-    """What the gates of all requests share."""
+    """The parts that the gates of all requests share."""
 
     def __init__(self, state: ServerState, webhooks: WebhookHandlers) -> None:
         self.state = state
@@ -30,15 +30,15 @@ class AdmissionChain:
         self.hooks = HookReader(state)
         self.policies = Policies(state, self.hooks)
 
-    def gate(
+    def gates_for(
         self, caller: Caller, replies: Replies | None, warnings: list[str], waits: list[float]
-    ) -> CallerGates:
+    ) -> RequestGateFactory:
         """Return the gates of one request."""
-        return CallerGates(self, caller, replies, warnings, waits)
+        return RequestGateFactory(self, caller, replies, warnings, waits)
 
 
-class CallerGates:
-    """Makes the gates of one request. Nothing is prepared for webhooks before one has to be called."""
+class RequestGateFactory:
+    """Makes the gates of one request. Nothing is prepared for webhooks before one of them is called."""
 
     def __init__(
         self, chain: AdmissionChain, caller: Caller, replies: Replies | None, warnings: list[str],
@@ -51,13 +51,13 @@ class CallerGates:
         self._waits = waits
         self._admission: WebhookAdmission | None = None
 
-    def of(self, route: Route, query: Query) -> RequestGate:
-        """Return the gate for the route that was found for the request."""
+    def gate_for(self, route: Route, query: Query) -> RequestGate:
+        """Return the gate for the writes of a route."""
         return RequestGate(self, route, query)
 
     @property
     def admission(self) -> WebhookAdmission:
-        """What takes the writes of the request through webhooks and policies."""
+        """The webhooks and policies of the request, created when a write needs them."""
         if self._admission is None:
             shared = self.chain
             self._admission = WebhookAdmission(
@@ -66,15 +66,15 @@ class CallerGates:
             )  # fmt: skip
         return self._admission
 
-    def note_wait(self) -> None:
-        """Note how long the webhooks have taken until now."""
+    def store_wait(self) -> None:
+        """Store how long the webhooks have taken until now."""
         self._waits[:] = [self.admission.waited]
 
 
 class RequestGate(Gate):
-    """What the writes of one request have to pass."""
+    """The checks that the writes of one request pass."""
 
-    def __init__(self, gates: CallerGates, route: Route, query: Query) -> None:
+    def __init__(self, gates: RequestGateFactory, route: Route, query: Query) -> None:
         self._gates = gates
         self._chain = gates.chain
         self._route = route
@@ -90,41 +90,41 @@ class RequestGate(Gate):
         try:
             return self._gates.admission.mutate(self._write(obj, old), tidy) or obj
         finally:
-            self._gates.note_wait()
+            self._gates.store_wait()
 
     def check(self, obj: Json, old: Json | None) -> None:
         self._gates.caller.check_escalation(obj, old)
 
     def validate(self, obj: Json, old: Json | None) -> None:
         if old is None:
-            # Only now, because a server has looked at the object before.
+            # Not earlier: a server checks the object first, and its errors take precedence.
             self._gates.caller.check_creation()
         if not self._validates:
             return
-        shown = obj
+        admitted = obj
         if old is None:
             meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
-            shown = {**obj, "metadata": meta}
+            admitted = {**obj, "metadata": meta}
         try:
-            self._gates.admission.validate(self._write(shown, old))
+            self._gates.admission.validate(self._write(admitted, old))
         finally:
-            self._gates.note_wait()
+            self._gates.store_wait()
 
     def delete(self, old: Json, options: Json) -> None:
         if not (self.mutates or self._validates):
             return
         route = self._route
-        shown: Json = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options}
+        options_object: Json = {"kind": "DeleteOptions", "apiVersion": "meta.k8s.io/v1", **options}
         write = AdmittedWrite(
             served=route.served, operation="DELETE", name=old["metadata"]["name"],
             namespace=route.namespace or old["metadata"].get("namespace", ""), obj=None, old=old,
-            dry_run=bool(options.get("dryRun")), options=shown,
+            dry_run=bool(options.get("dryRun")), options=options_object,
         )  # fmt: skip
         try:
             self._gates.admission.mutate(write, lambda obj: obj)
             self._gates.admission.validate(write)
         finally:
-            self._gates.note_wait()
+            self._gates.store_wait()
 
     def mutate_body(self, body: SubresourceBody) -> Json:
         if not self.mutates:
@@ -132,7 +132,7 @@ class RequestGate(Gate):
         try:
             return self._gates.admission.mutate(self._of_body(body), lambda obj: obj) or body.obj
         finally:
-            self._gates.note_wait()
+            self._gates.store_wait()
 
     def validate_body(self, body: SubresourceBody) -> None:
         if not self._validates:
@@ -140,19 +140,19 @@ class RequestGate(Gate):
         try:
             self._gates.admission.validate(self._of_body(body))
         finally:
-            self._gates.note_wait()
+            self._gates.store_wait()
 
     def _of_body(self, body: SubresourceBody) -> AdmittedWrite:
         route = self._route
         group, _, version = body.api_version.rpartition("/")
         kind = {"group": group, "version": version, "kind": body.kind}
-        shown = [
-            None if one is None else {"kind": body.kind, "apiVersion": body.api_version, **one}
-            for one in (body.obj, body.old)
+        objects = [
+            None if content is None else {"kind": body.kind, "apiVersion": body.api_version, **content}
+            for content in (body.obj, body.old)
         ]
         return AdmittedWrite(
             served=route.served, operation=body.operation, name=route.name, namespace=route.namespace,
-            subresource=route.subresource, obj=shown[0], old=shown[1], dry_run=body.dry_run, kind=kind,
+            subresource=route.subresource, obj=objects[0], old=objects[1], dry_run=body.dry_run, kind=kind,
             options=None if body.operation == "CONNECT" else self._options(body.operation),
         )  # fmt: skip
 
@@ -181,19 +181,27 @@ class RequestGate(Gate):
 
 
 def writer_for(
-    state: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
+    state: ServerState,
+    route: Route,
+    request: ServerRequest,
+    warnings: list[str],
+    request_route: Route | None = None,
 ) -> Writer:
     """Return the writer of a request that creates or replaces an object.
 
-    `about` is the route of the request, if another route writes the object.
+    `request_route` is the route of the request if it differs from the route that writes the object.
     """
-    gate = request.gate.of(about or route, request.query)
+    gate = request.gates.gate_for(request_route or route, request.query)
     return Writer(state, route, request.query, request.manager, warnings, gate)
 
 
 def patch_writer_for(
-    state: ServerState, route: Route, request: ServerRequest, warnings: list[str], about: Route | None = None
+    state: ServerState,
+    route: Route,
+    request: ServerRequest,
+    warnings: list[str],
+    request_route: Route | None = None,
 ) -> PatchWriter:
     """Return the writer of a request that patches an object."""
-    gate = request.gate.of(about or route, request.query)
+    gate = request.gates.gate_for(request_route or route, request.query)
     return PatchWriter(state, route, request.query, request.manager, warnings, gate)

@@ -1,4 +1,4 @@
-"""Reviews: questions about users, tokens and rights, which a server answers and does not store."""
+"""Reviews of users, tokens and rights: requests whose objects a server does not store."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..access._account_tokens import ISSUER, BadToken
 from ..access._attributes import Attributes
 from ..access._authorizer import Caller
 from ..access._policy_rules import PolicyRule
-from ..access._rbac import Decision, HeldRule, aggregate, not_found_text
+from ..access._rbac import Decision, GrantedRule, aggregate, not_found_text
 from ..access._users import User
 from ..reading._routes import Route
 from ..storage._json_values import is_map, member, texts
@@ -33,7 +33,7 @@ Json = dict[str, Any]
 
 
 def review(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Answer a review."""
+    """Respond to a review."""
     served = route.served
     respond = _REVIEWS.get(served.kind)
     if respond is None:
@@ -63,34 +63,37 @@ def _review_token(caller: Caller, obj: Json) -> Json:
         raise bad_request("token is required for TokenReview in authentication")
     audiences = texts(spec, "audiences") or [ISSUER]
     try:
-        user, meant = caller.access.review_token(token, audiences)
+        user, valid_audiences = caller.access.review_token(token, audiences)
     except BadToken as error:
         # A server reports the result of each of its authenticators.
-        why = str(error)
-        obj["status"] = {"user": {}, "error": why if why == _NO_TOKEN else f"[{_NO_TOKEN}, {why}]"}
+        problem = str(error)
+        obj["status"] = {
+            "user": {},
+            "error": problem if problem == _NO_TOKEN else f"[{_NO_TOKEN}, {problem}]",
+        }
         return obj
-    obj["status"] = {"authenticated": True, "user": user.info, "audiences": meant}
+    obj["status"] = {"authenticated": True, "user": user.info, "audiences": valid_audiences}
     return obj
 
 
 def _review_own_access(caller: Caller, obj: Json) -> Json:
     spec = member(obj, "spec")
-    _check(obj, _attribute_faults(spec) + _metadata_faults(obj))
+    _check(obj, _attribute_violations(spec) + _metadata_violations(obj))
     obj["status"] = _access_status(caller.access.decide(caller.user, _attributes(spec)))
     return obj
 
 
 def _review_access(caller: Caller, obj: Json) -> Json:
     spec = member(obj, "spec")
-    found = _attribute_faults(spec)
+    violations = _attribute_violations(spec)
     if not (spec.get("user") or spec.get("groups")):
         text = "at least one of user or group must be specified"
-        found.append(Violation("FieldValueInvalid", "spec.user", "", text))
+        violations.append(Violation("FieldValueInvalid", "spec.user", "", text))
     local = obj["kind"] == "LocalSubjectAccessReview"
-    found += _metadata_faults(obj, local=local)
+    violations += _metadata_violations(obj, local=local)
     if local:
-        found += _place_faults(spec, obj["metadata"].get("namespace", ""))
-    _check(obj, found)
+        violations += _namespace_violations(spec, obj["metadata"].get("namespace", ""))
+    _check(obj, violations)
     extra: dict[str, list[str]] = member(spec, "extra")
     user = User(spec.get("user", ""), spec.get("uid", ""), tuple(texts(spec, "groups")), extra)
     obj["status"] = _access_status(caller.access.decide(user, _attributes(spec)))
@@ -102,13 +105,15 @@ def _review_own_rules(caller: Caller, obj: Json) -> Json:
     if not namespace:
         raise bad_request("no namespace on request")
     if caller.access.mode == "AlwaysAllow":
-        grants = [HeldRule(rule) for rule in _EVERYTHING]
+        grants = [GrantedRule(rule) for rule in _EVERYTHING]
     else:
         grants = list(caller.access.rbac.grants(caller.user, namespace))
     rules = [grant.rule for grant in grants if grant.rule is not None]
     status: Json = {
-        "resourceRules": [_shown(rule, resources=True) for rule in rules if rule.resources],
-        "nonResourceRules": [_shown(rule, resources=False) for rule in rules if rule.non_resource_urls],
+        "resourceRules": [_rule_content(rule, resources=True) for rule in rules if rule.resources],
+        "nonResourceRules": [
+            _rule_content(rule, resources=False) for rule in rules if rule.non_resource_urls
+        ],
         "incomplete": False,
     }
     errors = [not_found_text(grant) for grant in grants if grant.rule is None]
@@ -123,30 +128,32 @@ def _review_own_rules(caller: Caller, obj: Json) -> Json:
     }
 
 
-def _shown(rule: PolicyRule, *, resources: bool) -> Json:
+def _rule_content(rule: PolicyRule, *, resources: bool) -> Json:
     if not resources:
         return {"verbs": list(rule.verbs), "nonResourceURLs": list(rule.non_resource_urls)}
-    shown: Json = {"verbs": list(rule.verbs), "apiGroups": list(rule.api_groups)}
-    shown["resources"] = list(rule.resources)
+    content: Json = {"verbs": list(rule.verbs), "apiGroups": list(rule.api_groups)}
+    content["resources"] = list(rule.resources)
     if rule.resource_names:
-        shown["resourceNames"] = list(rule.resource_names)
-    return shown
+        content["resourceNames"] = list(rule.resource_names)
+    return content
 
 
 def _attributes(spec: Json) -> Attributes:
-    """Return what a review asks about."""
+    """Return the attributes of the request that a review asks about."""
     if "resourceAttributes" not in spec:
-        asked = member(spec, "nonResourceAttributes")
-        return Attributes(verb=asked.get("verb", ""), path=asked.get("path", ""), about_resource=False)
-    asked = member(spec, "resourceAttributes")
+        attributes = member(spec, "nonResourceAttributes")
+        return Attributes(
+            verb=attributes.get("verb", ""), path=attributes.get("path", ""), is_resource_request=False
+        )
+    attributes = member(spec, "resourceAttributes")
     return Attributes(
-        verb=asked.get("verb", ""),
-        group=asked.get("group", ""),
-        version=asked.get("version", "*"),
-        resource=asked.get("resource", ""),
-        subresource=asked.get("subresource", ""),
-        name=asked.get("name", ""),
-        namespace=asked.get("namespace", ""),
+        verb=attributes.get("verb", ""),
+        group=attributes.get("group", ""),
+        version=attributes.get("version", "*"),
+        resource=attributes.get("resource", ""),
+        subresource=attributes.get("subresource", ""),
+        name=attributes.get("name", ""),
+        namespace=attributes.get("namespace", ""),
     )
 
 
@@ -157,27 +164,27 @@ def _access_status(decision: Decision) -> Json:
     return status
 
 
-def _check(obj: Json, found: Iterable[Violation]) -> None:
-    if faults := list(found):
-        raise _invalid(obj, faults)
+def _check(obj: Json, violations: Iterable[Violation]) -> None:
+    if found_violations := list(violations):
+        raise _invalid(obj, found_violations)
 
 
-def _invalid(obj: Json, faults: list[Violation]) -> Rejection:
-    # A server no longer knows the kind when it sends this.
-    return invalid("", obj["apiVersion"].partition("/")[0], "", faults)
+def _invalid(obj: Json, violations: list[Violation]) -> Rejection:
+    # The message has no kind: a server has lost it at this point.
+    return invalid("", obj["apiVersion"].partition("/")[0], "", violations)
 
 
-def _attribute_faults(spec: Json) -> list[Violation]:
-    about = [name for name in ("resourceAttributes", "nonResourceAttributes") if name in spec]
-    if len(about) == 2:
-        asked: Any = spec["nonResourceAttributes"]
-        return [Violation("FieldValueInvalid", "spec.nonResourceAttributes", asked, _EXCLUSIVE)]
-    if not about:
+def _attribute_violations(spec: Json) -> list[Violation]:
+    attribute_fields = [name for name in ("resourceAttributes", "nonResourceAttributes") if name in spec]
+    if len(attribute_fields) == 2:
+        path_attributes: Any = spec["nonResourceAttributes"]
+        return [Violation("FieldValueInvalid", "spec.nonResourceAttributes", path_attributes, _EXCLUSIVE)]
+    if not attribute_fields:
         return [Violation("FieldValueInvalid", "spec.resourceAttributes", None, _ONE_OF)]
     return []
 
 
-def _metadata_faults(obj: Json, *, local: bool = False) -> list[Violation]:
+def _metadata_violations(obj: Json, *, local: bool = False) -> list[Violation]:
     ignored = {"managedFields", "namespace"} if local else {"managedFields"}
     if not obj["metadata"].keys() - ignored:
         return []
@@ -185,17 +192,19 @@ def _metadata_faults(obj: Json, *, local: bool = False) -> list[Violation]:
     return [Violation("FieldValueInvalid", "metadata", obj["metadata"], text)]
 
 
-def _place_faults(spec: Json, namespace: str) -> list[Violation]:
-    found: list[Violation] = []
+def _namespace_violations(spec: Json, namespace: str) -> list[Violation]:
+    violations: list[Violation] = []
     if "resourceAttributes" in spec:
-        asked: str = member(spec, "resourceAttributes").get("namespace", "")
-        if asked != namespace:
+        requested_namespace: str = member(spec, "resourceAttributes").get("namespace", "")
+        if requested_namespace != namespace:
             text = "must match metadata.namespace"
-            found.append(Violation("FieldValueInvalid", "spec.resourceAttributes.namespace", asked, text))
+            violations.append(
+                Violation("FieldValueInvalid", "spec.resourceAttributes.namespace", requested_namespace, text)
+            )
     if "nonResourceAttributes" in spec:
         text = "disallowed on this kind of request"
-        found.append(Violation("FieldValueInvalid", "spec.nonResourceAttributes", {}, text))
-    return found
+        violations.append(Violation("FieldValueInvalid", "spec.nonResourceAttributes", {}, text))
+    return violations
 
 
 _REVIEWS: Final[dict[str, Callable[[Caller, Json], Json]]] = {

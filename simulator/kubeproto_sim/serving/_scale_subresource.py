@@ -9,7 +9,16 @@ import msgspec
 from kubeproto.crd import Violation
 from kubeproto.objects import Selector
 
-from .._rejections import Rejection, about, bad_request, conflict, failure, invalid, quoted, rejected_patch
+from .._rejections import (
+    Rejection,
+    bad_request,
+    conflict,
+    failure,
+    invalid,
+    quoted,
+    rejected_patch,
+    status_details,
+)
 from .._state import ServerState
 from ..kinds._typed import Misfit, TypedCodec
 from ..reading._columns import look_up
@@ -44,34 +53,32 @@ def scale(state: ServerState, route: Route, request: ServerRequest, warnings: li
         writer = Writer(state, main, request.query, request.manager)
         if body is None:
             present = _scale_of(route, obj, strict=False)
-            # A server tells by this number that there are no replicas yet.
+            # With this number a server marks that the object has no replicas field yet.
             present["spec"].setdefault("replicas", _UNSET)
             body = patched_scale(state, route, request, present)
         _check_meta(writer, stored, body.get("metadata", {}), patched=route.verb == "patch")
-        body = _admitted(route, request, _scale_of(route, obj, strict=False), body)
+        body = _admit(route, request, _scale_of(route, obj, strict=False), body)
         path = tuple(_scale_paths(route)[0].removeprefix(".").split("."))
-        _put(obj, path, _wanted(route, body))
+        _put(obj, path, _requested_replicas(route, body))
         writer.tracker.scaled = path
         written = writer.store(stored, obj)
         obj = route.served.read(written.data)
     return body_response(200, _CODEC.write(_scale_of(route, obj, strict=True)) + b"\n", request, warnings)
 
 
-def _admitted(
-    route: Route, request: ServerRequest, old: dict[str, Any], body: dict[str, Any]
-) -> dict[str, Any]:
-    """Return the Scale as webhooks leave it; or a refusal. They are asked about it, not about its object."""
-    gate = request.gate.of(route, request.query)
-    wanted = {**old, "spec": body.get("spec", {})}
-    if route.verb == "update":  # as it was sent, with a status in which nothing is filled in
+def _admit(route: Route, request: ServerRequest, old: dict[str, Any], body: dict[str, Any]) -> dict[str, Any]:
+    """Return the Scale after webhooks, which see the Scale and not its object, or refuse the request."""
+    gate = request.gates.gate_for(route, request.query)
+    proposed = {**old, "spec": body.get("spec", {})}
+    if route.verb == "update":  # as the client sent it, with an empty status
         meta = {"namespace": route.namespace, **body.get("metadata", {})}
-        wanted = {"metadata": meta, "spec": wanted["spec"], "status": {"replicas": 0}}
-    tried = SubresourceBody(
-        api_version="autoscaling/v1", kind="Scale", operation="UPDATE", obj=wanted, old=old,
+        proposed = {"metadata": meta, "spec": proposed["spec"], "status": {"replicas": 0}}
+    candidate = SubresourceBody(
+        api_version="autoscaling/v1", kind="Scale", operation="UPDATE", obj=proposed, old=old,
         dry_run=bool(request.query.get("dryRun")),
     )  # fmt: skip
-    spec = gate.mutate_body(tried).get("spec", {})
-    gate.validate_body(msgspec.structs.replace(tried, obj={**old, "spec": spec}))
+    spec = gate.mutate_body(candidate).get("spec", {})
+    gate.validate_body(msgspec.structs.replace(candidate, obj={**old, "spec": spec}))
     return {**body, "spec": spec}
 
 
@@ -82,19 +89,19 @@ def _check_meta(writer: Writer, stored: Stored, meta: dict[str, Any], *, patched
     version, uid = meta.get("resourceVersion", ""), meta.get("uid", "")
     if version and read_version(version) is None:
         raise no_version(version)
-    # The Scale of a custom resource is patched on what is stored, whatever uid it says.
+    # A patch of the Scale of a custom resource applies to the stored object, even if its uid differs.
     if uid and uid != stored.uid and not (patched and served.custom):
-        why = other_uid(served, stored.key, uid, stored.uid, dry_run=writer.dry_run)
+        problem = other_uid(served, stored.key, uid, stored.uid, dry_run=writer.dry_run)
         if not patched:
-            raise conflict(served.plural, served.group, name, why)
-        why = why.partition("AdditionalErrorMsg: ")[2]
-        raise conflict(f"{served.plural}/scale", served.group, name, why)
+            raise conflict(served.plural, served.group, name, problem)
+        problem = problem.partition("AdditionalErrorMsg: ")[2]
+        raise conflict(f"{served.plural}/scale", served.group, name, problem)
     if version not in ("", "0", str(stored.version)):
         raise conflict(served.plural, served.group, name)
 
 
-def _wanted(route: Route, scale: dict[str, Any]) -> int:
-    """Return the replicas that a Scale wants; or a refusal."""
+def _requested_replicas(route: Route, scale: dict[str, Any]) -> int:
+    """Return the replicas that a Scale requests, or refuse it."""
     replicas: int = scale.get("spec", {}).get("replicas", 0)
     if route.served.custom and replicas == _UNSET:
         raise bad_request(f"the spec replicas field {quoted(_scale_paths(route)[0])} cannot be empty")
@@ -118,52 +125,52 @@ def _scale_of(route: Route, obj: dict[str, Any], *, strict: bool) -> dict[str, A
     meta = obj["metadata"]
     replicas = look_up(obj, spec_path)
     if replicas is None and strict and route.served.custom:
-        why = f"the spec replicas field {spec_path!r} does not exist".replace("'", '"')
-        details = about(causes=[{"message": why}])
-        raise Rejection(failure(500, f"Internal error occurred: {why}", details))
+        problem = f"the spec replicas field {spec_path!r} does not exist".replace("'", '"')
+        details = status_details(causes=[{"message": problem}])
+        raise Rejection(failure(500, f"Internal error occurred: {problem}", details))
     selector = look_up(obj, selector_path) if selector_path else None
     if is_map(selector):
         plain = "matchLabels" not in selector and "matchExpressions" not in selector
         selector = str(Selector.of(selector) if plain else Selector.from_object(selector))
-    kept = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+    copied_fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
     status: dict[str, Any] = {"replicas": look_up(obj, status_path) or 0}
     if selector:
         status["selector"] = selector
     return {
         "kind": "Scale",
         "apiVersion": "autoscaling/v1",
-        "metadata": {name: meta[name] for name in kept if name in meta},
+        "metadata": {name: meta[name] for name in copied_fields if name in meta},
         "spec": {"replicas": replicas} if replicas else {},
         "status": status,
     }
 
 
 def _put(obj: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    *above, last = path
-    for name in above:
+    *parents, last = path
+    for name in parents:
         obj = obj.setdefault(name, {})
     obj[last] = value
 
 
 def updated_scale(state: ServerState, route: Route, request: ServerRequest) -> dict[str, Any]:
-    """Return the body of an update; or a refusal."""
+    """Return the body of an update, or refuse it."""
     body, _ = read_object(request.head.body, request.headers.get("content-type", ""), "Scale")
     try:
         _check(state, route, body)
     except Misfit as error:
         if route.served.custom:
-            why = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
-            raise bad_request(why) from None
+            problem = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
+            raise bad_request(problem) from None
         kind, version = body.get("kind") or "Scale", body.get("apiVersion") or "v1"
-        shown = f"{kind} in version {quoted(version.rpartition('/')[2])}"
-        raise bad_request(f"{shown} cannot be handled as a Scale: {error}") from None
+        described = f"{kind} in version {quoted(version.rpartition('/')[2])}"
+        raise bad_request(f"{described} cannot be handled as a Scale: {error}") from None
     return body
 
 
 def patched_scale(
     state: ServerState, route: Route, request: ServerRequest, present: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the Scale after a patch; or a refusal."""
+    """Return the Scale after a patch, or refuse it."""
     content_type = request.headers.get("content-type", "")
     check_media(route.served, content_type)
     media = content_type.partition(";")[0].strip()
@@ -171,27 +178,27 @@ def patched_scale(
     result: Any = changed(media, copied(present), change)
     if not is_map(result):
         raise rejected_patch()
-    wanted: dict[str, Any] = copied(result)
+    patched: dict[str, Any] = copied(result)
     try:
-        _check_texts(wanted)
-        _check(state, route, wanted)
+        _check_kind_and_version(patched)
+        _check(state, route, patched)
     except Misfit as error:
         raise unfit(media, change, result, error) from None
-    return wanted
+    return patched
 
 
-def _check_texts(scale: dict[str, Any]) -> None:
+def _check_kind_and_version(scale: dict[str, Any]) -> None:
     for name in ("kind", "apiVersion"):
         if not isinstance(value := scale.get(name) or "", str):
-            why = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
-            raise Misfit(f"couldn't get version/kind; json parse error: {why}")
+            problem = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
+            raise Misfit(f"couldn't get version/kind; json parse error: {problem}")
 
 
 def _check(state: ServerState, route: Route, scale: dict[str, Any]) -> None:
-    """Bring a Scale into the form of its type; or `Misfit`."""
-    # What scales custom resources knows no other kind.
+    """Convert a Scale to the form of its type, or raise `Misfit`."""
+    # The handler of custom resources knows no kind but Scale.
     kinds = None if route.served.custom else state.kinds
-    if why := mistyped(kinds, _SCALE_TYPE, scale.get("kind") or "", scale.get("apiVersion") or ""):
-        raise Misfit(why)
+    if problem := mistyped(kinds, _SCALE_TYPE, scale.get("kind") or "", scale.get("apiVersion") or ""):
+        raise Misfit(problem)
     _CODEC.tidy(scale)
     _CODEC.write(scale)

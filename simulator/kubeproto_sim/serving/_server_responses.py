@@ -1,4 +1,7 @@
-"""Requests and responses of the server as values, and responses with a complete body."""
+"""`ServerRequest` and `ServerResponse`, and the responses that have a complete body.
+
+An object is sent in the view that the request asks for: complete, its metadata, or a table.
+"""
 
 from __future__ import annotations
 
@@ -28,24 +31,24 @@ _COMPRESSED_ABOVE: Final = 128 * 1024
 
 
 class ServerResponse(Struct, frozen=True):
-    """A response. The body is bytes, or an open watch; `after` is how long it takes, in seconds."""
+    """A response. The body is bytes, or an open watch; the response takes `delay` seconds."""
 
     status: int
     headers: Headers
     body: bytes | Stream
-    after: float = 0.0
+    delay: float = 0.0
 
 
-class RequestGates(Protocol):
-    """Makes the gate of a request for its route."""
+class GateFactory(Protocol):
+    """Makes the gates of a request."""
 
-    def of(self, route: Route, query: Query) -> Gate:
+    def gate_for(self, route: Route, query: Query) -> Gate:
         """Return the gate for the writes of this route."""
         ...
 
 
 class ServerRequest(Struct, frozen=True):
-    """A request as the verbs see it: split, and its headers by their lower-case names."""
+    """A parsed request; its headers have lower-case names."""
 
     head: Head
     path: str
@@ -53,16 +56,16 @@ class ServerRequest(Struct, frozen=True):
     headers: dict[str, str]
     accepted: Accepted
     caller: Caller
-    gate: RequestGates
+    gates: GateFactory
 
     @property
     def manager(self) -> str:
-        """The manager of a write, unless the query names one: the first part of the user agent."""
+        """The default field manager of a write: the first part of the user agent."""
         return self.headers.get("user-agent", "").partition("/")[0] or "unknown"
 
 
 def body_response(status: int, body: bytes, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Return a response with a whole body: as YAML, indented or compressed if the request wants that."""
+    """Return a response with a complete body: as YAML, indented or compressed if the request asks for it."""
     content_type = JSON
     if request.accepted.yaml:
         from kubeproto.yaml import write_documents
@@ -78,23 +81,27 @@ def body_response(status: int, body: bytes, request: ServerRequest, warnings: li
         member = zlib.compressobj(level=4, wbits=31)
         body = member.compress(body) + member.flush()
         encoded = (("Content-Encoding", "gzip"), content_type, ("Vary", "Accept-Encoding"))
-        return ServerResponse(status, (CACHE, *encoded, *warned(warnings), length(body)), body)
-    return ServerResponse(status, (CACHE, content_type, *warned(warnings), length(body)), body)
+        return ServerResponse(
+            status, (CACHE, *encoded, *warning_headers(warnings), content_length(body)), body
+        )
+    return ServerResponse(
+        status, (CACHE, content_type, *warning_headers(warnings), content_length(body)), body
+    )
 
 
 def plain_response(code: int, text: str, headers: Headers = ()) -> ServerResponse:
     """Return a response in plain text."""
     body = text.encode()
-    return ServerResponse(code, (CACHE, TEXT, *headers, length(body)), body)
+    return ServerResponse(code, (CACHE, TEXT, *headers, content_length(body)), body)
 
 
 def status_response(code: int, message: str, details: dict[str, Any] | None = None) -> ServerResponse:
-    """Return a failure that comes from outside the server, such as an injected fault."""
+    """Return a failure that does not come from the server itself, such as an injected fault."""
     body = msgspec.json.encode(failure(code, message, details)) + b"\n"
-    return ServerResponse(code, (CACHE, JSON, length(body)), body)
+    return ServerResponse(code, (CACHE, JSON, content_length(body)), body)
 
 
-def warned(warnings: list[str]) -> Headers:
+def warning_headers(warnings: list[str]) -> Headers:
     """Return the Warning headers of a response."""
     if not warnings:
         return ()
@@ -102,7 +109,7 @@ def warned(warnings: list[str]) -> Headers:
     return tuple(("Warning", f'299 - "{text}"') for text in quoted)
 
 
-def length(body: bytes) -> tuple[str, str]:
+def content_length(body: bytes) -> tuple[str, str]:
     """Return the Content-Length header of a body."""
     return ("Content-Length", str(len(body)))
 

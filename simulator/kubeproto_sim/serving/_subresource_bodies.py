@@ -1,4 +1,4 @@
-"""What the subresources share: reading a body of a certain type, and the object that is named."""
+"""Bodies of subresources: parsing, admission, and the object that a request names."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ CREATED: Final[dict[str, Any]] = {
 
 
 def read_body(request: ServerRequest, type_: str) -> dict[str, Any]:
-    """Return the body of a request as an object of a type; or 400."""
+    """Return the body of a request as an object of a type, or refuse with 400."""
     kind = type_.rpartition(".")[2]
     body, _ = read_object(request.head.body, request.headers.get("content-type", ""), kind)
     codec = TypedCodec(type_, kind)
@@ -42,30 +42,30 @@ def created_body(
     request: ServerRequest, route: Route, type_: str, api_version: str,
     fill: Callable[[dict[str, Any]], None] | None = None,
 ) -> SubresourceBody:  # fmt: skip
-    """Return the body of a request that creates something by a subresource, as mutating webhooks leave it.
+    """Return the body of a creation by a subresource, after the mutating webhooks.
 
     `fill` fills in its defaults.
     """
     body = read_body(request, type_)
     if fill is not None:
         fill(body)
-    # In the namespace of the request, if it names none.
+    # The namespace of the request is the default.
     body["metadata"] = {"namespace": route.namespace, **member(body, "metadata")}
-    tried = SubresourceBody(
+    candidate = SubresourceBody(
         api_version=api_version, kind=type_.rpartition(".")[2], operation="CREATE", obj=body,
         dry_run=bool(request.query.get("dryRun")),
     )  # fmt: skip
-    changed = request.gate.of(route, request.query).mutate_body(tried)
-    return msgspec.structs.replace(tried, obj=changed)
+    mutated = request.gates.gate_for(route, request.query).mutate_body(candidate)
+    return msgspec.structs.replace(candidate, obj=mutated)
 
 
 def check_body(request: ServerRequest, route: Route, body: SubresourceBody) -> None:
-    """Refuse a body that a policy or a validating webhook refuses."""
-    request.gate.of(route, request.query).validate_body(body)
+    """Pass a body through policies and validating webhooks, which may refuse it."""
+    request.gates.gate_for(route, request.query).validate_body(body)
 
 
 def stored_object(route: Route) -> Stored:
-    """Return the object that a request names; or 404."""
+    """Return the object that a request names, or refuse with 404."""
     served = route.served
     stored = served.storage.objects.get(served.key(route.namespace, route.name))
     if stored is None:

@@ -1,4 +1,4 @@
-"""Subresources other than status, by name; and those that read or write the object itself."""
+"""The handlers of subresources other than status, by name, and those that write the object itself."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def subresource(
 def _finalize(
     state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
-    """Set the finalizers of a namespace; one that is being deleted and has none left is removed."""
+    """Set the finalizers of a namespace; a namespace that is being deleted is removed with the last one."""
     stored, served = stored_object(route), route.served
     body = read_body(request, "core_v1.Namespace")
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
@@ -58,19 +58,19 @@ def _finalize(
 def _as_object(
     state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
-    """Read or write the object itself, by a subresource whose body is the kind itself."""
+    """Read or write the object by a subresource whose body is the object."""
     if route.verb == "get":
         return object_response(state, route, request, stored_object(route).data, warnings)
     main = route if route.subresource in POD_PARTS else msgspec.structs.replace(route, subresource="")
     if route.verb == "patch":
         write_options(request.query, "PatchOptions")
-        patcher = patch_writer_for(state, main, request, warnings, about=route)
+        patcher = patch_writer_for(state, main, request, warnings, request_route=route)
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
         written: Written = patch(patcher, request.head.body, content_type, request.query)
         return write_response(state, route, request, patcher, written)
     write_options(request.query, "UpdateOptions")
-    writer = writer_for(state, main, request, warnings, about=route)
+    writer = writer_for(state, main, request, warnings, request_route=route)
     written = writer.replace(
         *read_object(request.head.body, request.headers.get("content-type", ""), route.served.kind)
     )

@@ -1,4 +1,4 @@
-"""The token subresource of a service account: a TokenRequest and the token that it returns."""
+"""The token subresource of a service account, which returns a token for a TokenRequest."""
 
 from __future__ import annotations
 
@@ -19,30 +19,32 @@ from ._server_responses import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import check_body, created_body, stored_object
 
 _API: Final = "authentication.k8s.io/v1"
-_SHORTEST_TOKEN: Final = 600
-_DEFAULT_TOKEN: Final = 3600
-_BINDABLE: Final = ("Pod", "Secret", "Node")  # the kinds with whose objects a token may end
+_MIN_TOKEN_SECONDS: Final = 600
+_DEFAULT_TOKEN_SECONDS: Final = 3600
+_BINDABLE: Final = ("Pod", "Secret", "Node")  # a token can end with the deletion of such an object
 
 
 def token(state: ServerState, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Make a token of a service account."""
+    """Create a token of a service account."""
     admitted = created_body(request, route, "authentication_v1.TokenRequest", _API, _fill)
     stored, spec = stored_object(route), admitted.obj["spec"]
     account = {"name": stored.name, "uid": stored.uid, "creationTimestamp": state.clock.stamp()}
-    shown = {**admitted.obj, "metadata": {**admitted.obj["metadata"], **account}}
-    check_body(request, route, msgspec.structs.replace(admitted, obj=shown))
+    shown_object = {**admitted.obj, "metadata": {**admitted.obj["metadata"], **account}}
+    check_body(request, route, msgspec.structs.replace(admitted, obj=shown_object))
     lifetime = spec["expirationSeconds"]
-    if lifetime < _SHORTEST_TOKEN:
+    if lifetime < _MIN_TOKEN_SECONDS:
         text = "may not specify a duration less than 10 minutes"
         fault = Violation("FieldValueInvalid", "spec.expirationSeconds", lifetime, text)
         raise invalid("TokenRequest", "authentication.k8s.io", "", [fault])
-    asked = bool(spec.get("audiences"))
-    if not asked:
+    names_audiences = bool(spec.get("audiences"))
+    if not names_audiences:
         spec["audiences"] = [ISSUER]
     bound = _bound_object(state, stored, member(spec, "boundObjectRef"))
     stamp = state.clock.stamp()
     owned: dict[str, Any] = {
-        f"f:{name}": {} for name in ("audiences", "expirationSeconds") if asked or name != "audiences"
+        f"f:{name}": {}
+        for name in ("audiences", "expirationSeconds")
+        if names_audiences or name != "audiences"
     }
     if bound:
         owned["f:boundObjectRef"] = {f"f:{name}": {} for name in sorted(spec["boundObjectRef"])}
@@ -69,7 +71,7 @@ def token(state: ServerState, route: Route, request: ServerRequest, warnings: li
 
 def _fill(body: dict[str, Any]) -> None:
     spec = body.setdefault("spec", {})
-    spec.setdefault("expirationSeconds", _DEFAULT_TOKEN)
+    spec.setdefault("expirationSeconds", _DEFAULT_TOKEN_SECONDS)
     spec.setdefault("boundObjectRef", None)
     body["status"] = {"token": "", "expirationTimestamp": None}
 
@@ -95,9 +97,9 @@ def _bound_object(state: ServerState, account: Stored, bound: dict[str, Any]) ->
                 " serviceaccount name."
             )
     if (uid := bound.get("uid")) and uid != stored.uid:
-        why = (
+        problem = (
             f"the UID in the bound object reference ({uid}) does not match the UID in record. The object"
             " might have been deleted and then recreated"
         )
-        raise conflict(served.kind, "", name, why)
+        raise conflict(served.kind, "", name, problem)
     return kind, stored

@@ -1,1 +1,1 @@
-"""What a server stores: objects under one version, and a window of changes."""
+"""The stored objects under one version, and a window of their changes."""

@@ -10,7 +10,7 @@ from kubeproto.objects import parse_time
 
 
 def is_map(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Return whether this is a JSON object, which server-side apply calls a map."""
+    """Return whether this is a JSON object, which Go calls a map."""
     return isinstance(value, dict)
 
 
@@ -22,9 +22,9 @@ def is_list(value: Any) -> TypeGuard[list[Any]]:
 def copied(value: Any) -> Any:
     """Return a copy that shares no map and no list with the value."""
     if is_map(value):
-        return {key: copied(held) for key, held in value.items()}
+        return {key: copied(member) for key, member in value.items()}
     if is_list(value):
-        return [copied(held) for held in value]
+        return [copied(element) for element in value]
     return value
 
 
@@ -74,7 +74,7 @@ def go_source(value: Any) -> str:
 
 
 def go_kind(value: Any) -> str:
-    """Return what a server calls a JSON value of this type."""
+    """Return the name of the type of a JSON value, as Go's decoder names it."""
     match value:
         case bool():
             return "bool"

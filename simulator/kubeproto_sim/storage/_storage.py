@@ -1,8 +1,8 @@
-"""The objects that are stored, as JSON bytes under one global version, and a window of the latest events.
+"""`Storage`: the objects of all kinds, as JSON bytes under one global version, and their latest events.
 
 A version is an integer that each write to any kind raises by one. Each kind has a `ResourceStorage`: its
-objects as they are now, and its latest events. Any version inside the window can be read again by undoing the
-events after it, so a snapshot costs nothing until it is read.
+current objects, and its latest events. Any version inside the window can be read by undoing the events after
+it, so a snapshot costs nothing until it is read.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from msgspec import Struct
 
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
 
-# Events that are kept of each kind. A real watch cache holds between 100 and 102,400, as many as 75 s need.
+# The number of events of each kind. A real watch cache holds the events of 75 s: between 100 and 102,400.
 WINDOW: Final = 10_000
 
 
 class Stored(Struct, gc=False):
-    """One stored object. `labels` and `owners` are kept beside the bytes because they are read often."""
+    """One stored object. `labels` and `owners` are also fields because they are read often."""
 
     key: str
     namespace: str
@@ -32,7 +32,7 @@ class Stored(Struct, gc=False):
 
 
 def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Stored:
-    """Return an object with its bytes as it is stored."""
+    """Return the stored form of an object, whose bytes are `data`."""
     meta = obj["metadata"]
     owners = meta.get("ownerReferences")
     return Stored(
@@ -42,15 +42,15 @@ def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Sto
 
 
 class StoredEvent(Struct, gc=False):
-    """One change. A deletion holds the last content, at the version of the deletion."""
+    """One change. A deletion contains the last content, at the version of the deletion."""
 
     change: Change
     stored: Stored
-    before: Stored | None
+    previous: Stored | None
 
     @property
     def version(self) -> int:
-        """The global version that this change made."""
+        """The global version of this change."""
         return self.stored.version
 
 
@@ -59,24 +59,24 @@ class VersionExpired(Exception):
 
 
 class ResourceStorage:
-    """The objects of one kind and their latest events, which are numbered from the first."""
+    """The objects of one kind and their latest events, which are numbered from 0."""
 
     def __init__(self, name: str, window: int) -> None:
         self.name = name
         self.window = window
         self.objects: dict[str, Stored] = {}
         self.events: list[StoredEvent] = []
-        # Lines of the latest events as watches send them, by the number of the first and the namespace: the
-        # next event makes them useless.
+        # The lines in which watches send the latest events, by the number of the first event and the
+        # namespace; the next event removes them.
         self.lines: dict[tuple[int, str], bytes] = {}
         self.first = 0  # the number of events[0]
         self.compacted = 0  # the version up to which events are forgotten
-        self.generation = 0  # grows when all watches must end: another schema, a deleted definition
+        self.generation = 0  # grows when all watches must end: on a new schema or a deleted definition
         self._sorted: list[str] | None = []
 
     @property
     def end(self) -> int:
-        """The number that the next event will have."""
+        """The number of the next event."""
         return self.first + len(self.events)
 
     def in_order(self) -> list[str]:
@@ -86,7 +86,7 @@ class ResourceStorage:
         return self._sorted
 
     def forget_order(self) -> None:
-        """Sort again on the next `in_order`: objects have been put in directly."""
+        """Sort again on the next `in_order`, because objects were added directly."""
         self._sorted = None
 
     def put(self, event: StoredEvent) -> None:
@@ -102,33 +102,33 @@ class ResourceStorage:
         self.events.append(event)
         if self.lines:
             self.lines.clear()
-        # Several at a time: removing the first of a long list moves all others.
+        # Several at a time, because removing the first element of a long list moves all others.
         if len(self.events) > self.window + self.window // 16 + 16:
             self._forget(len(self.events) - self.window)
 
     def compact(self, version: int) -> None:
-        """Forget the events up to `version`. That version and later ones can still be read."""
+        """Forget the events up to `version`. That version and later versions can still be read."""
         if version > self.compacted:
             self._forget(bisect_right(self.events, version, key=_version_of))
             self.compacted = version
 
-    def since(self, version: int) -> int:
-        """The number of the first event after `version`; or `VersionExpired`."""
+    def number_after(self, version: int) -> int:
+        """Return the number of the first event after `version`; or raise `VersionExpired`."""
         if version < self.compacted:
             raise VersionExpired
         return self.first + bisect_right(self.events, version, key=_version_of)
 
-    def at(self, version: int) -> dict[str, Stored]:
-        """All objects as they were at `version`; or `VersionExpired`."""
-        start = self.since(version) - self.first
+    def objects_at(self, version: int) -> dict[str, Stored]:
+        """Return all objects as they were at `version`; or raise `VersionExpired`."""
+        start = self.number_after(version) - self.first
         if start == len(self.events):
             return self.objects
         objects = dict(self.objects)
         for event in reversed(self.events[start:]):
-            if event.before is None:
+            if event.previous is None:
                 del objects[event.stored.key]
             else:
-                objects[event.stored.key] = event.before
+                objects[event.stored.key] = event.previous
         return objects
 
     def copy(self) -> ResourceStorage:
@@ -156,17 +156,17 @@ class Storage:
         self.resources: dict[str, ResourceStorage] = {}
 
     def resource(self, name: str) -> ResourceStorage:
-        """Return the storage of one kind, by the name of its resource; a new one has no history."""
-        found = self.resources.get(name)
-        if found is None:
-            found = self.resources[name] = ResourceStorage(name, self.window)
-            found.compacted = self.compacted
-        return found
+        """Return the storage of one kind, by the name of its resource; a new storage has no history."""
+        storage = self.resources.get(name)
+        if storage is None:
+            storage = self.resources[name] = ResourceStorage(name, self.window)
+            storage.compacted = self.compacted
+        return storage
 
     def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
         """Store an object that was made for the next version."""
-        before = storage.objects.get(stored.key)
-        event = StoredEvent("MODIFIED" if before else "ADDED", stored, before)
+        previous = storage.objects.get(stored.key)
+        event = StoredEvent("MODIFIED" if previous else "ADDED", stored, previous)
         self._advance(stored)
         storage.put(event)
         return event

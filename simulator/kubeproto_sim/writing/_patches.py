@@ -12,11 +12,11 @@ from kubeproto.objects import PatchError, apply_json_patch, without_nulls
 
 from .._rejections import (
     Rejection,
-    about,
     bad_request,
     failure,
     not_found,
     rejected_patch,
+    status_details,
     unexplained,
     unsupported_media,
 )
@@ -267,4 +267,4 @@ def _odd(text: str, why: str) -> Rejection:
     """Return the refusal of a patch whose result does not fit: no name, no kind, the object in the text."""
     message = f"Invalid value: {_encode(text).decode()}: {why}"
     cause = {"reason": "FieldValueInvalid", "message": message, "field": "patch"}
-    return Rejection(failure(422, f' "" is invalid: patch: {message}', about(causes=[cause])))
+    return Rejection(failure(422, f' "" is invalid: patch: {message}', status_details(causes=[cause])))

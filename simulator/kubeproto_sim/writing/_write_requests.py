@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from .._rejections import Rejection, about, bad_request, dotted, failure, forbidden, not_found, quoted
+from .._rejections import (
+    Rejection,
+    bad_request,
+    dotted,
+    failure,
+    forbidden,
+    not_found,
+    quoted,
+    status_details,
+)
 from .._state import ServerState
 from ..kinds._kind_rules import check_bytes
 from ..kinds._typed import Misfit
@@ -150,7 +159,7 @@ class WriteRequest:
             f"{word} {quoted(meta['name'])} already exists, the server was not able to generate a unique name"
             " for the object"
         )
-        details = about(meta["name"], served.group, served.plural) | {"retryAfterSeconds": 1}
+        details = status_details(meta["name"], served.group, served.plural) | {"retryAfterSeconds": 1}
         raise Rejection(failure(409, message, details, reason="AlreadyExists"))
 
     def check_admission(self, name: str) -> None:

@@ -298,7 +298,7 @@ def test_pods_that_were_there_before_the_nodes_run_on_them() -> None:
     found = cluster.get("v1/Pod", "web")
     assert found is not None
     assert found["status"]["phase"] == "Running"
-    with pytest.raises(LocalProtocolError, match="has nodes already"):
+    with pytest.raises(LocalProtocolError, match="already has nodes"):
         cluster.nodes(ready_after=3)
 
 

@@ -73,7 +73,7 @@ class DaemonSetController(OwnerLoop):
 
     def _on_node(self, event: StoredEvent) -> None:
         """Sync all DaemonSets unless only the status of a node has changed: that decides on no pod."""
-        previous = event.before
+        previous = event.previous
         if previous is not None and event.change == "MODIFIED":
             served = self.objects.state.kinds.of_storage(_NODES)
             assert served is not None  # a kind of the server's own

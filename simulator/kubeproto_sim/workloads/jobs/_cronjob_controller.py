@@ -47,7 +47,7 @@ class CronJobController(OwnerLoop):
     dependents = _JOBS
 
     def on_owner(self, event: StoredEvent) -> None:
-        key, previous = event.stored.key, event.before
+        key, previous = event.stored.key, event.previous
         if event.change == "DELETED":
             self.queue.discard(key)
             return

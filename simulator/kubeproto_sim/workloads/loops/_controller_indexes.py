@@ -21,7 +21,7 @@ class OwnerIndex:
 
     def on_event(self, event: StoredEvent) -> None:
         """Update the index after a change."""
-        stored, previous = event.stored, event.before
+        stored, previous = event.stored, event.previous
         if event.change == "DELETED":
             self._drop(previous or stored)
             return
@@ -105,7 +105,7 @@ class LabelIndex:
 
     def on_event(self, event: StoredEvent) -> None:
         """Update the index after a change."""
-        stored, previous = event.stored, event.before
+        stored, previous = event.stored, event.previous
         if event.change == "DELETED":
             self._drop(previous or stored)
         elif previous is None:

@@ -39,7 +39,7 @@ class OwnerLoop(ControlLoop):
 
     def on_dependent(self, event: StoredEvent) -> None:
         """Sync the owners of a changed dependent, or the owners that may adopt an orphan."""
-        stored, previous = event.stored, event.before
+        stored, previous = event.stored, event.previous
         for owner in self.owner_keys(event):
             self.enqueue(owner)
         if event.change == "DELETED" or not is_orphan(stored):
@@ -51,8 +51,8 @@ class OwnerLoop(ControlLoop):
     def owner_keys(self, event: StoredEvent) -> list[str]:
         """Return the keys of the present and the previous owners of a dependent."""
         uids = dict.fromkeys(event.stored.owners)
-        if event.before is not None:
-            uids |= dict.fromkeys(event.before.owners)
+        if event.previous is not None:
+            uids |= dict.fromkeys(event.previous.owners)
         known = self.context.owner_keys
         owners = self.objects.state.storage.resource(self.resource).objects
         keys = [(uid, known[uid]) for uid in uids if uid in known]

@@ -79,7 +79,7 @@ class ServiceLoop(ControlLoop):
 
     def _on_pod(self, event: StoredEvent) -> None:
         namespace = event.stored.namespace
-        for stored in (event.stored, event.before):
+        for stored in (event.stored, event.previous):
             if stored is not None:
                 for key in self._selectors.matching(namespace, stored.labels):
                     self.enqueue(key)
