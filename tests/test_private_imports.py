@@ -47,7 +47,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_cli._connecting": "the options of a connection, without a server",
     "kubeproto_cli._errors": "the line of each error, most of which no command can be brought to",
     "kubeproto_cli._output": "when there is color, stream by stream",
-    "kubeproto_cli._resources": "what arguments mean, in a table",
+    "kubeproto_cli._watch": "the resources of a command line, in a table",
     "kubeproto_cli._live_table": "rows that are read while their objects go, which no terminal can time",
     "kubeproto_cli._main": "the table of commands, against the commands themselves",
     "kubeproto_cli._supervising": "which files count as changed, without a process",

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-# What a shell reports of a process that a signal ended: 128 and the signal's number.
+# As a shell reports a process that a signal ended: 128 and the signal's number.
 _INTERRUPTED: Final = 130
 _BROKEN_PIPE: Final = 141
 
@@ -19,11 +19,11 @@ _BROKEN_PIPE: Final = 141
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
 
-    0: done. 1: it failed, and standard error has one line that says why. 2: the command line is wrong.
+    0: success. 1: a failure, whose reason is one line on standard error. 2: the command line is wrong.
     130: Ctrl-C. 141: the reader of the output has closed the pipe.
     """
     try:
-        # Imported here: Ctrl-C during the imports is to end without a traceback, too.
+        # Imported here, so that Ctrl-C during the imports ends without a traceback, too.
         from ._main import run
 
         status = run(sys.argv[1:] if arguments is None else list(arguments))

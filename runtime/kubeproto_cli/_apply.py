@@ -10,8 +10,8 @@ import click
 from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options
 from ._errors import CommandFailed
-from ._output import RED, YELLOW, note, result, styled, use_color
-from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name, require_set
+from ._output import RED, YELLOW, print_note, print_result, styled, use_color
+from ._planning import explain_refusals, plan_files, planning_options, read_files, ref_name
 
 if TYPE_CHECKING:
     from kubeproto_runtime.sets import ManifestFiles, Plan
@@ -21,37 +21,35 @@ if TYPE_CHECKING:
     cls=Command,
     examples=[
         ("a file, or all files of a folder", "kubeproto apply -f deploy.yaml -f deploy/"),
-        ("what another program prints", "kubeproto apply -f -"),
-        ("what would happen, without doing it", "kubeproto apply -f deploy/ --dry-run"),
-        ("and delete what the set does not have any more",
+        ("the output of another program", "kubeproto apply -f -"),
+        ("a preview, without a write", "kubeproto apply -f deploy/ --dry-run"),
+        ("and delete the objects that have been removed from the set",
          "kubeproto apply -f deploy/ --prune --applyset configmaps/shop"),
         ("take over fields that others own", "kubeproto apply -f deploy.yaml --force-conflicts"),
     ],
 )  # fmt: skip
 @planning_options
-@click.option("--dry-run", is_flag=True, help="Say what would be done, after dry runs on the server.")
+@click.option("--dry-run", is_flag=True, help="Print the changes that dry runs on the server show.")
 @click.option("--partial", is_flag=True, help="If some objects are refused, apply the others anyway.")
 @connection_options()
-def apply(connection: ConnectionOptions, dry_run: bool, partial: bool, **given: Any) -> None:
+def apply(connection: ConnectionOptions, dry_run: bool, partial: bool, **options: Any) -> None:
     """Apply files, folders or standard input, by server-side apply.
 
-    All objects are planned first, by dry runs; if one is refused, nothing is written. The order is one in
-    which each object finds what it needs: namespaces, definitions (which are waited for), rights,
-    configuration, what runs. With --prune, members of the set that are in no file any more are deleted.
+    All objects are planned first, by dry runs; if the server refuses an object, nothing is written. Objects
+    are applied after those that they need: namespaces, definitions (until they are served), rights,
+    configuration, workloads. With --prune, members of the set that are in no file any more are deleted.
     """
-    require_set(given)
-    files = read_files(given["filename"], recursive=given["recursive"])
-    asyncio_run(_apply, connection, files, given, dry_run, partial)
+    asyncio_run(_apply, connection, read_files(options), options, dry_run, partial)
 
 
 async def _apply(
-    connection: ConnectionOptions, files: ManifestFiles, given: dict[str, Any], dry_run: bool, partial: bool
+    connection: ConnectionOptions, files: ManifestFiles, options: dict[str, Any], dry_run: bool, partial: bool
 ) -> None:
     async with connected(connection) as client:
-        plan = await plan_files(client, files, given, connection)
+        plan = await plan_files(client, files, options, connection)
         problems = explain_refusals(plan)
-        for line in problems:
-            note(f"{styled('refused:', RED, use_color(sys.stderr))} {line}")
+        for problem in problems:
+            print_note(f"{styled('refused:', RED, use_color(sys.stderr))} {problem}")
         if dry_run:
             _print_plan(plan)
         elif not problems or partial:
@@ -64,31 +62,32 @@ async def _apply(
                 raise
             _print_applied(performed.applied)
             for ref in plan.unchanged:
-                result(f"{ref_name(ref)} unchanged")
+                print_result(f"{ref_name(ref)} unchanged")
             for ref in performed.deleted:
-                result(f"{ref_name(ref)} pruned")
+                print_result(f"{ref_name(ref)} pruned")
         if plan.withheld_because and not problems:
-            note(f"{styled('nothing is pruned:', YELLOW, use_color(sys.stderr))} {plan.withheld_because}")
+            label = styled("nothing is pruned:", YELLOW, use_color(sys.stderr))
+            print_note(f"{label} {plan.withheld_because}")
         if problems:
-            rest = "the others were applied" if partial and not dry_run else "nothing was written"
-            raise CommandFailed(f"{len(problems)} of the objects cannot be applied, and {rest}")
+            outcome = "the others were applied" if partial and not dry_run else "nothing was written"
+            raise CommandFailed(f"{len(problems)} of the objects cannot be applied, and {outcome}")
 
 
-def _print_applied(applied: Any) -> None:
+def _print_applied(results: Any) -> None:
     from kubeproto import ObjectRef
 
-    for one in applied:
-        result(f"{ref_name(ObjectRef.of(one.obj))} {one.outcome}")
+    for applied in results:
+        print_result(f"{ref_name(ObjectRef.of(applied.obj))} {applied.outcome}")
 
 
 def _print_plan(plan: Plan) -> None:
-    """Print what would be done, in the words for what was done."""
+    """Print the planned changes, as `_print_applied` prints those that were made."""
     from kubeproto_runtime.sets import PlannedCreation
 
-    for one in plan.writes:
-        done = "created" if isinstance(one, PlannedCreation) else "configured"
-        result(f"{ref_name(one.ref)} {done} (dry run)")
+    for write in plan.writes:
+        outcome = "created" if isinstance(write, PlannedCreation) else "configured"
+        print_result(f"{ref_name(write.ref)} {outcome} (dry run)")
     for ref in plan.unchanged:
-        result(f"{ref_name(ref)} unchanged (dry run)")
-    for gone in plan.deletions:
-        result(f"{ref_name(gone.ref)} pruned (dry run)")
+        print_result(f"{ref_name(ref)} unchanged (dry run)")
+    for deletion in plan.deletions:
+        print_result(f"{ref_name(deletion.ref)} pruned (dry run)")

@@ -12,10 +12,9 @@ import click
 from ._commands import Command
 from ._errors import CommandFailed
 
-_MARK: Final = Path("benchmarks", "__main__.py")
-_WHERE: Final = (
+_NO_CHECKOUT: Final = (
     "the benchmarks are in the repository and not in the package: they compare with other clients, which they"
-    " install and build; run this in a checkout of kubeproto, where `make ready` has installed what they need"
+    " install and build; run this in a checkout of kubeproto after `make ready`"
 )
 
 
@@ -23,8 +22,8 @@ _WHERE: Final = (
     cls=Command,
     context_settings={"ignore_unknown_options": True},
     examples=[
-        ("what can be measured", "kubeproto bench"),
-        ("one row, or all rows below a prefix, with less data", "kubeproto bench decode.pods --quick"),
+        ("the list of benchmarks", "kubeproto bench"),
+        ("one row, or all rows with a prefix, with less data", "kubeproto bench decode.pods --quick"),
         ("two runs compared", "kubeproto bench compare before.json after.json"),
     ],
 )
@@ -34,9 +33,8 @@ def bench(arguments: tuple[str, ...]) -> int:
 
     The same as `python -m benchmarks` in a checkout, and takes its arguments.
     """
-    checkout = next((one for one in (Path.cwd(), *Path.cwd().parents) if (one / _MARK).is_file()), None)
-    if checkout is None or not (checkout / "kubeproto").is_dir():
-        raise CommandFailed(_WHERE)
-    return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *arguments], cwd=checkout, check=False
-    ).returncode
+    for folder in (Path.cwd(), *Path.cwd().parents):
+        if (folder / "benchmarks" / "__main__.py").is_file() and (folder / "kubeproto").is_dir():
+            command = [sys.executable, "-m", "benchmarks", *arguments]
+            return subprocess.run(command, cwd=folder, check=False).returncode
+    raise CommandFailed(_NO_CHECKOUT)

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 
 class Command(click.Command):
-    """A command whose help ends with examples: pairs of what it is for and what to type.
+    """A command whose help ends with examples: pairs of a purpose and a command line.
 
-    `failure_status` is the exit status of an error that does not bring its own.
+    `failure_status` is the exit status of an error that has no status of its own.
     """
 
     def __init__(
@@ -29,7 +29,7 @@ class Command(click.Command):
         self.failure_status = failure_status
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the examples, each on a line of its own, never wrapped: they are to be copied."""
+        """Write the examples. Their lines are never wrapped, so that they can be copied."""
         if not self.examples:
             return
         with formatter.section("Examples"):
@@ -40,7 +40,7 @@ class Command(click.Command):
 
 
 class LazyCommand(NamedTuple):  # not a Struct: importing msgspec costs as much as importing click
-    """Where a command is defined, and its line in the list of commands."""
+    """The module of a command, and the command's line in the list of commands."""
 
     home: str  # module:name
     summary: str
@@ -53,10 +53,10 @@ class LazyCommand(NamedTuple):  # not a Struct: importing msgspec costs as much 
 
 
 class LazyGroup(click.Group):
-    """A group that knows the names and summaries of its commands, and imports the one that is called.
+    """A group that has the names and summaries of its commands, and imports a command when it is called.
 
-    Listing them imports none, so that ``kubeproto --help`` only costs its own text. `elsewhere` has advice
-    for commands that other programs have.
+    The list of commands imports none of them: ``kubeproto --help`` costs only its own text. `elsewhere` has
+    advice for commands that other programs have.
     """
 
     def __init__(
@@ -70,6 +70,7 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find a command by its name; the error for a command of another program names that program."""
+        # A shell that completes a line calls this too, and must not get an error.
         if not ctx.resilient_parsing and (advice := self.elsewhere.get(args[0])):
             ctx.fail(f"there is no command '{args[0]}': {advice}")
         return super().resolve_command(ctx, args)
@@ -80,8 +81,8 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command."""
-        found = self.lazy.get(cmd_name)
-        return None if found is None else found.load()
+        command = self.lazy.get(cmd_name)
+        return None if command is None else command.load()
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands from the summaries."""

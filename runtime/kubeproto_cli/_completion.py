@@ -1,15 +1,11 @@
-"""`kubeproto completion`: what a shell needs to complete commands and options."""
+"""`kubeproto completion`: the script by which a shell completes commands and options."""
 
 from __future__ import annotations
-
-from typing import Final
 
 import click
 from click.shell_completion import get_completion_class
 
 from ._commands import Command
-
-_SHELLS: Final = ("bash", "fish", "zsh")
 
 
 @click.command(
@@ -20,12 +16,11 @@ _SHELLS: Final = ("bash", "fish", "zsh")
         ("for fish", "kubeproto completion fish > ~/.config/fish/completions/kubeproto.fish"),
     ],
 )
-@click.argument("shell", type=click.Choice(_SHELLS))
+@click.argument("shell", type=click.Choice(["bash", "fish", "zsh"]))
 def completion(shell: str) -> None:
-    """Print what a shell needs to complete commands and options."""
+    """Print the script by which a shell completes commands and options."""
     from ._main import COMPLETION, NAME, kubeproto
 
-    found = get_completion_class(shell)
-    if found is None:
-        raise click.UsageError(f"there is no completion for {shell}")
-    click.echo(found(kubeproto, {}, NAME, COMPLETION).source())
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None  # click supports each choice
+    click.echo(shell_class(kubeproto, {}, NAME, COMPLETION).source())

@@ -1,6 +1,6 @@
-"""The options for the server, the user and the namespace, and the client that follows from them.
+"""The options for the server, the user and the namespace, and the client that they describe.
 
-Every command that talks to a server declares the options by `@connection_options`, gets them as one
+Every command that connects to a server declares the options by `@connection_options`, gets them as a
 `ConnectionOptions`, and does its work in `asyncio_run`, within ``async with connected(options) as client``.
 """
 
@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 import click
 
-from ._errors import CommandFailed
-from ._output import styled, use_color
+from ._output import YELLOW, styled, use_color
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
@@ -28,13 +27,13 @@ T = TypeVar("T")
 F = TypeVar("F", bound="Callable[..., Any]")
 
 # A person waits for a command. Two retries are enough for a connection that the server has closed meanwhile;
-# with the four of a client in a program it would take three seconds to report that nothing listens there.
-_RETRIES: Final = 2
+# a client's four would take three seconds to report that nothing listens on a port.
+_MAX_RETRIES: Final = 2
 _TIMEOUT: Final = 60.0
 
 
 class ConnectionOptions(NamedTuple):
-    """Which server, as whom, in which namespace, as the command line has it."""
+    """The server, the user and the namespace of a command line."""
 
     kubeconfig: str | None = None
     context: str | None = None
@@ -51,45 +50,48 @@ class ConnectionOptions(NamedTuple):
     insecure: bool = False
 
     def __repr__(self) -> str:
-        # Tracebacks may print variables. What is in front of an @ is a user and a password, if anything.
+        # Tracebacks may print variables. A URL may have a user and a password before an @, and a token in its
+        # query.
         server = self.server.rpartition("@")[2].partition("?")[0] if self.server else None
-        shown = self._replace(token="…" if self.token else None, server=server)
-        return f"ConnectionOptions{tuple(shown)}"
+        redacted = self._replace(token="…" if self.token else None, server=server)
+        return f"ConnectionOptions{tuple(redacted)}"
 
     @property
-    def wanted(self) -> ConnectOptions:
+    def parameters(self) -> ConnectOptions:
         """The parameters of `connect` and similar functions."""
         from kubeproto.config import Impersonation
 
-        acting = Impersonation(user=self.impersonated or "", uid=self.uid or "", groups=self.groups)
+        impersonation = Impersonation(user=self.impersonated or "", uid=self.uid or "", groups=self.groups)
         return {
             "kubeconfig": self.kubeconfig or "",
             "context": self.context or "",
             "cluster": self.cluster or "",
             "user": self.user or "",
             "namespace": self.namespace or "",
-            "impersonate": acting if acting.user else "",
+            "impersonate": impersonation if impersonation.user else "",
             "server": self.server or "",
             "token": self.token or "",
             "insecure": self.insecure,
         }
 
     @property
-    def words(self) -> list[str]:
-        """The options as a command line, for another process."""
-        given = {
+    def arguments(self) -> list[str]:
+        """The options as arguments of another process."""
+        values = {
             "--kubeconfig": self.kubeconfig, "--context": self.context, "--cluster": self.cluster,
             "--user": self.user, "--namespace": self.namespace, "--as": self.impersonated,
             "--as-uid": self.uid, "--server": self.server, "--token": self.token,
         }  # fmt: skip
-        words = [word for option, value in given.items() if value for word in (option, value)]
-        if self.insecure:
-            words.append("--insecure-skip-tls-verify")
-        return words + [word for group in self.groups for word in ("--as-group", group)]
+        arguments: list[str] = []
+        for option, value in values.items():
+            arguments += [option, value] if value else []
+        for group in self.groups:
+            arguments += ["--as-group", group]
+        return [*arguments, "--insecure-skip-tls-verify"] if self.insecure else arguments
 
     @property
-    def place(self) -> str | AllNamespaces:
-        """The namespace to read, all of them, or nothing for that of the context."""
+    def scope(self) -> str | AllNamespaces:
+        """The namespace to read, or all of them; empty for the namespace of the context."""
         if self.all_namespaces:
             from kubeproto import ALL
 
@@ -126,13 +128,16 @@ def connection_options(
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
-        def called(**given: Any) -> Any:
-            own = {name: given.pop(name) for name in ConnectionOptions._fields if name in given}
-            return function(connection=ConnectionOptions(**own), **given)
+        def wrapper(**arguments: Any) -> Any:
+            names = [name for name in ConnectionOptions._fields if name in arguments]
+            connection = ConnectionOptions(**{name: arguments.pop(name) for name in names})
+            if connection.namespace and connection.all_namespaces:
+                raise click.UsageError("--namespace and --all-namespaces exclude each other")
+            return function(connection=connection, **arguments)
 
         for option in reversed(options):
-            called = option(called)
-        return called
+            wrapper = option(wrapper)
+        return wrapper
 
     return decorate
 
@@ -155,11 +160,11 @@ _COMMON: Final = (
     ),
     click.option(
         "--token", metavar="TOKEN",
-        help="The token for the server, in place of the user's. The list of processes shows it to others.",
+        help="The token for the server, in place of the user's. Other users see it in the list of processes.",
     ),
     click.option(
         "--insecure-skip-tls-verify", "insecure", is_flag=True,
-        help="Do not check the server's certificate: anybody in between can read everything.",
+        help="Do not verify the server's certificate: anybody in between can read everything.",
     ),
     click.option("--as", "impersonated", metavar="USER", help="Act as this user."),
     click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="With --as: in this group."),
@@ -173,14 +178,17 @@ _COMMON: Final = (
 
 @asynccontextmanager
 async def connected(options: ConnectionOptions, *, warnings: int = logging.WARNING) -> AsyncGenerator[Client]:
-    """Connect as the options say. Warnings go to standard error, from this level on."""
+    """Connect with the options. Warnings go to standard error, from this level on."""
     from kubeproto.wire import RetryPolicy
     from kubeproto_runtime import connect
 
-    with warnings_shown(warnings):
+    with warnings_to_stderr(warnings):
         async with connect(
-            client={"retries": RetryPolicy(max_retries=_RETRIES), "timeout": options.request_timeout or None},
-            **options.wanted,
+            client={
+                "retries": RetryPolicy(max_retries=_MAX_RETRIES),
+                "timeout": options.request_timeout or None,
+            },
+            **options.parameters,
         ) as client:
             yield client
 
@@ -196,14 +204,14 @@ class _Warnings(logging.Handler):
     """Writes warnings as kubectl does: ``Warning: …``."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one."""
+        """Write a record as one line."""
         line = " ".join(record.getMessage().splitlines())
-        print(f"{styled('Warning:', '33', use_color(sys.stderr))} {line}", file=sys.stderr)  # noqa: T201
+        print(f"{styled('Warning:', YELLOW, use_color(sys.stderr))} {line}", file=sys.stderr)  # noqa: T201
 
 
 @contextmanager
-def warnings_shown(level: int = logging.WARNING) -> Generator[None]:
-    """Write what the project logs to standard error, as warnings."""
+def warnings_to_stderr(level: int = logging.WARNING) -> Generator[None]:
+    """Write the log records of the project to standard error, as warnings."""
     log, handler = logging.getLogger("kubeproto"), _Warnings(level)
     propagated, log.propagate = log.propagate, False
     log.addHandler(handler)
@@ -212,9 +220,3 @@ def warnings_shown(level: int = logging.WARNING) -> Generator[None]:
     finally:
         log.removeHandler(handler)
         log.propagate = propagated
-
-
-def require_one_place(options: ConnectionOptions) -> None:
-    """Refuse -n together with -A: one of them would be ignored."""
-    if options.namespace and options.all_namespaces:
-        raise CommandFailed("--namespace and --all-namespaces exclude each other", status=2)

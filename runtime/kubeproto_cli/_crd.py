@@ -29,29 +29,31 @@ if TYPE_CHECKING:
 def crd(classes: tuple[str, ...], output: str) -> None:
     """Print the definition of a custom resource, from its class.
 
-    Several classes of one kind are its versions; of several kinds, each gets a definition. What a server
-    would refuse is an error, with every path and reason.
+    Several classes of one kind are its versions; of several kinds, each gets a definition. A definition that
+    a server would refuse is an error, with every path and reason.
     """
+    import msgspec
+
     from kubeproto import dump_yaml
     from kubeproto.crd import definitions_of
 
-    definitions = definitions_of(map(_class, classes))
+    from ._output import plain_object
+
+    definitions = definitions_of(map(_load_class, classes))
     if output == "yaml":
         click.echo(dump_yaml(definitions), nl=False)
         return
-    from ._documents import as_plain
-    from ._output import indented
-
-    for one in definitions:
-        click.echo(indented(as_plain(one)))
+    for definition in definitions:
+        text = msgspec.json.encode(plain_object(definition), order="sorted")
+        click.echo(msgspec.json.format(text, indent=4).decode())
 
 
-def _class(reference: str) -> type[KubeObject]:
+def _load_class(reference: str) -> type[KubeObject]:
     from kubeproto import KubeObject
 
-    found: Any = load_object(reference)
-    if not (isinstance(found, type) and issubclass(found, KubeObject)):
+    kind: Any = load_object(reference)
+    if not (isinstance(kind, type) and issubclass(kind, KubeObject)):
         raise CommandFailed(f"{reference} is not a class of objects: expected a subclass of kubeproto.Object")
-    if found.abstract:
+    if kind.abstract:
         raise CommandFailed(f"{reference} has no group, version and kind: it has no definition")
-    return found
+    return kind

@@ -1,15 +1,15 @@
-"""`kubeproto doctor`: what is wrong with a kubeconfig, a server or an account, and what to do about it."""
+"""`kubeproto doctor`: problems of a kubeconfig, a server or an account, with their remedies."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from ._commands import Command
-from ._connecting import ConnectionOptions, asyncio_run, connection_options, warnings_shown
-from ._output import BOLD, DIM, GREEN, RED, YELLOW, result, styled, use_color
+from ._connecting import ConnectionOptions, asyncio_run, connection_options, warnings_to_stderr
+from ._output import BOLD, DIM, GREEN, RED, YELLOW, print_result, styled, use_color
 
 if TYPE_CHECKING:
     from kubeproto_runtime.diagnosis import Check
@@ -22,10 +22,10 @@ _TIMEOUT: Final = 10.0
 @click.command(
     cls=Command,
     examples=[
-        ("the way to the cluster that kubectl would use", "kubeproto doctor"),
+        ("the connection to the cluster that kubectl would use", "kubeproto doctor"),
         ("another context, as an operator's account, with the rights that its tests recorded",
          "kubeproto doctor --context prod --as system:serviceaccount:books:operator --access access.json"),
-        ("for a script: one JSON object a check; the exit status is 1 if one has failed",
+        ("for a script: a JSON object for each check; the exit status is 1 if a check has failed",
          "kubeproto doctor -o json"),
     ],
 )  # fmt: skip
@@ -35,19 +35,17 @@ _TIMEOUT: Final = 10.0
     help="Check these rights too, as AccessRecorder has written them in an operator's tests.",
 )  # fmt: skip
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="How to print.")
-def doctor(connection: ConnectionOptions, **given: Any) -> int:
-    """Check the way to a cluster, and say what to do about what is wrong.
+def doctor(connection: ConnectionOptions, access: str | None, output: str) -> int:
+    """Check the connection to a cluster, and report problems with their remedies.
 
-    Looks at the kubeconfig, credentials, connection, server, clock, account and rights, in this order, and
-    ends where nothing further can be seen. It sends reviews, which no server keeps, and shows no secret.
+    Checks the kubeconfig, credentials, connection, server, clock, account and rights, in this order, until a
+    failure makes further checks impossible. It sends reviews, which no server stores, and shows no secret.
     """
-    needed = _needed(given["access"])
-    checks = asyncio_run(_diagnose, connection, needed, given["output"] == "json")
-    failures = [check for check in checks if check.outcome == "failed"]
-    return 1 if failures else 0
+    checks = asyncio_run(_diagnose, connection, _required_access(access), output == "json")
+    return 1 if any(check.outcome == "failed" for check in checks) else 0
 
 
-def _needed(path: str | None) -> frozenset[RequiredAccess]:
+def _required_access(path: str | None) -> frozenset[RequiredAccess]:
     if path is None:
         return frozenset()
     from kubeproto_runtime.manifests import parse_access
@@ -59,7 +57,7 @@ def _needed(path: str | None) -> frozenset[RequiredAccess]:
 
 
 async def _diagnose(
-    connection: ConnectionOptions, needed: frozenset[RequiredAccess], json: bool
+    connection: ConnectionOptions, required: frozenset[RequiredAccess], json: bool
 ) -> tuple[Check, ...]:
     import logging
     import sys
@@ -68,12 +66,12 @@ async def _diagnose(
 
     color = use_color(sys.stdout)
     options = Diagnosing(
-        needed=needed,
+        needed=required,
         timeout=min(connection.request_timeout or _TIMEOUT, _TIMEOUT),
-        notify=lambda check: result(_as_json(check) if json else _as_text(check, color)),
+        notify=lambda check: print_result(_as_json(check) if json else _as_text(check, color)),
     )
-    with warnings_shown(logging.ERROR):  # the checks include what a client would warn about
-        return await diagnose(options, **connection.wanted)
+    with warnings_to_stderr(logging.ERROR):  # the checks include the warnings of a client
+        return await diagnose(options, **connection.parameters)
 
 
 def _as_json(check: Check) -> str:

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 class CommandFailed(click.ClickException):
-    """A command did not succeed: standard error gets this line, and the shell this exit status.
+    """A command failed: standard error gets this line, and the shell this exit status.
 
-    Without one, it is that of failures of the command.
+    Without a status, the exit status is the command's `failure_status`.
     """
 
     def __init__(self, message: str, *, status: int | None = None) -> None:
@@ -22,24 +22,24 @@ class CommandFailed(click.ClickException):
 
 
 def first_error(error: BaseException) -> BaseException:
-    """Return the error that counts in a group: Ctrl-C and a closed pipe take precedence."""
+    """Return the first error of a group; Ctrl-C and a closed pipe take precedence."""
     leaves = list(_leaves(error))
-    for one in leaves:
-        if isinstance(one, KeyboardInterrupt | BrokenPipeError):
-            return one
+    for leaf in leaves:
+        if isinstance(leaf, KeyboardInterrupt | BrokenPipeError):
+            return leaf
     return leaves[0]
 
 
 def _leaves(error: BaseException) -> Iterator[BaseException]:
     if isinstance(error, BaseExceptionGroup):
-        for one in error.exceptions:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-            yield from _leaves(one)  # pyright: ignore[reportUnknownArgumentType]
+        for member in error.exceptions:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            yield from _leaves(member)  # pyright: ignore[reportUnknownArgumentType]
     else:
         yield error
 
 
-def reason_of(error: BaseException) -> str | None:
-    """Return what went wrong and what to do about it; None for a bug of this program."""
+def explain_error(error: BaseException) -> str | None:
+    """Return the problem and its remedy in one line; None for a bug of this program."""
     from kubeproto import KubeprotoError
 
     match error:
@@ -49,18 +49,18 @@ def reason_of(error: BaseException) -> str | None:
             return "the simulated server is not installed: pip install 'kubeproto[cli,serve]'"
         case ModuleNotFoundError():
             return f"the module {error.name} is missing: pip install kubeproto[cli]"
-        case OSError(filename=str() as name, strerror=str() as what):
-            return f"{name}: {what}"
+        case OSError(filename=str() as name, strerror=str() as problem):
+            return f"{name}: {problem}"
         case KubeprotoError() | OSError() | ValueError():
-            said = " ".join(str(error).splitlines()) or type(error).__name__
-            advice = _advice(error)
-            return f"{said}; {advice}" if advice else said
+            message = " ".join(str(error).splitlines()) or type(error).__name__
+            remedy = _remedy(error)
+            return f"{message}; {remedy}" if remedy else message
         case _:
             return None
 
 
-def _advice(error: Exception) -> str:
-    """Return what a user at a terminal can do; empty if the error itself says so."""
+def _remedy(error: Exception) -> str:
+    """Return what a user at a terminal can do; empty if the message of the error contains it."""
     from kubeproto import ConnectError, DeadlineExceeded, Forbidden, Unauthorized
     from kubeproto.config import ConfigError, CredentialsError
 
@@ -68,11 +68,11 @@ def _advice(error: Exception) -> str:
         case Unauthorized() | CredentialsError():
             return "log in again, or choose another --context or --user"
         case Forbidden():
-            return "ask for this right, or act as somebody else: --as, --context"
+            return "ask for this right, or act as another user: --as, --context"
         case ConnectError():
-            return "check that the server runs, and that the --context is the one that you mean"
+            return "check that the server runs, and that --context is the intended one"
         case DeadlineExceeded():
-            return "give it more time: --request-timeout"
+            return "allow more time: --request-timeout"
         case ConfigError() if str(error).startswith("there is no kubeconfig"):
             return "name one: --kubeconfig, or $KUBECONFIG"
         case _:

@@ -1,8 +1,8 @@
 """A table on a terminal that follows its objects: rows of the server, current ages, changes in color.
 
-A watch reports which objects have changed, and the server is asked for their rows: only it knows how a kind
-is printed. The table is drawn on the terminal's second screen, so that wrapped lines and a resized window
-leave no traces; the last state stays on the first one.
+A watch reports which objects have changed, and the server sends their rows: only the server can print every
+kind. The table is drawn on the terminal's second screen, so that wrapped lines and a resized window leave no
+traces; the last table stays on the first screen.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import sys
 import time
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -30,74 +30,81 @@ if TYPE_CHECKING:
     from kubeproto_runtime import Client
     from kubeproto_runtime.client import BoundApi
 
-    from ._resources import Selected
+Key: TypeAlias = tuple[str, str]  # the namespace and the name of an object
 
-_TICK: Final = 1.0  # seconds; the finest unit in which an age is shown
-_PAUSE: Final = 0.1  # seconds between two drawings, however many changes there are
-_SHINE: Final = 3.0  # seconds for which a changed row is highlighted
-_FEW: Final = 10  # changed objects; more are read as one list
+_TICK: Final = 1.0  # seconds; the finest unit of an age
+_MIN_INTERVAL: Final = 0.1  # seconds between two drawings, however many changes there are
+_HIGHLIGHT: Final = 3.0  # seconds for which a changed row is highlighted
+_MAX_SINGLE_READS: Final = 10  # changed objects; more are read as one list
 _SECOND_SCREEN: Final = "\x1b[?1049h"
 _FIRST_SCREEN: Final = "\x1b[?1049l"
 
 
-class LiveRows:
-    """The rows of one watch, and which of them must be read again."""
+class Selectors(NamedTuple):
+    """The label and field selectors of a watch; empty for all objects."""
 
-    def __init__(self, client: Client, api: BoundApi[Dynamic], selection: Selected) -> None:
+    labels: str = ""
+    fields: str = ""
+
+
+class LiveRows:
+    """The rows of one watch, and the keys whose rows must be read again."""
+
+    def __init__(self, client: Client, api: BoundApi[Dynamic], selectors: Selectors) -> None:
         self.api = api
-        self.selection = selection
-        self.why: Callable[[], str] = lambda: ""  # why it is not in step; empty if it is
+        self.selectors = selectors
+        self.problem: Callable[[], str] = lambda: ""  # why the watch is not in step; empty if it is
         self.table: Table | None = None
-        self.rows: dict[tuple[str, str], TableRow] = {}
-        self.styles: dict[tuple[str, str], str] = {}  # of rows that have changed
+        self.rows: dict[Key, TableRow] = {}
+        self.styles: dict[Key, str] = {}  # of changed rows
         self.synced = False
         self._client = client
-        self._there: set[tuple[str, str]] = set()
-        self._dirty: set[tuple[str, str]] = set()
-        self._until: dict[tuple[str, str], float] = {}
-        self._news = asyncio.Event()
+        self._existing: set[Key] = set()
+        self._dirty: set[Key] = set()
+        self._highlighted_until: dict[Key, float] = {}
+        self._stale = asyncio.Event()
 
-    def changed(self, obj: Dynamic) -> None:
-        """Note that an object is new, or has changed."""
+    def mark_changed(self, obj: Dynamic) -> None:
+        """Mark the row of a new or changed object, to be read again."""
         key = obj.metadata.namespace, obj.metadata.name
-        self._there.add(key)
+        self._existing.add(key)
         self._dirty.add(key)
-        self._news.set()
+        self._stale.set()
         if self.synced:
             self.styles[key] = YELLOW if key in self.rows else GREEN
-            self._until.pop(key, None)
+            self._highlighted_until.pop(key, None)
 
-    def deleted(self, obj: Dynamic) -> None:
-        """Note that an object was deleted."""
+    def remove(self, obj: Dynamic) -> None:
+        """Remove the row of a deleted object."""
         key = obj.metadata.namespace, obj.metadata.name
         self.rows.pop(key, None)
-        self._there.discard(key)
+        self._existing.discard(key)
         self._dirty.discard(key)
         self.styles.pop(key, None)
 
-    def complete(self) -> None:
-        """Note that all existing objects have been seen."""
+    def mark_synced(self) -> None:
+        """Mark the end of the existing objects; rows are read from now on."""
         self.synced = True
-        self._news.set()
+        self._stale.set()
 
     async def keep_fresh(self, redraw: Callable[[], object]) -> None:
-        """Read rows as they change. This waits for a server, drawing does not."""
+        """Read rows as they change. A separate task, so that a slow server does not delay drawing."""
         while True:
-            await self._news.wait()
-            self._news.clear()
+            await self._stale.wait()
+            self._stale.clear()
             await self.refresh()
             redraw()
             if self._dirty:
                 await asyncio.sleep(_TICK)
-                self._news.set()
+                self._stale.set()
 
     async def refresh(self) -> None:
-        """Read the rows that have changed: one by one, or all if they are many."""
+        """Read the changed rows: each by itself, or all rows if many have changed."""
         if not self.synced or not (self._dirty or self.table is None):
             return
         dirty, self._dirty = self._dirty, set()
         try:
-            if self.table is None or len(dirty) > _FEW:
+            if self.table is None or len(dirty) > _MAX_SINGLE_READS:
                 await self._read_all()
             else:
                 for key in sorted(dirty):
@@ -106,64 +113,64 @@ class LiveRows:
             self._dirty |= dirty
 
     async def _read_all(self) -> None:
-        rows: dict[tuple[str, str], TableRow] = {}
+        rows: dict[Key, TableRow] = {}
         table = None
         async for page in self.api.as_table().pages(
-            label_selector=self.selection.labels, field_selector=self.selection.fields
+            label_selector=self.selectors.labels, field_selector=self.selectors.fields
         ):
             table = page
-            rows.update(_keyed(page))
+            rows.update(_rows_by_key(page))
         self.table = table
-        # An object that was deleted while this was read must not come back.
-        self.rows = {key: row for key, row in rows.items() if key in self._there}
+        # An object that was deleted during the read must not come back.
+        self.rows = {key: row for key, row in rows.items() if key in self._existing}
 
     async def _read(self, namespace: str, name: str) -> None:
         api = self._client.api(self.api.kind, namespace=namespace, resource=self.api.resource)
         with suppress(NotFound):  # it has been deleted since; the watch will report that
-            found = _keyed(await api.as_table().get(name))
-            self.rows.update((key, row) for key, row in found.items() if key in self._there)
+            rows = _rows_by_key(await api.as_table().get(name))
+            self.rows.update((key, row) for key, row in rows.items() if key in self._existing)
 
-    def shown(self, now: float, *, several: bool) -> tuple[Table, list[str]] | None:
-        """Return the table as it is now, and a style for each row; None if there is nothing."""
+    def render(self, now: float, *, with_kinds: bool) -> tuple[Table, list[str]] | None:
+        """Return the current table, and a style for each row; None without rows."""
         if self.table is None or not self.rows:
             return None
         columns = self.table.column_definitions or []
-        ages = [at for at, column in enumerate(columns) if column.name == "Age"]
-        rows = [_aged(self.rows[key], ages) for key in sorted(self.rows)]
+        age_columns = [index for index, column in enumerate(columns) if column.name == "Age"]
+        rows = [_with_current_age(self.rows[key], age_columns) for key in sorted(self.rows)]
         table = replace(self.table, raw_rows=rows)
-        if several:
-            _name_kinds(table, self.api.resource)
+        if with_kinds:
+            _prefix_kinds(table, self.api.resource)
         return table, [self._style_of(key, now) for key in sorted(self.rows)]
 
-    def _style_of(self, key: tuple[str, str], now: float) -> str:
-        """Return the style of a row. Its time begins when it is first drawn, however long reading it took."""
+    def _style_of(self, key: Key, now: float) -> str:
+        """Return the style of a row. Its time begins with its first drawing, however long reading it took."""
         style = self.styles.get(key, "")
-        if style and self._until.setdefault(key, now + _SHINE) < now:
-            del self.styles[key], self._until[key]
+        if style and self._highlighted_until.setdefault(key, now + _HIGHLIGHT) < now:
+            del self.styles[key], self._highlighted_until[key]
             return ""
         return style
 
 
 class LiveTable:
-    """The tables of all watches, drawn when something has changed, each second, and for a new size."""
+    """The tables of all watches, drawn after each change, each second, and for a new size of the window."""
 
-    def __init__(self, watched: Sequence[LiveRows], *, wide: bool, namespaces: bool) -> None:
+    def __init__(self, watches: Sequence[LiveRows], *, wide: bool, namespaces: bool) -> None:
         self.wake = asyncio.Event()
-        self._watched = watched
-        self._several = len({str(one.api.resource) for one in watched}) > 1
+        self._watches = watches
+        self._with_kinds = len({str(watch.api.resource) for watch in watches}) > 1
         self._wide = wide
-        self._namespaces = namespaces and any(one.api.resource.namespaced for one in watched)
+        self._namespaces = namespaces and any(watch.api.resource.namespaced for watch in watches)
         self._color = use_color(sys.stdout)
 
     async def run(self) -> None:
-        """Draw until it is cancelled, and leave the last state on the terminal."""
+        """Draw until the task is cancelled, and leave the last table on the terminal."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, self.wake.set)
         _write(_SECOND_SCREEN)
         try:
             while True:
                 self.wake.clear()
                 self._draw()
-                await asyncio.sleep(_PAUSE)
+                await asyncio.sleep(_MIN_INTERVAL)
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.wake.wait(), _TICK)
         finally:
@@ -171,47 +178,45 @@ class LiveTable:
             _write("".join(f"{text}\r\n" for text, _ in self._lines()))
 
     def _draw(self) -> None:
-        columns, rows = os.get_terminal_size(sys.stdout.fileno())
+        width, height = os.get_terminal_size(sys.stdout.fileno())
         lines, footer = self._lines(), self._footer()
-        room = max(1, rows - 1 - bool(footer))
-        if len(lines) > room:
-            lines = [*lines[: room - 1], (f"… {len(lines) - room + 1} more lines", "")]
+        max_lines = max(1, height - 1 - bool(footer))
+        if len(lines) > max_lines:
+            lines = [*lines[: max_lines - 1], (f"… {len(lines) - max_lines + 1} more lines", "")]
         if footer:
             lines.append((footer, RED))
-        drawn = [styled(text[:columns], style, self._color and bool(style)) for text, style in lines]
-        _write("\x1b[H" + "".join(f"{line}\x1b[K\r\n" for line in drawn) + "\x1b[J")
+        texts = [styled(text[:width], style, self._color and bool(style)) for text, style in lines]
+        _write("\x1b[H" + "".join(f"{text}\x1b[K\r\n" for text in texts) + "\x1b[J")
 
     def _lines(self) -> list[tuple[str, str]]:
         """Return all lines, each with its style."""
         now = time.monotonic()
         lines: list[tuple[str, str]] = []
-        for one in self._watched:
-            if (shown := one.shown(now, several=self._several)) is None:
+        for watch in self._watches:
+            if (rendered := watch.render(now, with_kinds=self._with_kinds)) is None:
                 continue
-            table, styles = shown
+            table, styles = rendered
             texts = table.text(wide=self._wide, namespaces=self._namespaces).split("\n")
             lines += [("", "")] if lines else []
             lines += zip(texts, [BOLD, *styles], strict=True)
-        if not lines and all(one.synced for one in self._watched):
+        if not lines and all(watch.synced for watch in self._watches):
             return [("No resources found", "")]
         return lines
 
     def _footer(self) -> str:
-        """Return which watch is not in step, and why."""
-        return next((f"{one.api.resource}: {why}" for one in self._watched if (why := one.why())), "")
+        """Return a watch that is not in step, with the reason; empty if all are."""
+        problems = ((watch.api.resource, watch.problem()) for watch in self._watches)
+        return next((f"{resource}: {problem}" for resource, problem in problems if problem), "")
 
 
-def _keyed(table: Table) -> dict[tuple[str, str], TableRow]:
-    found: dict[tuple[str, str], TableRow] = {}
-    for row in table.rows:
-        metadata = row.metadata
-        if metadata is not None:
-            found[metadata.namespace, metadata.name] = row
-    return found
+def _rows_by_key(table: Table) -> dict[Key, TableRow]:
+    return {
+        (row.metadata.namespace, row.metadata.name): row for row in table.rows if row.metadata is not None
+    }
 
 
-def _name_kinds(table: Table, resource: Resource) -> None:
-    """Put ``deployment.apps/`` before each name, as kubectl does if several kinds are shown."""
+def _prefix_kinds(table: Table, resource: Resource) -> None:
+    """Put ``deployment.apps/`` before each name, as kubectl does for several kinds."""
     kind = resource.kind.lower()
     prefix = f"{kind}.{resource.group}" if resource.group else kind
     columns = table.column_definitions or ()
@@ -220,14 +225,13 @@ def _name_kinds(table: Table, resource: Resource) -> None:
         row.cells[index] = f"{prefix}/{row.cells[index]}"
 
 
-def _aged(row: TableRow, ages: list[int]) -> TableRow:
-    """Return a row whose age is that of this moment."""
+def _with_current_age(row: TableRow, age_columns: list[int]) -> TableRow:
     metadata = row.metadata
     cells = list(row.cells)
     if metadata is not None and metadata.creation_timestamp is not None:
         seconds = (datetime.now(UTC) - metadata.creation_timestamp).total_seconds()
-        for at in ages:
-            cells[at] = human_duration(seconds)
+        for index in age_columns:
+            cells[index] = human_duration(seconds)
     return replace(row, cells=cells)
 
 

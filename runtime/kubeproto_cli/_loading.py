@@ -6,49 +6,74 @@ import os
 import sys
 from importlib import import_module
 from importlib.util import find_spec
+from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 
 def load_object(reference: str) -> Any:
-    """Import the object that ``package.module:name`` or ``folder/file.py:name`` names.
+    """Import the object of ``package.module:name`` or ``folder/file.py:name``.
 
-    Modules are looked for in the current folder first, those of a file in its folder: as Python does when it
-    runs the program.
+    Modules are imported from the current folder first, and those of a file from its folder: as Python does
+    when it runs the program.
     """
-    place, colon, name = reference.rpartition(":")
-    if not colon or not place or not name.isidentifier():
+    path, colon, name = reference.rpartition(":")
+    if not colon or not path or not name.isidentifier():
         raise click.UsageError(
             f"{reference!r} names no object: expected MODULE:NAME, such as books.operator:main"
         )
-    module = _module_of(place)
-    if not _is_there(module):
-        raise click.UsageError(f"there is no module {module} here; sys.path begins with {sys.path[0]}")
+    module_name = _importable_name(path)
+    if not _exists(module_name):
+        raise click.UsageError(f"there is no module {module_name} here; sys.path begins with {sys.path[0]}")
     try:
-        found = import_module(module)
+        module = import_module(module_name)
     except ModuleNotFoundError as error:
-        raise click.ClickException(f"{module} cannot be imported: there is no module {error.name}") from error
-    if not hasattr(found, name):
-        names = [one for one, value in vars(found).items() if callable(value) and not one.startswith("_")]
-        own = [one for one in names if getattr(vars(found)[one], "__module__", "") == module]
-        raise click.UsageError(f"{module} has no {name}; it defines {', '.join(sorted(own)) or 'nothing'}")
-    return getattr(found, name)
+        raise click.ClickException(
+            f"{module_name} cannot be imported: there is no module {error.name}"
+        ) from error
+    if not hasattr(module, name):
+        defined = [
+            attribute
+            for attribute, value in vars(module).items()
+            if callable(value)
+            and not attribute.startswith("_")
+            and getattr(value, "__module__", "") == module_name
+        ]
+        raise click.UsageError(
+            f"{module_name} has no {name}; it defines {', '.join(sorted(defined)) or 'nothing'}"
+        )
+    return getattr(module, name)
 
 
-def _module_of(place: str) -> str:
-    if place.endswith(".py"):
-        path = Path(place)
-        sys.path.insert(0, str(path.parent.resolve()))
-        return path.stem
-    if (here := os.getcwd()) not in sys.path:
-        sys.path.insert(0, here)
-    return place
+def load_operator_function(reference: str) -> Callable[..., Any]:
+    """Import the function that takes a client and returns an operator."""
+    function: Any = load_object(reference)
+    if not callable(function) or iscoroutinefunction(function):
+        raise click.UsageError(
+            "OPERATOR has to be a function that takes a client and returns an operator without awaiting"
+        )
+    operator_function: Callable[..., Any] = function
+    return operator_function
 
 
-def _is_there(module: str) -> bool:
+def _importable_name(path: str) -> str:
+    """Return the name of a module or file, and make its folder importable."""
+    if path.endswith(".py"):
+        file = Path(path)
+        sys.path.insert(0, str(file.parent.resolve()))
+        return file.stem
+    if (folder := os.getcwd()) not in sys.path:
+        sys.path.insert(0, folder)
+    return path
+
+
+def _exists(module_name: str) -> bool:
     try:
-        return find_spec(module) is not None
-    except ModuleNotFoundError:  # a package above it is missing
+        return find_spec(module_name) is not None
+    except ModuleNotFoundError:  # its package is missing
         return False

@@ -1,4 +1,4 @@
-"""`kubeproto logs`: the logs of one container or of many, as they are or as they are written."""
+"""`kubeproto logs`: the logs of one container or of many, read to their ends or followed."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 # A container has the same color each time; red and the shades of gray have other meanings.
 _COLORS: Final = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
-# What kubectl shows of each of several pods.
-_TAIL_OF_MANY: Final = 10
+# kubectl's number of lines for each of several pods.
+_TAIL_WITH_SELECTOR: Final = 10
 
 
-class _Wanted(Struct, frozen=True, kw_only=True):
+class _LogOptions(Struct, frozen=True, kw_only=True):
     """The arguments and options of the command."""
 
     target: str
@@ -44,17 +44,17 @@ class _Wanted(Struct, frozen=True, kw_only=True):
     ignore_errors: bool
 
 
-def _moment(text: str) -> datetime:
-    """Read a time as kubectl takes it: RFC 3339, with its offset."""
+def _parse_time(text: str) -> datetime:
+    """Parse a time of RFC 3339 with an offset, as kubectl does."""
     from datetime import datetime
 
     try:
-        moment = datetime.fromisoformat(text)
+        parsed = datetime.fromisoformat(text)
     except ValueError:
-        moment = None
-    if moment is None or moment.tzinfo is None:
+        parsed = None
+    if parsed is None or parsed.tzinfo is None:
         raise click.BadParameter(f"{text!r} is not a time of RFC 3339: expected 2026-03-01T12:00:00Z")
-    return moment
+    return parsed
 
 
 @click.command(
@@ -62,7 +62,7 @@ def _moment(text: str) -> datetime:
     examples=[
         ("a pod", "kubeproto logs web-0"),
         ("all pods of a Deployment, as they are written", "kubeproto logs -f deploy/shop --all-containers"),
-        ("the last hour of what has a label", "kubeproto logs -l app=shop --since 1h --tail -1"),
+        ("the last hour of all pods with a label", "kubeproto logs -l app=shop --since 1h --tail -1"),
         ("why it was restarted", "kubeproto logs web-0 --previous"),
     ],
 )
@@ -72,11 +72,13 @@ def _moment(text: str) -> datetime:
 @click.option("--all-containers", is_flag=True, help="All containers; otherwise the first of each pod.")
 @click.option(
     "--follow", "-f", is_flag=True,
-    help="Go on with what is written: through restarts and lost connections, with pods that appear later.",
+    help="Continue with new lines: through restarts and lost connections, with pods that appear later.",
 )  # fmt: skip
 @click.option("--previous", "-p", is_flag=True, help="The run before the last restart.")
-@click.option("--since", type=seconds, metavar="DURATION", help="Only what is not older, such as 5m.")
-@click.option("--since-time", type=_moment, metavar="TIME", help="Only what is not older than this time.")
+@click.option("--since", type=seconds, metavar="DURATION", help="Only lines that are not older, such as 5m.")
+@click.option(
+    "--since-time", type=_parse_time, metavar="TIME", help="Only lines that are not older than this time."
+)
 @click.option("--tail", type=int, metavar="LINES", help="The last lines of each; 10 with -l, else all: -1.")
 @click.option("--timestamps", is_flag=True, help="Show the time of each line.")
 @click.option(
@@ -86,74 +88,74 @@ def _moment(text: str) -> datetime:
 @click.option(
     "--limit-bytes", type=click.IntRange(1), help="End the log of each container after this many bytes."
 )
-@click.option("--ignore-errors", is_flag=True, help="Go on with the others when a log cannot be read.")
+@click.option("--ignore-errors", is_flag=True, help="Continue with the others when a log cannot be read.")
 @connection_options()
-def logs(connection: ConnectionOptions, **given: Any) -> None:
+def logs(connection: ConnectionOptions, **arguments: Any) -> None:
     """Print the logs of pods.
 
     TARGET is a pod, or an object that selects pods: deploy/shop, svc/shop, job/import.
     """
-    wanted = _Wanted(**given)
-    if bool(wanted.target) == bool(wanted.selector):
-        raise click.UsageError("name a pod or TYPE/NAME, or give --selector: one of the two")
-    if wanted.since is not None and wanted.since_time is not None:
+    options = _LogOptions(**arguments)
+    if bool(options.target) == bool(options.selector):
+        raise click.UsageError("name a pod or TYPE/NAME, or use --selector: one of the two is required")
+    if options.since is not None and options.since_time is not None:
         raise click.UsageError("--since and --since-time exclude each other")
-    asyncio_run(_print_logs, connection, wanted)
+    asyncio_run(_print_logs, connection, options)
 
 
-async def _print_logs(connection: ConnectionOptions, wanted: _Wanted) -> None:
+async def _print_logs(connection: ConnectionOptions, options: _LogOptions) -> None:
     from kubeproto_runtime.pods import read_logs
 
     color = use_color(sys.stdout)
-    kind = wanted.target.partition("/")[0] if "/" in wanted.target else "pod"
-    several = bool(wanted.selector) or wanted.all_containers or kind not in ("pod", "pods", "po")
-    prefix = several if wanted.prefix is None else wanted.prefix
+    kind = options.target.partition("/")[0] if "/" in options.target else "pod"
+    several = bool(options.selector) or options.all_containers or kind not in ("pod", "pods", "po")
+    prefix = several if options.prefix is None else options.prefix
     write = sys.stdout.buffer.write
     async with (
         connected(connection) as client,
-        read_logs(client, wanted.target, **_reading(connection, wanted)) as lines,
+        read_logs(client, options.target, **_read_parameters(connection, options)) as lines,
         aclosing(lines.batches()) as batches,
     ):
-        begins = True
+        starts_line = True
         async for batch in batches:
             for line in batch:
-                write(_shown(line, wanted, prefix=prefix and begins, color=color))
-                begins = line.whole
+                write(_format(line, options, prefix=prefix and starts_line, color=color))
+                starts_line = line.whole
             sys.stdout.buffer.flush()
 
 
-def _reading(connection: ConnectionOptions, wanted: _Wanted) -> LogReading:
-    tail = wanted.tail
-    if tail is None and wanted.selector:
-        tail = _TAIL_OF_MANY
-    options: LogReading = {
+def _read_parameters(connection: ConnectionOptions, options: _LogOptions) -> LogReading:
+    tail = options.tail
+    if tail is None and options.selector:
+        tail = _TAIL_WITH_SELECTOR
+    parameters: LogReading = {
         "namespace": connection.namespace or "",
-        "selector": wanted.selector,
-        "container": wanted.container,
-        "all_containers": wanted.all_containers,
-        "follow": wanted.follow,
-        "previous": wanted.previous,
-        "ignore_errors": wanted.ignore_errors,
+        "selector": options.selector,
+        "container": options.container,
+        "all_containers": options.all_containers,
+        "follow": options.follow,
+        "previous": options.previous,
+        "ignore_errors": options.ignore_errors,
     }
-    if wanted.since_time is not None:
-        options["since_time"] = wanted.since_time
-    if wanted.limit_bytes is not None:
-        options["limit_bytes"] = wanted.limit_bytes
-    if wanted.since is not None:
-        options["since_seconds"] = max(1, round(wanted.since))
+    if options.since_time is not None:
+        parameters["since_time"] = options.since_time
+    if options.limit_bytes is not None:
+        parameters["limit_bytes"] = options.limit_bytes
+    if options.since is not None:
+        parameters["since_seconds"] = max(1, round(options.since))
     if tail is not None and tail >= 0:
-        options["tail_lines"] = tail
-    if wanted.max_log_requests is not None:
-        options["max_containers"] = wanted.max_log_requests
-    return options
+        parameters["tail_lines"] = tail
+    if options.max_log_requests is not None:
+        parameters["max_containers"] = options.max_log_requests
+    return parameters
 
 
-def _shown(line: LogLine, wanted: _Wanted, *, prefix: bool, color: bool) -> bytes:
+def _format(line: LogLine, options: _LogOptions, *, prefix: bool, color: bool) -> bytes:
     head = ""
     if prefix:
-        place = f"[pod/{line.pod}/{line.container}]"
-        shade = _COLORS[zlib.crc32(place.encode()) % len(_COLORS)]
-        head = f"{styled(place, shade, color)} "
-    if wanted.timestamps and line.time:
+        label = f"[pod/{line.pod}/{line.container}]"
+        style = _COLORS[zlib.crc32(label.encode()) % len(_COLORS)]
+        head = f"{styled(label, style, color)} "
+    if options.timestamps and line.time:
         head += f"{line.time} "
     return head.encode() + line.text + (b"\n" if line.whole else b"")

@@ -1,4 +1,4 @@
-"""The group `kubeproto`: which commands there are, and how an error becomes one line and an exit status."""
+"""The group `kubeproto`: its commands, and the line and exit status of an error."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from ._commands import Command, LazyCommand, LazyGroup
-from ._errors import CommandFailed, first_error, reason_of
+from ._errors import CommandFailed, explain_error, first_error
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME: Final = "kubeproto"
-# With this in its environment the program completes a line instead of running it.
+# The variable by which a shell requests completions of a line.
 COMPLETION: Final = "_KUBEPROTO_COMPLETE"
 
 COMMANDS: Final = {
@@ -26,7 +26,8 @@ COMMANDS: Final = {
         "kubeproto_cli._bench:bench", "Measure how fast kubeproto is, beside other clients."
     ),
     "completion": LazyCommand(
-        "kubeproto_cli._completion:completion", "Print what a shell needs to complete commands and options."
+        "kubeproto_cli._completion:completion",
+        "Print the script by which a shell completes commands and options.",
     ),
     "crd": LazyCommand(
         "kubeproto_cli._crd:crd", "Print the definition of a custom resource, from its class."
@@ -35,14 +36,15 @@ COMMANDS: Final = {
         "kubeproto_cli._diff:diff", "Show what applying files would change, as a unified diff."
     ),
     "doctor": LazyCommand(
-        "kubeproto_cli._doctor:doctor", "Check the way to a cluster, and say what to do about what is wrong."
+        "kubeproto_cli._doctor:doctor",
+        "Check the connection to a cluster, and report problems with their remedies.",
     ),
     "generate": LazyCommand(
         "kubeproto_cli._generate:generate", "Write a module of classes for custom resources."
     ),
     "logs": LazyCommand("kubeproto_cli._logs:logs", "Print the logs of pods."),
     "manifests": LazyCommand(
-        "kubeproto_cli._manifests:manifests", "Print or write what an operator needs in a cluster."
+        "kubeproto_cli._manifests:manifests", "Print or write the manifests of an operator."
     ),
     "new": LazyCommand(
         "kubeproto_cli._new:new", "Make a project: an operator, its tests, its Dockerfile and its manifests."
@@ -51,7 +53,7 @@ COMMANDS: Final = {
         "kubeproto_cli._record:record", "Record a watch with its timing, for `kubeproto replay`."
     ),
     "replay": LazyCommand(
-        "kubeproto_cli._replay:replay", "Serve what `kubeproto record` has written, with its timing."
+        "kubeproto_cli._replay:replay", "Serve a file of `kubeproto record`, with its timing."
     ),
     "run": LazyCommand(
         "kubeproto_cli._run:run", "Run an operator, and restart it when one of its files changes."
@@ -96,7 +98,7 @@ def kubeproto() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command; an error that is not a bug becomes one line on standard error."""
+    """Run a command, and return its exit status; an error that is not a bug becomes one line."""
     if instruction := os.environ.get(COMPLETION):
         from click.shell_completion import shell_complete
 
@@ -108,36 +110,36 @@ def run(arguments: Sequence[str]) -> int:
             except (click.exceptions.Exit, click.UsageError):
                 raise
             except BaseException as error:
-                return _failed(context, first_error(error))
-    except click.exceptions.Exit as end:
-        return end.exit_code
+                return _report_failure(context, first_error(error))
+    except click.exceptions.Exit as ending:
+        return ending.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return error.exit_code
     except click.UsageError as error:
         path = error.ctx.command_path if error.ctx else NAME
-        _complain(f"{path}: {_in_a_line(error.format_message())}; see {path} --help")
+        _print_error(f"{path}: {_after_colon(error.format_message())}; see {path} --help")
         return error.exit_code
 
 
-def _failed(context: click.Context, error: BaseException) -> int:
+def _report_failure(context: click.Context, error: BaseException) -> int:
     """Print an error in one line, and return the exit status; other exceptions propagate."""
-    if isinstance(error, BrokenPipeError) or (reason := reason_of(error)) is None:
-        raise error  # a bug of this program: its traceback belongs in a report
+    if isinstance(error, BrokenPipeError) or (message := explain_error(error)) is None:
+        raise error  # the traceback of a bug belongs in its report
     name = context.invoked_subcommand or ""
     command = kubeproto.get_command(context, name)
     status = command.failure_status if isinstance(command, Command) else 1
     if isinstance(error, CommandFailed) and error.status is not None:
         status = error.status
-    _complain(f"{NAME} {name}: {reason}")
+    _print_error(f"{NAME} {name}: {message}")
     return status
 
 
-def _in_a_line(message: str) -> str:
-    """Return a sentence as it is written after a colon."""
+def _after_colon(message: str) -> str:
+    """Return a sentence of click in the form that follows a colon."""
     lower = message[:1].lower() if message[1:2].islower() else message[:1]
     return f"{lower}{message[1:].rstrip('.')}"
 
 
-def _complain(line: str) -> None:
+def _print_error(line: str) -> None:
     print(line, file=sys.stderr)  # noqa: T201

@@ -1,8 +1,7 @@
-"""`kubeproto manifests`: what a program needs in a cluster, printed or written to a folder."""
+"""`kubeproto manifests`: the manifests of an operator, printed or written to a folder."""
 
 from __future__ import annotations
 
-from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -10,10 +9,10 @@ import click
 from msgspec import Struct
 
 from ._commands import Command
-from ._loading import load_object
+from ._loading import load_operator_function
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from kubeproto import Head
     from kubeproto_runtime.manifests import Packaging
@@ -36,43 +35,39 @@ class ManifestOptions(Struct, frozen=True, kw_only=True):
 @click.command(
     cls=Command,
     examples=[
-        ("everything, to look at or to apply", "kubeproto manifests books.py:operator --access access.json"),
-        (
-            "a folder for kubectl apply -k, with a Dockerfile",
-            "kubeproto manifests books.py:operator --kustomize --output deploy --image example.com/books:1",
-        ),
+        ("all manifests, to read or to apply", "kubeproto manifests books.py:operator --access access.json"),
+        ("a folder for kubectl apply -k, with a Dockerfile",
+         "kubeproto manifests books.py:operator --kustomize --output deploy --image example.com/books:1"),
         ("a chart", "kubeproto manifests books.py:operator --helm --output chart"),
     ],
-)
+)  # fmt: skip
 @click.argument("operator", metavar="MODULE:OPERATOR")
 @click.option("--name", help="The name of the Deployment, account and roles; that of the module by default.")
-@click.option("--namespace", help="Where the operator runs; named like it by default.")
+@click.option("--namespace", help="The namespace of the operator; its name by default.")
 @click.option("--image", help="The image, with its tag; NAME:latest by default.")
 @click.option("--replicas", type=click.IntRange(1), help="2 with an election by default, else 1.")
 @click.option(
     "--access", type=click.Path(dir_okay=False),
-    help="What the operator's requests need, as AccessRecorder has written it in its tests.",
+    help="The rights that the operator needs, as AccessRecorder has written them in its tests.",
 )  # fmt: skip
 @click.option("--kustomize", "layout", flag_value="kustomize", help="Write a folder for kustomize.")
 @click.option("--helm", "layout", flag_value="helm", help="Write a Helm chart.")
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False), metavar="FOLDER",
-    help="Write files to this folder, and a Dockerfile; otherwise YAML is printed.",
+    help="Write files and a Dockerfile to this folder; otherwise YAML is printed.",
 )  # fmt: skip
-def manifests(**given: Any) -> None:
-    """Print or write what an operator needs in a cluster.
+def manifests(**arguments: Any) -> None:
+    """Print or write the manifests of an operator.
 
     Its definitions, account, least rights, Deployment, PodDisruptionBudget, NetworkPolicy and webhooks.
-    OPERATOR is a function that takes a client and returns an Operator, what Controller.run() returned,
+    OPERATOR is a function that takes a client and returns an Operator, the result of Controller.run(),
     several of these, or the ProgramDescription of a program without an Operator. It is called without a
     cluster; the namespace of the client is the one in which it will run.
     """
-    options = ManifestOptions(**{key: value for key, value in given.items() if value is not None})
+    options = ManifestOptions(**{key: value for key, value in arguments.items() if value is not None})
     if options.layout != "plain" and options.output is None:
-        raise click.UsageError(f"--{options.layout} makes a folder: say which by --output FOLDER")
-    packaging = _packaging(options)
-    described = _described(load_object(options.operator), packaging.namespace or packaging.name)
-    files = _files(described, packaging, options)
+        raise click.UsageError(f"--{options.layout} writes a folder: name it by --output FOLDER")
+    files = _manifest_files(options)
     if options.output is None:
         click.echo(files["manifests.yaml"], nl=False)
         return
@@ -84,11 +79,9 @@ def manifests(**given: Any) -> None:
 
 
 def print_manifests(program: Path, name: str, access: Path) -> str:
-    """Return what `kubeproto manifests` prints for the function `deployed` of a program."""
+    """Return the output of `kubeproto manifests` for the function `deployed` of a program."""
     options = ManifestOptions(operator=f"{program}:deployed", name=name, access=str(access))
-    packaging = _packaging(options)
-    described = _described(load_object(options.operator), packaging.namespace or packaging.name)
-    return _files(described, packaging, options)["manifests.yaml"]
+    return _manifest_files(options)["manifests.yaml"]
 
 
 def _packaging(options: ManifestOptions) -> Packaging:
@@ -108,15 +101,16 @@ def _packaging(options: ManifestOptions) -> Packaging:
     )
 
 
-def _files(
-    described: ProgramDescription, packaging: Packaging, options: ManifestOptions
-) -> Mapping[str, str]:
+def _manifest_files(options: ManifestOptions) -> Mapping[str, str]:
+    """Return the text of each file."""
     from kubeproto import dump_yaml
     from kubeproto_runtime.manifests import dockerfile, helm_chart, kustomization
-    from kubeproto_runtime.manifests import manifests as made_for
+    from kubeproto_runtime.manifests import manifests as manifests_of
 
-    objects = made_for(described, packaging)
+    packaging = _packaging(options)
     namespace = packaging.namespace or packaging.name
+    description = _describe(load_operator_function(options.operator), namespace)
+    objects = manifests_of(description, packaging)
     match options.layout:
         case "kustomize":
             files = kustomization(objects, image=packaging.image or f"{packaging.name}:latest")
@@ -125,13 +119,13 @@ def _files(
         case _:
             files = {"manifests.yaml": dump_yaml(objects)}
     program = options.operator.rpartition(":")[0].removesuffix(".py").replace(".", "/")
-    extra = ",webhooks" if described.webhooks is not None else ""
+    extra = ",webhooks" if description.webhooks is not None else ""
     text = dockerfile(f"{Path(program).name}.py", extras=f"runtime,asyncio{extra}")
     return {**files, "Dockerfile": text}
 
 
 class _DisconnectedTransport:
-    """The transport of a client without a server: an operator is described before it sends anything."""
+    """The transport of a client without a server: the operator is described before it sends requests."""
 
     def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> NoReturn:
         """Refuse the request."""
@@ -143,20 +137,16 @@ class _DisconnectedTransport:
         )
 
 
-def _described(make: Any, namespace: str) -> ProgramDescription:
-    """Call the function with a client of no server, and describe the operator that it returns."""
+def _describe(function: Callable[..., Any], namespace: str) -> ProgramDescription:
+    """Call the function with a disconnected client, and describe the operator that it returns."""
     import anyio
 
     from kubeproto_runtime import Client
     from kubeproto_runtime.manifests import description_of
 
     async def describe() -> ProgramDescription:
-        return description_of(make(Client(_DisconnectedTransport(), namespace=namespace)))
+        return description_of(function(Client(_DisconnectedTransport(), namespace=namespace)))
 
-    if not callable(make) or iscoroutinefunction(make):
-        raise click.UsageError(
-            "OPERATOR has to be a function that takes a client and returns an operator without awaiting"
-        )
     try:
         return anyio.run(describe)
     except TypeError as error:

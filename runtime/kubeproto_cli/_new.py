@@ -16,12 +16,12 @@ from msgspec import Struct
 
 from ._commands import Command
 from ._errors import CommandFailed
-from ._output import note
+from ._output import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-# A name of a namespace, an account and a Deployment, and of a module once its dashes are underscores.
+# It names a namespace, an account and a Deployment, and with underscores for dashes a module.
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,50}")
 _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
@@ -41,11 +41,11 @@ class Project(Struct, frozen=True, kw_only=True):
 
     @property
     def plural(self) -> str:
-        """The plural of the kind, as its definition has it."""
-        word = self.kind.lower()
-        if word.endswith("y") and word[-2:-1] not in "aeiou":
-            return f"{word[:-1]}ies"
-        return f"{word}es" if word.endswith(("s", "x", "z", "ch", "sh")) else f"{word}s"
+        """The plural of the kind in its definition."""
+        singular = self.kind.lower()
+        if singular.endswith("y") and singular[-2:-1] not in "aeiou":
+            return f"{singular[:-1]}ies"
+        return f"{singular}es" if singular.endswith(("s", "x", "z", "ch", "sh")) else f"{singular}s"
 
     @property
     def manifests_command(self) -> str:
@@ -62,15 +62,13 @@ class Project(Struct, frozen=True, kw_only=True):
     ],
 )
 @click.argument("name")
-@click.option(
-    "--kind", metavar="KIND", help="The kind that it reconciles; BookShop for book-shop by default."
-)
+@click.option("--kind", metavar="KIND", help="The kind to reconcile; BookShop for book-shop by default.")
 @click.option(
     "--group", metavar="GROUP", default="example.com", show_default=True, help="The API group of the kind."
 )
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False), metavar="FOLDER",
-    help="Where to make it; a folder of its name here by default.",
+    help="The folder to write; by default one with the name of the project.",
 )  # fmt: skip
 def new(name: str, kind: str | None, group: str, output: str | None) -> None:
     """Make a project: an operator, its tests, its Dockerfile and its manifests.
@@ -84,56 +82,60 @@ def new(name: str, kind: str | None, group: str, output: str | None) -> None:
     write_project(project, folder)
     for path in sorted(folder.iterdir()):
         click.echo(path)
-    note(f"next: cd {folder}, pytest, and kubeproto run {project.module}.py:operator --simulated")
+    print_note(f"next: cd {folder}, pytest, and kubeproto run {project.module}.py:operator --simulated")
 
 
 def _project(name: str, kind: str | None, group: str) -> Project:
     if not _NAME.fullmatch(name) or not name.replace("-", "_").isidentifier():
-        raise click.UsageError(f"{name!r} cannot be the name: expected lower-case letters, digits and dashes")
-    if _shadows(name.replace("-", "_")):
-        raise click.UsageError(f"{name!r} cannot be the name: a module of this name is installed already")
+        raise click.UsageError(
+            f"{name!r} cannot be the name of a project: expected lower-case letters, digits and dashes"
+        )
+    if _is_taken(name.replace("-", "_")):
+        raise click.UsageError(
+            f"{name!r} cannot be the name of a project: a module of this name is installed already"
+        )
     kind = kind or "".join(part.capitalize() for part in name.split("-"))
     if not _KIND.fullmatch(kind):
         raise click.UsageError(
-            f"{kind!r} cannot be a kind: expected letters and digits, the first one upper-case"
+            f"{kind!r} cannot be a kind: expected letters and digits that begin with an upper-case letter"
         )
     if not _GROUP.fullmatch(group):
         raise click.UsageError(f"{group!r} cannot be a group: expected a domain, such as library.example.org")
     return Project(name=name, kind=kind, group=group)
 
 
-def _shadows(module: str) -> bool:
+def _is_taken(module: str) -> bool:
     from keyword import iskeyword
 
     return module in sys.stdlib_module_names or iskeyword(module) or module.startswith("kubeproto")
 
 
 def write_project(project: Project, folder: Path) -> None:
-    """Write all files of a project; the manifests are those of the operator that was just written."""
+    """Write all files of a project; the manifests come from its operator."""
     folder.mkdir(parents=True, exist_ok=True)
-    for name, text in _texts(project).items():
+    for name, text in _file_texts(project).items():
         (folder / name).write_text(text)
     from ._manifests import print_manifests
 
-    with _no_bytecode():
+    with _without_bytecode():
         manifests = print_manifests(folder / f"{project.module}.py", project.name, folder / "access.json")
     (folder / "manifests.yaml").write_text(manifests)
 
 
 @contextmanager
-def _no_bytecode() -> Generator[None]:
-    """Import the operator without a `__pycache__` beside it: a new project has the files that are named."""
-    before, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+def _without_bytecode() -> Generator[None]:
+    """Import modules without a `__pycache__` beside them: a new project contains only the printed files."""
+    previous, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         yield
     finally:
-        sys.dont_write_bytecode = before
+        sys.dont_write_bytecode = previous
 
 
-def _texts(project: Project) -> Mapping[str, str]:
+def _file_texts(project: Project) -> Mapping[str, str]:
     from kubeproto_runtime.manifests import dockerfile, dump_access
 
-    words: dict[str, Any] = {
+    values: dict[str, Any] = {
         "name": project.name, "module": project.module, "kind": project.kind, "group": project.group,
         "plural": project.plural, "variable": project.kind.lower(), "version": version("kubeproto"),
         "command": project.manifests_command,
@@ -147,16 +149,16 @@ def _texts(project: Project) -> Mapping[str, str]:
     }
     source = files("kubeproto_cli") / "templates"
     texts = {
-        target: Template((source / f"{name}.template").read_text(encoding="utf-8")).substitute(words)
+        target: Template((source / f"{name}.template").read_text(encoding="utf-8")).substitute(values)
         for target, name in templates.items()
     }
-    texts["access.json"] = dump_access(_access(project))
+    texts["access.json"] = dump_access(_required_access(project))
     texts["Dockerfile"] = dockerfile(f"{project.module}.py")
     return texts
 
 
-def _access(project: Project) -> Any:
-    """Return what the operator of the template needs; the tests of a project compare it with its requests."""
+def _required_access(project: Project) -> Any:
+    """Return the rights of the template's operator; the tests of a project compare them with its requests."""
     from kubeproto_runtime.manifests import RequiredAccess
 
     lease = "coordination.k8s.io"

@@ -10,7 +10,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import TextIO
 
-# Colors of a terminal, by what they mean here.
+    from kubeproto import KubeObject
+
+# Colors of a terminal.
 BOLD: Final = "1"
 RED: Final = "31"
 GREEN: Final = "32"
@@ -20,7 +22,7 @@ DIM: Final = "2"
 
 
 def use_color(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
-    """Whether to color what is written to a stream: a terminal, unless $NO_COLOR or TERM=dumb forbid it.
+    """Return whether output to a stream is colored: on a terminal, unless $NO_COLOR or TERM=dumb forbid it.
 
     $FORCE_COLOR colors a pipe too, for ``| less -R``.
     """
@@ -37,19 +39,23 @@ def styled(text: str, style: str, color: bool) -> str:
     return f"\x1b[{style}m{text}\x1b[0m" if color and text else text
 
 
-def indented(value: Any) -> str:
-    """Return plain JSON as kubectl prints it: indented, with sorted keys."""
+def plain_object(obj: KubeObject) -> dict[str, Any]:
+    """Return an object as plain JSON, without managedFields, which people rarely read."""
     import msgspec
 
-    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=4).decode()
+    from kubeproto import encode
+
+    plain: dict[str, Any] = msgspec.json.decode(encode(obj))
+    plain.get("metadata", {}).pop("managedFields", None)
+    return plain
 
 
-def note(line: str) -> None:
-    """Write a note to standard error, so that a pipe carries only results."""
+def print_note(line: str) -> None:
+    """Write a line to standard error, so that a pipe carries only results."""
     print(line, file=sys.stderr, flush=True)  # noqa: T201
 
 
-def result(text: str) -> None:
+def print_result(text: str) -> None:
     """Write a part of the result, and flush it: another program may be reading."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""What `apply` and `diff` share: options, files, the plan, and refusals in words for a command line."""
+"""The common part of `apply` and `diff`: options, files, the plan, and the lines for refused objects."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from kubeproto import ObjectRef
     from kubeproto_runtime import Client
-    from kubeproto_runtime.sets import ApplySet, ManifestFiles, Plan
+    from kubeproto_runtime.sets import ManifestFiles, Plan
 
     from ._connecting import ConnectionOptions
 
 
 def planning_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options for what is applied, and as which manager."""
+    """Add the options for the files, the set and the field manager."""
     for option in reversed(_OPTIONS):
         function = option(function)
     return function
@@ -43,40 +43,33 @@ _OPTIONS = (
 )  # fmt: skip
 
 
-def read_files(paths: tuple[str, ...], *, recursive: bool) -> ManifestFiles:
-    """Read all files; it is an error if they are empty, since nobody intends that."""
+def read_files(options: dict[str, Any]) -> ManifestFiles:
+    """Check the options, and read all files; it is an error if they have no object."""
+    # Checked before anything is read or sent.
+    if options["prune"] != bool(options["applyset"]):
+        raise click.UsageError("--prune and --applyset belong together: members of the set are pruned")
     from kubeproto_runtime.sets import read_manifests
 
-    files = read_manifests(*paths, recursive=recursive)
+    paths: tuple[str, ...] = options["filename"]
+    files = read_manifests(*paths, recursive=options["recursive"])
     if not files.objects and not files.failures:
         raise CommandFailed(f"there is no object in {', '.join(paths)}")
     return files
 
 
-def require_set(given: dict[str, Any]) -> None:
-    """Refuse --prune without --applyset and the reverse, before anything is read or requested."""
-    if given["prune"] != bool(given["applyset"]):
-        raise click.UsageError("--prune and --applyset belong together: members of the set are pruned")
-
-
 async def plan_files(
-    client: Client, files: ManifestFiles, given: dict[str, Any], connection: ConnectionOptions
+    client: Client, files: ManifestFiles, options: dict[str, Any], connection: ConnectionOptions
 ) -> Plan:
-    """Plan to apply these files, as the options of `planning_options` say."""
-    return await client.plan(
-        files,
-        _set_of(given),
-        field_manager=given["field_manager"],
-        force=given["force_conflicts"],
-        namespace=connection.namespace or "",
-    )
-
-
-def _set_of(given: dict[str, Any]) -> ApplySet | None:
-    """Return the set that is to be pruned, if any."""
+    """Plan to apply these files with the options of `planning_options`."""
     from kubeproto_runtime.sets import ApplySet
 
-    return ApplySet(given["applyset"]) if given["applyset"] else None
+    return await client.plan(
+        files,
+        ApplySet(options["applyset"]) if options["applyset"] else None,
+        field_manager=options["field_manager"],
+        force=options["force_conflicts"],
+        namespace=connection.namespace or "",
+    )
 
 
 def ref_name(ref: ObjectRef[Any]) -> str:
@@ -86,13 +79,13 @@ def ref_name(ref: ObjectRef[Any]) -> str:
 
 
 def explain_refusals(plan: Plan) -> list[str]:
-    """Return a line for each object that cannot be applied, with what to do about it."""
-    lines = [printable(one, 2000) for one in plan.unreadable]
-    for one in plan.refusals:
-        if one.conflicts:
-            owners = "; ".join(map(str, one.conflicts))
-            advice = "leave these fields out, or take them over with --force-conflicts"
-            lines.append(f"{ref_name(one.ref)}: {owners}: {advice}")
+    """Return a line with the problem and its remedy for each object that cannot be applied."""
+    lines = [printable(problem, 2000) for problem in plan.unreadable]
+    for refusal in plan.refusals:
+        if refusal.conflicts:
+            owners = "; ".join(map(str, refusal.conflicts))
+            remedy = "remove these fields, or take them over with --force-conflicts"
+            lines.append(f"{ref_name(refusal.ref)}: {owners}: {remedy}")
         else:
-            lines.append(f"{ref_name(one.ref)}: {printable(one.why, 2000)}")
+            lines.append(f"{ref_name(refusal.ref)}: {printable(refusal.why, 2000)}")
     return lines

@@ -1,4 +1,4 @@
-"""`kubeproto record`: a watch with its timing, to a file."""
+"""`kubeproto record`: a watch with its timing, written to a file."""
 
 from __future__ import annotations
 
@@ -13,22 +13,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._commands import Command
-from ._connecting import (
-    ConnectionOptions,
-    asyncio_run,
-    connected,
-    connection_options,
-    require_one_place,
-    seconds,
-)
+from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options, seconds
 from ._errors import CommandFailed
-from ._output import note
+from ._output import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from typing import BinaryIO
 
     from anyio import CancelScope
+    from anyio.abc import TaskStatus
 
     from kubeproto import Dynamic
     from kubeproto_runtime.client import BoundApi
@@ -39,13 +33,13 @@ if TYPE_CHECKING:
     examples=[
         ("all pods of a namespace, until Ctrl-C", "kubeproto record pods -n shop -o pods.jsonl"),
         ("ten minutes of all namespaces", "kubeproto record deployments -A --for 10m -o deploy.jsonl"),
-        ("of one application, to standard output", "kubeproto record pods -l app=web"),
+        ("of an application, to standard output", "kubeproto record pods -l app=web"),
     ],
 )  # fmt: skip
 @click.argument("kind", metavar="TYPE")
 @click.option(
     "--output", "-o", default="-", type=click.Path(dir_okay=False, allow_dash=True), metavar="FILE",
-    help="Where to write it; standard output by default.",
+    help="The file to write; standard output by default.",
 )  # fmt: skip
 @click.option(
     "--for",
@@ -57,20 +51,19 @@ if TYPE_CHECKING:
 @click.option("--selector", "-l", default="", metavar="LABELS", help="Only objects with these labels.")
 @click.option("--field-selector", default="", metavar="FIELDS", help="Only objects with these fields.")
 @connection_options(all_namespaces=True)
-def record(connection: ConnectionOptions, **given: Any) -> None:
+def record(connection: ConnectionOptions, **options: Any) -> None:
     """Record a watch with its timing, for `kubeproto replay`.
 
     It begins with the existing objects and ends by Ctrl-C, SIGTERM or --for. Objects are written as the
     server sends them, Secrets included; a new file is readable by you alone.
     """
-    require_one_place(connection)
-    with _opened(given["output"]) as file:
-        count = asyncio_run(_record, connection, given, file)
-    note(f"# {count} events recorded")
+    with _open_output(options["output"]) as file:
+        count = asyncio_run(_record, connection, options, file)
+    print_note(f"# {count} events recorded")
 
 
 @contextmanager
-def _opened(path: str) -> Generator[BinaryIO]:
+def _open_output(path: str) -> Generator[BinaryIO]:
     if path == "-":
         yield sys.stdout.buffer
         return
@@ -79,23 +72,23 @@ def _opened(path: str) -> Generator[BinaryIO]:
         yield file
 
 
-async def _record(connection: ConnectionOptions, given: dict[str, Any], file: BinaryIO) -> int:
+async def _record(connection: ConnectionOptions, options: dict[str, Any], file: BinaryIO) -> int:
+    """Record until a signal or the end of the duration, and return the number of events."""
     import anyio
 
-    counted: list[int] = [0]
     async with connected(connection) as client:
-        found = await client.resources(given["kind"], namespace=connection.place)
-        if len(found) != 1:
-            raise CommandFailed(f"{given['kind']} is several kinds: record one of them", status=2)
+        apis = await client.resources(options["kind"], namespace=connection.scope)
+        if len(apis) != 1:
+            raise CommandFailed(f"{options['kind']} is several kinds: record one of them", status=2)
+        recorder = _Recorder(apis[0], file)
         async with anyio.create_task_group() as tasks:
-            await tasks.start(_until_signal, tasks.cancel_scope)
-            with anyio.CancelScope() as scope:
-                await _follow(found[0], given, file, counted, scope)
+            await tasks.start(_cancel_on_signal, tasks.cancel_scope)
+            await recorder.run(options["selector"], options["field_selector"], options["duration"])
             tasks.cancel_scope.cancel()
-    return counted[0]
+    return recorder.count
 
 
-async def _until_signal(scope: Any, *, task_status: Any) -> None:
+async def _cancel_on_signal(scope: CancelScope, *, task_status: TaskStatus[None]) -> None:
     import anyio
 
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
@@ -104,44 +97,56 @@ async def _until_signal(scope: Any, *, task_status: Any) -> None:
             scope.cancel()
 
 
-async def _follow(
-    api: BoundApi[Dynamic],
-    given: dict[str, Any],
-    file: BinaryIO,
-    counted: list[int],
-    scope: CancelScope,
-) -> None:
-    import anyio
-    import msgspec
+class _Recorder:
+    """Writes the events of a watch with their delays, and counts them."""
 
-    from kubeproto import Added, Bookmark, Deleted, Modified, encode
-    from kubeproto.watching import RecordedEvent, RecordingHead
+    def __init__(self, api: BoundApi[Dynamic], file: BinaryIO) -> None:
+        self.count = 0
+        self._api = api
+        self._file = file
 
-    resource, namespace = api.resource, api.requests.namespace
-    head = RecordingHead(
-        group=resource.group, version=resource.version, kind=resource.kind, plural=resource.plural,
-        namespaced=resource.namespaced, namespace=namespace if isinstance(namespace, str) else "",
-        recorded=datetime.now(UTC).isoformat(timespec="seconds"),
-    )  # fmt: skip
-    file.write(msgspec.json.encode(head) + b"\n")
-    before = time.monotonic()
-    async with api.follow(label_selector=given["selector"], field_selector=given["field_selector"]) as events:
-        async for event in events:
-            now = time.monotonic()
-            delay, before = round(now - before, 6), now
-            match event:
-                case Added(obj):
-                    line = RecordedEvent(delay, "ADDED", msgspec.Raw(encode(obj)))
-                case Modified(obj):
-                    line = RecordedEvent(delay, "MODIFIED", msgspec.Raw(encode(obj)))
-                case Deleted(obj):
-                    line = RecordedEvent(delay, "DELETED", msgspec.Raw(encode(obj)))
-                case Bookmark(initial_events_end=True):
-                    line = RecordedEvent(delay, "SYNCED")
-                    if given["duration"] is not None:
-                        scope.deadline = anyio.current_time() + given["duration"]
-                case _:
-                    continue
-            file.write(line.line())
-            file.flush()
-            counted[0] += line.type != "SYNCED"
+    async def run(self, labels: str, fields: str, duration: float | None) -> None:
+        """Record for a duration after the existing objects; without a duration, until cancelled."""
+        import anyio
+        import msgspec
+
+        from kubeproto import Added, Bookmark, Deleted, Modified, encode
+        from kubeproto.watching import RecordedEvent
+
+        self._write_head()
+        previous = time.monotonic()
+        with anyio.CancelScope() as scope:
+            async with self._api.follow(label_selector=labels, field_selector=fields) as events:
+                async for event in events:
+                    now = time.monotonic()
+                    delay = round(now - previous, 6)
+                    match event:
+                        case Added(obj):
+                            line = RecordedEvent(delay, "ADDED", msgspec.Raw(encode(obj)))
+                        case Modified(obj):
+                            line = RecordedEvent(delay, "MODIFIED", msgspec.Raw(encode(obj)))
+                        case Deleted(obj):
+                            line = RecordedEvent(delay, "DELETED", msgspec.Raw(encode(obj)))
+                        case Bookmark(initial_events_end=True):
+                            line = RecordedEvent(delay, "SYNCED")
+                            if duration is not None:
+                                scope.deadline = anyio.current_time() + duration
+                        case _:
+                            continue
+                    previous = now
+                    self._file.write(line.line())
+                    self._file.flush()
+                    self.count += line.type != "SYNCED"
+
+    def _write_head(self) -> None:
+        import msgspec
+
+        from kubeproto.watching import RecordingHead
+
+        resource, namespace = self._api.resource, self._api.requests.namespace
+        head = RecordingHead(
+            group=resource.group, version=resource.version, kind=resource.kind, plural=resource.plural,
+            namespaced=resource.namespaced, namespace=namespace if isinstance(namespace, str) else "",
+            recorded=datetime.now(UTC).isoformat(timespec="seconds"),
+        )  # fmt: skip
+        self._file.write(msgspec.json.encode(head) + b"\n")

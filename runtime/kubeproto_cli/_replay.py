@@ -1,8 +1,7 @@
-"""`kubeproto replay`: a recorded watch as a server, for any client."""
+"""`kubeproto replay`: a recorded watch, served to any client."""
 
 from __future__ import annotations
 
-import errno
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -11,21 +10,21 @@ import click
 
 from ._commands import Command
 from ._connecting import asyncio_run
-from ._output import note
-from ._serve import write_private
+from ._output import print_note
+from ._serve import port_in_use, write_private
 
 if TYPE_CHECKING:
     from kubeproto.watching import WatchRecording
     from kubeproto_sim import Cluster
 
 
-_FAREWELL: Final = 0.5  # seconds in which the last event reaches the watchers
+_LAST_DELIVERY: Final = 0.5  # seconds in which the last event reaches the watchers
 
 
 @click.command(
     cls=Command,
     examples=[
-        ("a server that lets happen what was recorded", "kubeproto replay pods.jsonl"),
+        ("a server that repeats the recorded events", "kubeproto replay pods.jsonl"),
         ("ten times as fast, and end with the last event", "kubeproto replay pods.jsonl --speed 10 --once"),
         ("for a test", "kubeproto replay pods.jsonl --port 8001 --kubeconfig ./config"),
     ],
@@ -36,9 +35,9 @@ _FAREWELL: Final = 0.5  # seconds in which the last event reaches the watchers
     type=click.FloatRange(0),
     default=1.0,
     show_default=True,
-    help="How many times as fast; 0 is at once.",
+    help="The factor of speed; 0 sends all events at once.",
 )
-@click.option("--immediately", is_flag=True, help="Begin now, and not with the first watch of the kind.")
+@click.option("--immediately", is_flag=True, help="Begin before the first watch of the kind.")
 @click.option("--once", is_flag=True, help="End with the last event.")
 @click.option(
     "--port",
@@ -50,31 +49,26 @@ _FAREWELL: Final = 0.5  # seconds in which the last event reaches the watchers
 @click.option(
     "--kubeconfig", type=click.Path(dir_okay=False), metavar="FILE", help="Write the kubeconfig to this file."
 )
-def replay(**given: Any) -> None:
-    """Serve what `kubeproto record` has written, with its timing.
+def replay(**options: Any) -> None:
+    """Serve a file of `kubeproto record`, with its timing.
 
-    The server begins with the objects that existed, and repeats the events from the first watch of the kind
-    on: for kubectl, kubeproto watch, or a program in any language. Objects are those of the file except for
+    The server begins with the objects that existed, and repeats the events after the first watch of the kind:
+    for kubectl, kubeproto watch, or a program in any language. Objects differ from those of the file only in
     their resource versions. It ends with Ctrl-C.
     """
     from kubeproto.watching import read_recording
     from kubeproto_sim import Cluster
 
-    path = given["recording"]
+    path = options["recording"]
     try:
         recording = read_recording(Path(path).read_bytes())
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
-    try:
-        asyncio_run(_replay, Cluster(populated=False), recording, given)
-    except OSError as error:
-        if error.errno != errno.EADDRINUSE:
-            raise
-        address = f"127.0.0.1:{given['port']}"
-        raise OSError(f"{address} is in use: give another --port, or 0 for one that is free") from error
+    with port_in_use("127.0.0.1", options["port"]):
+        asyncio_run(_replay, Cluster(populated=False), recording, options)
 
 
-async def _replay(cluster: Cluster, recording: WatchRecording, given: dict[str, Any]) -> None:
+async def _replay(cluster: Cluster, recording: WatchRecording, options: dict[str, Any]) -> None:
     import anyio
 
     from kubeproto_serve import prepare_replay, serve
@@ -82,19 +76,19 @@ async def _replay(cluster: Cluster, recording: WatchRecording, given: dict[str, 
 
     events = prepare_replay(cluster, recording)
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
-        async with serve(cluster, port=given["port"]) as url, anyio.create_task_group() as tasks:
-            if given["kubeconfig"]:
-                write_private(Path(given["kubeconfig"]), url.kubeconfig)
-            click.echo(f"# serving {recording.head.plural} at {url}; the kubeconfig:\n{url.kubeconfig}")
+        async with serve(cluster, port=options["port"]) as server, anyio.create_task_group() as tasks:
+            if options["kubeconfig"]:
+                write_private(Path(options["kubeconfig"]), server.kubeconfig)
+            click.echo(f"# serving {recording.head.plural} at {server}; the kubeconfig:\n{server.kubeconfig}")
 
             async def play() -> None:
-                if not given["immediately"]:
-                    await _first_watch(cluster, recording.head.plural)
+                if not options["immediately"]:
+                    await _wait_for_watch(cluster, recording.head.plural)
                 cluster.keeps_log = False
-                await replay_events(cluster, recording, events, sleep=anyio.sleep, speed=given["speed"])
-                note(f"# all {sum(event.type != 'SYNCED' for event in events)} events have happened")
-                if given["once"]:
-                    await anyio.sleep(_FAREWELL)
+                await replay_events(cluster, recording, events, sleep=anyio.sleep, speed=options["speed"])
+                print_note(f"# all {sum(event.type != 'SYNCED' for event in events)} events have happened")
+                if options["once"]:
+                    await anyio.sleep(_LAST_DELIVERY)
                     tasks.cancel_scope.cancel()
 
             tasks.start_soon(play)
@@ -102,7 +96,7 @@ async def _replay(cluster: Cluster, recording: WatchRecording, given: dict[str, 
                 tasks.cancel_scope.cancel()
 
 
-async def _first_watch(cluster: Cluster, plural: str) -> None:
+async def _wait_for_watch(cluster: Cluster, plural: str) -> None:
     import anyio
 
     while True:

@@ -1,34 +1,40 @@
-"""`kubeproto run`: an operator at work, restarted when its files change."""
+"""`kubeproto run`: an operator in a process, restarted when its files change."""
 
 from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
 import tempfile
-from inspect import iscoroutinefunction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from ._commands import Command
 from ._connecting import ConnectionOptions, asyncio_run, connection_options
-from ._loading import load_object
-from ._output import note
+from ._loading import load_operator_function
+from ._output import print_note
 
 if TYPE_CHECKING:
-    from kubeproto_runtime import Client
+    from collections.abc import Callable, Iterable
 
-# Set for the process that runs the operator by the one that watches the files: it ends when its input does.
-SUPERVISED = "_KUBEPROTO_SUPERVISED"
+    from anyio import CancelScope
+    from anyio.abc import TaskStatus
+
+    from kubeproto_runtime import Client, Operator
+
+# The supervisor sets it for the process of the operator, which then ends when its standard input ends.
+_SUPERVISED: Final = "_KUBEPROTO_SUPERVISED"
+_MAX_INSTALLATION: Final = 30.0  # a real server serves a definition some seconds after it was applied
 
 
 @click.command(
     cls=Command,
     examples=[
         ("against a simulated cluster, until Ctrl-C", "kubeproto run books.py:operator --simulated"),
-        ("with objects to begin with", "kubeproto run books.py:operator --simulated --load objects.yaml"),
+        ("with initial objects", "kubeproto run books.py:operator --simulated --load objects.yaml"),
         ("against a real cluster, once", "kubeproto run books.py:operator --context dev --no-reload"),
     ],
 )  # fmt: skip
@@ -37,11 +43,11 @@ SUPERVISED = "_KUBEPROTO_SUPERVISED"
 @click.option("--simulated", is_flag=True, help="Serve a simulated cluster, and run the operator against it.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0,
-    help="With --simulated: the port to serve it on; a free one by default.",
+    help="With --simulated: the port of the cluster; a free one by default.",
 )  # fmt: skip
 @click.option(
     "--load", multiple=True, type=click.Path(dir_okay=False), metavar="FILE",
-    help="With --simulated: objects that are there at the start.",
+    help="With --simulated: the initial objects.",
 )  # fmt: skip
 @click.option(
     "--nodes", type=click.IntRange(0), default=0, metavar="COUNT",
@@ -49,89 +55,131 @@ SUPERVISED = "_KUBEPROTO_SUPERVISED"
 )  # fmt: skip
 @click.option("--reload/--no-reload", default=True, help="Whether to restart it when a file changes.")
 @click.option("--define", is_flag=True, help="Apply the definitions of its kinds first, as --simulated does.")
-def run(connection: ConnectionOptions, **given: Any) -> int:
+def run(connection: ConnectionOptions, **options: Any) -> int:
     """Run an operator, and restart it when one of its files changes.
 
-    OPERATOR is a function that takes a client and returns an Operator, what Controller.run() returned, or
-    several of these. SIGTERM, Ctrl-C and a change of a file let it end its runs and give up its lease; a
-    second signal ends it at once.
+    OPERATOR is a function that takes a client and returns an Operator, the result of Controller.run(), or
+    several of these. After SIGTERM, Ctrl-C or the change of a file, it finishes its runs and releases its
+    lease; a second signal ends it at once.
     """
-    supervised = SUPERVISED in os.environ
-    if supervised or not (given["reload"] or given["simulated"]):
-        make = _function(given["operator"])
+    supervised = _SUPERVISED in os.environ
+    if supervised or not (options["reload"] or options["simulated"]):
+        function = load_operator_function(options["operator"])
         logging.basicConfig(
             level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr
         )
-        return asyncio_run(_operate, make, connection, given["define"], supervised)
-    if (given["load"] or given["port"] or given["nodes"]) and not given["simulated"]:
+        return asyncio_run(_run_operator, function, connection, options["define"], supervised)
+    if (options["load"] or options["port"] or options["nodes"]) and not options["simulated"]:
         raise click.UsageError("--load, --port and --nodes are for a simulated cluster: add --simulated")
-    return asyncio_run(_supervise, connection, given)
+    return asyncio_run(_supervise, connection, options)
 
 
-def _function(reference: str) -> Any:
-    make = load_object(reference)
-    if not callable(make) or iscoroutinefunction(make):
-        raise click.UsageError(
-            "OPERATOR has to be a function that takes a client and returns an operator without awaiting"
-        )
-    return make
+# In this process
 
 
-async def _operate(make: Any, connection: ConnectionOptions, define: bool, supervised: bool) -> int:
-    """Run the operator in this process until it is asked to end."""
+async def _run_operator(
+    function: Callable[..., Any], connection: ConnectionOptions, define: bool, supervised: bool
+) -> int:
+    """Run the operator until it ends, a signal comes, or the supervisor closes standard input.
+
+    The first signal lets runs end and releases the lease; a second signal ends the operator at once.
+    """
+    import anyio
+
     from kubeproto_runtime import connect
     from kubeproto_runtime.manifests import operator_of
 
-    from ._operating import install_definitions, operate
-
-    async with connect(**connection.wanted) as client:
-        operator = operator_of(_made(make, client))
+    async with connect(**connection.parameters) as client:
+        returned = function(client)
+        if returned is None:
+            raise ValueError("OPERATOR returned None: it has to return an operator")
+        operator = operator_of(returned)
         if define:
-            await install_definitions(client, operator.description.kinds)
-        await operate(operator, sys.stdin.fileno() if supervised else None)
+            await _install_definitions(client, operator.description.kinds)
+        async with anyio.create_task_group() as tasks:
+            await tasks.start(_stop_on_signal, operator, tasks.cancel_scope)
+            if supervised:
+                tasks.start_soon(_stop_at_end_of_stdin, operator)
+            await operator.run()
+            tasks.cancel_scope.cancel()
     return 0
 
 
-def _made(make: Any, client: Client) -> Any:
-    made = make(client)
-    if made is None:
-        raise ValueError("OPERATOR returned None: it has to return an operator")
-    return made
+async def _install_definitions(client: Client, kinds: Iterable[type[Any]]) -> None:
+    """Apply the definitions of custom resources, and wait until they are served."""
+    from kubeproto import Dynamic
+    from kubeproto.crd import definitions_of
+
+    # Built-in kinds need no definition, and a Dynamic has no schema.
+    custom = [
+        kind
+        for kind in kinds
+        if not kind.__module__.startswith("kubeproto.") and not issubclass(kind, Dynamic)
+    ]
+    definitions = definitions_of(custom)
+    if definitions:
+        await client.apply_manifests(definitions, field_manager="kubeproto-run")
+        await client.require(*custom, within=_MAX_INSTALLATION)
 
 
-async def _supervise(connection: ConnectionOptions, given: dict[str, Any]) -> int:
-    """Run the operator in a separate process, with a simulated cluster if that is requested."""
-    words = ["run", given["operator"], *connection.words]
-    root = _root(given["operator"]) if given["reload"] else None
-    if not given["simulated"]:
-        return await _repeat(words + ["--define"] * given["define"], root)
+async def _stop_on_signal(operator: Operator, scope: CancelScope, *, task_status: TaskStatus[None]) -> None:
+    import anyio
+
+    with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
+        task_status.started()
+        stopped = False
+        async for _ in signals:
+            if stopped:
+                scope.cancel()
+            stopped = True
+            operator.stop()
+
+
+async def _stop_at_end_of_stdin(operator: Operator) -> None:
+    import anyio
+
+    # A supervisor that was killed closes its end of the pipe too, so no operator stays behind.
+    stdin = sys.stdin.fileno()
+    await anyio.wait_readable(stdin)
+    os.read(stdin, 1)
+    operator.stop()
+
+
+# In a process of its own
+
+
+async def _supervise(connection: ConnectionOptions, options: dict[str, Any]) -> int:
+    """Run the operator in a separate process, with a simulated cluster under `--simulated`."""
+    arguments = ["run", options["operator"], *connection.arguments]
+    root = _watched_folder(options["operator"]) if options["reload"] else None
+    if not options["simulated"]:
+        return await _run_supervisor(arguments + ["--define"] * options["define"], root)
     from kubeproto_serve import serve
 
-    from ._serve import ServeOptions, add_nodes, simulated_cluster
+    from ._serve import ServeOptions, add_nodes, simulated_cluster, write_private
 
-    cluster = simulated_cluster(ServeOptions(load=given["load"]))
+    cluster = simulated_cluster(ServeOptions(load=options["load"]))
     with tempfile.TemporaryDirectory(prefix="kubeproto-") as folder:
-        async with serve(cluster, port=given["port"]) as url:
-            if given["nodes"]:
-                add_nodes(cluster, given["nodes"])
+        async with serve(cluster, port=options["port"]) as server:
+            if options["nodes"]:
+                add_nodes(cluster, options["nodes"])
             path = Path(folder, "kubeconfig")
-            path.touch(mode=0o600)
-            path.write_text(url.kubeconfig)
-            note(f"# a simulated cluster at {url}; for kubectl: export KUBECONFIG={path}")
+            write_private(path, server.kubeconfig)
+            print_note(f"# a simulated cluster at {server}; for kubectl: export KUBECONFIG={path}")
             # A namespace of the command line applies; a context of the user's own files does not.
             namespace = ["--namespace", connection.namespace] if connection.namespace else []
-            words = ["run", given["operator"], "--kubeconfig", str(path), *namespace, "--define"]
-            return await _repeat(words, root)
+            arguments = ["run", options["operator"], "--kubeconfig", str(path), *namespace, "--define"]
+            return await _run_supervisor(arguments, root)
 
 
-async def _repeat(words: list[str], root: Path | None) -> int:
+async def _run_supervisor(arguments: list[str], root: Path | None) -> int:
     from ._supervising import Supervisor
 
-    command = [sys.executable, "-m", "kubeproto_cli", *words, "--no-reload"]
-    return await Supervisor(command, {**os.environ, SUPERVISED: "1"}, root).run()
+    command = [sys.executable, "-m", "kubeproto_cli", *arguments, "--no-reload"]
+    return await Supervisor(command, {**os.environ, _SUPERVISED: "1"}, root).run()
 
 
-def _root(reference: str) -> Path:
+def _watched_folder(reference: str) -> Path:
     """Return the folder whose files are watched: that of the program, or of its package."""
-    place = reference.rpartition(":")[0]
-    return Path(place).parent.resolve() if place.endswith(".py") else Path.cwd()
+    path = reference.rpartition(":")[0]
+    return Path(path).parent.resolve() if path.endswith(".py") else Path.cwd()

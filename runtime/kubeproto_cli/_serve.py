@@ -8,18 +8,19 @@ import secrets
 import signal
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import click
+import msgspec
 from msgspec import Struct
 
 from ._commands import Command
-from ._programs import read_programs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Generator, Sequence
     from datetime import tzinfo
 
     from kubeproto import Dynamic
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
     from kubeproto_sim import Cluster, Program
 
 _NEEDS_TLS: Final = "# kubectl and client-go send credentials over TLS alone: add --tls\n"
-_FAULTY: Final = 0.1  # the share of requests that `--faults` lets fail
-# Seconds, as of a program that heeds SIGTERM; otherwise a deleted pod would take its 30 s of grace.
+_FAULT_SHARE: Final = 0.1  # the share of requests that fail under `--faults`
+# Seconds, as of a program that handles SIGTERM; otherwise a deleted pod would take its 30 s of grace.
 _POD_ENDS_AFTER: Final = 1.0
 
 
@@ -71,9 +72,9 @@ _DEFAULTS: Final = ServeOptions()
             "kubeproto serve --crd crd.yaml --load objects.yaml --kubeconfig ./config",
         ),
         ("pods run on three nodes, for kubectl logs and exec", "kubeproto serve --nodes 3"),
-        ("who may do what is decided by roles and bindings", "kubeproto serve --tls --authorization RBAC"),
-        ("one request in ten fails, the same ones in each run", "kubeproto serve --faults 7"),
-        ("what was written is there again after a restart", "kubeproto serve --state ./state"),
+        ("roles and bindings decide who may do what", "kubeproto serve --tls --authorization RBAC"),
+        ("a tenth of the requests fails, the same in each run", "kubeproto serve --faults 7"),
+        ("objects survive a restart", "kubeproto serve --state ./state"),
     ],
 )
 @click.option("--host", default=_DEFAULTS.host, show_default=True, help="The address to listen on.")
@@ -88,7 +89,7 @@ _DEFAULTS: Final = ServeOptions()
     help="Keep the objects in this folder, so that they outlive the process.",
 )  # fmt: skip
 @click.option(
-    "--faults", type=int, metavar="SEED", help="Let a tenth of all requests fail, chosen by this seed."
+    "--faults", type=int, metavar="SEED", help="Make a tenth of all requests fail, chosen by this seed."
 )
 @click.option("--kubeconfig", type=_FILE, help="Write the kubeconfig to this file as well.")
 @click.option("--tls", is_flag=True, help="Serve HTTPS, with a certificate made for this run.")
@@ -97,12 +98,12 @@ _DEFAULTS: Final = ServeOptions()
 @click.option("--token", multiple=True, help="Require this bearer token.")
 @click.option(
     "--authorization", type=click.Choice(["AlwaysAllow", "RBAC"]), default=_DEFAULTS.authorization,
-    show_default=True, help="Who may do what: everybody everything, or what roles and bindings allow.",
+    show_default=True, help="Allow everything to everybody, or only what roles and bindings grant.",
 )  # fmt: skip
 @click.option("--token-auth-file", type=_FILE, help='Users by token: lines of token,user,uid,"group,group".')
 @click.option(
     "--webhook", multiple=True, metavar="NAMESPACE/SERVICE=HOST:PORT",
-    help="Where the webhooks of a Service are called.",
+    help="The address of the webhooks of a Service.",
 )  # fmt: skip
 @click.option("--client-certificates", is_flag=True, help="With --tls: require a client certificate.")
 @click.option(
@@ -111,11 +112,11 @@ _DEFAULTS: Final = ServeOptions()
 @click.option(
     "--controllers", default=_DEFAULTS.controllers, show_default=True, metavar="NAMES",
     help="Which controllers to run, as kube-controller-manager names them: '*,-job-controller' is all but"
-    " one, '' none.",
+    " that of Jobs, '' none.",
 )  # fmt: skip
 @click.option(
     "--kubernetes", default=_DEFAULTS.kubernetes, show_default=True, metavar="RELEASE",
-    help="The release of Kubernetes to be: 1.30 to 1.36.",
+    help="The release of Kubernetes to simulate: 1.30 to 1.36.",
 )  # fmt: skip
 @click.option(
     "--nodes", type=click.IntRange(0), default=_DEFAULTS.nodes, metavar="COUNT",
@@ -124,43 +125,49 @@ _DEFAULTS: Final = ServeOptions()
 @click.option(
     "--programs",
     type=_FILE,
-    help="With --nodes: what containers do, by their image: their log, their files, when they exit (YAML).",
+    help="With --nodes: a YAML file with the log, the files and the exit of each image's containers.",
 )
-@click.option("--empty", is_flag=True, help="Begin without the objects that a new cluster has.")
+@click.option("--empty", is_flag=True, help="Begin without the objects of a new cluster.")
 @click.option("--log", is_flag=True, help="Log each request to standard error.")
-def serve(**given: Any) -> None:
+def serve(**arguments: Any) -> None:
     """Serve a simulated Kubernetes API on a port.
 
     For kubectl and programs in any language. It prints the kubeconfig to use, and ends with Ctrl-C.
     """
-    options = ServeOptions(**given)
+    options = ServeOptions(**arguments)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    webhooks = _webhooks(options.webhook)
+    webhooks = _webhook_addresses(options.webhook)
     security = _security(options)
     if options.programs and not options.nodes:
-        raise click.UsageError("--programs are for pods that run: add --nodes")
-    programs = read_programs(Path(options.programs)) if options.programs else {}
+        raise click.UsageError("--programs requires --nodes: without nodes no container runs")
+    programs = _read_programs(Path(options.programs)) if options.programs else {}
     cluster = simulated_cluster(options)
     import anyio
 
-    try:
+    with port_in_use(options.host, options.port):
         anyio.run(_serve, cluster, security, webhooks, programs, options)
+
+
+@contextmanager
+def port_in_use(host: str, port: int) -> Generator[None]:
+    """Replace the error for a port that another program uses by one that names the remedy."""
+    try:
+        yield
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        address = f"{options.host}:{options.port}"
-        raise OSError(f"{address} is in use: give another --port, or 0 for one that is free") from error
+        raise OSError(f"{host}:{port} is in use: use another --port, or 0 for a free one") from error
 
 
 def simulated_cluster(options: ServeOptions) -> Cluster:
-    """Return the cluster that the options describe."""
+    """Create a cluster from the options."""
     from kubeproto.objects import encode
     from kubeproto_serve import read_token_file
     from kubeproto_sim import Cluster
 
-    # uids must differ between two servers, unless a seed decides everything. Versions, too:
-    # where they begin at 1 again, a watch from before is one from the future, which a real server, too,
-    # leaves open and silent; one from the past gets a 410, and its client lists anew at once.
+    # uids must differ between two servers, unless a seed decides everything. Versions must grow: if they
+    # began at 1 again, a watch of the previous server would be at a future version, where a real server stays
+    # silent too. At a past version it gets a 410, and its client relists at once.
     seed, version = options.faults, 0
     if seed is None:
         seed, version = secrets.randbits(63), int(time.time() * 1000)
@@ -172,28 +179,28 @@ def simulated_cluster(options: ServeOptions) -> Cluster:
     )  # fmt: skip
     cluster.keeps_log = False
     for path in options.crd:
-        cluster.define(*(encode(one) for one in _objects(path)))
+        cluster.define(*map(encode, _read_manifest(path)))
     for path in options.load:
-        for obj in _objects(path):
+        for obj in _read_manifest(path):
             cluster.put(obj)
     return cluster
 
 
 def add_nodes(cluster: Cluster, count: int, programs: dict[str, Program] | None = None) -> None:
-    """Run the pods of a cluster on nodes that are added, or taken over if it has them already."""
+    """Run the pods of a cluster on simulated nodes; nodes of these names are taken over."""
     cluster.nodes(count, ends_after=_POD_ENDS_AFTER, programs=programs or {})
     cluster.settle()
 
 
 def time_zone(name: str) -> tzinfo | None:
-    """Return a time zone of the system; None if it has none of this name."""
+    """Return a time zone of the system by its name, or None."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError):
         return None
 
 
-def _objects(path: str) -> list[Dynamic]:
+def _read_manifest(path: str) -> list[Dynamic]:
     from kubeproto.objects import InvalidManifest, parse_manifest
 
     try:
@@ -205,31 +212,56 @@ def _objects(path: str) -> list[Dynamic]:
 def _security(options: ServeOptions) -> Security:
     from kubeproto_serve import Security, from_files, self_made
 
-    asked = list(options.token)
-    if options.authorization == "RBAC" and not (asked or options.client_certificates or options.client_ca):
-        asked.append(secrets.token_urlsafe(16))  # an administrator has to grant the first rights
-    tokens = dict.fromkeys(asked, "kubernetes-admin")
+    admin_tokens = list(options.token)
+    if options.authorization == "RBAC" and not (
+        admin_tokens or options.client_certificates or options.client_ca
+    ):
+        admin_tokens.append(secrets.token_urlsafe(16))  # an administrator has to grant the first rights
+    tokens = dict.fromkeys(admin_tokens, "kubernetes-admin")
     if options.tls_cert or options.tls_key:
         if not (options.tls_cert and options.tls_key):
-            raise click.UsageError("--tls-cert and --tls-key belong together: give both")
+            raise click.UsageError("--tls-cert and --tls-key belong together: use both")
         return from_files(
             options.tls_cert, options.tls_key, client_authority=options.client_ca or "", tokens=tokens
         )
     if options.tls:
         return self_made(options.host, tokens=tokens, certificates=options.client_certificates)
     if options.client_certificates or options.client_ca:
-        raise click.UsageError("client certificates need TLS: give --tls, or --tls-cert and --tls-key")
+        raise click.UsageError("client certificates need TLS: use --tls, or --tls-cert and --tls-key")
     return Security(tokens=tokens)
 
 
-def _webhooks(given: Sequence[str]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for one in given:
-        service, equals, address = one.partition("=")
+def _webhook_addresses(words: Sequence[str]) -> dict[str, str]:
+    """Return the address of each Service."""
+    addresses: dict[str, str] = {}
+    for word in words:
+        service, equals, address = word.partition("=")
         if not equals or service.count("/") != 1:
-            raise click.UsageError(f"--webhook {one}: expected NAMESPACE/SERVICE=HOST:PORT")
-        found[service] = address
-    return found
+            raise click.UsageError(f"--webhook {word}: expected NAMESPACE/SERVICE=HOST:PORT")
+        addresses[service] = address
+    return addresses
+
+
+class _ImageProgram(Struct, forbid_unknown_fields=True, kw_only=True):
+    """The program of an image in the YAML of `--programs`: `kubeproto_sim.Program` without its functions."""
+
+    log: str = ""
+    takes: float | None = None
+    code: int = 0
+    ready_after: float | None = None
+    unpullable: str = ""
+    files: dict[str, str] = {}
+
+
+def _read_programs(path: Path) -> dict[str, Program]:
+    """Return the programs of a file by image."""
+    from kubeproto_sim import Program
+
+    try:
+        programs = msgspec.yaml.decode(path.read_bytes(), type=dict[str, _ImageProgram])
+    except (ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
+        raise ValueError(f"{path}: {error}") from error
+    return {image: Program(**msgspec.structs.asdict(program)) for image, program in programs.items()}
 
 
 async def _serve(
@@ -242,24 +274,24 @@ async def _serve(
     from kubeproto_serve import serve as serve_cluster
     from kubeproto_sim import Faults
 
-    faults = None if options.faults is None else Faults(cluster, seed=options.faults, share=_FAULTY)
+    faults = None if options.faults is None else Faults(cluster, seed=options.faults, share=_FAULT_SHARE)
     log = RequestLog(sys.stderr) if options.log else None
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
         async with serve_cluster(
             cluster, host=options.host, port=options.port, faults=faults, security=security,
             state=options.state, log=log, webhooks=webhooks,
-        ) as url:  # fmt: skip
+        ) as server:  # fmt: skip
             if options.nodes:
-                add_nodes(cluster, options.nodes, programs)  # behind what --state has brought
+                add_nodes(cluster, options.nodes, programs)  # after --state has restored its objects
             if options.kubeconfig:
-                write_private(Path(options.kubeconfig), url.kubeconfig)
+                write_private(Path(options.kubeconfig), server.kubeconfig)
             hint = _NEEDS_TLS if security.asks and security.context is None else ""
-            click.echo(f"# serving at {url}; the kubeconfig:\n{hint}{url.kubeconfig}")
+            click.echo(f"# serving at {server}; the kubeconfig:\n{hint}{server.kubeconfig}")
             async for _ in signals:
                 return
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner may read: it may contain a token or a key."""
+    """Write a file that only its owner can read: it may contain a token or a key."""
     path.touch(mode=0o600)
     path.write_text(text)

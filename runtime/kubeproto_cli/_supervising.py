@@ -1,4 +1,4 @@
-"""`Supervisor`: a process that is restarted when a file changes, and asked to end before it is killed.
+"""`Supervisor`: a process that is restarted when a file changes, and drained before it is killed.
 
 ::
 
@@ -6,8 +6,8 @@
                    │ it ended by itself ─► waiting ── a file changed ─► starting
                    └ SIGTERM, Ctrl-C ─► draining ─► done
 
-The end of its standard input tells the process to end. That works on every system, also when this process was
-killed, and does not count as a second signal beside a Ctrl-C that the terminal sends to both.
+The process drains when its standard input ends. That works on every system, also when the supervisor was
+killed, and is not a second signal after a Ctrl-C, which the terminal sends to both processes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 import anyio
 
-from ._output import note
+from ._output import print_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 FileTimes: TypeAlias = "dict[str, tuple[int, int]]"
 Reason: TypeAlias = Literal["changed", "ended", "stopped"]
 
-# A delay that people do not notice; a thousand files cost some milliseconds each time.
+# People do not notice this delay. Looking at a thousand files takes some milliseconds.
 _INTERVAL: Final = 0.3
-_GRACE: Final = 30.0  # what Kubernetes gives a pod
-_PASSED_BY: Final = ("__pycache__", "node_modules")
+_GRACE_PERIOD: Final = 30.0  # as for a pod
+_IGNORED_FOLDERS: Final = ("__pycache__", "node_modules")
 
 
 def file_times(root: Path) -> FileTimes:
-    """Return when each Python file below a folder was changed, and its size, without environments."""
-    found: FileTimes = {}
+    """Return the modification time and the size of each Python file below a folder, without environments."""
+    times: FileTimes = {}
     for folder, folders, names in os.walk(root):
         folders[:] = [
             name
             for name in folders
             if not name.startswith(".")
-            and name not in _PASSED_BY
+            and name not in _IGNORED_FOLDERS
             and not Path(folder, name, "pyvenv.cfg").exists()
         ]
         for name in names:
@@ -52,15 +52,15 @@ def file_times(root: Path) -> FileTimes:
                 path = os.path.join(folder, name)
                 try:
                     stat = os.stat(path)
-                except OSError:  # an editor is just replacing it
+                except OSError:  # an editor is replacing the file
                     continue
-                found[path] = stat.st_mtime_ns, stat.st_size
-    return found
+                times[path] = stat.st_mtime_ns, stat.st_size
+    return times
 
 
-def changed(before: FileTimes, after: FileTimes) -> list[str]:
+def changed_files(old: FileTimes, new: FileTimes) -> list[str]:
     """Return the files that were added, changed or removed."""
-    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+    return sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
 
 
 class Supervisor:
@@ -70,12 +70,12 @@ class Supervisor:
         self._command = command
         self._environment = environment
         self._root = root
-        self._seen: FileTimes = {}
-        self._stop = anyio.Event()
-        self._hurry = anyio.Event()
+        self._file_times: FileTimes = {}
+        self._stop_requested = anyio.Event()
+        self._kill_requested = anyio.Event()
 
     async def run(self) -> int:
-        """Return the exit status: 0 when a signal ended it, else that of the command."""
+        """Return the exit status: 0 after a signal, otherwise that of the command."""
         status = 1
         async with anyio.create_task_group() as tasks:
             await tasks.start(self._listen)
@@ -87,66 +87,66 @@ class Supervisor:
         with anyio.open_signal_receiver(signal.SIGTERM, signal.SIGINT) as signals:
             task_status.started()
             async for _ in signals:
-                if self._stop.is_set():
-                    self._hurry.set()
-                self._stop.set()
+                if self._stop_requested.is_set():
+                    self._kill_requested.set()
+                self._stop_requested.set()
 
     async def _repeat(self) -> int:
         while True:
-            self._seen = file_times(self._root) if self._root else {}
+            self._file_times = file_times(self._root) if self._root else {}
             process = await anyio.open_process(
                 self._command, stdin=subprocess.PIPE, stdout=None, stderr=None, env=self._environment
             )
             try:
-                reason = await self._first(process)
+                reason = await self._next_reason(process)
             finally:
                 status = await self._drain(process)
             if reason == "ended" and self._root is not None:
-                note(f"# it ended with status {status}; it is restarted when a file changes")
-                reason = await self._first(None)
+                print_note(f"# it ended with status {status}; it is restarted when a file changes")
+                reason = await self._next_reason(None)
             if reason == "stopped":
                 return 0
             if reason == "ended":
                 return status
 
-    async def _first(self, process: Process | None) -> Reason:
-        """Wait for what happens first: a signal, a change, the end of the process."""
+    async def _next_reason(self, process: Process | None) -> Reason:
+        """Wait for a signal, a change, or the end of the process."""
         reasons: list[Reason] = []
         async with anyio.create_task_group() as tasks:
 
-            async def ended(running: Process) -> None:
+            async def wait_for_end(running: Process) -> None:
                 await running.wait()
                 reasons.append("ended")
                 tasks.cancel_scope.cancel()
 
-            async def altered(root: Path) -> None:
-                while not (paths := changed(self._seen, file_times(root))):
+            async def wait_for_change(root: Path) -> None:
+                while not (paths := changed_files(self._file_times, file_times(root))):
                     await anyio.sleep(_INTERVAL)
-                note(f"# {os.path.relpath(paths[0])} changed: restarting")
+                print_note(f"# {os.path.relpath(paths[0])} changed: restarting")
                 reasons.append("changed")
                 tasks.cancel_scope.cancel()
 
-            async def stopped() -> None:
-                await self._stop.wait()
+            async def wait_for_signal() -> None:
+                await self._stop_requested.wait()
                 reasons.append("stopped")
                 tasks.cancel_scope.cancel()
 
-            tasks.start_soon(stopped)
+            tasks.start_soon(wait_for_signal)
             if process is not None:
-                tasks.start_soon(ended, process)
+                tasks.start_soon(wait_for_end, process)
             if self._root is not None:
-                tasks.start_soon(altered, self._root)
+                tasks.start_soon(wait_for_change, self._root)
         return "stopped" if "stopped" in reasons else reasons[0]
 
     async def _drain(self, process: Process) -> int:
-        """Let the process end, and kill it if it does not in time or a second signal came."""
+        """Wait for the end of the process; kill it after the grace period or at a second signal."""
         status = 1
         with anyio.CancelScope(shield=True):
             assert process.stdin is not None  # it is a pipe
             await process.stdin.aclose()
-            with anyio.move_on_after(_GRACE):
+            with anyio.move_on_after(_GRACE_PERIOD):
                 async with anyio.create_task_group() as tasks:
-                    tasks.start_soon(self._kill_when_hurried, process)
+                    tasks.start_soon(self._kill_at_second_signal, process)
                     await process.wait()
                     tasks.cancel_scope.cancel()
             if process.returncode is None:
@@ -155,6 +155,6 @@ class Supervisor:
             await process.aclose()
         return status if status >= 0 else 128 - status
 
-    async def _kill_when_hurried(self, process: Process) -> None:
-        await self._hurry.wait()
+    async def _kill_at_second_signal(self, process: Process) -> None:
+        await self._kill_requested.wait()
         process.kill()

@@ -1,16 +1,17 @@
-"""`kubeproto watch`: a live table on a terminal, JSON lines in a pipe; it survives whatever happens."""
+"""`kubeproto watch`: a live table on a terminal, JSON lines in a pipe; recovers from interruptions."""
 
 from __future__ import annotations
 
 import logging
 import sys
-from typing import TYPE_CHECKING, Any
+from itertools import product
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
 from ._commands import Command
-from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options, require_one_place
-from ._resources import Selected, WantedResources, parse_resources
+from ._connecting import ConnectionOptions, asyncio_run, connected, connection_options
+from ._output import plain_object, print_result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +19,16 @@ if TYPE_CHECKING:
     from kubeproto import Dynamic
     from kubeproto_runtime.client import BoundApi
 
-    from ._live_table import LiveRows, LiveTable
+    from ._live_table import LiveRows, LiveTable, Selectors
+
+_EXPECTED: Final = "expected TYPE, TYPE NAME… or TYPE/NAME…, such as pods, deploy web or deploy/web"
+
+
+class ResourceArgument(NamedTuple):
+    """Objects of one kind, as the command line names them: all, or those with these names."""
+
+    kind: str
+    names: tuple[str, ...] = ()
 
 
 @click.command(
@@ -26,7 +36,7 @@ if TYPE_CHECKING:
     examples=[
         ("a live table of pods", "kubeproto watch pods"),
         ("of two kinds in all namespaces", "kubeproto watch pods,deployments -A"),
-        ("one object", "kubeproto watch deploy/web"),
+        ("a single object", "kubeproto watch deploy/web"),
         ("a JSON line for each change, for jq", "kubeproto watch pods -l app=web -o jsonl"),
     ],
 )
@@ -38,74 +48,102 @@ if TYPE_CHECKING:
 @click.option("--selector", "-l", default="", metavar="LABELS", help="Only objects with these labels.")
 @click.option("--field-selector", default="", metavar="FIELDS", help="Only objects with these fields.")
 @connection_options(all_namespaces=True)
-def watch(connection: ConnectionOptions, resources: tuple[str, ...], **given: Any) -> None:
+def watch(
+    connection: ConnectionOptions,
+    resources: tuple[str, ...],
+    output: str | None,
+    selector: str,
+    field_selector: str,
+) -> None:
     """Show objects and each change of them: a live table, or JSON lines.
 
-    It begins with the existing objects, and continues until Ctrl-C. Connections that are lost, servers
-    that restart, versions that have expired and tokens that have run out are survived: no change is missed
-    and none is shown twice. In a pipe, a line is {"type": "ADDED", "object": …}, with MODIFIED and DELETED.
+    It begins with the existing objects, and continues until Ctrl-C: through lost connections, restarts of the
+    server, and versions and tokens that expire. No change is missed or shown twice. In a pipe, a line is
+    {"type": "ADDED", "object": …}, with MODIFIED and DELETED.
     """
-    require_one_place(connection)
-    wanted = parse_resources(resources)
-    if any(one.names for one in wanted) and (given["selector"] or given["field_selector"]):
+    arguments = parse_resources(resources)
+    named = any(argument.names for argument in arguments)
+    if named and (selector or field_selector):
         raise click.UsageError("names and selectors exclude each other")
-    if connection.all_namespaces and any(one.names for one in wanted):
+    if named and connection.all_namespaces:
         raise click.UsageError("an object cannot be watched by its name in all namespaces")
-    output = given["output"] or ("table" if sys.stdout.isatty() else "jsonl")
+    output = output or ("table" if sys.stdout.isatty() else "jsonl")
     if output != "jsonl" and not sys.stdout.isatty():
         raise click.UsageError("a live table needs a terminal: use -o jsonl, or kubectl get for a table")
-    asyncio_run(_watch, connection, wanted, given, output)
+    asyncio_run(_watch, connection, arguments, (selector, field_selector), output)
+
+
+def parse_resources(words: Sequence[str]) -> tuple[ResourceArgument, ...]:
+    """Parse the resources of a command line, as kubectl does.
+
+    ``TYPE[,TYPE…]`` is all objects of these kinds, ``TYPE[,TYPE…] NAME…`` these names of each kind,
+    ``TYPE/NAME…`` single objects. The kinds are not checked: `Client.resources` asks the server for them.
+    """
+    if not words:
+        raise click.UsageError(f"name the resources: {_EXPECTED}")
+    slashed = [word for word in words if "/" in word]
+    if slashed and len(slashed) != len(words):
+        plain = next(word for word in words if "/" not in word)
+        raise click.UsageError(f"{plain!r} is not TYPE/NAME as {slashed[0]!r} is; {_EXPECTED}")
+    if slashed:
+        return tuple(_parse_object(word) for word in words)
+    kinds = words[0].split(",")
+    if not all(kinds):
+        raise click.UsageError(f"{words[0]!r} has an empty type; {_EXPECTED}")
+    return tuple(ResourceArgument(kind, tuple(words[1:])) for kind in kinds)
+
+
+def _parse_object(word: str) -> ResourceArgument:
+    kind, _, name = word.partition("/")
+    if not kind or not name or "/" in name or "," in kind:
+        raise click.UsageError(f"{word!r} is not TYPE/NAME; {_EXPECTED}")
+    return ResourceArgument(kind, (name,))
 
 
 async def _watch(
-    connection: ConnectionOptions, wanted: Sequence[WantedResources], given: dict[str, Any], output: str
+    connection: ConnectionOptions,
+    arguments: Sequence[ResourceArgument],
+    selectors: tuple[str, str],
+    output: str,
 ) -> None:
     import anyio
+
+    from ._live_table import LiveRows, LiveTable, Selectors
 
     live = output != "jsonl"
     async with (
         connected(connection, warnings=logging.CRITICAL if live else logging.WARNING) as client,
         anyio.create_task_group() as tasks,
     ):
-        watched: list[tuple[BoundApi[Dynamic], Selected]] = []
-        for one in wanted:
-            for api in await client.resources(one.kind, namespace=connection.place):
-                watched += [(api, selection) for selection in _selections(one, given)]
+        watches: list[tuple[BoundApi[Dynamic], Selectors]] = []
+        for argument in arguments:
+            single = [Selectors(fields=f"metadata.name={name}") for name in argument.names]
+            apis = await client.resources(argument.kind, namespace=connection.scope)
+            watches += product(apis, single or [Selectors(*selectors)])
         if not live:
-            for api, selection in watched:
-                tasks.start_soon(_print_lines, api, selection)
+            for watch in watches:
+                tasks.start_soon(_print_lines, *watch)
             return
-        from ._live_table import LiveRows, LiveTable
-
-        rows = [LiveRows(client, api, selection) for api, selection in watched]
-        table = LiveTable(rows, wide=output == "wide", namespaces=connection.all_namespaces)
+        all_rows = [LiveRows(client, *watch) for watch in watches]
+        table = LiveTable(all_rows, wide=output == "wide", namespaces=connection.all_namespaces)
         tasks.start_soon(table.run)
-        for one_kind in rows:
-            tasks.start_soon(_follow, one_kind, table)
-            tasks.start_soon(one_kind.keep_fresh, table.wake.set)
+        for rows in all_rows:
+            tasks.start_soon(_follow, rows, table)
+            tasks.start_soon(rows.keep_fresh, table.wake.set)
 
 
-def _selections(wanted: WantedResources, given: dict[str, Any]) -> list[Selected]:
-    if wanted.names:
-        return [Selected(fields=f"metadata.name={name}") for name in wanted.names]
-    return [Selected(given["selector"], given["field_selector"])]
-
-
-async def _print_lines(api: BoundApi[Dynamic], selection: Selected) -> None:
+async def _print_lines(api: BoundApi[Dynamic], selectors: Selectors) -> None:
     import msgspec
 
     from kubeproto import Added, Deleted, Malformed, Modified
 
-    from ._documents import as_plain
-
-    following = api.follow(strict=True, label_selector=selection.labels, field_selector=selection.fields)
+    following = api.follow(strict=True, label_selector=selectors.labels, field_selector=selectors.fields)
     async with following as events:
         async for event in events:
             match event:
                 case Added() | Modified() | Deleted():
-                    line = {"type": type(event).__name__.upper(), "object": as_plain(event.object)}
-                    sys.stdout.write(msgspec.json.encode(line).decode() + "\n")
-                    sys.stdout.flush()
+                    line = {"type": type(event).__name__.upper(), "object": plain_object(event.object)}
+                    print_result(msgspec.json.encode(line).decode())
                 case Malformed():
                     logging.getLogger("kubeproto.watch").warning("%s", event.error)
                 case _:
@@ -115,17 +153,17 @@ async def _print_lines(api: BoundApi[Dynamic], selection: Selected) -> None:
 async def _follow(rows: LiveRows, table: LiveTable) -> None:
     from kubeproto import Added, Bookmark, Deleted, Modified
 
-    labels, fields = rows.selection
+    labels, fields = rows.selectors
     async with rows.api.follow(label_selector=labels, field_selector=fields) as events:
-        rows.why = lambda: events.sync_status.why
+        rows.problem = lambda: events.sync_status.why
         async for event in events:
             match event:
                 case Added(obj) | Modified(obj):
-                    rows.changed(obj)
+                    rows.mark_changed(obj)
                 case Deleted(obj):
-                    rows.deleted(obj)
+                    rows.remove(obj)
                 case Bookmark(initial_events_end=True):
-                    rows.complete()
+                    rows.mark_synced()
                 case _:
                     continue
             table.wake.set()

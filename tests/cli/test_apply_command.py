@@ -93,7 +93,7 @@ def test_fields_of_others_are_explained_and_taken_over_on_request(cli: CommandLi
     done = cli.call("apply", "-f", "-", stdin=text + "---" + SECRET)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        "refused: configmap/settings: kubectl owns .data.color: leave these fields out, or take them over"
+        "refused: configmap/settings: kubectl owns .data.color: remove these fields, or take them over"
         " with --force-conflicts\n"
         "kubeproto apply: 1 of the objects cannot be applied, and nothing was written\n"
     )

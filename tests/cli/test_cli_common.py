@@ -21,11 +21,11 @@ from kubeproto import (
 from kubeproto.config import ConfigError
 from kubeproto_cli import main
 from kubeproto_cli._commands import Command
-from kubeproto_cli._connecting import ConnectionOptions, connection_options, seconds, warnings_shown
-from kubeproto_cli._errors import CommandFailed, first_error, reason_of
+from kubeproto_cli._connecting import ConnectionOptions, connection_options, seconds, warnings_to_stderr
+from kubeproto_cli._errors import CommandFailed, explain_error, first_error
 from kubeproto_cli._main import kubeproto
 from kubeproto_cli._output import styled, use_color
-from kubeproto_cli._resources import WantedResources, parse_resources
+from kubeproto_cli._watch import ResourceArgument, parse_resources
 
 pytestmark = pytest.mark.one_python
 
@@ -33,15 +33,15 @@ pytestmark = pytest.mark.one_python
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        ("pods", [WantedResources("pods")]),
-        ("po web db", [WantedResources("po", ("web", "db"))]),
-        ("pods,svc", [WantedResources("pods"), WantedResources("svc")]),
-        ("pods,svc web", [WantedResources("pods", ("web",)), WantedResources("svc", ("web",))]),
-        ("deploy/web po/db", [WantedResources("deploy", ("web",)), WantedResources("po", ("db",))]),
-        ("deployments.v1.apps/web", [WantedResources("deployments.v1.apps", ("web",))]),
+        ("pods", [ResourceArgument("pods")]),
+        ("po web db", [ResourceArgument("po", ("web", "db"))]),
+        ("pods,svc", [ResourceArgument("pods"), ResourceArgument("svc")]),
+        ("pods,svc web", [ResourceArgument("pods", ("web",)), ResourceArgument("svc", ("web",))]),
+        ("deploy/web po/db", [ResourceArgument("deploy", ("web",)), ResourceArgument("po", ("db",))]),
+        ("deployments.v1.apps/web", [ResourceArgument("deployments.v1.apps", ("web",))]),
     ],
 )
-def test_the_arguments_are_read_as_kubectl_reads_them(words: str, wanted: list[WantedResources]) -> None:
+def test_the_arguments_are_read_as_kubectl_reads_them(words: str, wanted: list[ResourceArgument]) -> None:
     assert list(parse_resources(words.split())) == wanted
 
 
@@ -94,8 +94,11 @@ def refused(kind: type[ApiError], code: int) -> ApiError:
 @pytest.mark.parametrize(
     ("error", "line"),
     [
-        (ConnectError("refused"), "refused; check that the server runs, and that the --context is the one"),
-        (DeadlineExceeded("late"), "late; give it more time: --request-timeout"),
+        (
+            ConnectError("refused"),
+            "refused; check that the server runs, and that --context is the intended one",
+        ),
+        (DeadlineExceeded("late"), "late; allow more time: --request-timeout"),
         (refused(Unauthorized, 401), "GET /x: 401 Unauthorized: why; log in again, or choose another"),
         (refused(Forbidden, 403), "GET /x: 403 Forbidden: why; ask for this right"),
         (refused(NotFound, 404), "GET /x: 404 NotFound: why"),
@@ -108,7 +111,7 @@ def refused(kind: type[ApiError], code: int) -> ApiError:
     ],
 )
 def test_each_error_is_one_line_with_what_to_do(error: Exception, line: str) -> None:
-    told = reason_of(error)
+    told = explain_error(error)
     assert told is not None
     assert line in told
     assert "\n" not in told
@@ -116,7 +119,7 @@ def test_each_error_is_one_line_with_what_to_do(error: Exception, line: str) -> 
 
 @pytest.mark.parametrize("error", [AssertionError("a"), TypeError("a"), KeyError("a"), KeyboardInterrupt()])
 def test_a_mistake_of_the_program_is_none_of_them(error: BaseException) -> None:
-    assert reason_of(error) is None
+    assert explain_error(error) is None
 
 
 def test_of_a_group_of_errors_one_counts_and_ctrl_c_before_all() -> None:
@@ -150,7 +153,7 @@ def test_an_error_ends_with_the_status_of_the_command_or_its_own(
 def test_warnings_go_to_standard_error_while_a_command_runs(capsys: pytest.CaptureFixture[str]) -> None:
     log = logging.getLogger("kubeproto")
     before = (list(log.handlers), log.propagate)
-    with warnings_shown():
+    with warnings_to_stderr():
         log.getChild("client").warning("a deprecated\nversion")
         log.getChild("client").info("not this")
     assert capsys.readouterr().err == "Warning: a deprecated version\n"
@@ -173,6 +176,6 @@ def test_the_options_of_a_connection_become_one_argument() -> None:
             namespace="a", context="c", impersonated="ann", groups=("g", "h"), request_timeout=5.0
         ),
     }
-    assert given["connection"].place == "a"
+    assert given["connection"].scope == "a"
     order = [param.opts[0] for param in called.params]
     assert order[:3] == ["--own", "--namespace", "--all-namespaces"]

@@ -73,6 +73,6 @@ def test_in_place_of_what_the_kubeconfig_says(server: SimServer, tmp_path: Path)
 def test_the_options_show_no_secret_and_become_a_command_line_again() -> None:
     options = ConnectionOptions(server="https://h", token=TOKEN, insecure=True)
     assert TOKEN not in repr(options)
-    assert options.words == ["--server", "https://h", "--token", TOKEN, UNCHECKED]
+    assert options.arguments == ["--server", "https://h", "--token", TOKEN, UNCHECKED]
     for server in (f"https://user:{TOKEN}@h", f"https://h?token={TOKEN}", f"https://u:@{TOKEN}@h"):
         assert TOKEN not in repr(ConnectionOptions(server=server))

@@ -105,7 +105,7 @@ def test_it_writes_a_folder_with_a_dockerfile(folder: Path, options: list[str], 
         (["shelf_operator:not_callable"], 2, "OPERATOR has to be a function that takes a client"),
         (["shelf_operator:nothing"], 1, "a NoneType is not an operator: return an Operator"),
         (["shelf_operator:alone", "--replicas", "2"], 1, "without an election would all reconcile"),
-        (["shelf_operator:operator", "--helm"], 2, "--helm makes a folder: say which by --output FOLDER"),
+        (["shelf_operator:operator", "--helm"], 2, "--helm writes a folder: name it by --output FOLDER"),
         (
             ["shelf_operator:operator", "--access", "shelf_operator.py"],
             1,

@@ -106,11 +106,14 @@ def test_a_plural_is_the_one_that_english_has(kind: str, plural: str, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "line"),
     [
-        (["Book"], "'Book' cannot be the name: expected lower-case letters, digits and dashes"),
-        (["../x"], "'../x' cannot be the name: expected lower-case letters, digits and dashes"),
-        (["json"], "'json' cannot be the name: a module of this name is installed already"),
-        (["class"], "'class' cannot be the name: a module of this name is installed already"),
-        (["x", "--kind", "x"], "'x' cannot be a kind: expected letters and digits, the first one upper-case"),
+        (["Book"], "'Book' cannot be the name of a project: expected lower-case letters, digits and dashes"),
+        (["../x"], "'../x' cannot be the name of a project: expected lower-case letters, digits and dashes"),
+        (["json"], "'json' cannot be the name of a project: a module of this name is installed already"),
+        (["class"], "'class' cannot be the name of a project: a module of this name is installed already"),
+        (
+            ["x", "--kind", "x"],
+            "'x' cannot be a kind: expected letters and digits that begin with an upper-case letter",
+        ),
         (["x", "--group", "x"], "'x' cannot be a group: expected a domain, such as library.example.org"),
     ],
 )

@@ -15,7 +15,7 @@ from command_processes import PROGRAM, CommandLine, call_in
 from terminals import Terminal
 
 from kubeproto.kinds.core_v1 import ConfigMap, Node
-from kubeproto_cli._supervising import changed, file_times
+from kubeproto_cli._supervising import changed_files, file_times
 from kubeproto_runtime import connect_blocking
 
 pytestmark = pytest.mark.one_python
@@ -216,6 +216,6 @@ def test_files_of_environments_and_hidden_folders_are_passed_by(tmp_path: Path) 
     (tmp_path / "a.py").unlink()
     (tmp_path / "package" / "b.py").write_text("22")
     (tmp_path / "c.py").write_text("3")
-    found = [Path(path).name for path in changed(before, file_times(tmp_path))]
+    found = [Path(path).name for path in changed_files(before, file_times(tmp_path))]
     assert sorted(found) == ["a.py", "b.py", "c.py"]
-    assert changed(before, before) == []
+    assert changed_files(before, before) == []

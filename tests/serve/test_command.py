@@ -163,7 +163,7 @@ def in_process(faults: sim.Faults, target: str) -> int:
         (["--client-certificates"], 2, "client certificates need TLS"),
         (["--webhook", "hooks=127.0.0.1:9443"], 2, "expected NAMESPACE/SERVICE=HOST:PORT"),
         (["--kubernetes", "1.12"], 1, "Kubernetes '1.12' cannot be simulated; the releases are 1.30, "),
-        (["--programs", "programs.yaml"], 2, "--programs are for pods that run: add --nodes"),
+        (["--programs", "programs.yaml"], 2, "--programs requires --nodes"),
         (["--nodes", "1", "--programs", "/nothing/here.yaml"], 1, "/nothing/here.yaml: No such file"),
         (["--load", "/nothing/here.yaml"], 1, "/nothing/here.yaml: No such file or directory"),
     ],
