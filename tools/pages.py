@@ -193,8 +193,22 @@ def newly_required_fields(_: str) -> str:
     return str(len({path for facts in table().releases.values() for path in facts.optional_fields}))
 
 
+def decisions(_: str) -> str:
+    """Return the list of decision records, by package."""
+    lines: list[str] = []
+    for folder in sorted((ROOT / "docs" / "decisions").iterdir()):
+        if folder.is_dir():
+            lines += [f"**{folder.name}**", ""]
+            for record in sorted(folder.glob("*.md")):
+                title = record.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+                lines.append(f"- [{title}]({folder.name}/{record.name})")
+            lines.append("")
+    return "\n".join(["", "", *lines, ""])
+
+
 GENERATORS: Final[dict[str, Callable[[str], str]]] = {
     "constant": constant,
+    "decisions": decisions,
     "dependencies": dependencies,
     "lines": lines_of_code,
     "release": release_version,
