@@ -73,7 +73,7 @@ UNITS: Final = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20}
 
 
 def constant(argument: str) -> str:
-    """Return a constant of the code: `kubeproto_h11:MAX_HEAD KiB`."""
+    """Return a public constant: `kubeproto_h11:MAX_HEAD KiB`."""
     name, _, unit = argument.partition(" ")
     module, _, path = name.partition(":")
     value: Any = importlib.import_module(module)
