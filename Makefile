@@ -150,7 +150,7 @@ dist: $(READY)
 .venv-docs/.ready: pyproject.toml docs.lock tools/environment.py | $(READY)
 	@$(BIN)/python tools/environment.py .venv-docs docs.lock
 
-# Figures of the published measurement, constants of the code, dependencies, the diagram of the resync machine.
+# Figures of the published measurement, dependencies, lists of releases and decisions, the resync diagram.
 .PHONY: pages
 pages: $(READY)
 	@$(BIN)/python -m tools.pages

@@ -11,14 +11,13 @@ The first word names the generator, and the rest is its argument.
 from __future__ import annotations
 
 import ast
-import importlib
 import importlib.metadata
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from packaging.requirements import Requirement
 
@@ -67,19 +66,6 @@ def published_run() -> Run:
 def speed_figure(argument: str) -> str:
     """Return a figure of the published measurement, in the syntax of benchmarks/speed.template.md."""
     return speed_page(published_run(), f"{{{argument}}}")
-
-
-UNITS: Final = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20}
-
-
-def constant(argument: str) -> str:
-    """Return a public constant: `kubeproto_h11:MAX_HEAD KiB`."""
-    name, _, unit = argument.partition(" ")
-    module, _, path = name.partition(":")
-    value: Any = importlib.import_module(module)
-    for attribute in path.split("."):
-        value = getattr(value, attribute)
-    return f"{value / UNITS[unit]:,.10g}"
 
 
 def lines_of_code(path: str) -> str:
@@ -207,7 +193,6 @@ def decisions(_: str) -> str:
 
 
 GENERATORS: Final[dict[str, Callable[[str], str]]] = {
-    "constant": constant,
     "decisions": decisions,
     "dependencies": dependencies,
     "lines": lines_of_code,

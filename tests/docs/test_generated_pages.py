@@ -20,8 +20,3 @@ def test_a_generated_part_is_replaced_and_the_rest_is_kept() -> None:
     assert fill_parts("It has <!--release 1.30-->0<!--end--> too.") == (
         "It has <!--release 1.30-->1.30.14<!--end--> too."
     )
-
-
-def test_a_constant_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(AttributeError):
-        fill_parts("<!--constant kubeproto_h11:NO_SUCH_LIMIT-->1<!--end-->")
