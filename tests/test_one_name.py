@@ -25,7 +25,6 @@ MACHINES: Final = {
 
 # Names that are for one idea at two layers, and why nobody takes one for the other.
 PERMITTED: Final[dict[str, str]] = {
-    "Call": "a node of CEL's syntax tree, and a call of the simulated shell",
     "Index": "a node of CEL's syntax tree, and an index of a cache",
     "Name": "a node of CEL's syntax tree, and a name in generated source",
     "Timeout": "the error of a 504, and the annotation of what a caller may give as a timeout",

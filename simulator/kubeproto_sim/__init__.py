@@ -37,11 +37,11 @@ from .faults._fault_types import (
     RefuseConnection,
     Throttle,
 )
-from .nodes._commands import CommandSession
-from .nodes._containers import RunningContainer
-from .nodes._nodes import Nodes
-from .nodes._ports import PortConnection
-from .nodes._programs import Behaviour, Program
+from .nodes._container_commands import CommandSession
+from .nodes._container_programs import Behaviour, Program
+from .nodes._pod_ports import PortConnection
+from .nodes._running_container import RunningContainer
+from .nodes._simulated_nodes import Nodes
 from .nodes._stages import Stage
 from .reading._watch_streams import Watch
 from .serving._server_responses import ServerResponse

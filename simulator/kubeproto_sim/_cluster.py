@@ -54,7 +54,7 @@ from .storage._storage import WINDOW, ResourceStorage, StoredEvent
 
 if TYPE_CHECKING:
     from ._transports import BlockingSimTransport, SimTransport
-    from .nodes._nodes import NodeOptions, Nodes
+    from .nodes._simulated_nodes import NodeOptions, Nodes
     from .nodes._stages import Stage
 
 T = TypeVar("T")
@@ -294,8 +294,8 @@ class Cluster:
 
         The options are those of `Behaviour`. Later calls return the same nodes, with `count` more.
         """
-        from .nodes._nodes import Nodes
-        from .nodes._programs import Behaviour
+        from .nodes._container_programs import Behaviour
+        from .nodes._simulated_nodes import Nodes
 
         nodes = self._state.extension(Nodes)
         if nodes is None:

@@ -1,1 +1,1 @@
-"""Nodes of the simulated cluster: they take pods, run containers in virtual time, and report on them."""
+"""Nodes: the scheduler, the kubelets with the pods on them, and connections to containers."""

@@ -1,4 +1,4 @@
-"""The kubelets of all nodes: they drive the machine of each pod, and perform its actions."""
+"""The kubelets of all nodes: the driver of the pods' machines."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from ..storage._json_values import copied, listed, member
 from ..storage._storage import Stored
 from ..writing._edits import edit
 from . import pod_lifecycle
-from ._containers import LogBuffer, RunningContainer
+from ._container_logs import LogBuffer
+from ._container_programs import Behaviour, files_of, plan_ephemeral, plan_pod, program_of
 from ._pod_status import Placement, write_status
 from ._pod_values import (
     Action,
@@ -38,13 +39,13 @@ from ._pod_values import (
     TimePassed,
     Waiting,
 )
-from ._programs import Behaviour, files_of, plan_ephemeral, plan_pod, program_of
+from ._running_container import RunningContainer
 
 Json = dict[str, Any]
 
 
 class PodRun(Struct, kw_only=True):
-    """A pod on a node: its machine, and what runs in its containers. `generation` is the latest one seen."""
+    """A pod on a node: the state of its machine, its running containers and their previous logs."""
 
     key: str
     uid: str
@@ -57,23 +58,23 @@ class PodRun(Struct, kw_only=True):
 
 
 class NodeStates(Protocol):
-    """What kubelets know of the nodes they run on."""
+    """The nodes of the kubelets."""
 
     def placement(self, node: str) -> Placement:
         """Return addresses for a new pod."""
         ...
 
-    def answers(self, node: str) -> bool:
-        """Whether the kubelet of a node runs."""
+    def is_running(self, node: str) -> bool:
+        """Return whether the kubelet of a node runs."""
         ...
 
     def is_ready(self, node: str) -> bool:
-        """Whether the cluster considers a node ready."""
+        """Return whether the cluster considers a node ready."""
         ...
 
 
 class Kubelets:
-    """All pods that are on nodes. `writing` is True while they write: their own changes are ignored."""
+    """All pods that are on nodes. Changes are ignored while `writing`: they are those of the kubelets."""
 
     def __init__(self, state: ServerState, behaviour: Behaviour, nodes: NodeStates) -> None:
         self.state = state
@@ -82,20 +83,20 @@ class Kubelets:
         self.runs: dict[str, PodRun] = {}
         self.writing = False
         self._timers: list[tuple[float, int, Callable[[], object]]] = []
-        self._due: list[tuple[float, str]] = []  # with stale entries, which are skipped when they come up
-        self._count = 0
+        self._due_pods: list[tuple[float, str]] = []  # a heap; stale entries are skipped
+        self._timer_count = 0
 
     def adopt(self, other: Kubelets) -> None:
-        """Take over the pods of a forked cluster. Logs are copied; connections to a pod are not."""
+        """Copy the pods of the cluster that this one was forked from: logs too, but no connections."""
         for key, run in other.runs.items():
-            twin = msgspec.structs.replace(run, containers={}, previous={})
-            twin.previous = {name: log.copy() for name, log in run.previous.items()}
+            clone = msgspec.structs.replace(run, containers={}, previous={})
+            clone.previous = {name: log.copy() for name, log in run.previous.items()}
             for name, container in run.containers.items():
-                twin.containers[name] = container.copy(self)
-            self.runs[key] = twin
-        self._due = list(other._due)
+                clone.containers[name] = container.copy(self)
+            self.runs[key] = clone
+        self._due_pods = list(other._due_pods)
 
-    # What becomes due
+    # Time
 
     @property
     def now(self) -> float:
@@ -104,51 +105,51 @@ class Kubelets:
 
     @property
     def due(self) -> float | None:
-        """The next time at which something happens by itself."""
-        while self._due and not self._is_current(*self._due[0]):
-            heapq.heappop(self._due)
-        times = [heap[0][0] for heap in (self._due, self._timers) if heap]
+        """The time of the next event; None if the next change comes first."""
+        while self._due_pods and not self._is_current(*self._due_pods[0]):
+            heapq.heappop(self._due_pods)
+        times = [heap[0][0] for heap in (self._due_pods, self._timers) if heap]
         return min(times, default=None)
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Do something when so much time has passed."""
-        self._count += 1
-        heapq.heappush(self._timers, (self.now + seconds, self._count, action))
+        """Call an action after some time."""
+        self._timer_count += 1
+        heapq.heappush(self._timers, (self.now + seconds, self._timer_count, action))
 
     def pass_time(self) -> None:
-        """Do what is due."""
+        """Perform the timers and the events that are due."""
         while (due := self.due) is not None and due <= self.now:
             if self._timers and self._timers[0][0] <= due:
                 heapq.heappop(self._timers)[2]()
             else:
-                self.happen(self.runs[self._due[0][1]], TimePassed())
+                self.handle(self.runs[self._due_pods[0][1]], TimePassed())
 
     def wake(self, node: str) -> list[str]:
-        """Look again at the pods of a node whose kubelet runs again; return their keys."""
-        found = [run for run in self.runs.values() if run.node == node]
-        for run in found:
+        """Schedule the pods of a node whose kubelet runs again; return their keys."""
+        runs = [run for run in self.runs.values() if run.node == node]
+        for run in runs:
             self._schedule(run)
-        return [run.key for run in found]
+        return [run.key for run in runs]
 
-    def _is_current(self, at: float, key: str) -> bool:
+    def _is_current(self, time: float, key: str) -> bool:
         run = self.runs.get(key)
-        return run is not None and self.nodes.answers(run.node) and pod_lifecycle.due(run.state) == at
+        return run is not None and self.nodes.is_running(run.node) and pod_lifecycle.due(run.state) == time
 
     def _schedule(self, run: PodRun) -> None:
-        if (at := pod_lifecycle.due(run.state)) is not None:
-            heapq.heappush(self._due, (at, run.key))
+        if (time := pod_lifecycle.due(run.state)) is not None:
+            heapq.heappush(self._due_pods, (time, run.key))
 
-    # Pods come, change, and go
+    # Pods
 
-    def note(self, key: str, stored: Stored, pod: Json) -> None:
-        """Take note of a pod that is on a node of the simulation."""
+    def update_pod(self, key: str, stored: Stored, pod: Json) -> None:
+        """Process a new or changed pod on a simulated node."""
         run = self.runs.get(key)
         node = pod["spec"]["nodeName"]
         if run is None or run.uid != stored.uid:
             if member(pod, "status").get("phase") in ("Succeeded", "Failed"):
                 return
             run = self._admit(key, stored, pod, node)
-        if not self.nodes.answers(node):
+        if not self.nodes.is_running(node):
             return
         meta = pod["metadata"]
         if meta.get("deletionTimestamp") and meta.get("deletionGracePeriodSeconds"):
@@ -159,45 +160,45 @@ class Kubelets:
             self.report(run)
 
     def forget(self, key: str) -> None:
-        """The pod is gone."""
+        """End the containers of a removed pod."""
         run = self.runs.pop(key, None)
         if run is not None:
             for container in run.containers.values():
                 container.output.close()
 
-    def happen(self, run: PodRun, event: Event) -> None:
-        """Pass an event to the machine of a pod."""
+    def handle(self, run: PodRun, event: Event) -> None:
+        """Pass an event to the machine of a pod, and perform the actions."""
         run.state, actions = pod_lifecycle.step(run.state, event, self.now)
         self._perform(run, actions)
 
     def _admit(self, key: str, stored: Stored, pod: Json, node: str) -> PodRun:
         plan, containers = plan_pod(self.behaviour, pod, self.now)
-        found = _found_running(pod, plan.restart, containers, self.now)
-        state, actions = pod_lifecycle.begin(plan, found, self.now)
+        current = _restored_containers(pod, plan.restart, containers, self.now)
+        state, actions = pod_lifecycle.begin(plan, current, self.now)
         run = PodRun(
             key=key, uid=stored.uid, node=node, placement=self.nodes.placement(node), state=state,
             generation=pod["metadata"].get("generation", 0),
         )  # fmt: skip
         self.runs[key] = run
-        for one in state.containers:
-            if isinstance(one.state, Running):
-                self._start(run, one.name)
+        for container in state.containers:
+            if isinstance(container.state, Running):
+                self._start(run, container.name)
         self._perform(run, actions)
         return run
 
-    def _delete(self, run: PodRun, by: float) -> None:
-        if isinstance(run.state, Ending) and by >= run.state.at:
+    def _delete(self, run: PodRun, deadline: float) -> None:
+        if isinstance(run.state, Ending) and deadline >= run.state.ends_at:
             return
         if not isinstance(run.state, pod_lifecycle.Removed):
-            self.happen(run, DeletionRequested(by))
+            self.handle(run, DeletionRequested(deadline))
 
     def _add_ephemeral(self, run: PodRun, pod: Json) -> None:
-        known = {one.name for one in run.state.containers}
+        names = {container.name for container in run.state.containers}
         for spec in listed(pod["spec"], "ephemeralContainers"):
-            if spec["name"] not in known and not isinstance(
+            if spec["name"] not in names and not isinstance(
                 run.state, (pod_lifecycle.Finished, pod_lifecycle.Removed)
             ):
-                self.happen(run, EphemeralAdded(spec["name"], plan_ephemeral(self.behaviour, spec)))
+                self.handle(run, EphemeralAdded(spec["name"], plan_ephemeral(self.behaviour, spec)))
 
     # Actions
 
@@ -211,18 +212,18 @@ class Kubelets:
                 case ReportStatus():
                     self.report(run)
                 case RemovePod():
-                    self.report(run, gone=True)
+                    self.report(run, is_removed=True)
         if run.key in self.runs:
             self._schedule(run)
 
     def _start(self, run: PodRun, name: str) -> None:
-        found = self._stored(run)
-        if found is None:
+        target = self._stored(run)
+        if target is None:
             return
-        pod = msgspec.json.decode(found[1].data)
+        pod = msgspec.json.decode(target[1].data)
         spec = container_spec(pod, name)
-        if (before := run.containers.get(name)) is not None:
-            run.previous[name] = before.output
+        if (previous := run.containers.get(name)) is not None:
+            run.previous[name] = previous.output
         container = run.containers[name] = RunningContainer(self, pod, spec)
         program = program_of(self.behaviour, container.image)
         container.files = files_of(program)
@@ -234,27 +235,27 @@ class Kubelets:
             container.output.close()
 
     def exit_container(self, container: RunningContainer, code: int) -> None:
-        """End a container, as its program says."""
+        """End a container at the request of its program."""
         for run in self.runs.values():
             if run.containers.get(container.name) is container:
-                self.happen(run, pod_lifecycle.ContainerExited(container.name, code))
+                self.handle(run, pod_lifecycle.ContainerExited(container.name, code))
 
-    def report(self, run: PodRun, *, gone: bool = False) -> None:
-        """Write the status of a pod if it has changed; with `gone`, remove the pod."""
-        found = self._stored(run)
-        if found is None:
+    def report(self, run: PodRun, *, is_removed: bool = False) -> None:
+        """Write the status of a pod if it has changed, and confirm its end if it `is_removed`."""
+        target = self._stored(run)
+        if target is None:
             return
-        served, stored = found
+        served, stored = target
         pod: Json = msgspec.json.decode(stored.data)
-        before = copied(pod.get("status"))
-        ready = self.nodes.is_ready(run.node)
-        write_status(pod, run.state, run.placement, self.now, self.state.release, ready=ready)
-        if not gone and pod["status"] == before:
+        previous_status = copied(pod.get("status"))
+        node_ready = self.nodes.is_ready(run.node)
+        write_status(pod, run.state, run.placement, self.now, self.state.release, node_ready=node_ready)
+        if not is_removed and pod["status"] == previous_status:
             return
 
         def change(obj: Json) -> None:
             obj["status"] = pod["status"]
-            if gone:
+            if is_removed:
                 obj["metadata"]["deletionGracePeriodSeconds"] = 0
 
         self.writing = True
@@ -271,46 +272,58 @@ class Kubelets:
 
 
 def container_spec(pod: Json, name: str) -> Json:
-    """The part of a pod that describes one container."""
+    """Return the spec of a container."""
     spec = pod["spec"]
     parts = ("containers", "initContainers", "ephemeralContainers")
-    return next(one for part in parts for one in listed(spec, part) if one["name"] == name)
+    return next(
+        container for field in parts for container in listed(spec, field) if container["name"] == name
+    )
 
 
-def _found_running(
+def _restored_containers(
     pod: Json, policy: pod_lifecycle.RestartPolicy, containers: Containers, now: float
 ) -> Containers:
-    """Containers as the status of their pod shows them: a restarted kubelet continues from there."""
+    """Return containers in the states of the pod's status, from which a restarted kubelet continues."""
     status = member(pod, "status")
-    rows = {
-        one["name"]: one
-        for part in ("initContainerStatuses", "containerStatuses")
-        for one in listed(status, part)
+    status_by_name = {
+        container["name"]: container
+        for field in ("initContainerStatuses", "containerStatuses")
+        for container in listed(status, field)
     }
-    return tuple(_found(one, rows.get(one.name, {}), policy, now) for one in containers)
+    return tuple(
+        _restored(container, status_by_name.get(container.name, {}), policy, now) for container in containers
+    )
 
 
-def _found(container: Container, row: Json, policy: pod_lifecycle.RestartPolicy, now: float) -> Container:
-    state = _shown(member(row, "state"), now, ready=bool(row.get("ready")))
+def _restored(
+    container: Container, status: Json, policy: pod_lifecycle.RestartPolicy, now: float
+) -> Container:
+    state = _read_state(member(status, "state"), now, ready=bool(status.get("ready")))
     if state is None:
         return container
-    if isinstance(state, Running) and container.plan.takes is not None:
-        state = msgspec.structs.replace(state, ends_at=state.since + container.plan.takes)
+    if isinstance(state, Running) and container.plan.duration is not None:
+        state = msgspec.structs.replace(state, ends_at=state.started_at + container.plan.duration)
     if isinstance(state, Terminated) and pod_lifecycle.restarts(container, policy, state.code):
         state = msgspec.structs.replace(state, restarts_at=now)
-    last = _shown(member(row, "lastState"), now, ready=False)
+    last_state = _read_state(member(status, "lastState"), now, ready=False)
     return msgspec.structs.replace(
-        container, state=state, restarts=row.get("restartCount", 0),
-        last=last if isinstance(last, Terminated) else None,
+        container, state=state, restarts=status.get("restartCount", 0),
+        last=last_state if isinstance(last_state, Terminated) else None,
     )  # fmt: skip
 
 
-def _shown(shown: Json, now: float, *, ready: bool) -> ContainerState | None:
-    """The state of a container as its status shows it; None if it has not started."""
-    if running := member(shown, "running"):
+def _read_state(state: Json, now: float, *, ready: bool) -> ContainerState | None:
+    """Return the state in the status of a container; None if it has not started."""
+    if running := member(state, "running"):
         return Running(parse_time(running["startedAt"]).timestamp(), ready)
-    if over := member(shown, "terminated"):
-        since, at = (parse_time(over[name]).timestamp() for name in ("startedAt", "finishedAt"))
-        return Terminated(since, at, over["exitCode"], over.get("reason", ""), over.get("message", ""))
-    reason = member(shown, "waiting").get("reason", "")
+    if terminated := member(state, "terminated"):
+        started, finished = (parse_time(terminated[name]).timestamp() for name in ("startedAt", "finishedAt"))
+        return Terminated(
+            started,
+            finished,
+            terminated["exitCode"],
+            terminated.get("reason", ""),
+            terminated.get("message", ""),
+        )
+    reason = member(state, "waiting").get("reason", "")
     return Waiting(reason, now) if reason == "CrashLoopBackOff" else None

@@ -1,4 +1,4 @@
-"""The objects of a node: the Node, with the status that a kubelet writes, and its lease."""
+"""The objects of a node: the Node with its status and taints, and its lease."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _PRESSURES: Final = (
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """What a node is made of. Its addresses follow from its number."""
+    """The fixed properties of a node. Its addresses follow from its number."""
 
     name: str
     number: int
@@ -40,12 +40,12 @@ class Machine(Struct, frozen=True, kw_only=True):
         return f"172.18.{self.number // 250}.{self.number % 250 + 2}"
 
     def pod_ip(self, number: int) -> str:
-        """The address of its pod with this number."""
+        """Return the address of the pod with this number."""
         return f"10.244.{self.number % 250}.{number % 250 + 2}"
 
 
 def new_node(machine: Machine) -> Json:
-    """A node as its kubelet registers it."""
+    """Return the object by which a kubelet registers its node."""
     labels = {
         "beta.kubernetes.io/arch": "amd64",
         "beta.kubernetes.io/os": "linux",
@@ -57,13 +57,13 @@ def new_node(machine: Machine) -> Json:
     spec["podCIDRs"] = [spec["podCIDR"]]
     spec["providerID"] = f"sim://{machine.name}"
     if machine.taints:
-        spec["taints"] = [dict(one) for one in machine.taints]
+        spec["taints"] = [dict(taint) for taint in machine.taints]
     meta = {"name": machine.name, "labels": labels | dict(machine.labels)}
     return {"apiVersion": "v1", "kind": "Node", "metadata": meta, "spec": spec}
 
 
 def write_node(node: Json, machine: Machine, health: node_health.State, now: float, *, version: str) -> None:
-    """Update the status and the taints of a node from its health, and from whether it is cordoned."""
+    """Update the status and the taints of a node from its health; cordoned nodes are tainted too."""
     status: Json = node.setdefault("status", {})
     status.setdefault("capacity", dict(machine.capacity))
     status.setdefault("allocatable", dict(machine.capacity))
@@ -74,33 +74,33 @@ def write_node(node: Json, machine: Machine, health: node_health.State, now: flo
     status["daemonEndpoints"] = {"kubeletEndpoint": {"Port": 10250}}
     status["nodeInfo"] = _node_info(machine.name, version)
     status["conditions"] = _conditions(member(node, "status"), health, time_text(now))
-    _taint(node, health, time_text(now))
+    _update_taints(node, health, time_text(now))
 
 
 def write_taints(node: Json, health: node_health.State, now: float) -> bool:
-    """Update only the taints of a node; return whether any changed."""
-    before = listed(member(node, "spec"), "taints")
-    _taint(node, health, time_text(now))
-    return listed(member(node, "spec"), "taints") != before
+    """Update the taints of a node; return whether any changed."""
+    previous = listed(member(node, "spec"), "taints")
+    _update_taints(node, health, time_text(now))
+    return listed(member(node, "spec"), "taints") != previous
 
 
 def is_ready(health: node_health.State) -> bool:
-    """Whether the cluster considers a node ready: a silent one too, until that is noticed."""
+    """Return whether the cluster considers a node ready: its silence is noticed late."""
     return isinstance(health, (node_health.Healthy, node_health.Silent))
 
 
-def answers(health: node_health.State) -> bool:
-    """Whether the kubelet of a node does anything."""
+def is_running(health: node_health.State) -> bool:
+    """Return whether the kubelet of a node runs."""
     return isinstance(health, (node_health.Healthy, node_health.Unhealthy))
 
 
 def _conditions(status: Json, health: node_health.State, stamp: str) -> list[Json]:
-    before = {one["type"]: one for one in listed(status, "conditions")}
+    previous_by_type = {entry["type"]: entry for entry in listed(status, "conditions")}
     rows: list[tuple[str, str, str, str]] = []
     match health:
         case node_health.Lost():
-            unknown = "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."
-            rows = [(type_, *unknown) for type_ in (*(one[0] for one in _PRESSURES), "Ready")]
+            unknown_fields = "Unknown", "NodeStatusUnknown", "Kubelet stopped posting node status."
+            rows = [(type_, *unknown_fields) for type_ in (*(entry[0] for entry in _PRESSURES), "Ready")]
         case _:
             rows = [(type_, "False", reason, message) for type_, reason, message in _PRESSURES]
             if isinstance(health, node_health.Unhealthy):
@@ -109,32 +109,32 @@ def _conditions(status: Json, health: node_health.State, stamp: str) -> list[Jso
                 rows.append(("Ready", "True", "KubeletReady", "kubelet is posting ready status"))
     conditions: list[Json] = []
     for type_, value, reason, message in rows:
-        old = before.get(type_, {})
-        since = old.get("lastTransitionTime", stamp) if old.get("status") == value else stamp
-        # A lost node sends no heartbeat: the time of the last one stays.
-        beat = old.get("lastHeartbeatTime", stamp) if value == "Unknown" else stamp
+        previous = previous_by_type.get(type_, {})
+        transition = previous.get("lastTransitionTime", stamp) if previous.get("status") == value else stamp
+        # A lost node sends no heartbeat: the time of the last heartbeat stays.
+        heartbeat = previous.get("lastHeartbeatTime", stamp) if value == "Unknown" else stamp
         conditions.append({
-            "type": type_, "status": value, "lastHeartbeatTime": beat, "lastTransitionTime": since,
+            "type": type_, "status": value, "lastHeartbeatTime": heartbeat, "lastTransitionTime": transition,
             "reason": reason, "message": message,
         })  # fmt: skip
-    known = {one[0] for one in rows}
-    return [*(one for one in before.values() if one["type"] not in known), *conditions]
+    types = {entry[0] for entry in rows}
+    return [*(entry for entry in previous_by_type.values() if entry["type"] not in types), *conditions]
 
 
-def _taint(node: Json, health: node_health.State, stamp: str) -> None:
+def _update_taints(node: Json, health: node_health.State, stamp: str) -> None:
     spec: Json = node.setdefault("spec", {})
-    wanted: list[tuple[str, str]] = []
+    health_taints: list[tuple[str, str]] = []
     if isinstance(health, node_health.Unhealthy):
-        wanted = [(NOT_READY, "NoSchedule"), (NOT_READY, "NoExecute")]
+        health_taints = [(NOT_READY, "NoSchedule"), (NOT_READY, "NoExecute")]
     elif isinstance(health, node_health.Lost):
-        wanted = [(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")]
+        health_taints = [(UNREACHABLE, "NoSchedule"), (UNREACHABLE, "NoExecute")]
     if spec.get("unschedulable"):
-        wanted.append((UNSCHEDULABLE, "NoSchedule"))
-    own = (NOT_READY, UNREACHABLE, UNSCHEDULABLE)
-    before = {(one["key"], one["effect"]): one for one in listed(spec, "taints")}
-    taints = [one for key, one in before.items() if key[0] not in own]
-    for key, effect in wanted:
-        taints.append(before.get((key, effect)) or {"key": key, "effect": effect, "timeAdded": stamp})
+        health_taints.append((UNSCHEDULABLE, "NoSchedule"))
+    managed_keys = (NOT_READY, UNREACHABLE, UNSCHEDULABLE)
+    present = {(taint["key"], taint["effect"]): taint for taint in listed(spec, "taints")}
+    taints = [taint for key, taint in present.items() if key[0] not in managed_keys]
+    for key, effect in health_taints:
+        taints.append(present.get((key, effect)) or {"key": key, "effect": effect, "timeAdded": stamp})
     if taints:
         spec["taints"] = taints
     else:
@@ -142,7 +142,7 @@ def _taint(node: Json, health: node_health.State, stamp: str) -> None:
 
 
 def new_lease(machine: Machine, uid: str, now: float) -> Json:
-    """The lease of a node, renewed now."""
+    """Return the lease of a node, renewed now."""
     owner = {"apiVersion": "v1", "kind": "Node", "name": machine.name, "uid": uid}
     return {
         "apiVersion": "coordination.k8s.io/v1",
@@ -157,9 +157,9 @@ def new_lease(machine: Machine, uid: str, now: float) -> Json:
 
 
 def micro_time(seconds: float) -> str:
-    """A time as leases carry it."""
-    when = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
-    return when.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    """Return a time in the format of leases."""
+    time = datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _node_info(name: str, version: str) -> Json:

@@ -1,4 +1,4 @@
-"""The values of the pod machine: what a container does, the states of a pod, and its events and actions."""
+"""The values of the pod machine: plans, container states, states of a pod, events and actions."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ Role: TypeAlias = Literal["init", "sidecar", "main", "ephemeral"]
 RestartPolicy: TypeAlias = Literal["Always", "OnFailure", "Never"]
 
 
-# How a pod behaves without interference
+# Plans: the behaviour of a pod without interference
 
 
 class ContainerPlan(Struct, frozen=True, kw_only=True, gc=False):
-    """How a container behaves. It starts `starts_after` seconds after its turn has come, is ready
-    `ready_after` seconds later, and ends `takes` seconds after its start with `code`; without `takes` it runs
-    forever. `unpullable` is the reason why its image cannot be pulled: it never starts then.
+    """The plan of a container.
+
+    It starts `starts_after` seconds after its predecessors are complete, is ready `ready_after` seconds after
+    that, and ends `duration` seconds after its start with `code`; without a duration it runs for ever.
+    `unpullable` is the reason for which its image cannot be pulled: it never starts then.
     """
 
     starts_after: float = 0.0
     ready_after: float = 0.0
-    takes: float | None = None
+    duration: float | None = None
     code: int = 0
     unpullable: str = ""
 
 
 class PodPlan(Struct, frozen=True, kw_only=True, gc=False):
-    """How a pod behaves: its `restart` policy, the time of its `deadline`, and how long its containers take
-    to end when they are asked to (`ends_after`; None: until they are killed at the end of the grace period).
+    """The plan of a pod: its `restart` policy, the time of its `deadline`, and the seconds until its
+    containers end after a deletion (`ends_after`; with None they are killed after the grace period).
     """
 
     restart: RestartPolicy = "Always"
@@ -36,11 +38,11 @@ class PodPlan(Struct, frozen=True, kw_only=True, gc=False):
     ends_after: float | None = None
 
 
-# What a container does
+# The states of a container
 
 
 class Waiting(Struct, frozen=True, gc=False):
-    """Not running. It starts at `starts_at`; None while its turn has not come, or if it never will."""
+    """Not running. It starts at `starts_at`; None while its predecessors run, or if it never starts."""
 
     reason: str
     starts_at: float | None = None
@@ -48,9 +50,9 @@ class Waiting(Struct, frozen=True, gc=False):
 
 
 class Running(Struct, frozen=True, gc=False):
-    """Running since then. `ready_at` and `ends_at` are the times of what will happen by itself."""
+    """Running. `ready_at` and `ends_at` are the times of planned transitions."""
 
-    since: float
+    started_at: float
     ready: bool = True
     ready_at: float | None = None
     ends_at: float | None = None
@@ -59,8 +61,8 @@ class Running(Struct, frozen=True, gc=False):
 class Terminated(Struct, frozen=True, gc=False):
     """Ended. It is restarted at `restarts_at`, if at all."""
 
-    since: float
-    at: float
+    started_at: float
+    finished_at: float
     code: int
     reason: str
     message: str = ""
@@ -71,7 +73,7 @@ ContainerState: TypeAlias = Waiting | Running | Terminated
 
 
 class Container(Struct, frozen=True, kw_only=True):
-    """One container of a pod. `failures` counts the ends that the backoff counts, `last` is the latest."""
+    """One container of a pod. `failures` counts towards the backoff, `last` is the end of its last run."""
 
     name: str
     role: Role = "main"
@@ -85,7 +87,7 @@ class Container(Struct, frozen=True, kw_only=True):
 Containers: TypeAlias = tuple[Container, ...]
 
 
-# States
+# The states of a pod
 
 
 class Initializing(Struct, frozen=True):
@@ -103,16 +105,16 @@ class Active(Struct, frozen=True):
 
 
 class Ending(Struct, frozen=True):
-    """The pod is being deleted: its containers end at `at`, by themselves or because they are `killed`."""
+    """The pod is being deleted: its containers end at `ends_at`, by themselves or `killed`."""
 
     plan: PodPlan
     containers: Containers
-    at: float
+    ends_at: float
     killed: bool = True
 
 
 class Finished(Struct, frozen=True):
-    """All containers have ended, and none is restarted. `reason` is set if the node ended the pod."""
+    """All containers have ended for good. `reason` is set if the node ended the pod."""
 
     containers: Containers
     failed: bool
@@ -121,7 +123,7 @@ class Finished(Struct, frozen=True):
 
 
 class Removed(Struct, frozen=True):
-    """Nothing of the pod is left on the node, which has confirmed its deletion."""
+    """The node has confirmed the deletion of the pod."""
 
     containers: Containers
     failed: bool
@@ -136,7 +138,7 @@ State: TypeAlias = Initializing | Active | Ending | Finished | Removed
 
 
 class TimePassed(Struct, frozen=True, gc=False):
-    """The time has come for something that happens by itself."""
+    """The time of `due` has come."""
 
 
 class ContainerExited(Struct, frozen=True, gc=False):
@@ -170,9 +172,9 @@ class Evicted(Struct, frozen=True, gc=False):
 
 
 class DeletionRequested(Struct, frozen=True, gc=False):
-    """The pod was deleted, and has until `by` to end."""
+    """The pod was deleted, and must end before the deadline."""
 
-    by: float
+    deadline: float
 
 
 Event: TypeAlias = (
@@ -190,7 +192,7 @@ class StartContainer(Struct, frozen=True, gc=False):
 
 
 class StopContainer(Struct, frozen=True, gc=False):
-    """End what runs in a container."""
+    """End the program in a container."""
 
     name: str
 

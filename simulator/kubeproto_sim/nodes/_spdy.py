@@ -1,8 +1,8 @@
-"""SPDY/3.1 as kubectl's port-forward speaks it, in the messages of a WebSocket: frames in, frames out.
+"""SPDY/3.1 in the messages of a WebSocket, the protocol of kubectl's port-forward: frames in, frames out.
 
 A control frame is ``0x8003``, a type, flags and a length of three bytes; a data frame begins with the id of
 its stream. Headers are pairs of names and values, compressed with one context for the connection and a
-dictionary that both sides know. There is no flow control: Kubernetes' library (moby/spdystream) has none.
+dictionary that both sides have. There is no flow control: Kubernetes' library (moby/spdystream) has none.
 https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
 """
 
@@ -15,8 +15,8 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
-# The names and values that headers usually have (SPDY/3, section 2.6.10.1): each name follows its length.
-_WORDS: Final = (
+# The usual names and values of headers (SPDY/3, section 2.6.10.1): each name follows its length.
+_HEADER_NAMES: Final = (
     "options|head|post|put|delete|trace|accept|accept-charset|accept-encoding|accept-language|accept-ra"
     "nges|age|allow|authorization|cache-control|connection|content-base|content-encoding|content-langua"
     "ge|content-length|content-location|content-md5|content-range|content-type|date|etag|expect|expires"
@@ -25,7 +25,7 @@ _WORDS: Final = (
     "te|trailer|transfer-encoding|upgrade|user-agent|vary|via|warning|www-authenticate|method|get|statu"
     "s|200 OK|version|HTTP/1.1|url|public|set-cookie|keep-alive|origin"
 )
-_TEXTS: Final = (
+_HEADER_VALUES: Final = (
     "100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505203 Non-"
     "Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized403 For"
     "bidden404 Not Found500 Internal Server Error501 Not Implemented503 Service UnavailableJan Feb Mar "
@@ -34,18 +34,19 @@ _TEXTS: Final = (
     ",publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0."
 )
 DICTIONARY: Final = (
-    b"".join(len(word).to_bytes(4, "big") + word.encode() for word in _WORDS.split("|")) + _TEXTS.encode()
+    b"".join(len(word).to_bytes(4, "big") + word.encode() for word in _HEADER_NAMES.split("|"))
+    + _HEADER_VALUES.encode()
 )
-_HEAD: Final = 8  # bytes
+_HEADER_SIZE: Final = 8  # bytes
 _CONTROL: Final = 0x8003
 _FIN: Final = 1
 _SYN_STREAM, _SYN_REPLY, _RST_STREAM, _PING, _GOAWAY = 1, 2, 3, 6, 7
-_LARGEST: Final = 1 << 20  # bytes of a frame; kubectl sends 32 KiB at the most
-_LARGEST_HEADERS: Final = 1 << 16
+_MAX_FRAME: Final = 1 << 20  # bytes; kubectl sends 32 KiB at the most
+_MAX_HEADERS: Final = 1 << 16
 
 
 class SpdyError(Exception):
-    """Bytes are not SPDY."""
+    """The client has sent bytes that are not SPDY."""
 
 
 class StreamOpened(Struct, frozen=True):
@@ -56,7 +57,7 @@ class StreamOpened(Struct, frozen=True):
 
 
 class DataReceived(Struct, frozen=True):
-    """Data of a stream; `ends` if the client sends no more on it."""
+    """The client has sent data of a stream, the last if it `ends` the stream."""
 
     stream: int
     data: bytes
@@ -64,13 +65,13 @@ class DataReceived(Struct, frozen=True):
 
 
 class StreamReset(Struct, frozen=True):
-    """The client has given up a stream."""
+    """The client has reset a stream."""
 
     stream: int
 
 
 class PingReceived(Struct, frozen=True):
-    """The client wants these bytes back."""
+    """The client expects the same bytes in return."""
 
     frame: bytes
 
@@ -87,22 +88,22 @@ class SpdyConnection:
         self._deflate = zlib.compressobj(zdict=DICTIONARY)
 
     def feed(self, data: bytes) -> Iterator[SpdyEvent]:
-        """Return what the bytes of the client say; or `SpdyError`."""
+        """Return the events in the bytes of the client; or `SpdyError`."""
         self._buffer += data
-        while len(self._buffer) >= _HEAD:
-            first, rest = struct.unpack(">II", self._buffer[:_HEAD])
-            flags, length = rest >> 24, rest & 0xFFFFFF
-            if length > _LARGEST:
-                raise SpdyError(f"a frame of {length} bytes is larger than {_LARGEST}")
-            if len(self._buffer) < _HEAD + length:
+        while len(self._buffer) >= _HEADER_SIZE:
+            first_word, flags_and_length = struct.unpack(">II", self._buffer[:_HEADER_SIZE])
+            flags, length = flags_and_length >> 24, flags_and_length & 0xFFFFFF
+            if length > _MAX_FRAME:
+                raise SpdyError(f"a frame of {length} bytes is larger than {_MAX_FRAME}")
+            if len(self._buffer) < _HEADER_SIZE + length:
                 return
-            frame, self._buffer = self._buffer[: _HEAD + length], self._buffer[_HEAD + length :]
-            if not first >> 31:
-                yield DataReceived(first, frame[_HEAD:], bool(flags & _FIN))
-            elif first >> 16 != _CONTROL:
+            frame, self._buffer = self._buffer[: _HEADER_SIZE + length], self._buffer[_HEADER_SIZE + length :]
+            if not first_word >> 31:
+                yield DataReceived(first_word, frame[_HEADER_SIZE:], bool(flags & _FIN))
+            elif first_word >> 16 != _CONTROL:
                 raise SpdyError("a control frame is not of version 3")
             else:
-                yield from self._control(first & 0xFFFF, frame)
+                yield from self._control(first_word & 0xFFFF, frame)
 
     def reply(self, stream: int) -> bytes:
         """Return the frame that accepts a stream."""
@@ -110,7 +111,7 @@ class SpdyConnection:
         return _control(_SYN_REPLY, struct.pack(">I", stream) + headers)
 
     def _control(self, kind: int, frame: bytes) -> Iterator[SpdyEvent]:
-        body = frame[_HEAD:]
+        body = frame[_HEADER_SIZE:]
         if kind == _PING:
             yield PingReceived(frame)
         elif kind == _SYN_STREAM and len(body) >= 10:
@@ -120,23 +121,23 @@ class SpdyConnection:
         elif kind in (_SYN_STREAM, _RST_STREAM):
             raise SpdyError("a frame is too short")
 
-    def _headers(self, packed: bytes) -> dict[str, str]:
+    def _headers(self, compressed: bytes) -> dict[str, str]:
         try:
-            block = self._inflate.decompress(packed, _LARGEST_HEADERS)
+            block = self._inflate.decompress(compressed, _MAX_HEADERS)
             if self._inflate.unconsumed_tail:
-                raise SpdyError(f"headers are larger than {_LARGEST_HEADERS} bytes")
-            (count,), at, texts = struct.unpack(">I", block[:4]), 4, list[str]()
+                raise SpdyError(f"headers are larger than {_MAX_HEADERS} bytes")
+            (count,), position, texts = struct.unpack(">I", block[:4]), 4, list[str]()
             for _ in range(2 * count):
-                (size,) = struct.unpack(">I", block[at : at + 4])
-                texts.append(block[at + 4 : at + 4 + size].decode())
-                at += 4 + size
+                (size,) = struct.unpack(">I", block[position : position + 4])
+                texts.append(block[position + 4 : position + 4 + size].decode())
+                position += 4 + size
         except (zlib.error, struct.error, UnicodeDecodeError) as error:
             raise SpdyError(f"headers cannot be read: {error}") from None
         return dict(zip(texts[::2], texts[1::2], strict=True))
 
 
 def data_frame(stream: int, data: bytes, *, ends: bool = False) -> bytes:
-    """Return data of a stream; nothing follows it if it `ends` the stream."""
+    """Return a frame with data of a stream, the last one if it `ends` the stream."""
     return struct.pack(">II", stream, (_FIN if ends else 0) << 24 | len(data)) + data
 
 

@@ -1,4 +1,4 @@
-"""Stages: transitions of any kind of object that a test describes, as values. (The idea is kwok's.)"""
+"""Stages: timed transitions of objects of any kind, which a test defines. (The idea is kwok's.)"""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from ..writing._deletes import DeleteOptions, delete
 from ..writing._edits import edit
 
 Json = dict[str, Any]
-Place: TypeAlias = tuple[str, str]
-"""The name of a resource, and the key of one of its objects."""
+StorageAddress: TypeAlias = tuple[str, str]
+"""The name of a resource, and the key of an object."""
 
 
 class Stage(Struct, frozen=True, kw_only=True):
-    """What happens to an object by itself: when it matches, after a delay, it is patched or deleted.
+    """A transition of matching objects: after a delay, an object is patched or deleted.
 
     `kind` is a class, or a string such as ``v1/Pod``. `when` is a part of the object, in which None means
-    that a value must be absent; or a function of the whole object. `patch` is a merge patch, or a function of
-    the object that returns one. The object must match continuously until `after` seconds have passed::
+    that a value must be absent; or a predicate of the object. `patch` is a merge patch, or a function that
+    returns a merge patch for the object. The object must match continuously for `after` seconds::
 
         sim.Stage(kind="example.com/v1/Book", when={"status": {"phase": None}}, after=3,
                   patch={"status": {"phase": "Printed"}})
@@ -43,120 +43,120 @@ class Stage(Struct, frozen=True, kw_only=True):
     delete: bool = False
 
     def matches(self, obj: Json) -> bool:
-        """Whether an object is where this stage begins."""
+        """Return whether an object is at the start of this stage."""
         return bool(self.when(obj)) if callable(self.when) else _contains(obj, self.when)
 
 
 class _Scheduled(Struct, frozen=True):
-    """The stage that an object is in, and when it ends."""
+    """The stage of an object, by its index, and the time at which it ends."""
 
     uid: str
-    stage: int
-    at: float
+    stage_index: int
+    time: float
 
 
 class Stages:
-    """All stages of a cluster. If several match an object, the first counts."""
+    """All stages of a cluster. If several match an object, the first applies."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
         self._stages: list[tuple[str, Stage]] = []  # with the name of the resource
-        self._dirty: dict[Place, None] = {}
-        self._scheduled: dict[Place, _Scheduled] = {}
-        self._due: list[tuple[float, Place]] = []  # with stale entries, which are skipped when they come up
+        self._dirty: dict[StorageAddress, None] = {}
+        self._scheduled: dict[StorageAddress, _Scheduled] = {}
+        self._timers: list[tuple[float, StorageAddress]] = []  # a heap; stale entries are skipped
 
     def add(self, served: Served, stage: Stage) -> None:
-        """Add a stage; it applies to the objects that are there already."""
+        """Add a stage; it applies to existing objects too."""
         self._stages.append((served.storage.name, stage))
         self._dirty |= dict.fromkeys((served.storage.name, key) for key in served.storage.objects)
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note a change."""
+        """Mark a changed object."""
         if any(name == storage.name for name, _ in self._stages):
             self._dirty[storage.name, event.stored.key] = None
 
     def work(self) -> bool:
-        """Do what is due; return whether anything was written."""
-        before = self.state.storage.version
+        """Perform the stages that end now; return whether anything was written."""
+        version = self.state.storage.version
         dirty, self._dirty = self._dirty, {}
-        for place in dirty:
-            self._schedule(place)
+        for address in dirty:
+            self._schedule(address)
         while (due := self.due) is not None and due <= self.state.clock.time:
-            place = heapq.heappop(self._due)[1]
-            self._pass(place, self._scheduled.pop(place))
-        return self.state.storage.version != before
+            address = heapq.heappop(self._timers)[1]
+            self._perform(address, self._scheduled.pop(address))
+        return self.state.storage.version != version
 
     @property
     def due(self) -> float | None:
-        """When the next stage ends."""
-        while self._due:
-            at, place = self._due[0]
-            scheduled = self._scheduled.get(place)
-            if scheduled is not None and scheduled.at == at:
-                return at
-            heapq.heappop(self._due)
+        """The time at which the next stage ends."""
+        while self._timers:
+            time, address = self._timers[0]
+            scheduled = self._scheduled.get(address)
+            if scheduled is not None and scheduled.time == time:
+                return time
+            heapq.heappop(self._timers)
         return None
 
     def fork(self, state: ServerState) -> Stages:
-        """Return the same stages for a forked cluster."""
-        twin = Stages(state)
-        twin._stages = list(self._stages)
-        twin._dirty, twin._scheduled = dict(self._dirty), dict(self._scheduled)
-        twin._due = list(self._due)
-        state.extensions.append(twin)
-        return twin
+        """Return a copy for a forked cluster."""
+        clone = Stages(state)
+        clone._stages = list(self._stages)
+        clone._dirty, clone._scheduled = dict(self._dirty), dict(self._scheduled)
+        clone._timers = list(self._timers)
+        state.extensions.append(clone)
+        return clone
 
     def resume(self) -> None:
-        """Start again from what is stored, after a restart."""
-        self._dirty, self._scheduled, self._due = {}, {}, []
+        """Discard all timers after a restart: every stored object is added again."""
+        self._dirty, self._scheduled, self._timers = {}, {}, []
 
-    def _find(self, place: Place) -> tuple[Served, Stored] | None:
-        served = self.state.kinds.of_storage(place[0])
-        stored = served.storage.objects.get(place[1]) if served else None
+    def _find(self, address: StorageAddress) -> tuple[Served, Stored] | None:
+        served = self.state.kinds.of_storage(address[0])
+        stored = served.storage.objects.get(address[1]) if served else None
         return (served, stored) if served and stored else None
 
-    def _schedule(self, place: Place) -> None:
-        before = self._scheduled.pop(place, None)
-        found = self._find(place)
-        if found is None:
+    def _schedule(self, address: StorageAddress) -> None:
+        previous = self._scheduled.pop(address, None)
+        target = self._find(address)
+        if target is None:
             return
-        served, stored = found
+        served, stored = target
         obj = served.read(stored.data)
-        for number, (name, stage) in enumerate(self._stages):
-            if name == place[0] and stage.matches(obj):
-                if before is not None and (before.uid, before.stage) == (stored.uid, number):
-                    scheduled = before  # its time continues to run
+        for stage_index, (name, stage) in enumerate(self._stages):
+            if name == address[0] and stage.matches(obj):
+                if previous is not None and (previous.uid, previous.stage_index) == (stored.uid, stage_index):
+                    scheduled = previous  # its delay continues
                 else:
-                    scheduled = _Scheduled(stored.uid, number, self.state.clock.time + stage.after)
-                self._scheduled[place] = scheduled
-                heapq.heappush(self._due, (scheduled.at, place))
+                    scheduled = _Scheduled(stored.uid, stage_index, self.state.clock.time + stage.after)
+                self._scheduled[address] = scheduled
+                heapq.heappush(self._timers, (scheduled.time, address))
                 return
 
-    def _pass(self, place: Place, scheduled: _Scheduled) -> None:
-        found = self._find(place)
-        if found is None:
+    def _perform(self, address: StorageAddress, scheduled: _Scheduled) -> None:
+        target = self._find(address)
+        if target is None:
             return
-        served, stored = found
-        stage = self._stages[scheduled.stage][1]
+        served, stored = target
+        stage = self._stages[scheduled.stage_index][1]
         if stage.patch is not None:
             obj = served.read(stored.data)
             patch = stage.patch(obj) if callable(stage.patch) else stage.patch
             changed = apply_merge_patch(obj, dict(patch))
             if is_map(changed) and changed != obj:
-                kept: Json = msgspec.json.decode(served.kept(changed))
-                edit(self.state, served, stored, lambda obj: _replace(obj, kept))
+                stored_form: Json = msgspec.json.decode(served.kept(changed))
+                edit(self.state, served, stored, lambda obj: _replace(obj, stored_form))
         if stage.delete:
             with suppress(Rejection):  # it may have been deleted already
                 delete(self.state, served, stored.key, stored.name, DeleteOptions())
 
 
-def _replace(obj: Json, by: Json) -> None:
+def _replace(obj: Json, content: Json) -> None:
     obj.clear()
-    obj.update(by)
+    obj.update(content)
 
 
-def _contains(value: object, part: object) -> bool:
-    if not is_map(part):
-        return bool(value == part)
-    held = value if is_map(value) else {}
-    return all(_contains(held.get(name), wanted) for name, wanted in part.items())
+def _contains(value: object, pattern: object) -> bool:
+    if not is_map(pattern):
+        return bool(value == pattern)
+    members = value if is_map(value) else {}
+    return all(_contains(members.get(name), expected) for name, expected in pattern.items())

@@ -1,4 +1,4 @@
-"""The health of a node, as its kubelet and the node controller of the cluster see it: a pure machine.
+"""The health of a node, as its kubelet and the node controller of the cluster see it: a state machine.
 
 ::
 
@@ -16,10 +16,9 @@
 Rules
 
 - A kubelet renews the lease of its node every 10 s and writes the status of the node every 5 minutes, or when
-  it changes. One that is silent does neither, and nothing happens on its node.
-- 50 s after the last renewal the node controller calls the node lost: its conditions are Unknown.
-- A node that is not ready is tainted, and so is one that is lost. This machine does not decide what that does
-  to its pods.
+  it changes. A silent kubelet does neither, and nothing happens on its node.
+- 50 s after the last renewal the node controller considers the node lost: its conditions are Unknown.
+- Unready nodes and lost nodes are tainted. The effect of the taints on pods is no concern of this machine.
 """
 
 from __future__ import annotations
@@ -46,7 +45,7 @@ class Healthy(Struct, frozen=True, gc=False):
 
 
 class Unhealthy(Struct, frozen=True, gc=False):
-    """The kubelet reports that the node is not ready, and why."""
+    """The kubelet reports that the node is not ready, with a message."""
 
     renews_at: float
     reports_at: float
@@ -56,11 +55,11 @@ class Unhealthy(Struct, frozen=True, gc=False):
 class Silent(Struct, frozen=True, gc=False):
     """The kubelet is silent, and the node controller has not noticed."""
 
-    until: float
+    lost_at: float
 
 
 class Lost(Struct, frozen=True, gc=False):
-    """The node controller has given the node up."""
+    """The node controller has noticed the silence."""
 
 
 State: TypeAlias = Healthy | Unhealthy | Silent | Lost
@@ -70,25 +69,25 @@ State: TypeAlias = Healthy | Unhealthy | Silent | Lost
 
 
 class TimePassed(Struct, frozen=True, gc=False):
-    """The time has come for something that happens by itself."""
+    """The time of `due` has come."""
 
 
 class Failed(Struct, frozen=True, gc=False):
-    """Something on the node broke."""
+    """A component of the node has failed."""
 
     message: str
 
 
 class Recovered(Struct, frozen=True, gc=False):
-    """It works again."""
+    """The failed component works again."""
 
 
 class Stopped(Struct, frozen=True, gc=False):
-    """The kubelet, or its whole machine, stopped."""
+    """The kubelet has stopped, or its whole machine."""
 
 
 class Started(Struct, frozen=True, gc=False):
-    """It runs again."""
+    """The kubelet runs again."""
 
 
 Event: TypeAlias = TimePassed | Failed | Recovered | Stopped | Started
@@ -110,29 +109,29 @@ Step: TypeAlias = tuple[State, tuple[Action, ...]]
 
 
 def begin(now: float) -> Step:
-    """The state of a new node."""
+    """Return the state and the first actions of a new node."""
     return Healthy(now + RENEW, now + REPORT), (ReportNode(), RenewLease())
 
 
 def due(state: State) -> float | None:
-    """The next time at which something happens by itself; None if nothing will."""
+    """Return the time of the next `TimePassed`; None if the state does not change by itself."""
     match state:
         case Healthy(renews_at, reports_at) | Unhealthy(renews_at, reports_at):
             return min(renews_at, reports_at)
-        case Silent(until):
-            return until
+        case Silent(lost_at):
+            return lost_at
         case Lost():
             return None
 
 
 def step(state: State, event: Event, now: float) -> Step:
-    """Return the state after an event, and what to do."""
+    """Return the state after an event, and the actions."""
     match state, event:
         case Healthy(renews_at, reports_at), TimePassed():
-            renews_at, reports_at, actions = _routine(renews_at, reports_at, now)
+            renews_at, reports_at, actions = _renew_and_report(renews_at, reports_at, now)
             return Healthy(renews_at, reports_at), actions
         case Unhealthy(renews_at, reports_at, message), TimePassed():
-            renews_at, reports_at, actions = _routine(renews_at, reports_at, now)
+            renews_at, reports_at, actions = _renew_and_report(renews_at, reports_at, now)
             return Unhealthy(renews_at, reports_at, message), actions
         case ((Healthy(renews_at=renews_at) | Unhealthy(renews_at=renews_at)), Failed(message)):
             return Unhealthy(renews_at, now + REPORT, message), (ReportNode(),)
@@ -140,16 +139,18 @@ def step(state: State, event: Event, now: float) -> Step:
             return Healthy(renews_at, now + REPORT), (ReportNode(),)
         case ((Healthy(renews_at=renews_at) | Unhealthy(renews_at=renews_at)), Stopped()):
             return Silent(renews_at - RENEW + GRACE), ()
-        case Silent(until), TimePassed():
-            return (Lost(), (ReportNode(),)) if now >= until else (state, ())
+        case Silent(lost_at), TimePassed():
+            return (Lost(), (ReportNode(),)) if now >= lost_at else (state, ())
         case ((Silent() | Lost()), Started()):
             return begin(now)
         case _:
-            what, how = type(event).__name__, type(state).__name__.lower()
-            raise LocalProtocolError(f"{what} cannot happen to a node that is {how}")
+            event_name, state_name = type(event).__name__, type(state).__name__.lower()
+            raise LocalProtocolError(f"{event_name} cannot happen to a node that is {state_name}")
 
 
-def _routine(renews_at: float, reports_at: float, now: float) -> tuple[float, float, tuple[Action, ...]]:
+def _renew_and_report(
+    renews_at: float, reports_at: float, now: float
+) -> tuple[float, float, tuple[Action, ...]]:
     actions: list[Action] = []
     if now >= reports_at:
         actions.append(ReportNode())

@@ -1,4 +1,4 @@
-"""The life of a pod on a node: a pure machine. `step` takes an event, `due` is the next time that matters.
+"""The life of a pod on a node: a state machine. `step` takes an event, `due` is the time of the next one.
 
 ::
 
@@ -28,17 +28,16 @@
 
 Rules
 
-- Init containers run one after the other. One that fails is started again, unless the pod never restarts:
-  then the pod has failed. A sidecar (an init container that always restarts) lets the next one start as soon
-  as it runs, and does not keep the pod running.
-- A container that ends is started again as its pod's policy says: a second later the first time, then after
-  10 s, 20 s and so on, 300 s at most, as a kubelet does. The backoff is reset once a container has run for
-  ten minutes.
-- A pod is finished when all its containers have ended and none is restarted. It has failed if one of them
-  ended with a code other than 0.
+- Init containers run one after the other. A failed init container is restarted, unless the pod never
+  restarts: then the pod has failed. The container after a sidecar (an init container that always restarts)
+  starts as soon as the sidecar runs, and a sidecar does not keep the pod running.
+- A container that ends is restarted according to the policy of its pod: a second later the first time, then
+  after 10 s, 20 s and so on, 300 s at most, as by a kubelet. The backoff is reset once a container has run
+  for ten minutes.
+- A pod is finished when all its containers have ended for good. It has failed if any of them ended with a
+  code other than 0.
 - A deleted pod ends when its grace period is over at the latest. A later deletion can shorten that period.
-- Everything happens at the time when it is due, even if `step` is called late: times in the status are those
-  of the plan.
+- Every transition has its planned time, even if `step` is called late, and the status contains these times.
 """
 
 from __future__ import annotations
@@ -49,21 +48,21 @@ from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError
 
-from ._container_life import (
+from ._container_lifecycle import (
     BACKOFF,
+    BACKOFF_RESET_AFTER,
     FIRST_RESTART,
-    FORGIVEN_AFTER,
     KILLED,
     MAX_BACKOFF,
-    called,
     due_at,
     exited,
-    frozen,
     is_new_main,
     restarts,
+    schedule_start,
     stop_all,
     terminated,
-    turn,
+    transition,
+    without_plans,
 )
 from ._pod_values import (
     Action,
@@ -104,48 +103,50 @@ _REPORT: Final = (ReportStatus(),)
 
 
 def begin(plan: PodPlan, containers: Containers, now: float) -> Step:
-    """The state of a pod that was bound to a node, and what to do first."""
-    return _settled(Initializing(plan, containers), now, [])
+    """Return the state and the first actions of a pod that was bound to a node."""
+    return _advance(Initializing(plan, containers), now, [])
 
 
 def due(state: State) -> float | None:
-    """The next time at which something happens by itself; None if nothing will."""
+    """Return the time of the next `TimePassed`; None if the state does not change by itself."""
     match state:
         case Initializing(plan, containers) | Active(plan, containers):
-            times = [due_at(one) for one in containers] + [plan.deadline]
+            times = [due_at(container) for container in containers] + [plan.deadline]
             return min((time for time in times if time is not None), default=None)
-        case Ending(at=at):
-            return at
+        case Ending(ends_at=time):
+            return time
         case Finished() | Removed():
             return None
 
 
 def step(state: State, event: Event, now: float) -> Step:
-    """Return the state after an event, and what to do."""
+    """Return the state after an event, and the actions."""
     match state, event:
         case ((Initializing() | Active() | Ending()), TimePassed()):
             return _pass_time(state, now)
         case ((Initializing() | Active()), ContainerExited(name=name)):
-            found = _running(state, name)
-            ended = exited(found, state.plan, event, now)
-            return _settled(_with(state, ended), now, [StopContainer(name)])
+            container = _running_container(state, name)
+            changed = exited(container, state.plan, event, now)
+            return _advance(_with_container(state, changed), now, [StopContainer(name)])
         case ((Initializing() | Active() | Ending()), ReadinessChanged()):
-            return _probed(state, event)
+            return _set_readiness(state, event)
         case ((Initializing() | Active()), EphemeralAdded(name, plan)):
-            added = Container(
+            ephemeral = Container(
                 name=name, role="ephemeral", plan=plan,
                 state=Waiting("ContainerCreating", now + plan.starts_after),
             )  # fmt: skip
-            return replace(state, containers=(*state.containers, added)), _REPORT
+            return replace(state, containers=(*state.containers, ephemeral)), _REPORT
         case ((Initializing() | Active()), Evicted(message, reason)):
             return _end_all(state, now, reason, message)
-        case ((Initializing() | Active()), DeletionRequested(by)):
-            return _begin_to_end(state, by, now)
+        case ((Initializing() | Active()), DeletionRequested(deadline)):
+            return _begin_ending(state, deadline, now)
         case Ending(), ContainerExited(name=name):
-            ended = terminated(_running(state, name), event, now)
-            return _ended(_with(state, ended), [StopContainer(name)])
-        case Ending(), DeletionRequested(by):
-            return (replace(state, at=max(by, now), killed=True) if by < state.at else state), ()
+            changed = terminated(_running_container(state, name), event, now)
+            return _after_exit(_with_container(state, changed), [StopContainer(name)])
+        case Ending(), DeletionRequested(deadline):
+            return (
+                replace(state, ends_at=max(deadline, now), killed=True) if deadline < state.ends_at else state
+            ), ()
         case Ending(), EphemeralAdded() | Evicted():
             return state, ()  # it ends anyway
         case Finished(), TimePassed():
@@ -162,145 +163,158 @@ def step(state: State, event: Event, now: float) -> Step:
 
 
 def _pass_time(state: Initializing | Active | Ending, now: float) -> Step:
-    """Let everything happen that was due, one thing after the other, each at its own time."""
-    passed: State = state
-    done: list[Action] = []
-    while (at := due(passed)) is not None and at <= now:
-        if isinstance(passed, Ending):
-            passed, actions = _kill(passed)
-        elif isinstance(passed, (Initializing, Active)):
-            passed, actions = _happen(passed, at)
+    """Perform all planned transitions until now, one after the other, each at its own time."""
+    current: State = state
+    all_actions: list[Action] = []
+    while (time := due(current)) is not None and time <= now:
+        if isinstance(current, Ending):
+            current, actions = _kill(current)
+        elif isinstance(current, (Initializing, Active)):
+            current, actions = _run_planned(current, time)
         else:
             break
-        done += [action for action in actions if action != ReportStatus()]
-    return passed, (*done, *_REPORT) if passed != state and not isinstance(passed, Removed) else tuple(done)
+        all_actions += [action for action in actions if action != ReportStatus()]
+    return current, (*all_actions, *_REPORT) if current != state and not isinstance(
+        current, Removed
+    ) else tuple(all_actions)
 
 
-def _happen(state: Initializing | Active, at: float) -> Step:
-    if state.plan.deadline is not None and state.plan.deadline <= at:
-        return _end_all(state, at, "DeadlineExceeded", _DEADLINE)
-    container = next(one for one in state.containers if due_at(one) == at)
-    turned, actions = turn(container, state.plan, at)
-    return _settled(_with(state, turned), at, actions)
+def _run_planned(state: Initializing | Active, time: float) -> Step:
+    if state.plan.deadline is not None and state.plan.deadline <= time:
+        return _end_all(state, time, "DeadlineExceeded", _DEADLINE)
+    container = next(candidate for candidate in state.containers if due_at(candidate) == time)
+    changed, actions = transition(container, state.plan, time)
+    return _advance(_with_container(state, changed), time, actions)
 
 
-# Ends
+# The end of the pod
 
 
-def _end_all(state: Initializing | Active, at: float, reason: str, message: str) -> Step:
-    containers, actions = stop_all(state.containers, at, KILLED)
+def _end_all(state: Initializing | Active, time: float, reason: str, message: str) -> Step:
+    containers, actions = stop_all(state.containers, time, KILLED)
     return Finished(containers, True, reason, message), (*actions, *_REPORT)
 
 
-def _begin_to_end(state: Initializing | Active, by: float, now: float) -> Step:
+def _begin_ending(state: Initializing | Active, deadline: float, now: float) -> Step:
     plan = state.plan
-    at, killed = max(by, now), True
-    if plan.ends_after is not None and now + plan.ends_after < at:
-        at, killed = now + plan.ends_after, False
-    if not any(isinstance(one.state, Running) for one in state.containers):
-        at = now  # there is nothing to wait for
-    # From here on nothing is started, and nothing ends as planned.
-    containers = tuple(replace(one, state=frozen(one.state)) for one in state.containers)
-    return Ending(plan, containers, at, killed), ()
+    ends_at, is_killed = max(deadline, now), True
+    if plan.ends_after is not None and now + plan.ends_after < ends_at:
+        ends_at, is_killed = now + plan.ends_after, False
+    if not any(isinstance(container.state, Running) for container in state.containers):
+        ends_at = now
+    # From here on no container starts or ends as planned.
+    containers = tuple(
+        replace(container, state=without_plans(container.state)) for container in state.containers
+    )
+    return Ending(plan, containers, ends_at, is_killed), ()
 
 
 def _kill(state: Ending) -> Step:
-    containers, actions = stop_all(state.containers, state.at, KILLED if state.killed else 0)
-    return Removed(containers, _failed(containers)), (*actions, RemovePod())
+    containers, actions = stop_all(state.containers, state.ends_at, KILLED if state.killed else 0)
+    return Removed(containers, _has_failed(containers)), (*actions, RemovePod())
 
 
-def _ended(state: Ending, actions: list[Action]) -> Step:
-    """A container ended while the pod ends: with the last one, the pod is removed."""
-    if any(isinstance(one.state, Running) for one in state.containers):
+def _after_exit(state: Ending, actions: list[Action]) -> Step:
+    """Return the ending pod after a container has exited: after the last one, the pod is removed."""
+    if any(isinstance(container.state, Running) for container in state.containers):
         return state, (*actions, *_REPORT)
-    return Removed(state.containers, _failed(state.containers)), (*actions, RemovePod())
+    return Removed(state.containers, _has_failed(state.containers)), (*actions, RemovePod())
 
 
-# What follows for the pod
+# The pod after a change of one container
 
 
-def _settled(state: Initializing | Active, at: float, actions: list[Action]) -> Step:
-    """The pod after a change of one container: the next may start, or all are over."""
+def _advance(state: Initializing | Active, time: float, actions: list[Action]) -> Step:
+    """Return the pod after a change of one container: the next may start, or the pod may be finished."""
     if isinstance(state, Initializing):
-        initialized = _initialized(state, at)
+        initialized = _advance_init(state, time)
         if isinstance(initialized, Initializing):
             return initialized, (*actions, *_REPORT)
         if initialized is None:
-            return _finished(state, at, actions)
+            return _finish(state, time, actions)
         state = initialized
-    mains = [one.state for one in state.containers if one.role == "main"]
-    if all(isinstance(one, Terminated) and one.restarts_at is None for one in mains):
-        return _finished(state, at, actions)
+    main_states = [container.state for container in state.containers if container.role == "main"]
+    if all(isinstance(container, Terminated) and container.restarts_at is None for container in main_states):
+        return _finish(state, time, actions)
     return state, (*actions, *_REPORT)
 
 
-def _initialized(state: Initializing, at: float) -> Initializing | Active | None:
-    """The pod with the next init container called, or with all others; None if it has failed."""
-    for one in state.containers:
-        if one.role not in ("init", "sidecar"):
+def _advance_init(state: Initializing, time: float) -> Initializing | Active | None:
+    """Return the pod with its next containers scheduled to start; None if it has failed."""
+    for container in state.containers:
+        if container.role not in ("init", "sidecar"):
             continue
-        match one.state:
+        match container.state:
             case Waiting(reason="PodInitializing"):
-                return _with(state, called(one, at))
-            case Terminated(code=0, restarts_at=None) if one.role == "init":
+                return _with_container(state, schedule_start(container, time))
+            case Terminated(code=0, restarts_at=None) if container.role == "init":
                 continue
-            case Terminated(restarts_at=None) if one.role == "init":
+            case Terminated(restarts_at=None) if container.role == "init":
                 return None
-            case _ if one.role == "sidecar" and (one.last is not None or not isinstance(one.state, Waiting)):
+            case _ if container.role == "sidecar" and (
+                container.last is not None or not isinstance(container.state, Waiting)
+            ):
                 continue
             case _:
                 return state
-    # Of a pod that was found running, as after a restart of its kubelet, some run already.
-    begun = tuple(called(one, at) if is_new_main(one) else one for one in state.containers)
-    return Active(state.plan, begun)
+    # Some containers may run already: after a restart of its kubelet, the pod comes from its status.
+    containers = tuple(
+        schedule_start(container, time) if is_new_main(container) else container
+        for container in state.containers
+    )
+    return Active(state.plan, containers)
 
 
-def _finished(state: Initializing | Active, at: float, actions: list[Action]) -> Step:
-    # Sidecars and containers for debugging end with the rest, and do not count.
-    containers, stopped = stop_all(state.containers, at, KILLED)
-    return Finished(containers, _failed(containers)), (*actions, *stopped, *_REPORT)
+def _finish(state: Initializing | Active, time: float, actions: list[Action]) -> Step:
+    # Sidecars and containers for debugging end with the others, and do not count.
+    containers, stopped = stop_all(state.containers, time, KILLED)
+    return Finished(containers, _has_failed(containers)), (*actions, *stopped, *_REPORT)
 
 
-def _failed(containers: Containers) -> bool:
+def _has_failed(containers: Containers) -> bool:
     return any(
-        one.state.code != 0
-        for one in containers
-        if one.role in ("main", "init") and isinstance(one.state, Terminated)
+        container.state.code != 0
+        for container in containers
+        if container.role in ("main", "init") and isinstance(container.state, Terminated)
     )
 
 
-def _running(state: State, name: str) -> Container:
-    for one in state.containers:
-        if one.name == name:
-            if isinstance(one.state, Running):
-                return one
+def _running_container(state: State, name: str) -> Container:
+    for container in state.containers:
+        if container.name == name:
+            if isinstance(container.state, Running):
+                return container
             raise LocalProtocolError(
-                f"container {name} cannot exit: it is {type(one.state).__name__.lower()}, not running"
+                f"container {name} cannot exit: it is {type(container.state).__name__.lower()}, not running"
             )
     raise LocalProtocolError(f"the pod has no container {name!r}")
 
 
-def _probed(state: _Unfinished, event: ReadinessChanged) -> tuple[_Unfinished, tuple[Action, ...]]:
+def _set_readiness(state: _Unfinished, event: ReadinessChanged) -> tuple[_Unfinished, tuple[Action, ...]]:
     if event.name:
-        _running(state, event.name)
+        _running_container(state, event.name)
     changed = tuple(
-        replace(one, state=replace(one.state, ready=event.ready, ready_at=None))
-        if isinstance(one.state, Running) and one.role != "ephemeral" and event.name in ("", one.name)
-        else one
-        for one in state.containers
+        replace(container, state=replace(container.state, ready=event.ready, ready_at=None))
+        if isinstance(container.state, Running)
+        and container.role != "ephemeral"
+        and event.name in ("", container.name)
+        else container
+        for container in state.containers
     )
     return replace(state, containers=changed), _REPORT
 
 
-def _with(state: _Unfinished, changed: Container) -> _Unfinished:
-    containers = tuple(changed if one.name == changed.name else one for one in state.containers)
+def _with_container(state: _Unfinished, changed: Container) -> _Unfinished:
+    containers = tuple(
+        changed if container.name == changed.name else container for container in state.containers
+    )
     return replace(state, containers=containers)
 
 
 __all__ = [
     "BACKOFF",
+    "BACKOFF_RESET_AFTER",
     "FIRST_RESTART",
-    "FORGIVEN_AFTER",
     "KILLED",
     "MAX_BACKOFF",
     "Action",

@@ -11,7 +11,7 @@ from kubeproto.objects import Selector
 from .._rejections import Rejection, bad_request, failure
 from .._state import ServerState
 from ..kinds._kinds import Served
-from ..nodes._disruptions import mark_disrupted
+from ..nodes._pod_status import mark_disrupted
 from ..reading._routes import Route
 from ..storage._json_values import listed, member
 from ..storage._storage import Stored

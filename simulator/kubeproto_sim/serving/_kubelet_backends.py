@@ -9,10 +9,10 @@ import msgspec
 
 from .._rejections import Rejection, failure, not_found
 from .._state import ServerState
-from ..nodes._commands import CommandStreams
+from ..nodes._container_commands import CommandStreams
+from ..nodes._container_programs import Behaviour
 from ..nodes._kubelets import PodRun
-from ..nodes._nodes import Nodes
-from ..nodes._programs import Behaviour
+from ..nodes._simulated_nodes import Nodes
 from ..reading._routes import Route
 from ..storage._json_values import listed, member
 from ._server_responses import ServerRequest
@@ -51,7 +51,7 @@ def find_backend(state: ServerState, route: Route, node: str) -> Backend:
     nodes, stored = state.nodes, stored_object(route)
     if not isinstance(nodes, Nodes) or (run := nodes.find(stored.key, stored.uid)) is None:
         return Backend(address, "connection refused", None)
-    if not nodes.answers(run.node):
+    if not nodes.is_running(run.node):
         return Backend(address, "no route to host", None)
     return Backend(address, "", (nodes.behaviour, run))
 

@@ -13,10 +13,10 @@ from kubeproto.streams import V4, V5
 from .._rejections import bad_request, invalid, quoted
 from .._state import ServerState
 from .._streams import Conversation
-from ..nodes._commands import CommandStreams
-from ..nodes._connections import failed_command, open_command, open_log, open_ports
-from ..nodes._logs import LogQuery
-from ..nodes._tunnels import TUNNEL
+from ..nodes._container_commands import CommandStreams
+from ..nodes._container_connections import failed_command, open_command, open_log, open_ports
+from ..nodes._container_logs import LogQuery
+from ..nodes._port_tunnels import TUNNEL
 from ..reading._query import is_true, number, repeated
 from ..reading._routes import Route
 from ..storage._json_values import listed

@@ -105,8 +105,8 @@ ROWS: Final[list[tuple[str, pod.State, pod.Event, pod.State, tuple[pod.Action, .
     ("a container starts and is ready", Active(ALWAYS, (CREATED,)), TimePassed(),
      Active(ALWAYS, (became(CREATED, Running(NOW)),)), (START, REPORT)),
     ("a container starts and is to be ready later",
-     Active(ALWAYS, (replace(CREATED, plan=ContainerPlan(ready_after=5, takes=60)),)), TimePassed(),
-     Active(ALWAYS, (replace(CREATED, plan=ContainerPlan(ready_after=5, takes=60), state=Running(
+     Active(ALWAYS, (replace(CREATED, plan=ContainerPlan(ready_after=5, duration=60)),)), TimePassed(),
+     Active(ALWAYS, (replace(CREATED, plan=ContainerPlan(ready_after=5, duration=60), state=Running(
          NOW, ready=False, ready_at=NOW + 5, ends_at=NOW + 60)),)), (START, REPORT)),
     ("a container becomes ready", Active(ALWAYS, (became(WEB, Running(90.0, ready=False, ready_at=NOW)),)),
      TimePassed(), Active(ALWAYS, (WEB,)), (REPORT,)),
@@ -230,7 +230,7 @@ def test_a_container_that_does_not_run_cannot_exit() -> None:
 
 
 def test_a_container_that_fails_each_second_is_started_at_growing_distances() -> None:
-    always_failing = Container(name="web", plan=ContainerPlan(takes=1, code=1))
+    always_failing = Container(name="web", plan=ContainerPlan(duration=1, code=1))
     state, _ = pod.begin(ALWAYS, (always_failing,), 0.0)
     starts: list[float] = []
     while (at := pod.due(state)) is not None and at < 2000:
@@ -250,7 +250,7 @@ def test_the_five_thousandth_failure_waits_no_longer_than_the_tenth() -> None:
 
 PLANS: Final = st.builds(
     ContainerPlan, starts_after=st.integers(0, 3), ready_after=st.integers(0, 3),
-    takes=st.none() | st.integers(1, 20), code=st.integers(0, 1),
+    duration=st.none() | st.integers(1, 20), code=st.integers(0, 1),
 )  # fmt: skip
 BEFORE: Final[list[pod.Role]] = ["init", "sidecar"]
 ROLES: Final = st.lists(st.sampled_from(BEFORE), max_size=3)

@@ -1,4 +1,4 @@
-"""Files of a container as a tar archive, and back: what `kubectl cp` sends."""
+"""Tar archives of the files of a container, which `kubectl cp` transfers."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import io
 import tarfile
 from collections.abc import Iterable
 
-from ._files import absolute, is_folder
+from ._container_files import absolute, folder_prefix, is_folder
 
 
 def pack(files: dict[str, bytes], paths: Iterable[tuple[str, str]], now: float) -> bytes:
-    """Return an archive of these paths, each under its name, and folders with all in them; or ValueError."""
+    """Return an archive of files and folders, each by its path and its name in the archive; or ValueError."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
-        for path, own in paths:
-            inside = sorted(name for name in files if name.startswith(path.rstrip("/") + "/"))
+        for path, archive_name in paths:
+            content = sorted(name for name in files if name.startswith(folder_prefix(path)))
             if path not in files and not is_folder(files, path):
                 raise ValueError(f"{path}: No such file or directory")
-            for name in [path] if path in files else [path.rstrip("/") + "/", *inside]:
-                entry = tarfile.TarInfo((own + name[len(path.rstrip("/")) :]).strip("/"))
+            for name in [path] if path in files else [folder_prefix(path), *content]:
+                entry = tarfile.TarInfo((archive_name + name[len(path.rstrip("/")) :]).strip("/"))
                 entry.mtime = int(now)
                 if name.endswith("/"):
                     entry.type, entry.mode = tarfile.DIRTYPE, 0o755
@@ -30,7 +30,7 @@ def pack(files: dict[str, bytes], paths: Iterable[tuple[str, str]], now: float) 
 
 
 def unpack(files: dict[str, bytes], data: bytes, folder: str) -> None:
-    """Put what an archive holds into a folder; or ValueError. Symbolic links are not supported."""
+    """Extract an archive into a folder; or ValueError. Symbolic links are not supported."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for entry in tar:

@@ -1,4 +1,4 @@
-"""A command in a container, from the side of the container: what its handler reads and writes."""
+"""A command in a container, as its handler sees it: the streams that it reads and writes."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from msgspec import Struct
 from kubeproto import LocalProtocolError
 from kubeproto.streams import PIECE, V5
 
-from ._containers import RunningContainer
+from ._running_container import RunningContainer
 
 _SUCCESS: Final[dict[str, Any]] = {"metadata": {}, "status": "Success"}
-_STDIN, _STDOUT, _STDERR, _ERROR, _RESIZE, _CLOSE = 0, 1, 2, 3, 4, 255
+_STDOUT, _STDERR, _ERROR = 1, 2, 3
 
 
 class CommandStreams(Struct, frozen=True):
-    """The streams that a client has asked for."""
+    """The streams that a client has requested."""
 
     stdin: bool = False
     stdout: bool = False
@@ -28,12 +28,12 @@ class CommandStreams(Struct, frozen=True):
 
 
 class CommandSession:
-    """One exec or attach: its handler is called with it once, and then reacts to what comes.
+    """One exec or attach: its handler is called with it once, and reacts to the client afterwards.
 
-    `command` is what is to be run, `container` where. The handler may write and exit at once, or set
-    `on_stdin` and the like and continue later. `on_drained` is called when all that was written has been
-    sent: for one that has much to write. A handler that returns text writes it and exits with 0, one that
-    returns a number exits with that; one that returns None continues until it calls `exit`::
+    `command` contains the words of the command, `container` runs it. The handler may write and exit at once,
+    or set `on_stdin` and the other callbacks and continue later. `on_drained` is called when all output has
+    been sent, for a handler that writes much. A handler that returns text writes it and exits with 0; a
+    handler that returns a number exits with it; after None the command continues until it calls `exit`::
 
         def upper(session: sim.CommandSession) -> None:
             session.on_stdin = lambda data: session.write(data.upper())
@@ -60,24 +60,24 @@ class CommandSession:
         self._conversation.send(_STDOUT, data)
 
     def error(self, data: str | bytes) -> None:
-        """Write to stderr; with a terminal there is one stream for both."""
+        """Write to stderr; a terminal has one stream for both."""
         self._conversation.send(_STDOUT if self.streams.tty else _STDERR, data)
 
     def exit(self, code: int = 0) -> None:
-        """End, with this exit code."""
+        """End the command with an exit code."""
         if not self.ended:
             self._conversation.end(_exit_status(self.command, code))
             if self.on_exit is not None:
                 self.on_exit(code)
 
     def fail(self, message: str) -> None:
-        """End because the command could not be run at all."""
+        """End the command because it could not be run."""
         self._conversation.end(failure_status(message))
 
     @property
     def ended(self) -> bool:
-        """Whether it has exited, or its client has gone."""
-        return self._conversation.over
+        """Whether the command has exited, or its client has disconnected."""
+        return self._conversation.is_over
 
 
 CommandHandler: TypeAlias = Callable[[CommandSession], str | bytes | int | None]
@@ -89,9 +89,9 @@ class CommandConversation:
     def __init__(self, protocol: str, streams: CommandStreams) -> None:
         self.protocol = protocol
         self.wake: Callable[[], None] | None = None
-        self.over = False
+        self.is_over = False
         self.session: CommandSession | None = None
-        self.messages = 0  # that went either way
+        self.message_count = 0  # in both directions
         self._streams = streams
         self._outgoing: deque[bytes] = deque()
         # A server opens each output stream with an empty message.
@@ -101,7 +101,7 @@ class CommandConversation:
             self._outgoing.append(bytes((_STDERR,)))
 
     def run(self, container: RunningContainer, command: tuple[str, ...], handler: CommandHandler) -> None:
-        """Begin a session with its handler."""
+        """Start a session with its handler."""
         self.session = CommandSession(container, command, self._streams, self)
         result = handler(self.session)
         if isinstance(result, (str, bytes)):
@@ -115,40 +115,40 @@ class CommandConversation:
     @property
     def ended(self) -> bool:
         """Whether everything was sent."""
-        return self.over and not self._outgoing
+        return self.is_over and not self._outgoing
 
     def take(self) -> bytes:
-        """The next message; empty if there is none."""
+        """Return the next message; empty if there is none."""
         session = self.session
-        if not (self._outgoing or self.over) and session is not None and session.on_drained is not None:
+        if not (self._outgoing or self.is_over) and session is not None and session.on_drained is not None:
             session.on_drained()
         return self._outgoing.popleft() if self._outgoing else b""
 
     def send(self, channel: int, data: str | bytes) -> None:
-        """Write to a stream, if the client has asked for it."""
+        """Write to a stream, if the client has requested it."""
         data = data.encode() if isinstance(data, str) else data
-        wanted = self._streams.stdout if channel == _STDOUT else self._streams.stderr
-        if self.over or not wanted:
+        is_requested = self._streams.stdout if channel == _STDOUT else self._streams.stderr
+        if self.is_over or not is_requested:
             return
-        self.messages += 1
-        for at in range(0, len(data), PIECE):
-            self._outgoing.append(bytes((channel,)) + data[at : at + PIECE])
+        self.message_count += 1
+        for start in range(0, len(data), PIECE):
+            self._outgoing.append(bytes((channel,)) + data[start : start + PIECE])
         self._notify()
 
     def end(self, status: dict[str, Any]) -> None:
-        """Report how it ended."""
-        if not self.over:
+        """Send the final status of the command."""
+        if not self.is_over:
             self._outgoing.append(bytes((_ERROR,)) + msgspec.json.encode(status))
-            self.over = True
+            self.is_over = True
             self._notify()
 
     # Messages from the client
 
     def feed(self, message: bytes) -> None:
-        """Take a message of the client."""
+        """Pass a message of the client to the session."""
         session = self.session
-        self.messages += 1
-        if self.over or session is None or not message:
+        self.message_count += 1
+        if self.is_over or session is None or not message:
             return
         data = message[1:]
         match message[0]:
@@ -163,9 +163,9 @@ class CommandConversation:
                 pass  # a stream that nobody reads
 
     def close(self) -> None:
-        """The client has gone."""
-        if not self.over:
-            self.over = True
+        """End the session: the client has disconnected."""
+        if not self.is_over:
+            self.is_over = True
             if self.session is not None and self.session.on_close is not None:
                 self.session.on_close()
         self._outgoing.clear()
@@ -177,7 +177,7 @@ class CommandConversation:
 
 
 def failure_status(message: str) -> dict[str, Any]:
-    """The status of a command that could not be run."""
+    """Return the status of a command that could not be run."""
     return {
         "metadata": {}, "status": "Failure", "message": f"Internal error occurred: {message}",
         "reason": "InternalError", "details": {"causes": [{"message": message}]}, "code": 500,
@@ -189,33 +189,33 @@ def _exit_status(command: tuple[str, ...], code: int) -> dict[str, Any]:
         raise LocalProtocolError(f"an exit code is 0 to 255, not {code!r}")
     if code == 0:
         return _SUCCESS
-    why = f"error executing command [{' '.join(command)}], exit code {code}"
+    cause = f"error executing command [{' '.join(command)}], exit code {code}"
     return {
         "metadata": {}, "status": "Failure",
-        "message": f"command terminated with non-zero exit code: {why}", "reason": "NonZeroExitCode",
+        "message": f"command terminated with non-zero exit code: {cause}", "reason": "NonZeroExitCode",
         "details": {"causes": [{"reason": "ExitCode", "message": str(code)}]},
     }  # fmt: skip
 
 
 def attach(session: CommandSession) -> None:
-    """Show what a container writes from now on; input goes to its log, as if the container echoed it."""
+    """Send the further output of a container; input is written to its log, as if the container echoed it."""
     output = session.container.output
     position = len(output.entries)
 
-    def show() -> None:
+    def send_output() -> None:
         nonlocal position
         for entry in output.entries[position:]:
             (session.write if entry.stream == "stdout" else session.error)(entry.text)
         position = len(output.entries)
         if output.closed:
-            leave()
+            stop_following()
             session.exit()
 
-    def leave() -> None:
-        if show in output.followers:
-            output.followers.remove(show)
+    def stop_following() -> None:
+        if send_output in output.followers:
+            output.followers.remove(send_output)
 
-    output.followers.append(show)
-    session.on_close = leave
+    output.followers.append(send_output)
+    session.on_close = stop_following
     session.on_stdin = session.container.log
-    show()
+    send_output()

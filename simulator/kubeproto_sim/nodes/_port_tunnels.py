@@ -1,6 +1,6 @@
-"""Ports over SPDY in a WebSocket, as kubectl's port-forward asks for them: two streams for each connection.
+"""Ports over SPDY in a WebSocket, which kubectl's port-forward uses: two streams for each connection.
 
-One stream carries the data, the other what went wrong; a request id of the client connects them.
+One stream carries the data, the other an error message; a request id of the client connects them.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from kubeproto.streams import PIECE
 
-from ._ports import PortConnection, PortHandler, PortMessages, echo, refusal
+from ._pod_ports import PortConnection, PortHandler, PortMessages, echo, refusal_message
 from ._spdy import (
     DataReceived,
     PingReceived,
@@ -26,7 +26,7 @@ TUNNEL: Final = "SPDY/3.1+portforward.k8s.io"
 
 
 class TunnelConversation(PortMessages):
-    """The messages of one port-forward of kubectl, both ways."""
+    """The messages of a port-forward of kubectl, in both directions."""
 
     protocol = TUNNEL
 
@@ -34,11 +34,11 @@ class TunnelConversation(PortMessages):
         super().__init__()
         self._pod, self._namespace, self._handlers = pod, namespace, handlers
         self._spdy = SpdyConnection()
-        self._errors: dict[str, int] = {}  # the stream of errors of a request
-        self._requests: dict[int, str] = {}  # the request of a stream of data
+        self._error_streams: dict[str, int] = {}  # by request id
+        self._request_ids: dict[int, str] = {}  # by stream of data
 
     def feed(self, message: bytes) -> None:
-        """Take a message of the client."""
+        """Process the frames in a message of the client."""
         try:
             for event in self._spdy.feed(message):
                 match event:
@@ -56,19 +56,19 @@ class TunnelConversation(PortMessages):
     def _open(self, event: StreamOpened) -> None:
         headers, stream = event.headers, event.stream
         self._send(self._spdy.reply(stream))
-        request, port = headers.get("requestid", ""), headers.get("port", "")
+        request_id, port = headers.get("requestid", ""), headers.get("port", "")
         if headers.get("streamtype") != "data":
-            self._errors[request] = stream
+            self._error_streams[request_id] = stream
             return
-        self._requests[stream] = request
-        number = int(port) if port.isascii() and port.isdigit() else 0
-        handler = echo if self._handlers is None else self._handlers.get(number)
+        self._request_ids[stream] = request_id
+        port_number = int(port) if port.isascii() and port.isdigit() else 0
+        handler = echo if self._handlers is None else self._handlers.get(port_number)
         if handler is None:
-            why = refusal(self._pod, number).encode()
-            self._send(data_frame(self._errors.get(request, stream), why))
+            message = refusal_message(self._pod, port_number).encode()
+            self._send(data_frame(self._error_streams.get(request_id, stream), message))
             self._end(stream)
             return
-        connection = PortConnection(self._pod, self._namespace, number, partial(self._write, stream))
+        connection = PortConnection(self._pod, self._namespace, port_number, partial(self._write, stream))
         self.connections[stream] = connection
         handler(connection)
 
@@ -80,18 +80,18 @@ class TunnelConversation(PortMessages):
             self._end(stream)
 
     def _end(self, stream: int) -> None:
-        """End both streams of a connection, and tell its handler."""
-        request = self._requests.pop(stream, None)
-        if request is None:
+        """End both streams of a connection, and notify its handler."""
+        request_id = self._request_ids.pop(stream, None)
+        if request_id is None:
             return
         connection = self.connections.pop(stream, None)
         self._send(data_frame(stream, b"", ends=True))
-        if (errors := self._errors.pop(request, None)) is not None:
-            self._send(data_frame(errors, b"", ends=True))
+        if (error_stream := self._error_streams.pop(request_id, None)) is not None:
+            self._send(data_frame(error_stream, b"", ends=True))
         if connection is not None and connection.on_close is not None:
             connection.on_close()
 
     def _write(self, stream: int, data: bytes) -> None:
-        if stream in self._requests:
-            for at in range(0, len(data), PIECE):
-                self._send(data_frame(stream, data[at : at + PIECE]))
+        if stream in self._request_ids:
+            for start in range(0, len(data), PIECE):
+                self._send(data_frame(stream, data[start : start + PIECE]))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 from .._rejections import bad_request
-from ._commands import (
+from ._container_commands import (
     CommandConversation,
     CommandHandler,
     CommandSession,
@@ -14,26 +14,26 @@ from ._commands import (
     attach,
     failure_status,
 )
-from ._containers import LogBuffer, RunningContainer
+from ._container_logs import LogBuffer, LogQuery, LogStream
+from ._container_programs import Behaviour, Program, program_of
 from ._kubelets import PodRun
-from ._logs import LogQuery, LogStream
+from ._pod_ports import PortConversation, PortHandler, PortMessages
 from ._pod_values import Running, Waiting
-from ._ports import PortConversation, PortHandler, PortMessages
-from ._programs import Behaviour, Program, program_of
-from ._tunnels import TunnelConversation
+from ._port_tunnels import TunnelConversation
+from ._running_container import RunningContainer
 
 # A kubelet ends a command that has been silent for this long (--streaming-connection-idle-timeout).
-IDLE: Final = 4 * 3600.0
+_IDLE_TIMEOUT: Final = 4 * 3600.0
 _KILLED: Final = 137
 
 
 def open_log(run: PodRun, pod: str, name: str, query: LogQuery, *, previous: bool) -> LogStream:
-    """Open the log of a container; or a refusal, as a kubelet words it."""
-    container = next(one for one in run.state.containers if one.name == name)
+    """Open the log of a container; or `Rejection`, with the message of a kubelet."""
+    container = next(container for container in run.state.containers if container.name == name)
     if previous:
-        if (kept := run.previous.get(name)) is None:
+        if (previous_log := run.previous.get(name)) is None:
             raise bad_request(f'previous terminated container "{name}" in pod "{pod}" not found')
-        return LogStream(kept, query)
+        return LogStream(previous_log, query)
     current = run.containers.get(name)
     if current is None:
         reason = container.state.reason if isinstance(container.state, Waiting) else ""
@@ -45,40 +45,44 @@ def open_command(
     behaviour: Behaviour, run: PodRun, name: str, streams: CommandStreams, protocol: str,
     command: tuple[str, ...] | None,
 ) -> CommandConversation:  # fmt: skip
-    """Run a command in a container; without one, attach to it."""
+    """Run a command in a container, or attach to the container if there is no command."""
     container = run.containers.get(name)
-    running = any(one.name == name and isinstance(one.state, Running) for one in run.state.containers)
-    if container is None or not running:
-        why = f'unable to upgrade connection: container not found ("{name}")'
-        return failed_command(protocol, streams, why)
+    running_names = [each.name for each in run.state.containers if isinstance(each.state, Running)]
+    if container is None or name not in running_names:
+        message = f'unable to upgrade connection: container not found ("{name}")'
+        return failed_command(protocol, streams, message)
     conversation = CommandConversation(protocol, streams)
     program = program_of(behaviour, container.image)
     if command is None:
         main: list[str] = [*container.spec.get("command", []), *container.spec.get("args", [])]
-        conversation.run(container, tuple(main) or ("sh",), _attach(program, container, streams))
+        conversation.run(container, tuple(main) or ("sh",), _attach_handler(program, container, streams))
     else:
         conversation.run(container, command, program.exec or _shell())
-    if not conversation.over:
-        _end_with(container.output, conversation, lambda: _kill(conversation))
+    if not conversation.is_over:
+        _end_with_container(container.output, conversation, lambda: _kill(conversation))
         _end_when_idle(container, conversation)
     return conversation
 
 
-def failed_command(protocol: str, streams: CommandStreams, why: str) -> CommandConversation:
+def failed_command(protocol: str, streams: CommandStreams, message: str) -> CommandConversation:
     """Return the conversation about a command that cannot be run."""
     conversation = CommandConversation(protocol, streams)
-    conversation.end(failure_status(why))
+    conversation.end(failure_status(message))
     return conversation
 
 
 def open_ports(
     behaviour: Behaviour, run: PodRun, pod: str, namespace: str, ports: Sequence[int] | None
 ) -> PortConversation | TunnelConversation:
-    """Connect to ports of a pod: those of the program of its first container.
+    """Connect to ports of a pod: those of the program of its first main container.
 
     Without `ports` the client names them later, in a tunnel.
     """
-    names = [one.name for one in run.state.containers if one.role == "main" and one.name in run.containers]
+    names = [
+        container.name
+        for container in run.state.containers
+        if container.role == "main" and container.name in run.containers
+    ]
     container = run.containers[names[0]] if names else None
     handlers: Mapping[int, PortHandler] | None = {}
     if container is not None:
@@ -89,29 +93,29 @@ def open_ports(
     else:
         conversation = PortConversation(pod, namespace, ports, handlers)
     if container is not None:
-        _end_with(container.output, conversation, conversation.close)
+        _end_with_container(container.output, conversation, conversation.close)
     return conversation
 
 
 def _shell() -> CommandHandler:
-    from ._shell import shell
+    # Imported late: few simulated clusters run a command, and the import costs 8 ms.
+    from ._container_shell import shell
 
     return shell
 
 
-def _attach(program: Program, container: RunningContainer, streams: CommandStreams) -> CommandHandler:
+def _attach_handler(program: Program, container: RunningContainer, streams: CommandStreams) -> CommandHandler:
     if program.attach is not None:
         return program.attach
     if not (container.spec.get("stdin") and streams.stdin):
         return attach
     # Such a container runs an interactive shell, and ends when the shell does.
-    shell = _shell()
-    return lambda session: _run_main(shell, session.container, session)
+    return _run_main_shell
 
 
-def _run_main(shell: CommandHandler, container: RunningContainer, session: CommandSession) -> None:
-    session.on_exit = container.exit
-    shell(session)
+def _run_main_shell(session: CommandSession) -> None:
+    session.on_exit = session.container.exit
+    _shell()(session)
 
 
 def _kill(conversation: CommandConversation) -> None:
@@ -119,28 +123,31 @@ def _kill(conversation: CommandConversation) -> None:
         conversation.session.exit(_KILLED)
 
 
-def _end_with(
+def _end_with_container(
     output: LogBuffer, conversation: CommandConversation | PortMessages, end: Callable[[], None]
 ) -> None:
     """End a conversation when its container ends."""
 
-    def look() -> None:
+    def check() -> None:
         if output.closed and not conversation.ended:
             end()
         if output.closed or conversation.ended:
-            output.followers.remove(look)
+            output.followers.remove(check)
 
-    output.followers.append(look)
+    output.followers.append(check)
 
 
 def _end_when_idle(container: RunningContainer, conversation: CommandConversation) -> None:
-    def look(said: int) -> None:
-        if conversation.over:
+    def check(previous_count: int) -> None:
+        if conversation.is_over:
             return
-        if conversation.messages == said:
+        if conversation.message_count == previous_count:
             conversation.end(failure_status("the connection was idle for too long"))
             return
-        count = conversation.messages
-        container.later(IDLE, lambda: look(count))
+        schedule_check()
 
-    container.later(IDLE, lambda: look(conversation.messages))
+    def schedule_check() -> None:
+        count = conversation.message_count
+        container.later(_IDLE_TIMEOUT, lambda: check(count))
+
+    schedule_check()

@@ -1,4 +1,4 @@
-"""The ports of a pod, from the side of the pod: what a handler reads and writes on a connection."""
+"""The ports of a pod, as their handlers see them: connections that carry bytes in both directions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubeproto.streams import PIECE, V4
 class PortConnection:
     """One connection to a port of a pod. Its handler sets `on_data`, and responds with `send`.
 
-    `on_drained` is called when all that was sent has gone out: for a handler that has much to send.
+    `on_drained` is called when everything was transmitted, for a handler that sends much.
     """
 
     def __init__(self, pod: str, namespace: str, port: int, send: Callable[[bytes], None]) -> None:
@@ -26,7 +26,7 @@ class PortConnection:
         self._send = send
 
     def send(self, data: str | bytes) -> None:
-        """Send this to the client."""
+        """Send data to the client."""
         self._send(data.encode() if isinstance(data, str) else data)
 
 
@@ -34,17 +34,17 @@ PortHandler: TypeAlias = Callable[[PortConnection], object]
 
 
 def echo(connection: PortConnection) -> None:
-    """Send back what arrives."""
+    """Send all received data back."""
     connection.on_data = connection.send
 
 
-def refusal(pod: str, port: int) -> str:
-    """Return what a kubelet says of a port that nobody listens on."""
+def refusal_message(pod: str, port: int) -> str:
+    """Return a kubelet's message about a port without a listener."""
     return f"failed to connect to localhost:{port} inside pod {pod}: connection refused\n"
 
 
 class PortMessages:
-    """What goes to a client that is connected to ports, whatever the protocol."""
+    """The messages to a client that is connected to ports, in any protocol."""
 
     def __init__(self) -> None:
         self.wake: Callable[[], None] | None = None
@@ -53,7 +53,7 @@ class PortMessages:
         self._outgoing: deque[bytes] = deque()
 
     def take(self) -> bytes:
-        """The next message; empty if there is none."""
+        """Return the next message; empty if there is none."""
         if not self._outgoing and not self.ended:
             for connection in list(self.connections.values()):
                 if connection.on_drained is not None:
@@ -61,7 +61,7 @@ class PortMessages:
         return self._outgoing.popleft() if self._outgoing else b""
 
     def close(self) -> None:
-        """The client has gone, or the pod."""
+        """Close all connections: the client has disconnected, or the pod has ended."""
         if not self.ended:
             self.ended = True
             self._outgoing.clear()
@@ -81,7 +81,7 @@ class PortMessages:
 
 
 class PortConversation(PortMessages):
-    """The messages of one port-forward, both ways: two channels for each port, each opened by its number."""
+    """The messages of a port-forward in both directions: two channels for each port."""
 
     protocol = V4
 
@@ -90,24 +90,24 @@ class PortConversation(PortMessages):
     ) -> None:
         super().__init__()
         for index, port in enumerate(ports):
-            opening = port.to_bytes(2, "little")
-            self._send(bytes((2 * index,)) + opening, bytes((2 * index + 1,)) + opening)
+            port_bytes = port.to_bytes(2, "little")
+            self._send(bytes((2 * index,)) + port_bytes, bytes((2 * index + 1,)) + port_bytes)
             handler = echo if handlers is None else handlers.get(port)
             if handler is None:
-                self._send(bytes((2 * index + 1,)) + refusal(pod, port).encode())
+                self._send(bytes((2 * index + 1,)) + refusal_message(pod, port).encode())
                 continue
             connection = PortConnection(pod, namespace, port, partial(self._write, index))
             self.connections[index] = connection
             handler(connection)
 
     def feed(self, message: bytes) -> None:
-        """Take a message of the client."""
+        """Pass a message of the client to the handler of its port."""
         if len(message) < 2 or message[0] % 2:
-            return  # nothing arrives on the channels of errors
+            return  # clients send nothing on the channels of errors
         connection = self.connections.get(message[0] // 2)
         if connection is not None and connection.on_data is not None:
             connection.on_data(message[1:])
 
     def _write(self, index: int, data: bytes) -> None:
         channel = bytes((2 * index,))
-        self._send(*(channel + data[at : at + PIECE] for at in range(0, len(data), PIECE)))
+        self._send(*(channel + data[start : start + PIECE] for start in range(0, len(data), PIECE)))
