@@ -40,7 +40,7 @@ def test_a_mapping_to_anything_but_keys_leads_to_nothing_and_is_said(
         go(main)
     assert seen == ["default/moby"]
     assert [record.levelname for record in caplog.records] == ["ERROR"]
-    assert "it has to return several keys" in caplog.text
+    assert "the function must return a list of keys" in caplog.text
 
 
 def test_an_on_error_that_gives_no_action_is_reported_and_backed_off_from(

@@ -298,7 +298,7 @@ def test_ct_01_what_on_error_observe_and_predicates_raise_is_logged_and_stops_no
         assert diary.sizes[-1] == 7
 
     on(backend, body)
-    for said in ("on_error failed", "observe failed", "a predicate failed", "leads to no object"):
+    for said in ("on_error failed", "observe failed", "the predicate failed", "leads to no key"):
         assert said in caplog.text
 
 
@@ -589,7 +589,7 @@ def test_a_function_that_fails_to_map_an_object_costs_that_object_alone(
         assert diary.reasons == ["Book listed", "ConfigMap added"]
 
     on(backend, body)
-    assert "default/odd leads to no object" in caplog.text
+    assert "default/odd leads to no key" in caplog.text
 
 
 def test_an_object_that_does_not_fit_is_reported_once_a_version_and_never_reconciled(
@@ -714,7 +714,7 @@ def test_a_predicate_that_fails_lets_the_change_pass(
         assert diary.names == ["a"]
 
     on(backend, body)
-    assert "a predicate failed on default/a" in caplog.text
+    assert "the predicate failed on default/a" in caplog.text
 
 
 def test_keys_from_outside_are_reconciled_as_they_come(backend: Backend) -> None:

@@ -156,7 +156,7 @@ def test_an_object_without_a_namespace_says_nothing_of_where_others_are(backend:
         seen: list[str] = []
 
         async def reconcile(subject: Shelf, ctx: Context[None]) -> Action:
-            with pytest.raises(kp.LocalProtocolError, match=r"say ctx.api\(ConfigMap, namespace=...\)"):
+            with pytest.raises(kp.LocalProtocolError, match=r"use ctx.api\(ConfigMap, namespace=...\)"):
                 ctx.api(ConfigMap)
             with pytest.raises(kp.LocalProtocolError, match=r"add .owns\(ConfigMap\) or .watches"):
                 ctx.cache(ConfigMap)

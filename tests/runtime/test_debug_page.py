@@ -190,7 +190,7 @@ def test_the_slowest_runs_are_kept_and_no_others() -> None:
     slowest = SlowestRuns()
     for number in range(100):
         seconds = float((number * 37) % 100)
-        if seconds > slowest.least:
+        if seconds > slowest.threshold:
             slowest.add(f"key-{number}", seconds, float(number))
     assert [seconds for _, seconds, _ in slowest.runs] == [float(99 - at) for at in range(10)]
     slowest.add(slowest.runs[3][0], 200.0, 101.0)

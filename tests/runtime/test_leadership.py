@@ -91,7 +91,16 @@ def test_no_run_begins_once_the_workers_are_cancelled_however_long_the_last_one_
                 with anyio.CancelScope(shield=True):
                     await anyio.sleep(5)
 
-        workers = Workers(queue, perform, lambda work, error: None, concurrency=3, limit=None)
+        workers = Workers(
+            queue,
+            perform,
+            on_timeout=lambda work, error: None,
+            on_error=lambda work, error: None,
+            may_begin=None,
+            hold=lambda *_: False,
+            concurrency=3,
+            limit=None,
+        )
 
         async def work() -> None:
             with scope:
@@ -101,12 +110,12 @@ def test_no_run_begins_once_the_workers_are_cancelled_however_long_the_last_one_
             tasks.start_soon(work)
             await anyio.sleep(0)
             queue.add("first", anyio.current_time())
-            workers.stir()
+            workers.wake()
             await anyio.sleep(1)
             scope.cancel()
             for number in range(20):
                 queue.add(f"late {number}", anyio.current_time())
-                workers.stir()
+                workers.wake()
                 await anyio.sleep(0.1)
         assert begun == ["first"]
 

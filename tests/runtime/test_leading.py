@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from random import Random
@@ -434,7 +433,6 @@ def test_l_01_on_a_bad_day_two_never_act_at_once_and_afterwards_one_leads(go: Go
             assert [one.is_leader for one in candidates].count(True) == 1
             tasks.cancel_scope.cancel()
 
-    logging.getLogger("kubeproto.leading").setLevel(logging.ERROR)
     go(main)
 
 

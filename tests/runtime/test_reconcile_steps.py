@@ -125,5 +125,5 @@ def test_a_cancellation_out_of_what_a_run_asks_for_is_a_failure_of_the_run(waits
         gone.result()
 
     first, second = outcomes("asyncio", reconcile, 2)
-    assert str(first.error) == "what the reconcile waited for was cancelled"
+    assert str(first.error) == "the reconcile awaited something that was cancelled"
     assert second.attempt == 2

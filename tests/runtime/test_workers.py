@@ -31,7 +31,16 @@ class Rig:
         self, perform: Perform, *, concurrency: int = 2, limit: float | None = None, rate: Rate | None = None
     ) -> None:
         self.queue: WorkQueue[str] = WorkQueue(rate=rate, backoff=ExponentialBackoff(maximum=1.0))
-        self.workers = Workers(self.queue, self._perform, self._cut, concurrency=concurrency, limit=limit)
+        self.workers = Workers(
+            self.queue,
+            self._perform,
+            on_timeout=self._time_out,
+            on_error=self._time_out,
+            may_begin=None,
+            hold=lambda *_: False,
+            concurrency=concurrency,
+            limit=limit,
+        )
         self.perform = perform
         self.diary: list[tuple[float, str, str]] = []
         self.errors: list[Exception | None] = []
@@ -49,14 +58,14 @@ class Rig:
         finally:
             self.running.discard(work.key)
 
-    def _cut(self, work: Work[str], error: Exception | None) -> None:
+    def _time_out(self, work: Work[str], error: Exception | None) -> None:
         self.diary.append((anyio.current_time(), work.key, "is cut"))
         self.errors.append(error)
 
     def add(self, *keys: str, after: float = 0.0) -> None:
         for key in keys:
             self.queue.add(key, anyio.current_time(), after=after)
-        self.workers.stir()
+        self.workers.wake()
 
     def told(self, what: str) -> list[tuple[float, str]]:
         return [(at, key) for at, key, said in self.diary if said == what]
@@ -244,12 +253,12 @@ def test_a_run_that_will_not_end_is_stuck_and_holds_its_worker_alone(backend: Ba
             rig.add("stubborn", "stubborn too")
             await anyio.sleep(10)
             rig.add("other")
-            assert rig.workers.stuck(anyio.current_time()) == []
+            assert rig.workers.stuck_keys(anyio.current_time()) == []
             await anyio.sleep(100)
             assert [key for _, key in rig.told("ends")] == ["other"]
-            assert sorted(rig.workers.stuck(anyio.current_time())) == ["stubborn", "stubborn too"]
+            assert sorted(rig.workers.stuck_keys(anyio.current_time())) == ["stubborn", "stubborn too"]
             await anyio.sleep(1000)
-            assert rig.workers.stuck(anyio.current_time()) == []
+            assert rig.workers.stuck_keys(anyio.current_time()) == []
             rig.add("x", "y")
             await anyio.sleep(1)
             rig.add("z")
@@ -439,16 +448,16 @@ def test_whatever_is_added_and_fails_no_key_runs_twice_at_once_and_none_is_lost(
                 served[work.key] = begun
 
         rig = Rig(perform, concurrency=concurrency, limit=3.0)
-        cut = rig.workers._cut
+        time_out = rig.workers._on_timeout
 
-        def retry_cut(work: Work[str], error: Exception | None) -> None:
-            cut(work, error)
+        def retry_timeout(work: Work[str], error: Exception | None) -> None:
+            time_out(work, error)
             if min(durations) < 3:
                 rig.queue.retry(work.key, anyio.current_time())
             else:  # what always takes too long would be tried forever
                 served[work.key] = anyio.current_time()
 
-        rig.workers._cut = retry_cut
+        rig.workers._on_timeout = retry_timeout
 
         async def body() -> None:
             for key, pause, after in adds:

@@ -18,7 +18,7 @@ from kubeproto.control import CachedObject, Change, Store, drop_managed_fields
 from kubeproto.objects import Selector
 from kubeproto.watching import resync
 
-from ..tasks._stray_cancellations import complain, failures
+from ..tasks._stray_cancellations import failures, supervise
 from ._reflector import Reflector
 from ._views import View
 
@@ -295,7 +295,7 @@ class Caches:
     def _start(self, reflector: Reflector[Any]) -> None:
         if self._tasks is not None:
             reflector.started = True
-            self._tasks.start_soon(complain, reflector.run, name=f"cache of {reflector.resource}")
+            self._tasks.start_soon(supervise, reflector.run, name=f"cache of {reflector.resource}")
 
     def cache(
         self,

@@ -11,7 +11,7 @@ from kubeproto.config import Config, ConfigError, Impersonation, Overrides, Plug
 
 from ..credentials._authorized import Authorized, Opener
 from ..credentials._files import FoundConfig, find, keep
-from ..tasks._background import event_loop
+from ..tasks._event_loop import event_loop
 from ._client import Client
 from ._installed import entry_points, load
 

@@ -25,7 +25,8 @@ from kubeproto.config import credentials as c
 from kubeproto.wire import UpgradeRequest
 
 from ..calls._effects import drive
-from ..tasks._background import Background, event_loop, spawn
+from ..tasks._background import Background, spawn
+from ..tasks._event_loop import event_loop
 from ._credential_source import CredentialSource, Leave, Open, T, TaskEffects
 from ._files import read_all
 from ._identity_transports import IdentityTransport, IdentityTransports

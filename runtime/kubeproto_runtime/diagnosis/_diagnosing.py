@@ -14,7 +14,7 @@ from kubeproto.wire import NO_RETRIES, printable
 from ..client import Client
 from ..client._connect import TRANSPORTS, find_opener, keeping, overrides_of
 from ..credentials import Authorized
-from ..tasks._background import event_loop
+from ..tasks._event_loop import event_loop
 from ._check import failed, skipped
 from ._configuration import examine_configuration
 from ._credentials import examine_credentials

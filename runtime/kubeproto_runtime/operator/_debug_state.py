@@ -115,8 +115,8 @@ class SampleHistory:
     def take(self, now: float) -> None:
         """Take one sample."""
         controllers = self._controllers.values()
-        ended = sum(one.tally.ended for one in controllers)
-        failed = sum(one.tally.failed for one in controllers)
+        ended = sum(one.stats.finished for one in controllers)
+        failed = sum(one.stats.failed for one in controllers)
         self.samples.append(
             Sample(
                 now,
@@ -150,7 +150,7 @@ def debug_state(
 
 
 def _controller(name: str, one: Reconciling, now: float) -> ControllerState:
-    queue, tally = one.queue, one.tally
+    queue, stats = one.queue, one.stats
     latest = sorted(one.failing.items(), key=lambda item: -item[1].at)
     shown: list[FailingKeyShown] = []
     for key, failure in latest[:_MOST_KEYS]:
@@ -168,12 +168,12 @@ def _controller(name: str, one: Reconciling, now: float) -> ControllerState:
         due=len(queue),
         oldest=queue.oldest_age(now),
         delayed=queue.count_delayed(now),
-        reconciled=tally.ended,
-        conflicts=tally.conflicts,
-        failed=tally.failed,
+        reconciled=stats.finished,
+        conflicts=stats.conflicts,
+        failed=stats.failed,
         failing=tuple(shown),
         failing_more=len(latest) - len(shown),
-        slowest=tuple(SlowRun(key, seconds, now - at) for key, seconds, at in tally.slowest.runs),
+        slowest=tuple(SlowRun(key, seconds, now - at) for key, seconds, at in stats.slowest.runs),
     )
 
 

@@ -27,7 +27,7 @@ from kubeproto.wire import NO_RETRIES
 from ..calls._outcomes import OUTCOMES, outcome_of
 from ..calls._outgoing import current_counts, current_fence
 from ..client._client import Client
-from ..tasks._stray_cancellations import complain, failures
+from ..tasks._stray_cancellations import failures, supervise
 from ._lease_candidate import Coordinated, keep_candidacy
 from ._lease_clocks import LoopClock, MonotonicClock, default_clock
 
@@ -163,7 +163,7 @@ class LeaderElector:
         async with anyio.create_task_group() as tasks:
             shield = anyio.CancelScope(shield=True)
             self._advance(election.Started())
-            tasks.start_soon(complain, self._stand, shield)
+            tasks.start_soon(supervise, self._stand, shield)
             try:
                 await self._work(work)
             except Exception as raised:  # it propagates without the group around it
@@ -211,11 +211,11 @@ class LeaderElector:
         current_counts.set(None)  # its metrics are about the work
         with shield:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(complain, self._watch_the_clock)
+                tasks.start_soon(supervise, self._watch_the_clock)
                 if self._coordinated is not None:
                     lease = self._candidate.lease.metadata
                     place = lease.namespace, lease.name, self._candidate.identity
-                    tasks.start_soon(complain, keep_candidacy, self._client, *place, self._coordinated)
+                    tasks.start_soon(supervise, keep_candidacy, self._client, *place, self._coordinated)
                 while not isinstance(self._state, election.Ended):
                     await self._ask()
                 tasks.cancel_scope.cancel()

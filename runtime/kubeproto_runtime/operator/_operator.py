@@ -28,7 +28,7 @@ from ..caches._caches import Caches
 from ..calls._outgoing import RequestCounts, current_counts
 from ..reconciling._plans import ControllerPlan
 from ..reconciling._reconciling import Reconciling
-from ..tasks._stray_cancellations import complain
+from ..tasks._stray_cancellations import supervise
 from ._description import ProgramDescription, describe
 from ._election import Election
 from ._failures import only_error
@@ -229,7 +229,7 @@ class Operator:
         async with anyio.create_task_group() as stages.outer:
             if self._signals:
                 end = stages.outer.cancel_scope.cancel
-                stages.outer.start_soon(complain, handle_signals, self.stop, end)
+                stages.outer.start_soon(supervise, handle_signals, self.stop, end)
             if self.port is not None:
                 # Imported here: most operators in tests serve no pages, and need no h11.
                 from ._health import HealthPages, serve
@@ -241,13 +241,13 @@ class Operator:
                     from ._debug_state import SampleHistory
 
                     self._history = SampleHistory(self._controllers)
-                    stages.outer.start_soon(complain, self._history.run)
+                    stages.outer.start_soon(supervise, self._history.run)
                     pages = structs.replace(pages, debug=self.debug, debug_everywhere=self._debug is True)
                 self.port = await stages.outer.start(serve, pages, self._host, self.port)
                 _log.info("serving health and metrics on port %d", self.port)
             if self._webhooks is not None:
                 # Not awaited: the certificate may be one that the leader is yet to make.
-                stages.outer.start_soon(complain, self._webhooks.run)
+                stages.outer.start_soon(supervise, self._webhooks.run)
                 self._others.append(self._webhooks.certificates.renew)
             async with anyio.create_task_group() as following:
                 stages.following = following
@@ -264,14 +264,14 @@ class Operator:
         if not isinstance(part, Run):
             self._others.append(part)
             if stages.others is not None:
-                stages.others.start_soon(complain, part)
+                stages.others.start_soon(supervise, part)
             return
         reconciling = self._begin(part, stages)
-        following.start_soon(complain, reconciling.follow)
+        following.start_soon(supervise, reconciling.follow)
         if self._stopped:
             reconciling.stop()
         elif stages.working is not None:
-            stages.working.start_soon(complain, reconciling.work)
+            stages.working.start_soon(supervise, reconciling.work)
 
     def _begin(self, run: Run, stages: _Stages) -> Reconciling:
         name = run.plan.name
@@ -294,7 +294,7 @@ class Operator:
                 raise RuntimeError("this operator does not run")
             client.counters.append(self._counts)
             found = self._caches[client] = Caches(client)
-            stages.outer.start_soon(complain, _hold, found)
+            stages.outer.start_soon(supervise, _hold, found)
         return found
 
     def _announce(self) -> None:
@@ -336,9 +336,9 @@ class Operator:
                 stages.others, stages.working = others, working
                 try:
                     for other in self._others:
-                        others.start_soon(complain, other)
+                        others.start_soon(supervise, other)
                     for reconciling in self._controllers.values():
-                        working.start_soon(complain, reconciling.work)
+                        working.start_soon(supervise, reconciling.work)
                     await stages.stopped.wait()
                     running = sum(one.queue.running for one in self._controllers.values())
                     _log.info("stopping: %d runs may end within %g s, and none begins", running, self._grace)

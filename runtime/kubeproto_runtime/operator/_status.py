@@ -23,7 +23,7 @@ def health(controllers: Mapping[str, Reconciling], election: Election | None) ->
     """
     now = anyio.current_time()
     lines = [
-        (not (stuck := one.workers.stuck(now)), f"controller {name}: {_stuck_keys(stuck) or 'works'}")
+        (not (stuck := one.workers.stuck_keys(now)), f"controller {name}: {_stuck_keys(stuck) or 'works'}")
         for name, one in controllers.items()
     ]
     if election is not None:
@@ -59,17 +59,17 @@ def metrics_text(
     """Return the metrics of all controllers and webhooks in Prometheus' text format."""
     now = anyio.current_time()
     return exposition(
-        (
+        [
             ControllerStats(
                 name,
                 one.plan.concurrency,
                 one.queue.running,
-                one.tally,
+                one.stats,
                 one.queue.metrics(now),
                 one.own_writes.machine,
             )
             for name, one in controllers.items()
-        ),
+        ],
         counts.totals,
         {} if election is None else {election.name: election.leadership_status.leads},
         {} if webhooks is None else webhooks.stats,

@@ -1,4 +1,4 @@
-"""One controller at work: sources of keys, workers, contexts, and what is counted."""
+"""One controller at work: sources of keys, workers, contexts and metrics."""
 
 from ._context import Context
 from ._plans import ReconcileTimeout, Result, Terminal

@@ -1,4 +1,4 @@
-"""`Context`: what a reconcile gets besides its object."""
+"""`Context`: the second argument of a reconcile."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ K = TypeVar("K", bound=KubeObject)
 State = TypeVar("State")
 
 ByNamespace = Mapping[str, "Cache[Any]"]
-"""What one source follows: a cache for each namespace, or one for all under ""."""
+"""The caches of one source by namespace; a cache of all namespaces is under ""."""
 
 
 class Context(Struct, Generic[State], frozen=True):
-    """What a reconcile may need: the client, the caches, and the state of its controller.
+    """The client, the caches and the state of a controller, and the facts of one run.
 
-    `key` is ``namespace/name`` of the object, `reason` says in a few words why it is reconciled, and
-    `attempt` how often it has been since it last went well, this time included.
+    `key` is ``namespace/name`` of the object. `reason` is the cause of the run in a few words, and `attempt`
+    the number of runs since the last success, this one included.
     """
 
-    # What all runs of a controller share comes first, and is filled in once.
+    # The fields that all runs of a controller share come first: `partial` fills them in once.
     client: Client
     caches: Caches
     state: State
@@ -64,7 +64,7 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def ref(self) -> ObjectRef[Any]:
-        """Which object this is about."""
+        """The reference to the object."""
         return ref_of(self.key, self.resource)
 
     @property
@@ -80,7 +80,7 @@ class Context(Struct, Generic[State], frozen=True):
             "attempt": self.attempt,
             "reconcile_id": self.reconcile_id,
         }
-        return _About(self.log, extra)
+        return _ObjectLogger(self.log, extra)
 
     @property
     def reconcile_id(self) -> str:
@@ -89,37 +89,36 @@ class Context(Struct, Generic[State], frozen=True):
 
     @property
     def object(self) -> Any:
-        """The object as this run began with it, a new one each time; None if there was none, or no cache.
+        """The object as it was when this run began, decoded anew; None if it did not exist.
 
-        For `on_error`, which is not given it. `InvalidObject` if it does not fit its class.
+        For `on_error`, which does not get the object. `InvalidObject` if it does not fit its class.
         """
         return None if self.entry is None else decode(self.entry.raw, self.kind, resource=self.resource)
 
     @property
     def partial_object(self) -> Metadata[Any] | None:
-        """The metadata of the object of this run, also where the rest does not fit its class.
+        """The metadata of the object of this run, with its kind, even if the object does not fit its class.
 
-        For `on_invalid`, which may have to remove the finalizer of an object that is being deleted. It names
-        its own kind.
+        For `on_invalid`, which may have to remove the finalizer of an object that is being deleted.
         """
         return None if self.entry is None else decode(self.entry.raw, Metadata, resource=self.resource)
 
     def api(
         self, kind: type[K], *, namespace: str | AllNamespaces = "", resource: Resource | None = None
     ) -> BoundApi[K]:
-        """Return the verbs on a kind in the namespace of the object, where ``ctx.client.api(kind)`` has
-        those in the namespace of the client.
+        """Return the verbs on a kind in the namespace of the object.
 
-        For a cluster-scoped object, name the namespace of another kind, or `ALL`.
+        (``ctx.client.api(kind)`` is in the namespace of the client.) In the run of a cluster-scoped object,
+        name the namespace of a namespaced kind, or `ALL`.
         """
         if kind is self.kind and resource is None:
             resource = self.resource  # a `Dynamic` of the controller's own
         if not namespace and not self.namespace:
-            found = self.client.requests(kind, namespace=ALL, resource=resource).resource
-            if found.namespaced:
+            other = self.client.requests(kind, namespace=ALL, resource=resource).resource
+            if other.namespaced:
                 raise LocalProtocolError(
-                    f"{self.ref} has no namespace in which {found.plural} could be meant:"
-                    f" say ctx.api({kind.__name__}, namespace=...)"
+                    f"{self.ref} has no namespace, and {other.plural} need one:"
+                    f" use ctx.api({kind.__name__}, namespace=...)"
                 )
         return self.client.api(kind, namespace=namespace or self.namespace, resource=resource)
 
@@ -128,35 +127,34 @@ class Context(Struct, Generic[State], frozen=True):
     ) -> Cache[K]:
         """Return the cache of a kind that this controller follows, bound to the namespace of the object.
 
-        What it holds of other namespaces is seen with ``namespace=ALL``. `resource` tells several `Dynamic`
-        kinds apart. Of several sources of one kind it is the controller's own, or the first that covers the
+        With ``namespace=ALL`` it shows all namespaces. `resource` distinguishes `Dynamic` kinds. Among
+        several sources of one kind, the controller's own comes first, then the first source that covers the
         namespace. `LocalProtocolError` if there is none.
         """
-        wanted = (
-            self.namespace if namespace == "" else "" if isinstance(namespace, AllNamespaces) else namespace
-        )
-        places = ("", wanted) if wanted else ("",)
-        for by_namespace in self.followed.get(kind if resource is None else (kind, resource), ()):
-            for place in places:
-                if place in by_namespace:
-                    found: Cache[K] = by_namespace[place]
-                    return found if place == wanted or not found.resource.namespaced else found.within(wanted)
-        where = f" in namespace {wanted}" if wanted else " in all namespaces"
+        all_namespaces = isinstance(namespace, AllNamespaces)
+        target = "" if all_namespaces else str(namespace) or self.namespace
+        for caches in self.followed.get(kind if resource is None else (kind, resource), ()):
+            for cache_namespace in ("", target) if target else ("",):
+                if cache_namespace in caches:
+                    cache: Cache[K] = caches[cache_namespace]
+                    is_bound = cache_namespace == target or not cache.resource.namespaced
+                    return cache if is_bound else cache.within(target)
+        scope = f"in namespace {target}" if target else "in all namespaces"
         raise LocalProtocolError(
-            f"the controller of {self.resource.kind} does not follow {kind.__name__}{where}: add"
+            f"the controller of {self.resource.kind} does not follow {kind.__name__} {scope}: add"
             f" .owns({kind.__name__}) or .watches({kind.__name__}, ...) to it, or read from the server by"
             f" ctx.api({kind.__name__})"
         )
 
 
-class _About(_Adapter):
+class _ObjectLogger(_Adapter):
     def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        about = dict(self.extra or {})
-        kwargs["extra"] = about | dict(kwargs.get("extra") or {})
-        return f"{about['object']}: {msg}", kwargs
+        extra = dict(self.extra or {})
+        kwargs["extra"] = extra | dict(kwargs.get("extra") or {})
+        return f"{extra['object']}: {msg}", kwargs
 
 
 def ref_of(key: str, resource: Resource) -> ObjectRef[Any]:
-    """Return the object of this key."""
+    """Return the reference to the object of a key."""
     namespace, _, name = key.rpartition("/")
     return ObjectRef(resource.group, resource.kind, namespace, name)

@@ -1,7 +1,7 @@
-"""The last failure of a key, and what the debug page may show of it.
+"""`FailingKey`: the last failure of a key, and a summary of it for the debug page.
 
-The text of an error may hold what an object holds: a server quotes the value that it refuses, and a program
-may put anything into its errors. So only the subject of an error, and where it was raised, are shown.
+The text of an error may contain parts of an object: a server quotes the value that it refuses, and a program
+may put anything into its errors. So the summary has only the subject of an error and the line that raised it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class FailingKey(Struct, frozen=True):
-    """How a key failed last: the whole text, for the log, and a summary without contents."""
+    """The last failure of a key: the whole text, for the log, and a summary without contents."""
 
     text: str
     summary: str
@@ -28,7 +28,7 @@ class FailingKey(Struct, frozen=True):
 
 
 def error_summary(error: Exception) -> str:
-    """Return what an error is about, without any text that could be from an object or a credential."""
+    """Describe an error without any text that could be from an object or a credential."""
     name = type(error).__name__
     match error:
         case ApiError():
@@ -36,11 +36,11 @@ def error_summary(error: Exception) -> str:
         case ReconcileTimeout() | TransportError():
             return f"{name}: {error}"
         case _:
-            return f"{name}{_place(error.__traceback__)}"
+            return f"{name}{_origin(error.__traceback__)}"
 
 
-def _place(traceback: TracebackType | None) -> str:
-    """Return where an error was raised."""
+def _origin(traceback: TracebackType | None) -> str:
+    """Return the function, file and line that raised an error."""
     if traceback is None:
         return ""
     while traceback.tb_next is not None:

@@ -1,4 +1,4 @@
-"""`KeyFeed`: changes of caches become keys in the queue, and so do the keys that triggers bring."""
+"""`KeyFeed`: adds the keys of changed objects, and those of triggers, to the queue of a controller."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
     from ._sources import KindSource
 
-# Changes that are handled in one step of the event loop: a thousand take a millisecond or two.
-_STEP: Final = 1000
+# Changes that are taken in one step of the event loop: a thousand take a millisecond or two.
+_MAX_STEP: Final = 1000
 
-# A trigger is usually a connection to something outside, which recovers within a minute or so.
-_TRIGGER_RETRIES: Final = ExponentialBackoff(1.0, 60.0)
+# A trigger is usually a connection to another system, which recovers within a minute or so.
+_TRIGGER_BACKOFF: Final = ExponentialBackoff(1.0, 60.0)
 
 
 class KeyFeed:
-    """Adds the keys of what has changed to the queue of one controller, and wakes its workers by `stir`."""
+    """Adds keys to the queue of one controller, and wakes its workers."""
 
     def __init__(
         self,
@@ -36,16 +36,16 @@ class KeyFeed:
         log: logging.Logger,
         *,
         by_key: bool,
-        stir: Callable[[], None],
+        wake_workers: Callable[[], None],
         forget_deleted: Callable[[str], None],
-        now: Callable[[], float],
+        read_clock: Callable[[], float],
     ) -> None:
         self._queue = queue
         self._log = log
         self._by_key = by_key
-        self._stir = stir
+        self._wake_workers = wake_workers
         self._forget_deleted = forget_deleted
-        self._clock = now
+        self._clock = read_clock
         self._backlog: deque[tuple[Callable[[list[Change[Any]]], None], list[Change[Any]]]] = deque()
         self._more = anyio.Event()
 
@@ -66,23 +66,24 @@ class KeyFeed:
             for change in changes:
                 if keys_of is None and change.type == "DELETED":
                     request(keys, reason, now)
-                    self._forget_deleted(change.key)  # whatever the predicate says
+                    self._forget_deleted(change.key)  # whatever the predicate returns
                 if when is not None and not is_news_of_deletion(change) and not passes(when, change):
                     continue
-                # Objects of a list, and repetitions, may wait until actual changes are done.
-                why = listed if change.initial or change.old is change.new else reasons[change.type]
-                if why is not reason:
+                # Objects of a list, and repetitions, may wait until actual changes are reconciled.
+                is_listed = change.initial or change.old is change.new
+                change_reason = listed if is_listed else reasons[change.type]
+                if change_reason is not reason:
                     request(keys, reason, now)
-                    reason = why
+                    reason = change_reason
                 if keys_of is not None:
                     keys += keys_of(change)
                 elif by_key or change.type != "DELETED":
                     keys.append(change.key)
             request(keys, reason, now)
-            self._stir()
+            self._wake_workers()
 
         def listen(changes: list[Change[Any]]) -> None:
-            if len(changes) <= _STEP and not self._backlog:
+            if len(changes) <= _MAX_STEP and not self._backlog:
                 take(changes)
             else:
                 self._backlog.append((take, changes))
@@ -91,12 +92,12 @@ class KeyFeed:
         return listen
 
     async def run(self) -> None:
-        """Take lists that are too long for one step of the event loop."""
+        """Take the lists that are too long for one step of the event loop."""
         while True:
             while self._backlog:
                 take, changes = self._backlog[0]
-                for at in range(0, len(changes), _STEP):
-                    take(changes[at : at + _STEP])
+                for start in range(0, len(changes), _MAX_STEP):
+                    take(changes[start : start + _MAX_STEP])
                     await checkpoint()
                 self._backlog.popleft()  # only now: changes that arrive meanwhile must be queued after it
             self._more = anyio.Event()
@@ -106,26 +107,25 @@ class KeyFeed:
         try:
             return when(change)
         except failures():
-            self._log.exception("a predicate failed on %s, which passes therefore", change.key)
+            self._log.exception("the predicate failed on %s, which is reconciled therefore", change.key)
             return True
 
     async def take(self, keys: AsyncIterable[str]) -> None:
-        """Add the keys of a trigger. One that fails is iterated again if possible; the others continue."""
-        retries = _TRIGGER_RETRIES
-        failed = 0
+        """Add the keys of a trigger. A trigger that fails is iterated again if possible."""
+        failures_in_row = 0
         while True:
             source = aiter(keys)
             try:
                 async for key in source:
-                    failed = 0
+                    failures_in_row = 0
                     self._queue.add(key, self._clock(), reason="trigger")
-                    self._stir()
+                    self._wake_workers()
                 return
             except Exception as error:
-                failed += 1
+                failures_in_row += 1
                 if source is keys:  # a generator has ended with its error
                     self._log.exception("the trigger %r failed and has ended: it adds no more keys", keys)
                     return
-                wait = retries(failed)
-                self._log.error("the trigger %r failed, retried in %.3g s", keys, wait, exc_info=error)
-            await anyio.sleep(wait)
+                delay = _TRIGGER_BACKOFF(failures_in_row)
+                self._log.error("the trigger %r failed, retried in %.3g s", keys, delay, exc_info=error)
+            await anyio.sleep(delay)

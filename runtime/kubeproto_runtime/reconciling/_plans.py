@@ -1,4 +1,4 @@
-"""What a controller is to do, how a run of it went, and the errors of its functions."""
+"""The plan of a controller, the result of a run, and the errors of its functions."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ ReconcileFunction: TypeAlias = Callable[[Any, Context[Any]], Awaitable[Action | 
 
 
 class Terminal(KubeprotoError):
-    """Raise it in a reconcile if retrying is useless until something changes."""
+    """For a reconcile to raise, if a retry is useless until something changes."""
 
 
 class ReconcileTimeout(KubeprotoError, TimeoutError):
-    """A reconcile took longer than it may, and was cancelled."""
+    """A reconcile exceeded its `timeout`, and was cancelled."""
 
 
 class Result(Struct, frozen=True):
@@ -40,7 +40,7 @@ class Result(Struct, frozen=True):
 
 
 class ControllerPlan(Struct, frozen=True):
-    """What a controller is to do; see `Controller` for the meaning of each field."""
+    """The settings of a controller; see `Controller` for each field."""
 
     client: Client
     kind: type[Any]
@@ -70,21 +70,22 @@ class WrongResult(Terminal, TypeError):
 
 
 def check_awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | None]:
+    """Check the returned value of a reconcile: users do not have to run a type checker."""
     if not hasattr(returned, "__await__"):
         raise WrongResult(
-            f"the reconcile returned {_shown(returned)} instead of a coroutine: define it with `async def`"
+            f"the reconcile returned {_describe(returned)} instead of a coroutine: define it with `async def`"
         )
     return returned
 
 
-def check_action(action: object, whose: str) -> None:
-    """Check a returned value: users do not have to run a type checker."""
+def check_action(action: object, function: str) -> None:
+    """Check the action that a function of the user's returned."""
     if not (action is None or isinstance(action, Action)):
         raise WrongResult(
-            f"{whose} returned {_shown(action)}: return requeue(after=...), await_change() or None"
+            f"{function} returned {_describe(action)}: return requeue(after=...), await_change() or None"
         )
 
 
-def _shown(value: object) -> str:
-    """Return a value for an error: only its type if it is an object, whose content may be private."""
+def _describe(value: object) -> str:
+    """Describe a value in an error: an object only by its type, since its content may be private."""
     return repr(value) if isinstance(value, int | float | bool | None) else f"a {type(value).__name__}"

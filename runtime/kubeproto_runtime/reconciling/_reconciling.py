@@ -4,8 +4,11 @@
                                                ▲                        │
                                                └── requeue, retry ──────┘
 
-A cache notifies of a change when its readers see it, and a run reads the cache when it begins: so no run sees
-a snapshot older than the event that caused it. Runs begin when every source has synced.
+A cache reports a change when its readers see it, and a run reads the cache when it begins: so no run sees a
+snapshot that is older than the event that caused it. Runs begin when every source has synced.
+
+`plain_perform` in `tests/runtime/plain_workers.py` is `_perform` without its shortcuts; random tests compare
+the two.
 """
 
 from __future__ import annotations
@@ -22,8 +25,9 @@ import anyio
 from kubeproto import Conflict, InvalidObject, decode
 from kubeproto.control import Action, Work, WorkQueue
 
+from ..tasks._event_loop import loop_clock
 from ..tasks._logged_lines import LoggedLines
-from ..tasks._stray_cancellations import complain, failure_of, failures
+from ..tasks._stray_cancellations import failure_of, failures, supervise
 from ._context import Context, ref_of
 from ._failing_keys import FailingKey, error_summary
 from ._key_feed import KeyFeed
@@ -38,8 +42,7 @@ from ._plans import (
     check_awaitable,
 )
 from ._shown_writes import ShownWrites
-from ._tracing import reconcile_span, traced
-from ._workers import Workers, clock, resumed
+from ._workers import Workers, resumed
 
 if TYPE_CHECKING:
     from kubeproto.control import CachedObject
@@ -47,12 +50,11 @@ if TYPE_CHECKING:
 
     from ..caches._caches import Cache, Caches
     from ..calls._written import Written
+    from ._plans import ReconcileFunction
     from ._sources import KindSource
 
 _COROUTINE: Final[type[Any]] = CoroutineType
-
-# Seconds between two log lines about a list that does not arrive, for example because it is refused.
-_REPORT: Final = 30.0
+_REPORT_PERIOD: Final = 30.0  # seconds between two log lines about a list that does not arrive
 
 
 class Reconciling:
@@ -64,82 +66,82 @@ class Reconciling:
         self.queue: WorkQueue[str] = WorkQueue(
             backoff=plan.backoff, rate=plan.rate, debounce=plan.debounce, max_wait=plan.max_wait
         )
-        self.tally = ReconcileStats()
+        self.stats = ReconcileStats()
         self.caches: list[Cache[Any]] = []
         self.synced = False
         self.workers: Workers[str] = Workers(
             self.queue,
             self._perform,
-            self._cut,
-            concurrency=plan.concurrency,
-            limit=plan.timeout,
-            fail=self._answer_cancellation,
+            on_timeout=self._time_out,
+            on_error=self._fail_cancelled,
             may_begin=leads,
             hold=self._hold,
+            concurrency=plan.concurrency,
+            limit=plan.timeout,
         )
-        self.own_writes = ShownWrites(self.queue, self.workers.stir, self._read_clock)
+        self.own_writes = ShownWrites(self.queue, self.workers.wake, self._read_clock)
         self.feed = KeyFeed(
             self.queue,
             log := logging.getLogger(f"kubeproto.controller.{plan.name}"),
             by_key=plan.by_key,
-            stir=self.workers.stir,
+            wake_workers=self.workers.wake,
             forget_deleted=self._forget_deleted,
-            now=self._read_clock,
+            read_clock=self._read_clock,
         )
         self._log = log
         self._shared = caches
-        # Sources are kept apart, the controller's own first: one of them may follow the same class in other
-        # places, by other labels, or as another `Dynamic` kind.
+        # One entry for each source, the controller's own first: another source may follow the same class in
+        # other namespaces, by other labels, or as another `Dynamic` kind.
         self._followed: dict[Any, list[dict[str, Cache[Any]]]] = {}
-        self._own: dict[str, Cache[Any]] = {}
-        self._find: Callable[[str], CachedObject | None] = self._find_in
+        self._own_caches: dict[str, Cache[Any]] = {}  # of the controller's kind, by namespace
+        self._find: Callable[[str], CachedObject | None] = self._find_in_namespace
         self._clock: Callable[[], float] = anyio.current_time
         self._tracing = plan.client.tracing
         self._new_context: Callable[..., Context[Any]] = Context
         self._runs = 0
-        self._reported: dict[str, str] = {}  # the versions of objects that do not fit their type
+        self._reported: dict[str, str] = {}  # the versions of the invalid objects that were reported
         self.failing: dict[str, FailingKey] = {}  # the last failure of each key that fails
         self._lines = LoggedLines()
         self._ready = anyio.Event()
-        self._until_ready = anyio.CancelScope()
+        self._waiting = anyio.CancelScope()
         self._stopped = False
 
     async def follow(self) -> None:
-        """Follow the sources until cancelled; their keys wait in the queue until `work` runs."""
-        self._clock = clock()
+        """Follow the sources until cancelled. Their keys wait in the queue until `work` runs."""
+        self._clock = loop_clock()
         plan, began = self.plan, f"{int(self.plan.client.wall().timestamp() * 1000):x}"
         self._new_context = partial(
             Context, plan.client, self._shared, plan.state,
             plan.resource, self._log, self._followed, plan.kind, began,
         )  # fmt: skip
         for source in self.plan.sources:
-            caches = self._own if source is self.plan.sources[0] else {}
-            for mark in (source.kind, (source.kind, source.resource)):
-                self._followed.setdefault(mark, []).append(caches)
+            caches = self._own_caches if source is self.plan.sources[0] else {}
+            for kind in (source.kind, (source.kind, source.resource)):
+                self._followed.setdefault(kind, []).append(caches)
             for namespace in source.namespaces:
                 cache = self._open(source, namespace)
                 caches[namespace if isinstance(namespace, str) else ""] = cache
                 self.caches.append(cache)
                 self.own_writes.follow(cache, source)
                 cache.listen(self.feed.listener(source))
-        if (everywhere := self._own.get("")) is not None:
-            self._find = everywhere.entry
+        if (all_namespaces := self._own_caches.get("")) is not None:
+            self._find = all_namespaces.entry
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(complain, self.feed.run)
-            tasks.start_soon(complain, self.own_writes.run)
+            tasks.start_soon(supervise, self.feed.run)
+            tasks.start_soon(supervise, self.own_writes.run)
             async with anyio.create_task_group() as syncing:
                 for cache in self.caches:
-                    syncing.start_soon(self._until_synced, cache)
+                    syncing.start_soon(self._wait_synced, cache)
             self.synced = True
             self._ready.set()
             for keys in self.plan.triggers:
-                tasks.start_soon(complain, self.feed.take, keys)
+                tasks.start_soon(supervise, self.feed.take, keys)
 
     async def work(self) -> None:
         """Reconcile until stopped, and until the last run has ended."""
         if self._stopped and not self.synced:
             return  # stopped before this task ran
-        with anyio.CancelScope() as self._until_ready:
+        with anyio.CancelScope() as self._waiting:
             await self._ready.wait()
             await self.workers.run()
 
@@ -148,20 +150,18 @@ class Reconciling:
         self._stopped = True
         self.queue.stop()
         self.workers.stop()
-        self.own_writes.end()
+        self.own_writes.stop()
         if not self.synced:
-            self._until_ready.cancel()
+            self._waiting.cancel()
 
     def _read_clock(self) -> float:
         return self._clock()
 
     def _hold(self, key: str, written: list[Written], began: float, now: float) -> bool:
-        """Return whether a key waits until the caches show what its run wrote.
-
-        Other clients see other servers.
-        """
-        own = [write for client, write in written if client is self.plan.client]
-        return not self._stopped and self.own_writes.hold(key, own, began, now)
+        """Return whether a key waits until the caches show the writes of its run."""
+        # Another client may write to another server, whose versions mean nothing here.
+        writes = [write for client, write in written if client is self.plan.client]
+        return not self._stopped and self.own_writes.hold(key, writes, began, now)
 
     # From changes to keys
 
@@ -176,7 +176,7 @@ class Reconciling:
             settings=self.plan.settings,
         )
 
-    async def _until_synced(self, cache: Cache[Any]) -> None:
+    async def _wait_synced(self, cache: Cache[Any]) -> None:
         began = self._clock()
         async with anyio.create_task_group() as reporting:
             reporting.start_soon(self._report_waiting, cache)
@@ -192,7 +192,7 @@ class Reconciling:
         """Log repeatedly why a first list does not arrive."""
         began = self._clock()
         while True:
-            await anyio.sleep(_REPORT)
+            await anyio.sleep(_REPORT_PERIOD)
             self._log.warning(
                 "the cache of %s has not synced after %.0f s, because %s",
                 cache.place,
@@ -201,7 +201,7 @@ class Reconciling:
             )
 
     def _forget_deleted(self, key: str) -> None:
-        """Keep nothing of an object that was deleted. By key, what a run has asked for is still done."""
+        """Drop the state of a deleted object. With `run_keys`, requests of runs remain."""
         self._reported.pop(key, None)
         self.failing.pop(key, None)
         if self.plan.by_key:
@@ -209,9 +209,9 @@ class Reconciling:
         else:
             self.queue.discard(key)
 
-    def _find_in(self, key: str) -> CachedObject | None:
-        """Return the object of a key, if there is one and its namespace is followed."""
-        cache = self._own.get(key.rpartition("/")[0])
+    def _find_in_namespace(self, key: str) -> CachedObject | None:
+        """Return the object of a key; None if it does not exist or its namespace is not followed."""
+        cache = self._own_caches.get(key.rpartition("/")[0])
         return None if cache is None else cache.entry(key)
 
     # From keys to calls
@@ -219,10 +219,11 @@ class Reconciling:
     def _perform(self, work: Work[str]) -> Coroutine[Any, Any, None] | None:
         """Begin a run; return the rest of it if it waits for something.
 
-        Most runs end in the step in which they begin, and need no coroutine besides the user's.
+        The user's coroutine is stepped by hand. Most runs end in that step, and a coroutine around the user's
+        would take 1.2 of the 5.2 µs of an empty run.
         """
         plan, key = self.plan, work.key
-        # What is called stands in variables: in an attribute it is looked for among the methods first.
+        # Local variables: to call an attribute, Python looks for a method of that name first.
         read_clock, find, reconcile = self._clock, self._find, plan.reconcile
         began = read_clock()
         subject: Any = key
@@ -241,7 +242,9 @@ class Reconciling:
             if (tracer := self._tracing.tracer(began)) is None:
                 run = reconcile(subject, context)
             else:
-                run = traced(reconcile_span(tracer, context), reconcile, subject, context)
+                run = _reconcile_in_span(tracer, reconcile, subject, context)
+            # Only a coroutine has `send`. Any other awaitable gets a coroutine around it, and another value
+            # is refused there. Every run in such a coroutine would be 0.2 µs slower.
             if type(run) is not _COROUTINE:
                 run = _awaited(run)
         except failures() as error:
@@ -269,6 +272,8 @@ class Reconciling:
         else:
             self._succeed(work, action, context, began)
 
+    # The outcomes
+
     def _succeed(self, work: Work[str], action: Action | None, context: Context[Any], began: float) -> None:
         if action is not None:
             try:
@@ -278,16 +283,16 @@ class Reconciling:
                 return
         read_clock = self._clock
         now = read_clock()
-        self.tally.observe(work.key, now - began, now)
+        self.stats.observe(work.key, now - began, now)
         after = None if action is None else action.requeue_after
         if action is not None and after is not None:
-            self.tally.requeued += 1
+            self.stats.requeued += 1
             self.queue.requeue(work.key, now, after=after, priority=action.priority)
             if not self.plan.by_key and self._find(work.key) is None:
                 self.queue.discard(work.key)  # deleted while it ran
                 after = None
         else:
-            self.tally.succeeded += 1
+            self.stats.succeeded += 1
             if work.attempt > 1:
                 self.queue.forget(work.key)
         if self._reported:
@@ -299,44 +304,44 @@ class Reconciling:
 
     def _fail(self, work: Work[str], error: Exception, context: Context[Any], began: float) -> None:
         now = self._clock()
-        tally, queue, log = self.tally, self.queue, context.logger
-        tally.observe(work.key, now - began, now)
+        stats, queue, log = self.stats, self.queue, context.logger
+        stats.observe(work.key, now - began, now)
         if isinstance(error, Conflict):
-            tally.conflicts += 1
+            stats.conflicts += 1
         else:
-            tally.failed += 1
+            stats.failed += 1
         action = self._decide(error, context)
         after = None
         text = f"{type(error).__name__}: {error}"
-        before = self.failing.get(work.key)
-        again = before is not None and before.text == text
+        previous = self.failing.get(work.key)
+        repeated = previous is not None and previous.text == text
         self.failing[work.key] = FailingKey(text, error_summary(error), work.attempt, now)
         # The traceback is logged once; a repetition of the failure takes one line, with its count.
-        shown = None if again or isinstance(error, ReconcileTimeout | WrongResult) else error
+        traceback = None if repeated or isinstance(error, ReconcileTimeout | WrongResult) else error
         if action is not None and action.requeue_after is not None:
             after = queue.retry(work.key, now, after=action.requeue_after, priority=action.priority)
         elif action is None and isinstance(error, Terminal):
-            tally.terminal += 1
+            stats.terminal += 1
         elif action is None:
             after = queue.retry(work.key, now)
         if (after is None or not self.plan.by_key) and self._find(work.key) is None:
             self._forget_deleted(work.key)  # no further event would come for it
             after = None
         if isinstance(error, Conflict) and after is not None:
-            # This is normal: the run saw an object that has changed since, and the next run sees the new one.
+            # A conflict is normal: the object has changed since, and the next run sees its new state.
             level = self._lines.level(logging.INFO, (work.key, 0, text), now)
             log.log(level, "conflict, retried in %.3g s: %s", after, error)
         else:
             level = self._lines.level(logging.ERROR, (work.key, work.attempt, text), now)
             if after is None:
-                log.log(level, "failed, and waits for a change: %s", error, exc_info=shown)
+                log.log(level, "failed, and waits for a change: %s", error, exc_info=traceback)
             else:
-                said = "attempt %d failed, the next in %.3g s: %s"
-                log.log(level, said, work.attempt, after, error, exc_info=shown)
+                message = "attempt %d failed, the next in %.3g s: %s"
+                log.log(level, message, work.attempt, after, error, exc_info=traceback)
         self._notify(work, now - began, after, error)
 
     def _decide(self, error: Exception, context: Context[Any]) -> Action | None:
-        """Call `on_error`. If it fails itself, the key is retried as if there were none."""
+        """Call `on_error`. If it fails itself, the default backoff applies."""
         if self.plan.on_error is None:
             return None
         try:
@@ -350,36 +355,38 @@ class Reconciling:
     async def _refuse(
         self, work: Work[str], entry: CachedObject, error: InvalidObject, context: Context[Any], began: float
     ) -> None:
-        """Report an object that does not fit its type: once, because at this version it never will."""
+        """Report an object that does not fit its type, once for each version."""
         self.queue.forget(work.key)
         if self._reported.get(work.key) == entry.version:
             return
-        self.tally.failed += 1
-        self.tally.terminal += 1
+        self.stats.failed += 1
+        self.stats.terminal += 1
         context.logger.error("cannot be reconciled as it is: %s", error)
         try:
-            if self.plan.on_invalid is not None and isawaitable(told := self.plan.on_invalid(error, context)):
-                await told
+            if self.plan.on_invalid is not None:
+                returned = self.plan.on_invalid(error, context)
+                if isawaitable(returned):
+                    await returned
         except failures() as failure:
             self._fail(work, failure_of(failure), context, began)
             return
         self._reported[work.key] = entry.version
         self._notify(work, self._clock() - began, None, error)
 
-    def _cut(self, work: Work[str], error: Exception | None) -> None:
+    def _time_out(self, work: Work[str], error: Exception | None) -> None:
         limit = self.plan.timeout or 0.0
-        overdue = ReconcileTimeout(f"the reconcile of {work.key} took longer than {limit:g} s")
-        overdue.__cause__ = error
-        self.tally.overdue += 1
-        self._fail(work, overdue, self._context(work, self._find(work.key)), self._clock() - limit)
+        timeout = ReconcileTimeout(f"the reconcile of {work.key} took longer than {limit:g} s")
+        timeout.__cause__ = error
+        self.stats.timeouts += 1
+        self._fail(work, timeout, self._context(work, self._find(work.key)), self._clock() - limit)
 
-    def _answer_cancellation(self, work: Work[str], error: Exception) -> None:
+    def _fail_cancelled(self, work: Work[str], error: Exception) -> None:
         self._fail(work, error, self._context(work, self._find(work.key)), self._clock())
 
     def _context(self, work: Work[str], entry: CachedObject | None) -> Context[Any]:
         self._runs += 1
-        make = self._new_context
-        return make(work.key, work.reason, work.attempt, work.priority, entry, self._runs)
+        new_context = self._new_context
+        return new_context(work.key, work.reason, work.attempt, work.priority, entry, self._runs)
 
     def _notify(self, work: Work[str], seconds: float, after: float | None, error: Exception | None) -> None:
         if self.plan.observe is not None:
@@ -392,3 +399,19 @@ class Reconciling:
 
 async def _awaited(returned: Awaitable[Action | None]) -> Action | None:
     return await check_awaitable(returned)
+
+
+async def _reconcile_in_span(
+    tracer: Any, reconcile: ReconcileFunction, subject: Any, context: Context[Any]
+) -> Action | None:
+    attributes = {
+        "k8s.resource.kind": context.resource.kind,
+        "k8s.resource.group": context.resource.group,
+        "k8s.namespace.name": context.namespace,
+        "k8s.object.name": context.name,
+        "reconcile.reason": context.reason,
+        "reconcile.attempt": context.attempt,
+        "reconcile.id": context.reconcile_id,
+    }
+    with tracer.start_as_current_span(f"reconcile {context.resource.kind}", attributes=attributes):
+        return await check_awaitable(reconcile(subject, context))

@@ -1,4 +1,4 @@
-"""`ShownWrites`: keeps the key of a run until the controller's caches show what the run has written."""
+"""`ShownWrites`: holds the key of a run until the controller's caches show the writes of the run."""
 
 from __future__ import annotations
 
@@ -22,67 +22,68 @@ class ShownWrites:
     """Drives `OwnWrites` for one controller, with the progress of its caches and a time limit."""
 
     def __init__(
-        self, queue: WorkQueue[str], stir: Callable[[], None], read_clock: Callable[[], float]
+        self, queue: WorkQueue[str], wake_workers: Callable[[], None], read_clock: Callable[[], float]
     ) -> None:
         self.machine: OwnWrites[str] = OwnWrites()
         self._queue = queue
-        self._stir = stir
+        self._wake_workers = wake_workers
         self._clock = read_clock
         self._caches: list[tuple[Cache[Any], CacheScope]] = []
-        self._listed_at: list[float] = []  # when each of them has shown a list
-        self._nudge = anyio.Event()
+        self._listed_at: list[float] = []  # when each of them last showed a list
+        self._deadline_changed = anyio.Event()
 
     def follow(self, cache: Cache[Any], source: KindSource) -> None:
         """Wait for this cache too."""
-        mark = len(self._caches)
+        index = len(self._caches)
         namespace = cache.namespace if isinstance(cache.namespace, str) else ""
-        followed = CacheScope.of(cache.resource, namespace, source.label_selector, source.field_selector)
-        self._caches.append((cache, followed))
+        scope = CacheScope.of(cache.resource, namespace, source.label_selector, source.field_selector)
+        self._caches.append((cache, scope))
         self._listed_at.append(-inf)
         snapshots = cache.snapshots
 
-        def move() -> None:
+        def on_progress() -> None:
             nonlocal snapshots
             if relisted := snapshots != cache.snapshots:
-                snapshots, self._listed_at[mark] = cache.snapshots, self._clock()
+                snapshots, self._listed_at[index] = cache.snapshots, self._clock()
             if self.machine.outstanding:
                 now, machine = self._clock(), self.machine
-                self._release(machine.progress(mark, cache.version, cache.entry, now, relisted=relisted), now)
+                shown_keys = machine.progress(index, cache.version, cache.entry, now, relisted=relisted)
+                self._release(shown_keys, now)
                 for key in machine.take_lost():
                     self._repeat(key, now)
-                    self._stir()
+                    self._wake_workers()
 
-        cache.notify(move)
+        cache.notify(on_progress)
 
-    def hold(self, key: str, written: Iterable[OwnWrite], began: float, now: float) -> bool:
-        """Return whether the key of a run has to wait for what the run has written since it began."""
+    def hold(self, key: str, writes: Iterable[OwnWrite], began: float, now: float) -> bool:
+        """Return whether the key of a run has to wait for the writes of the run, which began at a time."""
         awaited: list[tuple[int, OwnWrite]] = []
-        for write in written:
-            for mark, (cache, followed) in enumerate(self._caches):
-                known = cache.entry(write.key)
-                if not followed.will_show(write, known):
+        for write in writes:
+            for index, (cache, scope) in enumerate(self._caches):
+                entry = cache.entry(write.key)
+                if not scope.will_show(write, entry):
                     continue
-                if self._listed_at[mark] >= began and write.is_lost(cache.version, known):
+                if self._listed_at[index] >= began and write.is_lost(cache.version, entry):
                     self._repeat(key, now)  # the list came before the response
-                if not write.is_shown(cache.version, known):
-                    awaited.append((mark, write))
+                if not write.is_shown(cache.version, entry):
+                    awaited.append((index, write))
         if not awaited or not self.machine.hold(key, awaited, now):
             return False
-        self._nudge.set()
+        self._deadline_changed.set()
         return True
 
     async def run(self) -> None:
         """Release the keys that have waited for long enough, until cancelled."""
         while True:
-            self._nudge = anyio.Event()
-            at = self.machine.next_at()
-            with anyio.move_on_at(inf if at is None else at):
-                await self._nudge.wait()
+            self._deadline_changed = anyio.Event()
+            deadline = self.machine.next_at()
+            with anyio.move_on_at(inf if deadline is None else deadline):
+                await self._deadline_changed.wait()
             now = self._clock()
             self._release(self.machine.expire(now), now)
 
-    def end(self) -> None:
-        """Stop waiting."""
+    def stop(self) -> None:
+        """Release all keys."""
         now = self._clock()
         self._release(self.machine.clear(now), now)
 
@@ -93,4 +94,4 @@ class ShownWrites:
         for key in keys:
             self._queue.release(key, now)
         if keys:
-            self._stir()
+            self._wake_workers()

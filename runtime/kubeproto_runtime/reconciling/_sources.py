@@ -60,10 +60,10 @@ class _Owned(Struct):
 
 
 def owners(resource: Resource, *, controllers_only: bool) -> Keys:
-    """Return the owners of this kind, of the object as it is and as it was. The version of their API may
-    differ.
+    """Return a function for the keys of the owners of this kind, before and after a change.
 
-    An owner is in the namespace of what it owns, or in none if its kind has none.
+    Owners match by group and kind: their API version may differ. An owner is in the namespace of the object,
+    or in none if its kind has none.
     """
     read = Reader[_Owned](_Owned).read
 
@@ -74,20 +74,18 @@ def owners(resource: Resource, *, controllers_only: bool) -> Keys:
             return
         for owner in metadata.owner_references or ():
             group, _, _ = owner.api_version.rpartition("/")
-            meant = (group, owner.kind) == (resource.group, resource.kind)
-            if meant and (owner.controller or not controllers_only):
+            matches = (group, owner.kind) == (resource.group, resource.kind)
+            if matches and (owner.controller or not controllers_only):
                 yield key_of(owner.name, metadata.namespace if resource.namespaced else "")
 
     return lambda change: (key for entry in _entries(change) for key in keys_in(entry))
 
 
 def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> Keys:
-    """Return the keys that a function returns for the object as it is, and as it was.
+    """Return a function for the keys that `to_keys` returns for the object before and after a change.
 
-    If it fails, the object leads to no key and the failure is logged: one odd object must not stop the
-    others.
+    If it fails on an object, that object has no keys and the failure is logged: it must not stop the others.
     """
-
     log = logging.getLogger(f"kubeproto.controller.{name}")
 
     def keys_of(change: Change[K]) -> Iterable[str]:
@@ -95,22 +93,20 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
             try:
                 keys = _checked(to_keys(change.read(entry)))
             except InvalidObject as error:
-                log.warning("%s, which leads to no object: %s", change.ref, error)
+                log.warning("%s leads to no key: %s", change.ref, error)
             except failures():
-                log.exception(
-                    "%s leads to no object, because the function that says so has failed", change.ref
-                )
+                log.exception("%s leads to no key, because the function for its keys failed", change.ref)
             else:
                 yield from keys
 
     return keys_of
 
 
-def _checked(given: Iterable[str]) -> list[str]:
-    """Check the keys of a function: a single key would be read as one key for each letter."""
-    keys: list[object] = [given] if isinstance(given, str) else list(given)
-    if isinstance(given, str) or not all(isinstance(key, str) for key in keys):
-        raise TypeError(f"it has to return several keys, each namespace/name, not {given!r}")
+def _checked(returned: Iterable[str]) -> list[str]:
+    """Check the keys of a function: a string would be read as one key for each letter."""
+    keys: list[object] = [returned] if isinstance(returned, str) else list(returned)
+    if isinstance(returned, str) or not all(isinstance(key, str) for key in keys):
+        raise TypeError(f"the function must return a list of keys, each namespace/name, not {returned!r}")
     return [str(key) for key in keys]
 
 

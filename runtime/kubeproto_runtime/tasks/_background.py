@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+
+from ._event_loop import event_loop
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -16,7 +17,7 @@ _TASKS: Final[set[Any]] = set()
 
 
 class Background:
-    """A task that was spawned; `stop` cancels it and waits for its end."""
+    """A task that was spawned, until `stop`."""
 
     def __init__(self) -> None:
         self._scope = anyio.CancelScope()
@@ -38,7 +39,7 @@ class Background:
 
 
 def spawn(work: Callable[[], Awaitable[object]]) -> Background:
-    """Begin some work in a separate task; it must not raise.
+    """Start a task for some work, which must not raise.
 
     A task group would have to be entered by the task that enters the transport, which then could not be
     entered in one task and left in another, and every error in its context would come out in a group.
@@ -53,9 +54,3 @@ def spawn(work: Callable[[], Awaitable[object]]) -> Background:
         _TASKS.add(task)
         task.add_done_callback(_TASKS.discard)
     return background
-
-
-def event_loop() -> str:
-    """Return which event loop runs. If trio is not imported, it is not trio."""
-    trio = sys.modules.get("trio")
-    return "trio" if trio is not None and trio.lowlevel.in_trio_task() else "asyncio"

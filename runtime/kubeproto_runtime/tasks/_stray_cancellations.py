@@ -1,8 +1,9 @@
-"""Tasks that must not end unnoticed: what a task group, or an event loop, would take for something else.
+"""Errors that a task group, or an event loop, would take for something else.
 
-- On asyncio, a task that awaits something cancelled gets the same error as one that is itself cancelled. A
-  task group takes it for the latter: it ends all its tasks, and raises nothing. The same error comes out of a
-  function of the user's that asks a cancelled future for its result.
+- On asyncio, a task that awaits a cancelled future gets the same error as a task that is itself cancelled. A
+  task group takes it for the latter: it cancels all its tasks, and raises nothing. A function of the user's
+  that asks a cancelled future for its result raises the same error. Such a cancellation is stray: it belongs
+  to none of the scopes around.
 - On asyncio, SystemExit and KeyboardInterrupt in any task but the main one leave the event loop at once, and
   nothing is cleaned up in order: a lease stays held. So they travel as `Exiting` to the task that runs the
   operator.
@@ -24,38 +25,33 @@ class Exiting(BaseException):
 
 
 def is_cancelled() -> bool:
-    """Return whether the current task is being cancelled, by whichever scope around it."""
+    """Return whether a scope around the current task has been cancelled."""
     return anyio.current_effective_deadline() == -inf
 
 
-def is_stray() -> bool:
-    """Return whether a cancellation that has come out here belongs to none of the scopes around."""
-    return not is_cancelled()
-
-
 def failures() -> tuple[type[BaseException], ...]:
-    """Return what counts as a failure of a function that is not a coroutine: it cannot be cancelled."""
+    """Return the errors that are failures of a plain function, which cannot be cancelled."""
     return Exception, anyio.get_cancelled_exc_class()
 
 
 def failure_of(error: BaseException) -> Exception:
-    """Return the error of a run that failed. A stray cancellation is one; any other is raised."""
+    """Return the error of a run that failed, also for a stray cancellation; raise any other cancellation."""
     if isinstance(error, Exception):
         return error
-    if not is_stray():
+    if is_cancelled():
         raise error
-    stray = RuntimeError("what the reconcile waited for was cancelled")
-    stray.__cause__ = error
-    return stray
+    failure = RuntimeError("the reconcile awaited something that was cancelled")
+    failure.__cause__ = error
+    return failure
 
 
-async def complain(work: Callable[..., Awaitable[Any]], *args: object) -> None:
-    """Do the work of a task; if a stray cancellation ends it, it has failed."""
+async def supervise(work: Callable[..., Awaitable[Any]], *args: object) -> None:
+    """Do the work of a task. A stray cancellation that ends it is raised as a `RuntimeError`."""
     try:
         await work(*args)
     except anyio.get_cancelled_exc_class() as error:
-        if not is_stray():
+        if is_cancelled():
             raise
-        raise RuntimeError(f"what {work!r} waited for was cancelled") from error
+        raise RuntimeError(f"{work!r} awaited something that was cancelled") from error
     except (SystemExit, KeyboardInterrupt) as error:
         raise Exiting from error
