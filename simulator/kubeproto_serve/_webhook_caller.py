@@ -36,14 +36,14 @@ class WebhookCaller:
         if call.service:
             if (address := self._services.get(call.service)) is None:
                 name = call.service.partition("/")[2]
-                return WebhookReply(failure=f'{posted}: service "{name}" not found', sent=call.body)
+                return WebhookReply(failure=f'{posted}: service "{name}" not found', request_body=call.body)
             place = urlsplit(address if "//" in address else f"//{address}")
             dialled = place.hostname or "127.0.0.1", place.port or 443
         try:
             with anyio.fail_after(call.timeout):
                 return await self._exchange(call, dialled, host)
         except TimeoutError:
-            why = call.too_late
+            why = call.timeout_message
         except ssl.SSLCertVerificationError:
             why = _UNTRUSTED
         except ConnectionRefusedError:
@@ -54,7 +54,7 @@ class WebhookCaller:
             why = f"dial tcp {dialled[0]}:{dialled[1]}: connect: {reason}"
         except (h11.RemoteProtocolError, anyio.EndOfStream, anyio.BrokenResourceError):
             why = "EOF"
-        return WebhookReply(failure=f"{posted}: {why}", sent=call.body)
+        return WebhookReply(failure=f"{posted}: {why}", request_body=call.body)
 
     async def _exchange(self, call: WebhookCall, dialled: tuple[str, int], host: str) -> WebhookReply:
         context = ssl.create_default_context(cadata=call.authority or None)
@@ -91,9 +91,9 @@ async def _post(stream: ByteStream, call: WebhookCall) -> WebhookReply:
                 body += event_.data
                 if len(body) > _LARGEST:
                     return WebhookReply(
-                        failure=f"the response has more than {_LARGEST} bytes", sent=call.body
+                        failure=f"the response has more than {_LARGEST} bytes", request_body=call.body
                     )
             case h11.EndOfMessage():
-                return WebhookReply(status, bytes(body), sent=call.body)
+                return WebhookReply(status, bytes(body), request_body=call.body)
             case _:
                 pass

@@ -164,7 +164,7 @@ class Cluster:
         `PendingCalls` with the calls to send. It repeats the request with the reply to each call under its
         `key`.
         """
-        random_state, faults = self._state.rng.state, self.webhooks.begin()
+        random_state, faults = self._state.rng.state, self.webhooks.save()
         try:
             response = self._server.respond(head, User(user) if isinstance(user, str) else user, replies)
         except PendingCalls:
@@ -173,7 +173,7 @@ class Cluster:
             # request would be repeated without end. Restoring the generator also makes uids independent of
             # the number of repetitions. Faults of webhooks that this attempt used up are restored, too.
             self._state.rng.state = random_state
-            self.webhooks.take_back(faults)
+            self.webhooks.restore(faults)
             raise
         if self.keeps_log:
             self.log.append(RecordedExchange(self.now, head, response.status))

@@ -192,7 +192,9 @@ class Sender:
                         "apiVersion": "admission.k8s.io/v1",
                         "response": response,
                     }
-                    replies[call.key] = sim.WebhookReply(200, json.dumps(review).encode(), sent=call.body)
+                    replies[call.key] = sim.WebhookReply(
+                        200, json.dumps(review).encode(), request_body=call.body
+                    )
 
 
 def test_a_request_that_is_put_off_calls_each_webhook_once_and_writes_once() -> None:
@@ -256,7 +258,7 @@ def test_in_process_and_by_replies_a_write_comes_out_alike(verdicts: list[str], 
             except sim.PendingCalls as pending:
                 for call in pending.calls:
                     replies[call.key] = sim.WebhookReply(
-                        200, answering.reply_to(call, {}).body, sent=call.body
+                        200, answering.reply_to(call, {}).body, request_body=call.body
                     )
         outcomes.append((body.get("data"), body.get("message")))
     assert outcomes[0] == outcomes[1]

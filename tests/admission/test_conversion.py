@@ -181,7 +181,7 @@ def reply(call: sim.WebhookCall) -> sim.WebhookReply:
     """What the webhook answers to a call."""
     handlers = sim.WebhookHandlers()
     handlers.handle_conversion(WEBHOOK, converted)
-    return sim.WebhookReply(200, handlers.reply_to(call, {}).body, sent=call.body)
+    return sim.WebhookReply(200, handlers.reply_to(call, {}).body, request_body=call.body)
 
 
 def driven(cluster: sim.Cluster, head: Head, between: Any = None) -> tuple[sim.ServerResponse, list[int]]:

@@ -55,10 +55,10 @@ class AccessRecorder:
             scope = "own"
         named = scope == "own" or (scope == "cluster" and asked.group in _NAMED_GROUPS)
         name = asked.name if named and asked.verb != "create" else ""
-        self.needed.add(RequiredAccess(asked.group, asked.combined, asked.verb, scope, name))
+        self.needed.add(RequiredAccess(asked.group, asked.resource_path, asked.verb, scope, name))
         if (asked.group, asked.verb) == _EVENTS:
             # A repeated Event is patched, which few tests wait for.
-            self.needed.add(RequiredAccess(asked.group, asked.combined, "patch", scope))
+            self.needed.add(RequiredAccess(asked.group, asked.resource_path, "patch", scope))
         if response is not None and response.status == _CREATED and asked.verb in ("patch", "update"):
             self.needed.add(RequiredAccess(asked.group, asked.resource, "create", scope))
 

@@ -1,1 +1,1 @@
-"""Who makes a request, and whether they may: authentication, impersonation and RBAC."""
+"""Access: authentication, impersonation and RBAC."""

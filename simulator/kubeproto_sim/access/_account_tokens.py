@@ -1,8 +1,8 @@
 """Tokens of service accounts: JSON Web Tokens that this cluster signs and verifies.
 
-They carry what a real server's tokens carry and live as long. Only the signature differs: HS256 with a key
-derived from the cluster's seed, where a real server signs with a private key, so only the cluster can
-verify one. Clients never do; they use a TokenReview.
+They have the claims and the lifetime of a real server's tokens. Only the signature differs: HS256 with a key
+derived from the cluster's seed, where a real server signs with a private key. So only the cluster can verify
+a token. Clients do not verify tokens; they send a TokenReview.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class BadToken(Exception):
-    """A token that is not valid; the message is a server's."""
+    """A token is invalid; the message is that of a server."""
 
 
 def make_token(
     state: ServerState, account: Stored, audiences: list[str], lifetime: int, bound: tuple[str, Stored] | None
 ) -> str:
-    """Return a token of a service account; `bound` is the object with which it ends, and its kind."""
+    """Return a token of a service account; `bound` is the kind and object with whose deletion it ends."""
     now = int(state.clock.time)
     claims: dict[str, Any] = {
         "namespace": account.namespace,
@@ -43,8 +43,8 @@ def make_token(
         kind, stored = bound
         claims[kind.lower()] = {"name": stored.name, "uid": stored.uid}
         if kind == "Pod" and (node := _decode(stored.data)["spec"].get("nodeName")):
-            there = state.storage.resource("nodes").objects.get(node)
-            claims["node"] = {"name": node} | ({"uid": there.uid} if there else {})
+            stored_node = state.storage.resource("nodes").objects.get(node)
+            claims["node"] = {"name": node} | ({"uid": stored_node.uid} if stored_node else {})
     payload = {
         "aud": audiences, "exp": now + lifetime, "iat": now, "iss": ISSUER, "jti": state.rng.uid(),
         "kubernetes.io": claims, "nbf": now,
@@ -55,7 +55,7 @@ def make_token(
 
 
 def is_ours(token: str) -> bool:
-    """Return whether a token says that this cluster issued it."""
+    """Return whether the issuer of a token is this cluster."""
     parts = token.split(".")
     if len(parts) != 3:
         return False
@@ -67,15 +67,15 @@ def is_ours(token: str) -> bool:
 
 
 def verify_token(state: ServerState, token: str, audiences: list[str]) -> tuple[User, list[str]]:
-    """Return the service account of a token, and which of the audiences it is for; or `BadToken`."""
+    """Return the service account of a token and its valid audiences, or raise `BadToken`."""
     text, _, signature = token.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(state, text).encode()):
         raise BadToken("go-jose/go-jose: error in cryptographic primitive")
     payload: dict[str, Any] = _decode(_decoded(text.partition(".")[2]))
-    meant = [one for one in audiences if one in payload["aud"]]
-    if not meant:
-        offered, wanted = go_list(payload["aud"]), go_list(audiences)
-        raise BadToken(f"token audiences {offered} is invalid for the target audiences {wanted}")
+    valid_audiences = [audience for audience in audiences if audience in payload["aud"]]
+    if not valid_audiences:
+        offered, requested = go_list(payload["aud"]), go_list(audiences)
+        raise BadToken(f"token audiences {offered} is invalid for the target audiences {requested}")
     now = state.clock.time
     if now - _LEEWAY > payload["exp"]:
         raise BadToken("service account token has expired")
@@ -84,38 +84,40 @@ def verify_token(state: ServerState, token: str, audiences: list[str]) -> tuple[
     extra = {"authentication.kubernetes.io/credential-id": [f"JTI={payload['jti']}"]}
     extra |= _bound(state, claims)
     name = f"system:serviceaccount:{account.namespace}:{account.name}"
-    return User(name, account.uid, account_groups(account.namespace), extra), meant
+    return User(name, account.uid, account_groups(account.namespace), extra), valid_audiences
 
 
 def _account(state: ServerState, claims: dict[str, Any]) -> Stored:
-    namespace, held = claims["namespace"], claims["serviceaccount"]
-    account = state.storage.resource("serviceaccounts").objects.get(f"{namespace}/{held['name']}")
+    namespace, claim = claims["namespace"], claims["serviceaccount"]
+    account = state.storage.resource("serviceaccounts").objects.get(f"{namespace}/{claim['name']}")
     if account is None:
-        raise BadToken(f"serviceaccounts {quoted(held['name'])} not found")
-    if account.uid != held["uid"]:
-        raise BadToken(f"service account UID ({account.uid}) does not match claim ({held['uid']})")
+        raise BadToken(f"serviceaccounts {quoted(claim['name'])} not found")
+    if account.uid != claim["uid"]:
+        raise BadToken(f"service account UID ({account.uid}) does not match claim ({claim['uid']})")
     return account
 
 
 def _bound(state: ServerState, claims: dict[str, Any]) -> dict[str, list[str]]:
-    """Return what a token that is bound to an object adds to its user; the token ends with that object."""
+    """Return the extra attributes of a user from the object to which the token is bound."""
     extra: dict[str, list[str]] = {}
     for kind in ("pod", "secret", "node"):
-        held: dict[str, str] | None = claims.get(kind)
-        if held is None:
+        claim: dict[str, str] | None = claims.get(kind)
+        if claim is None:
             continue
         if kind != "node" or "pod" not in claims:
-            key = held["name"] if kind == "node" else f"{claims['namespace']}/{held['name']}"
+            key = claim["name"] if kind == "node" else f"{claims['namespace']}/{claim['name']}"
             stored = state.storage.resource(f"{kind}s").objects.get(key)
             if stored is None:
                 raise BadToken("service account token has been invalidated")
-            if stored.uid != held["uid"]:
-                claim = f"service account {kind} ref claim ({held['uid']})"
-                raise BadToken(f"{kind} UID ({stored.uid}) does not match {claim}")
+            if stored.uid != claim["uid"]:
+                raise BadToken(
+                    f"{kind} UID ({stored.uid}) does not match service account {kind} ref claim"
+                    f" ({claim['uid']})"
+                )
         if kind != "secret":
-            extra[f"authentication.kubernetes.io/{kind}-name"] = [held["name"]]
-            if "uid" in held:
-                extra[f"authentication.kubernetes.io/{kind}-uid"] = [held["uid"]]
+            extra[f"authentication.kubernetes.io/{kind}-name"] = [claim["name"]]
+            if "uid" in claim:
+                extra[f"authentication.kubernetes.io/{kind}-uid"] = [claim["uid"]]
     return extra
 
 

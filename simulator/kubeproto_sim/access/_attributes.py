@@ -1,7 +1,7 @@
-"""What a request is about, as authorization sees it: read from its method and URL alone.
+"""`Attributes`: the content of a request for authorization, from its method and URL.
 
-Authorization comes before anything else, so a request for a group, resource or object that does not exist
-has attributes like any other, and a user who is not allowed to ask does not learn whether it exists.
+Authorization is the first check. So a request for a missing group, resource or object has attributes, too,
+and a user without the right does not learn whether it exists.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 _METHODS: Final = {
     "POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete",
 }  # fmt: skip
-_SPECIAL: Final = ("proxy", "watch")
-_OF_NAMESPACES: Final = ("status", "finalize")
+_SPECIAL_PREFIXES: Final = ("proxy", "watch")
+_NAMESPACE_SUBRESOURCES: Final = ("status", "finalize")
 
 
 class Attributes(Struct, frozen=True, kw_only=True):
-    """What is requested: something about a resource, or a path such as ``/healthz``."""
+    """The attributes of a request: for a resource, or for a path such as ``/healthz``."""
 
     verb: str
     group: str = ""
@@ -39,13 +39,13 @@ class Attributes(Struct, frozen=True, kw_only=True):
     is_resource_request: bool = True
 
     @property
-    def combined(self) -> str:
+    def resource_path(self) -> str:
         """The resource, with its subresource after a slash."""
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
 def attributes_of(head: Head) -> Attributes:
-    """Return what a request is about, as a server's authorization sees it."""
+    """Return the attributes of a request, as a server authorizes it."""
     path, query = split_target(head.target)
     return read_attributes(head.method, path, query)
 
@@ -54,42 +54,46 @@ def read_attributes(method: str, path: str, query: Query) -> Attributes:
     """Return the attributes of a request."""
     inner = path.strip("/")
     parts = inner.split("/") if inner else []
-    groupless = parts[:1] == ["api"]
-    if len(parts) < (3 if groupless else 4) or parts[0] not in ("api", "apis"):
+    is_core = parts[:1] == ["api"]
+    if len(parts) < (3 if is_core else 4) or parts[0] not in ("api", "apis"):
         return Attributes(verb=method.lower(), path=path, is_resource_request=False)
-    group, version, rest = ("", parts[1], parts[2:]) if groupless else (parts[1], parts[2], parts[3:])
-    special = rest[0] in _SPECIAL and len(rest) > 1
-    verb = rest[0] if special else _METHODS.get(method, "")
-    rest = rest[1:] if special else rest
+    group, version, segments = ("", parts[1], parts[2:]) if is_core else (parts[1], parts[2], parts[3:])
+    is_special = segments[0] in _SPECIAL_PREFIXES and len(segments) > 1
+    verb = segments[0] if is_special else _METHODS.get(method, "")
+    segments = segments[1:] if is_special else segments
     namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 1:
-        namespace = rest[1]
-        if len(rest) > 2 and rest[2] not in _OF_NAMESPACES:
-            rest = rest[2:]
-    name = rest[1] if len(rest) > 1 else ""
-    subresource = rest[2] if len(rest) > 2 and not special else ""
+    if segments[0] == "namespaces" and len(segments) > 1:
+        namespace = segments[1]
+        if len(segments) > 2 and segments[2] not in _NAMESPACE_SUBRESOURCES:
+            segments = segments[2:]
+    name = segments[1] if len(segments) > 1 else ""
+    subresource = segments[2] if len(segments) > 2 and not is_special else ""
     if not name and verb == "get":
         verb = "watch" if is_true(query.get("watch")) else "list"
         name = _selected_name(query.get("fieldSelector", ""))
     elif not name and verb == "delete":
         verb = "deletecollection"
     return Attributes(
-        verb=verb, group=group, version=version, resource=rest[0], subresource=subresource, name=name,
+        verb=verb, group=group, version=version, resource=segments[0], subresource=subresource, name=name,
         namespace=namespace, path=path,
     )  # fmt: skip
 
 
 def _selected_name(selector: str) -> str:
-    """Return the name that a field selector requires, by which a rule with resourceNames can allow a list."""
+    """Return the name that a field selector requires: a rule with resourceNames can allow such a list."""
     if "metadata.name" not in selector:
         return ""
     try:
         requirements = FieldSelector.parse(selector).requirements
     except ValueError:
         return ""
-    for one in requirements:
-        if one.path == "metadata.name" and one.operator == "=":
-            return "" if one.value in (".", "..") or "/" in one.value or "%" in one.value else one.value
+    for requirement in requirements:
+        if requirement.path == "metadata.name" and requirement.operator == "=":
+            return (
+                ""
+                if requirement.value in (".", "..") or "/" in requirement.value or "%" in requirement.value
+                else requirement.value
+            )
     return ""
 
 
@@ -98,12 +102,12 @@ def denied(attributes: Attributes, user: str, reason: str = "") -> Rejection:
     if not attributes.is_resource_request:
         text = f"User {quoted(user)} cannot {attributes.verb} path {quoted(attributes.path)}"
     else:
-        where = f"in the namespace {quoted(attributes.namespace)}"
+        scope = f"in the namespace {quoted(attributes.namespace)}"
         text = (
-            f"User {quoted(user)} cannot {attributes.verb} resource {quoted(attributes.combined)} in API"
-            f" group {quoted(attributes.group)} {where if attributes.namespace else 'at the cluster scope'}"
+            f"User {quoted(user)} cannot {attributes.verb} resource {quoted(attributes.resource_path)} in API"
+            f" group {quoted(attributes.group)} {scope if attributes.namespace else 'at the cluster scope'}"
         )
     # A server escapes its errors so that they cannot be read as HTML.
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-    why = f"{text}: {reason}" if reason else text
-    return forbidden_for(attributes.resource, attributes.group, attributes.name, why)
+    message = f"{text}: {reason}" if reason else text
+    return forbidden_for(attributes.resource, attributes.group, attributes.name, message)

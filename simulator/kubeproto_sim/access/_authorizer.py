@@ -1,4 +1,4 @@
-"""Authentication and authorization: from the headers of a request to a user, and what the user may do."""
+"""`Access`: determines the user of a request, and whether the user may make it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..reading._query import Query
 from ._account_tokens import ISSUER, BadToken, is_ours, verify_token
 from ._attributes import Attributes, denied, read_attributes
 from ._escalation import check_escalation
-from ._impersonated_users import Impersonator, impersonates, wanted_user
+from ._impersonated_users import Impersonator, impersonated_user, impersonates
 from ._rbac import Decision, Rbac
 from ._users import NOBODY, User, authenticated
 
@@ -36,28 +36,30 @@ class Access:
         self.rbac = Rbac(state)
         self._impersonation = Impersonator(self.decide)
 
-    def decide(self, user: User, asked: Attributes) -> Decision:
-        """Return whether a user may do something."""
-        return _ALLOWED if self.mode == "AlwaysAllow" else self.rbac.decide(user, asked)
+    def decide(self, user: User, attributes: Attributes) -> Decision:
+        """Return whether a user may make a request."""
+        return _ALLOWED if self.mode == "AlwaysAllow" else self.rbac.decide(user, attributes)
 
     def admit(
-        self, head: Head, headers: Mapping[str, str], path: str, query: Query, known: User | None
+        self, head: Head, headers: Mapping[str, str], path: str, query: Query, transport_user: User | None
     ) -> Caller:
-        """Return who makes a request, if it is allowed; or 401, or 403.
+        """Return the caller of an allowed request, or refuse it with 401 or 403.
 
-        `headers` are those of the request by their lower-case names; `known` comes from the transport.
+        `headers` are those of the request by their lower-case names.
         """
-        user = authenticated(known) if known is not None else self._authenticate(head, headers)
-        wanted = wanted_user(head.headers) if impersonates(headers) else None
-        if wanted is None and self.mode == "AlwaysAllow":
+        user = (
+            authenticated(transport_user) if transport_user is not None else self._authenticate(head, headers)
+        )
+        target = impersonated_user(head.headers) if impersonates(headers) else None
+        if target is None and self.mode == "AlwaysAllow":
             return Caller(self, user, None)
-        asked = read_attributes(head.method, path, query)
-        if wanted is not None:
-            user = self._impersonation.act_as(user, wanted, asked)
-        decision = self.decide(user, asked)
+        attributes = read_attributes(head.method, path, query)
+        if target is not None:
+            user = self._impersonation.act_as(user, target, attributes)
+        decision = self.decide(user, attributes)
         if not decision.allowed:
-            raise denied(asked, user.name, decision.reason)
-        return Caller(self, user, asked)
+            raise denied(attributes, user.name, decision.reason)
+        return Caller(self, user, attributes)
 
     def _authenticate(self, head: Head, headers: Mapping[str, str]) -> User:
         token = _bearer_token(head.headers) if "authorization" in headers else None
@@ -71,42 +73,46 @@ class Access:
         return user
 
     def user_of(self, token: str) -> User | None:
-        """Return the user of a token that is valid for this cluster; None for any other."""
+        """Return the user of a token for this cluster; None if it is invalid."""
         try:
             return self.review_token(token, [ISSUER])[0]
         except BadToken:
             return None
 
     def review_token(self, token: str, audiences: list[str]) -> tuple[User, list[str]]:
-        """Return the user of a token, and the audiences for which it is valid; or `BadToken`."""
+        """Return the user of a token and its valid audiences, or raise `BadToken`."""
         if (user := self.tokens.get(token)) is not None:
             return authenticated(user), [ISSUER] if ISSUER in audiences else []
         if not is_ours(token):
             raise BadToken("invalid bearer token")
-        user, meant = verify_token(self.state, token, audiences)
-        return authenticated(user), meant
+        user, valid_audiences = verify_token(self.state, token, audiences)
+        return authenticated(user), valid_audiences
 
 
 class Caller(Struct, frozen=True):
-    """A user, and what their request is about; None where that was not asked, since all is allowed."""
+    """A user and the attributes of the request, which are None if every request is allowed."""
 
     access: Access
     user: User
-    asked: Attributes | None
+    attributes: Attributes | None
 
     def check_creation(self) -> None:
-        """Refuse to create by a patch or an update, unless the caller may create as well."""
-        asked = self.asked
-        if asked is None or self.access.mode == "AlwaysAllow" or asked.verb not in ("patch", "update"):
+        """Refuse a creation by a patch or an update, unless the caller may also create."""
+        attributes = self.attributes
+        if (
+            attributes is None
+            or self.access.mode == "AlwaysAllow"
+            or attributes.verb not in ("patch", "update")
+        ):
             return
-        decision = self.access.decide(self.user, msgspec.structs.replace(asked, verb="create"))
+        decision = self.access.decide(self.user, msgspec.structs.replace(attributes, verb="create"))
         if not decision.allowed:
-            raise forbidden_for(asked.resource, asked.group, asked.name, decision.reason)
+            raise forbidden_for(attributes.resource, attributes.group, attributes.name, decision.reason)
 
     def check_escalation(self, obj: dict[str, Any], old: dict[str, Any] | None) -> None:
         """Refuse a role or binding that grants more than the caller holds."""
-        if self.asked is not None and self.access.mode == "RBAC":
-            check_escalation(self.access.rbac, self.user, self.asked, obj, old)
+        if self.attributes is not None and self.access.mode == "RBAC":
+            check_escalation(self.access.rbac, self.user, self.attributes, obj, old)
 
 
 def _bearer_token(headers: tuple[tuple[str, str], ...]) -> str | None:

@@ -1,7 +1,7 @@
-"""Privilege escalation: writers of roles and bindings may not grant what they do not have.
+"""Privilege escalation: a writer of roles and bindings may not grant permissions that the writer lacks.
 
-A role may be written by a user who holds all that it grants, or may ``escalate`` it; a binding by one who
-holds its role grants, or may ``bind`` it.
+A user may write a role if the user has all its permissions, or may ``escalate`` it; a binding if the user has
+all permissions of its role, or may ``bind`` it.
 https://kubernetes.io/docs/reference/access-authn-authz/rbac/#privilege-escalation-prevention-and-bootstrapping
 """
 
@@ -22,74 +22,78 @@ _EVERYTHING: Final = (
     PolicyRule(verbs=(ALL,), api_groups=(ALL,), resources=(ALL,)),
     PolicyRule(verbs=(ALL,), non_resource_urls=(ALL,)),
 )
-_NO_NAMES: Final[list[tuple[str, ...]]] = [()]
+_WITHOUT_NAMES: Final[list[tuple[str, ...]]] = [()]
 _CLEANUP: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVersion")
 
 
 def check_escalation(
-    rbac: Rbac, user: User, asked: Attributes, obj: dict[str, Any], old: dict[str, Any] | None
+    rbac: Rbac, user: User, attributes: Attributes, obj: dict[str, Any], old: dict[str, Any] | None
 ) -> None:
-    """Refuse a role or binding that grants more than its writer holds."""
-    if asked.group != GROUP or asked.resource not in (*_ROLES, *_BINDINGS) or MASTERS in user.groups:
+    """Refuse a role or binding that grants permissions which its writer lacks."""
+    if (
+        attributes.group != GROUP
+        or attributes.resource not in (*_ROLES, *_BINDINGS)
+        or MASTERS in user.groups
+    ):
         return
     if old is not None and _without_cleanup(obj) == _without_cleanup(old):
-        return  # the garbage collector must be able to delete them
-    if asked.resource in _ROLES:
-        _check_role(rbac, user, asked, obj, old)
+        return  # the garbage collector must be able to remove references and finalizers
+    if attributes.resource in _ROLES:
+        _check_role(rbac, user, attributes, obj, old)
     else:
-        _check_binding(rbac, user, asked, obj)
+        _check_binding(rbac, user, attributes, obj)
 
 
 def _check_role(
-    rbac: Rbac, user: User, asked: Attributes, obj: dict[str, Any], old: dict[str, Any] | None
+    rbac: Rbac, user: User, attributes: Attributes, obj: dict[str, Any], old: dict[str, Any] | None
 ) -> None:
     escalate = Attributes(
         verb="escalate",
-        group=asked.group,
-        resource=asked.resource,
-        name=asked.name,
-        namespace=asked.namespace,
+        group=attributes.group,
+        resource=attributes.resource,
+        name=attributes.name,
+        namespace=attributes.namespace,
     )
     if rbac.decide(user, escalate).allowed:
         return
     name = obj["metadata"].get("name", "")
-    if missing := _missing(rbac, user, asked, read_rules(obj)):
-        raise forbidden_for(asked.resource, GROUP, name, missing)
+    if missing := _missing_rules(rbac, user, attributes, read_rules(obj)):
+        raise forbidden_for(attributes.resource, GROUP, name, missing)
     aggregates = "aggregationRule" in obj or "aggregationRule" in (old or {})
-    if aggregates and _missing(rbac, user, asked, _EVERYTHING):
-        why = "must have cluster-admin privileges to use the aggregationRule"
-        raise forbidden_for(asked.resource, GROUP, name, why)
+    if aggregates and _missing_rules(rbac, user, attributes, _EVERYTHING):
+        problem = "must have cluster-admin privileges to use the aggregationRule"
+        raise forbidden_for(attributes.resource, GROUP, name, problem)
 
 
-def _check_binding(rbac: Rbac, user: User, asked: Attributes, obj: dict[str, Any]) -> None:
+def _check_binding(rbac: Rbac, user: User, attributes: Attributes, obj: dict[str, Any]) -> None:
     kind, name = obj["roleRef"].get("kind", ""), obj["roleRef"].get("name", "")
     plural = {"ClusterRole": "clusterroles", "Role": "roles"}.get(kind)
     if plural is None:
         return  # validation refuses it
-    bind = Attributes(verb="bind", group=GROUP, resource=plural, name=name, namespace=asked.namespace)
+    bind = Attributes(verb="bind", group=GROUP, resource=plural, name=name, namespace=attributes.namespace)
     if rbac.decide(user, bind).allowed:
         return
-    rules = rbac.rules_of(kind, name, asked.namespace)
+    rules = rbac.rules_of(kind, name, attributes.namespace)
     if rules is None:
-        # The message of the registry has the name in the request, not the one it looked up.
-        raise not_found(asked.resource, GROUP, name)
-    if missing := _missing(rbac, user, asked, rules):
-        raise forbidden_for(asked.resource, GROUP, obj["metadata"].get("name", ""), missing)
+        # The message of a server has the name in the request, not the name of the missing role.
+        raise not_found(attributes.resource, GROUP, name)
+    if missing := _missing_rules(rbac, user, attributes, rules):
+        raise forbidden_for(attributes.resource, GROUP, obj["metadata"].get("name", ""), missing)
 
 
-def _missing(rbac: Rbac, user: User, asked: Attributes, wanted: Iterable[PolicyRule]) -> str:
-    """Return a server's message if the user does not hold all of these rules; empty if they do."""
-    grants = list(rbac.grants(user, asked.namespace))
-    held = [grant.rule for grant in grants if grant.rule is not None]
-    lacking = uncovered(held, wanted)
+def _missing_rules(rbac: Rbac, user: User, attributes: Attributes, required: Iterable[PolicyRule]) -> str:
+    """Return the message of a server if the user lacks some of these rules; empty otherwise."""
+    grants = list(rbac.grants(user, attributes.namespace))
+    granted = [grant.rule for grant in grants if grant.rule is not None]
+    lacking = uncovered(granted, required)
     if not lacking:
         return ""
-    lines = sorted({str(rule) for rule in _compacted(lacking)})
+    lines = sorted({str(rule) for rule in _merge_verbs(lacking)})
     text = (
         f'user "{user.name}" (groups={go_list(user.groups)}) is attempting to grant RBAC permissions not'
         " currently held:\n" + "\n".join(lines)
     )
-    return text + _unresolved(grants, asked.resource)
+    return text + _unresolved(grants, attributes.resource)
 
 
 def _unresolved(grants: list[GrantedRule], resource: str) -> str:
@@ -97,66 +101,70 @@ def _unresolved(grants: list[GrantedRule], resource: str) -> str:
     return f"; resolution errors: [{aggregate(errors)}]" if errors else ""
 
 
-def uncovered(held: Iterable[PolicyRule], wanted: Iterable[PolicyRule]) -> list[PolicyRule]:
-    """Return the single permissions among the wanted rules that no held rule covers."""
-    held = list(held)
+def uncovered(granted: Iterable[PolicyRule], required: Iterable[PolicyRule]) -> list[PolicyRule]:
+    """Return the single permissions of the required rules that no granted rule covers."""
+    granted = list(granted)
     return [
-        one for rule in wanted for one in _broken_down(rule) if not any(_covers(each, one) for each in held)
+        permission
+        for rule in required
+        for permission in _split_rule(rule)
+        if not any(_covers(grant, permission) for grant in granted)
     ]
 
 
-def _broken_down(rule: PolicyRule) -> Iterable[PolicyRule]:
-    """Return a rule as rules with one verb, one resource and one name each."""
+def _split_rule(rule: PolicyRule) -> Iterable[PolicyRule]:
+    """Split a rule into rules with a single verb, resource and name."""
     for group in rule.api_groups:
         for resource in rule.resources:
             for verb in rule.verbs:
-                for names in [(name,) for name in rule.resource_names] or _NO_NAMES:
+                for names in [(name,) for name in rule.resource_names] or _WITHOUT_NAMES:
                     yield PolicyRule((verb,), (group,), (resource,), names)
     for url in rule.non_resource_urls:
         for verb in rule.verbs:
             yield PolicyRule((verb,), non_resource_urls=(url,))
 
 
-def _covers(held: PolicyRule, one: PolicyRule) -> bool:
-    """Return whether a held rule covers a single permission."""
+def _covers(grant: PolicyRule, permission: PolicyRule) -> bool:
+    """Return whether a granted rule covers a single permission."""
     return (
-        _has(held.verbs, one.verbs)
-        and _has(held.api_groups, one.api_groups)
-        and all(_covers_resource(held.resources, resource) for resource in one.resources)
+        _has(grant.verbs, permission.verbs)
+        and _has(grant.api_groups, permission.api_groups)
+        and all(_covers_resource(grant.resources, resource) for resource in permission.resources)
         and all(
-            any(covers_path(url, path) for url in held.non_resource_urls) for path in one.non_resource_urls
+            any(covers_path(url, path) for url in grant.non_resource_urls)
+            for path in permission.non_resource_urls
         )
         and (
-            not held.resource_names
-            or (bool(one.resource_names) and {*one.resource_names} <= {*held.resource_names})
+            not grant.resource_names
+            or (bool(permission.resource_names) and {*permission.resource_names} <= {*grant.resource_names})
         )
     )
 
 
-def _has(held: tuple[str, ...], wanted: tuple[str, ...]) -> bool:
-    return ALL in held or {*wanted} <= {*held}
+def _has(granted: tuple[str, ...], required: tuple[str, ...]) -> bool:
+    return ALL in granted or {*required} <= {*granted}
 
 
-def _covers_resource(held: tuple[str, ...], resource: str) -> bool:
-    if ALL in held or resource in held:
+def _covers_resource(granted: tuple[str, ...], resource: str) -> bool:
+    if ALL in granted or resource in granted:
         return True
     _, slash, subresource = resource.partition("/")
-    return bool(slash) and f"*/{subresource}" in held
+    return bool(slash) and f"*/{subresource}" in granted
 
 
-def _compacted(rules: list[PolicyRule]) -> list[PolicyRule]:
-    """Return the same permissions with the verbs of each resource together."""
-    together: dict[tuple[object, ...], PolicyRule] = {}
+def _merge_verbs(rules: list[PolicyRule]) -> list[PolicyRule]:
+    """Merge the verbs of the permissions of each resource."""
+    by_resource: dict[tuple[object, ...], PolicyRule] = {}
     paths: list[PolicyRule] = []
     for rule in rules:
         if rule.non_resource_urls:
             paths.append(rule)
             continue
         key = (rule.api_groups, rule.resources, rule.resource_names)
-        before = together.get(key)
-        verbs = (*before.verbs, *rule.verbs) if before else rule.verbs
-        together[key] = PolicyRule(verbs, rule.api_groups, rule.resources, rule.resource_names)
-    return [*paths, *together.values()]
+        merged = by_resource.get(key)
+        verbs = (*merged.verbs, *rule.verbs) if merged else rule.verbs
+        by_resource[key] = PolicyRule(verbs, rule.api_groups, rule.resources, rule.resource_names)
+    return [*paths, *by_resource.values()]
 
 
 def _without_cleanup(obj: dict[str, Any]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""One rule of a role, and which requests it allows."""
+"""`PolicyRule`: one rule of a role, and the requests that it allows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALL: Final = "*"
 class PolicyRule(Struct, frozen=True, rename={
     "api_groups": "apiGroups", "resource_names": "resourceNames", "non_resource_urls": "nonResourceURLs",
 }, omit_defaults=True):  # fmt: skip
-    """A rule as roles hold it: verbs on resources, or on paths."""
+    """A rule of a role: verbs on resources, or on paths."""
 
     verbs: tuple[str, ...] = ()
     api_groups: tuple[str, ...] = ()
@@ -25,22 +25,22 @@ class PolicyRule(Struct, frozen=True, rename={
     resource_names: tuple[str, ...] = ()
     non_resource_urls: tuple[str, ...] = ()
 
-    def allows(self, asked: Attributes) -> bool:
+    def allows(self, attributes: Attributes) -> bool:
         """Return whether the rule allows a request."""
-        if not _matches(self.verbs, asked.verb):
+        if not _matches(self.verbs, attributes.verb):
             return False
-        if not asked.is_resource_request:
-            return any(covers_path(url, asked.path) for url in self.non_resource_urls)
+        if not attributes.is_resource_request:
+            return any(covers_path(url, attributes.path) for url in self.non_resource_urls)
         return (
-            _matches(self.api_groups, asked.group)
-            and self._names_resource(asked)
-            and (not self.resource_names or asked.name in self.resource_names)
+            _matches(self.api_groups, attributes.group)
+            and self._names_resource(attributes)
+            and (not self.resource_names or attributes.name in self.resource_names)
         )
 
-    def _names_resource(self, asked: Attributes) -> bool:
-        if _matches(self.resources, asked.combined):
+    def _names_resource(self, attributes: Attributes) -> bool:
+        if _matches(self.resources, attributes.resource_path):
             return True
-        return bool(asked.subresource) and f"*/{asked.subresource}" in self.resources
+        return bool(attributes.subresource) and f"*/{attributes.subresource}" in self.resources
 
     def __str__(self) -> str:
         parts = [
@@ -57,12 +57,12 @@ class PolicyRule(Struct, frozen=True, rename={
         return f"{{{', '.join(parts)}}}"
 
 
-def _matches(offered: tuple[str, ...], asked: str) -> bool:
-    return ALL in offered or asked in offered
+def _matches(rule_values: tuple[str, ...], value: str) -> bool:
+    return ALL in rule_values or value in rule_values
 
 
 def covers_path(offered: str, path: str) -> bool:
-    """Return whether a path of a rule covers another: a star at its end stands for anything."""
+    """Return whether a path of a rule covers a path; a star at its end covers any suffix."""
     return offered == path or (offered.endswith("*") and path.startswith(offered.rstrip("*")))
 
 

@@ -1,7 +1,7 @@
-"""RBAC evaluated from its objects: which rules a user has in a namespace, and what allows a request.
+"""`Rbac`: the rules of a user in a namespace, from roles and bindings, and the decision on a request.
 
-Bindings are read once for each state of the four kinds, not once a request: a controller makes thousands of
-requests between two changes of a role.
+Bindings are read again only after a change of the four kinds: a controller makes thousands of requests
+between two changes of a role.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _RESOURCES: Final = ("clusterrolebindings", "rolebindings", "clusterroles", "rol
 
 
 class Decision(Struct, frozen=True):
-    """Whether a request is allowed, and why, as far as a server reports it."""
+    """Whether a request is allowed, and the reason if a server reports one."""
 
     allowed: bool
     reason: str = ""
 
 
 class GrantedRule(Struct, frozen=True):
-    """One rule that a user has, and the binding that it comes from; or a role that was not found."""
+    """One rule of a user and its binding, or a missing role."""
 
     rule: PolicyRule | None
     source: str = ""
@@ -47,7 +47,7 @@ class Subject(Struct, frozen=True):
     namespace: str = ""
 
     def is_for(self, user: User, namespace: str) -> bool:
-        """Return whether this is the user, one of its groups, or its service account."""
+        """Return whether this is the user, a group of the user, or the service account."""
         match self.kind:
             case "User":
                 return user.name == self.name
@@ -60,7 +60,7 @@ class Subject(Struct, frozen=True):
                 return False
 
     def described(self, namespace: str) -> str:
-        """Return the subject as reasons name it."""
+        """Return the subject in the form of reasons."""
         if self.kind == "ServiceAccount":
             return f"{self.kind} {quoted(f'{self.name}/{self.namespace or namespace}')}"
         return f"{self.kind} {quoted(self.name)}"
@@ -81,23 +81,23 @@ class _Binding(Struct, frozen=True):
 
 
 class Rbac:
-    """Decides by the roles and bindings that the cluster holds."""
+    """Decides by the roles and bindings of the cluster."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
-        self._seen: tuple[object, ...] = ()
+        self._state_key: tuple[object, ...] = ()
         self._bindings: dict[str, list[_Binding]] = {}
         self._rules: dict[tuple[str, str, str], tuple[PolicyRule, ...]] = {}
 
-    def decide(self, user: User, asked: Attributes) -> Decision:
-        """Return whether a user may do something."""
+    def decide(self, user: User, attributes: Attributes) -> Decision:
+        """Return whether a user may make a request."""
         if MASTERS in user.groups:
             return Decision(allowed=True)
         missing: list[str] = []
-        for grant in self.grants(user, asked.namespace):
+        for grant in self.grants(user, attributes.namespace):
             if grant.rule is None:
                 missing.append(not_found_text(grant))
-            elif grant.rule.allows(asked):
+            elif grant.rule.allows(attributes):
                 return Decision(allowed=True, reason=f"RBAC: allowed by {grant.source}")
         return Decision(allowed=False, reason=f"RBAC: {aggregate(missing)}" if missing else "")
 
@@ -106,7 +106,9 @@ class Rbac:
         self._refresh()
         for home in ("", namespace) if namespace else ("",):
             for binding in self._bindings.get(home, ()):
-                subject = next((one for one in binding.subjects if one.is_for(user, home)), None)
+                subject = next(
+                    (candidate for candidate in binding.subjects if candidate.is_for(user, home)), None
+                )
                 if subject is None:
                     continue
                 rules = self.rules_of(binding.role_kind, binding.role, home)
@@ -124,10 +126,10 @@ class Rbac:
 
     def _refresh(self) -> None:
         resources = [self.state.storage.resource(f"{name}.{GROUP}") for name in _RESOURCES]
-        seen = (self.state.storage, *(storage.end for storage in resources))
-        if seen == self._seen:
+        state_key = (self.state.storage, *(storage.end for storage in resources))
+        if state_key == self._state_key:
             return
-        self._seen = seen
+        self._state_key = state_key
         self._bindings, self._rules = {}, {}
         for storage, kind in zip(resources[:2], ("ClusterRoleBinding", "RoleBinding"), strict=True):
             self._read_bindings(storage, kind)
@@ -142,21 +144,22 @@ class Rbac:
             obj: dict[str, Any] = msgspec.json.decode(stored.data)
             role: dict[str, str] = obj["roleRef"]
             subjects = tuple(
-                Subject(one["kind"], one["name"], one.get("namespace", "")) for one in listed(obj, "subjects")
+                Subject(subject["kind"], subject["name"], subject.get("namespace", ""))
+                for subject in listed(obj, "subjects")
             )
             self._bindings.setdefault(stored.namespace, []).append(
                 _Binding(kind, stored.name, stored.namespace, role["kind"], role["name"], subjects)
             )
 
 
-def not_found_text(grant: GrantedRule, asked: str = "") -> str:
-    """Return how a missing role is reported: authorization names its kind, the registry its resource."""
-    assert grant.missing is not None  # only such grants have no rule
+def not_found_text(grant: GrantedRule, resource: str = "") -> str:
+    """Return the message for a missing role: authorization names its kind, the registry its resource."""
+    assert grant.missing is not None  # other grants have a rule
     kind, name = grant.missing
-    return f"{asked or kind.lower()}.{GROUP} {quoted(name)} not found"
+    return f"{resource or kind.lower()}.{GROUP} {quoted(name)} not found"
 
 
 def aggregate(errors: list[str]) -> str:
-    """Return several errors as Go joins them: each once, in brackets if there are more than one."""
-    each = list(dict.fromkeys(errors))
-    return each[0] if len(each) == 1 else f"[{', '.join(each)}]"
+    """Join errors as Go does: without duplicates, and several errors in brackets."""
+    unique = list(dict.fromkeys(errors))
+    return unique[0] if len(unique) == 1 else f"[{', '.join(unique)}]"

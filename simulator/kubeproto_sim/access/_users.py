@@ -1,4 +1,4 @@
-"""Users as a server knows them, and the names and groups that service accounts have."""
+"""`User`, and the names and groups of service accounts."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ class User(Struct, frozen=True):
 
     @property
     def info(self) -> dict[str, Any]:
-        """Return the user as reviews show it."""
-        found: dict[str, Any] = {"username": self.name}
+        """Return the user in the form of reviews."""
+        info: dict[str, Any] = {"username": self.name}
         if self.uid:
-            found["uid"] = self.uid
+            info["uid"] = self.uid
         if self.groups:
-            found["groups"] = list(self.groups)
+            info["groups"] = list(self.groups)
         if self.extra:
-            found["extra"] = {name: list(values) for name, values in sorted(self.extra.items())}
-        return found
+            info["extra"] = {name: list(values) for name, values in sorted(self.extra.items())}
+        return info
 
 
 NOBODY: Final = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
 
 
 def account_of(username: str) -> tuple[str, str] | None:
-    """Return the namespace and name of the service account that a user name stands for."""
-    found = _ACCOUNT.fullmatch(username)
-    return (found[1], found[2]) if found else None
+    """Return the namespace and name of the service account of a user name; None for other users."""
+    match = _ACCOUNT.fullmatch(username)
+    return (match[1], match[2]) if match else None
 
 
 def account_groups(namespace: str) -> tuple[str, ...]:

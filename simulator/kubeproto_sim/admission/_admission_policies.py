@@ -1,7 +1,7 @@
-"""ValidatingAdmissionPolicy: CEL expressions over a write, which bindings enable.
+"""ValidatingAdmissionPolicy: CEL expressions about a write, which bindings enable.
 
-With the extra ``cel``. An expression that cannot be evaluated refuses the write, unless the policy's
-`failurePolicy` says otherwise.
+Requires the extra ``cel``. An expression that cannot be evaluated refuses the write, unless the
+`failurePolicy` of its policy is Ignore.
 https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/
 """
 
@@ -24,7 +24,7 @@ from ._webhook_configurations import (
     GROUP,
     AdmittedWrite,
     ConditionFailed,
-    HookReader,
+    WebhookConfigurations,
     admission_variables,
     conditions_hold,
 )
@@ -36,36 +36,36 @@ _BINDINGS: Final = f"validatingadmissionpolicybindings.{GROUP}"
 
 
 class Policies:
-    """The policies of a cluster and their bindings, read again when one has changed."""
+    """The policies of a cluster and their bindings, which are read again after a change."""
 
-    def __init__(self, state: ServerState, matching: HookReader) -> None:
+    def __init__(self, state: ServerState, matching: WebhookConfigurations) -> None:
         self._state = state
         self._matching = matching
-        self._seen: tuple[object, ...] = ()
+        self._state_key: tuple[object, ...] = ()
         self._bound: list[tuple[Json, Json]] = []
 
     def bound(self) -> list[tuple[Json, Json]]:
         """Return each policy with each of its bindings."""
         bindings = self._state.storage.resource(_BINDINGS)
         if not bindings.objects:
-            return []  # as in most clusters: each write asks
+            return []  # as in most clusters; each write calls this
         policies = self._state.storage.resource(_POLICIES)
-        seen = (self._state.storage, policies.end, bindings.end)
-        if seen != self._seen:
-            self._seen = seen
+        state_key = (self._state.storage, policies.end, bindings.end)
+        if state_key != self._state_key:
+            self._state_key = state_key
             decode = msgspec.json.decode
-            held = [decode(bindings.objects[key].data) for key in bindings.in_order()]
+            decoded_bindings = [decode(bindings.objects[key].data) for key in bindings.in_order()]
             self._bound = [
                 (policy, binding)
                 for key in policies.in_order()
                 for policy in [decode(policies.objects[key].data)]
-                for binding in held
+                for binding in decoded_bindings
                 if binding["spec"].get("policyName") == policy["metadata"]["name"]
             ]
         return self._bound
 
-    def check(self, write: AdmittedWrite, shown: Callable[[Served], Json], warnings: list[str]) -> None:
-        """Refuse a write that a policy denies; `shown` makes a review of it in a version."""
+    def check(self, write: AdmittedWrite, request_for: Callable[[Served], Json], warnings: list[str]) -> None:
+        """Refuse a write that a policy denies; `request_for` returns its review in a version."""
         if write.served.full_name in EXEMPT:
             return
         for policy, binding in self.bound():
@@ -75,7 +75,9 @@ class Policies:
             actions = texts(binding["spec"], "validationActions")
             names = f"ValidatingAdmissionPolicy '{policy['metadata']['name']}' with binding"
             names += f" '{binding['metadata']['name']}'"
-            for reason, message in self._faults(policy["spec"], binding["spec"], shown(version), write):
+            for reason, message in self._failures(
+                policy["spec"], binding["spec"], request_for(version), write
+            ):
                 if "Warn" in actions:
                     warnings.append(f"Validation failed for {names}: {message}")
                 if "Deny" in actions:
@@ -98,10 +100,10 @@ class Policies:
             version if self._matching.version_for({**narrowed, "rules": rules}, write) is not None else None
         )
 
-    def _faults(
+    def _failures(
         self, policy: Json, binding: Json, request: Json, write: AdmittedWrite
     ) -> Iterator[tuple[str, str]]:
-        """Yield the reason and the message of each validation that does not hold."""
+        """Yield the reason and the message of each validation that fails."""
         ignores = policy.get("failurePolicy") == "Ignore"
         try:
             params = self._params(policy, binding, write)
@@ -109,9 +111,13 @@ class Policies:
             if not ignores:
                 yield "Invalid", f"failed to configure binding: {error}"
             return
-        for one in params:
-            variables = {**admission_variables(request), "params": one, "namespaceObject": self._home(write)}
-            variables["variables"] = _computed(listed(policy, "variables"), variables)
+        for parameter in params:
+            variables = {
+                **admission_variables(request),
+                "params": parameter,
+                "namespaceObject": self._namespace_object(write),
+            }
+            variables["variables"] = _variable_values(listed(policy, "variables"), variables)
             try:
                 if not conditions_hold(listed(policy, "matchConditions"), request):
                     continue
@@ -120,7 +126,7 @@ class Policies:
                     yield "Invalid", str(error)
                 continue
             for validation in listed(policy, "validations"):
-                if message := _fault(validation, variables, ignores=ignores):
+                if message := _failure_message(validation, variables, ignores=ignores):
                     yield validation.get("reason", "Invalid"), message
 
     def _params(self, policy: Json, binding: Json, write: AdmittedWrite) -> list[Any]:
@@ -129,48 +135,48 @@ class Policies:
             return [None]
         served = self._state.kinds.of_kind(kind["apiVersion"], kind["kind"])
         if served is None:
-            named = f"'{kind['apiVersion']}, Kind={kind['kind']}'"
-            raise LookupError(f"failed to find resource referenced by paramKind: {named}")
+            described = f"'{kind['apiVersion']}, Kind={kind['kind']}'"
+            raise LookupError(f"failed to find resource referenced by paramKind: {described}")
         home = (ref.get("namespace") or write.namespace) if served.namespaced else ""
         chosen = Selector.from_object(ref.get("selector") or {})
-        found = [
+        parameters = [
             msgspec.json.decode(served.shown(stored.data))
             for stored in served.storage.objects.values()
             if stored.namespace == home
             and (stored.name == ref["name"] if "name" in ref else chosen.matches(stored.labels or {}))
         ]
-        if not found and ref.get("parameterNotFoundAction", "Deny") == "Deny":
+        if not parameters and ref.get("parameterNotFoundAction", "Deny") == "Deny":
             raise LookupError("no params found for policy binding with `Deny` parameterNotFoundAction")
-        return found
+        return parameters
 
-    def _home(self, write: AdmittedWrite) -> Any:
+    def _namespace_object(self, write: AdmittedWrite) -> Any:
         stored = self._state.storage.resource("namespaces").objects.get(write.namespace)
         return None if stored is None else msgspec.json.decode(stored.data)
 
 
-def _computed(named: list[Json], variables: Json) -> Json:
-    """Return the values of a policy's variables; one that fails is missing, so using it fails too."""
+def _variable_values(definitions: list[Json], variables: Json) -> Json:
+    """Return the values of a policy's variables. A failed one is missing, so its uses fail, too."""
     values: Json = {}
-    for one in named:
+    for definition in definitions:
         try:
-            value = evaluate_with(one["expression"], {**variables, "variables": values})
+            value = evaluate_with(definition["expression"], {**variables, "variables": values})
         except CannotEvaluate:
             continue
         if not isinstance(value, CelFailure):
-            values[one["name"]] = value
+            values[definition["name"]] = value
     return values
 
 
-def _fault(validation: Json, variables: Json, *, ignores: bool) -> str:
-    """Return why a validation does not hold; empty if it does."""
+def _failure_message(validation: Json, variables: Json, *, ignores: bool) -> str:
+    """Return the message of a failed validation; empty if it holds."""
     expression: str = validation["expression"].strip()
     try:
         result = evaluate_with(expression, variables)
-        why = f"resulted in error: {result.why}" if isinstance(result, CelFailure) else ""
+        problem = f"resulted in error: {result.why}" if isinstance(result, CelFailure) else ""
     except CannotEvaluate as error:
-        result, why = None, f"was not evaluated: {error}"
-    if why:
-        return "" if ignores else f"expression '{expression}' {why}"
+        result, problem = None, f"was not evaluated: {error}"
+    if problem:
+        return "" if ignores else f"expression '{expression}' {problem}"
     if result is True:
         return ""
     if computed := validation.get("messageExpression"):

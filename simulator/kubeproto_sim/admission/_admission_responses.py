@@ -1,4 +1,4 @@
-"""The response of a webhook: a verdict, or what is wrong with the response, in a server's words."""
+"""The response of an admission webhook: its verdict, or an error with the message of a server."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ._webhook_calls import WebhookReply
 
 GROUP: Final = "admission.k8s.io"
 API: Final = f"{GROUP}/v1"
-_KNOWN: Final = ("v1", "v1beta1")  # versions of reviews
+_REVIEW_VERSIONS: Final = ("v1", "v1beta1")
 _NOT_FOUND: Final = "the server could not find the requested resource"
 _NO_JSON: Final = (
     "couldn't get version/kind; json parse error: json: cannot unmarshal string into Go value of type struct"
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 class CallFailed(Exception):
-    """A webhook could not be called, or its response cannot be used."""
+    """A webhook could not be called, or its response is invalid."""
 
 
 class Verdict(Struct, frozen=True):
@@ -36,7 +36,7 @@ class Verdict(Struct, frozen=True):
 
 
 def read_verdict(reply: WebhookReply, uid: str, *, mutating: bool) -> Verdict:
-    """Return the verdict in a reply; or `CallFailed`."""
+    """Return the verdict in a reply, or raise `CallFailed`."""
     try:
         if reply.failure:
             raise CallFailed(reply.failure)
@@ -47,23 +47,25 @@ def read_verdict(reply: WebhookReply, uid: str, *, mutating: bool) -> Verdict:
     if not is_map(response):
         raise CallFailed("received invalid webhook response: webhook response was absent")
     if response.get("uid") != uid:
-        got = quoted(str(response.get("uid", "")))
-        raise CallFailed(f"received invalid webhook response: expected response.uid={quoted(uid)}, got {got}")
+        quoted_uid = quoted(str(response.get("uid", "")))
+        raise CallFailed(
+            f"received invalid webhook response: expected response.uid={quoted(uid)}, got {quoted_uid}"
+        )
     patch, kind = response.get("patch"), response.get("patchType")
-    if wrong := _patch_fault(patch, kind, mutating=mutating):
-        raise CallFailed(f"received invalid webhook response: {wrong}")
+    if problem := _patch_error(patch, kind, mutating=mutating):
+        raise CallFailed(f"received invalid webhook response: {problem}")
     warnings: Any = response.get("warnings")
-    said = [str(one) for one in warnings] if is_list(warnings) else []
+    texts = [str(warning) for warning in warnings] if is_list(warnings) else []
     operations = _operations(patch) if patch else []
     if operations and kind != "JSONPatch":
         raise CallFailed(f"unsupported patch type {quoted(str(kind))}")
-    return Verdict(bool(response.get("allowed")), member(response, "status"), operations, said)
+    return Verdict(bool(response.get("allowed")), member(response, "status"), operations, texts)
 
 
 def read_review(reply: WebhookReply, group: str, version: str, kind: str) -> Json:
-    """Return the review in a response, as a client of this type of review reads it; or `CallFailed`."""
+    """Return the review in a response, or raise `CallFailed`."""
     if not 200 <= reply.status < 300:
-        raise CallFailed(_of_status(reply))
+        raise CallFailed(_http_error_message(reply))
     if not reply.body:
         raise CallFailed(
             f"0-length response with status code: {reply.status} and content type: application/json"
@@ -74,24 +76,29 @@ def read_review(reply: WebhookReply, group: str, version: str, kind: str) -> Jso
         review = None
     if not is_map(review):
         raise CallFailed(_NO_JSON)
-    got, api = str(review.get("kind", "")), str(review.get("apiVersion", ""))
-    if (got or api) and (got, api) != (kind, f"{group}/{version}"):
-        of = api.rpartition("/")[2]
-        if got == kind and api in (f"{group}/{known}" for known in _KNOWN):
-            raise CallFailed(f"converting ({of}.{kind}) to ({version}.{kind}): unknown conversion")
+    review_kind, review_version = str(review.get("kind", "")), str(review.get("apiVersion", ""))
+    if (review_kind or review_version) and (review_kind, review_version) != (kind, f"{group}/{version}"):
+        received = review_version.rpartition("/")[2]
+        if review_kind == kind and review_version in (
+            f"{group}/{supported}" for supported in _REVIEW_VERSIONS
+        ):
+            raise CallFailed(f"converting ({received}.{kind}) to ({version}.{kind}): unknown conversion")
         scheme = quoted("pkg/runtime/scheme.go:111")
-        raise CallFailed(f"no kind {quoted(got)} is registered for version {quoted(api)} in scheme {scheme}")
+        raise CallFailed(
+            f"no kind {quoted(review_kind)} is registered for version {quoted(review_version)} in scheme"
+            f" {scheme}"
+        )
     return review
 
 
-def _of_status(reply: WebhookReply) -> str:
-    """Return the message of a Go client about an HTTP error."""
+def _http_error_message(reply: WebhookReply) -> str:
+    """Return the message of a Go client for an HTTP error."""
     try:
-        said: Any = msgspec.json.decode(reply.body)
+        status: Any = msgspec.json.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        said = None
-    if is_map(said) and said.get("kind") == "Status" and said.get("message"):
-        return str(said["message"])
+        status = None
+    if is_map(status) and status.get("kind") == "Status" and status.get("message"):
+        return str(status["message"])
     if reply.status == 404:
         return _NOT_FOUND
     if reply.status == 422:
@@ -101,7 +108,7 @@ def _of_status(reply: WebhookReply) -> str:
     return "the server rejected our request for an unknown reason"
 
 
-def _patch_fault(patch: Any, kind: Any, *, mutating: bool) -> str:
+def _patch_error(patch: Any, kind: Any, *, mutating: bool) -> str:
     if not mutating:
         name = "response.patch" if patch else "response.patchType" if kind is not None else ""
         return f"validating webhook may not return {name}" if name else ""
@@ -120,29 +127,29 @@ def _operations(patch: Any) -> list[Json]:
             "received undecodable patch in webhook response: unexpected end of JSON input"
         ) from None
     if not is_list(operations):
-        why = f"json: cannot unmarshal {go_kind(operations)} into Go value of type jsonpatch.Patch"
-        raise CallFailed(f"received undecodable patch in webhook response: {why}")
+        problem = f"json: cannot unmarshal {go_kind(operations)} into Go value of type jsonpatch.Patch"
+        raise CallFailed(f"received undecodable patch in webhook response: {problem}")
     return operations
 
 
 def denial(name: str, status: Json) -> Rejection:
-    """Return the refusal of a write that a webhook has denied."""
-    said = dict(status)
-    code: Any = said.get("code")
-    message, reason = said.get("message", ""), said.get("reason", "")
-    denied = f"admission webhook {quoted(name)} denied the request"
-    text = f"{denied}: {message or reason}" if message or reason else f"{denied} without explanation"
-    details = said.get("details")
+    """Return the refusal of a write that a webhook denied."""
+    content = dict(status)
+    code: Any = content.get("code")
+    message, reason = content.get("message", ""), content.get("reason", "")
+    prefix = f"admission webhook {quoted(name)} denied the request"
+    text = f"{prefix}: {message or reason}" if message or reason else f"{prefix} without explanation"
+    details = content.get("details")
     code = code if isinstance(code, int) and code >= 400 else 400
     return Rejection(failure(code, text, details if is_map(details) else None, reason=reason))
 
 
-def internal(why: str) -> Rejection:
-    """500: something about a webhook is broken."""
-    details = {"causes": [{"message": why}]}
-    return Rejection(failure(500, f"Internal error occurred: {why}", details, reason="InternalError"))
+def internal(problem: str) -> Rejection:
+    """500: a webhook is broken."""
+    details = {"causes": [{"message": problem}]}
+    return Rejection(failure(500, f"Internal error occurred: {problem}", details, reason="InternalError"))
 
 
-def failed_call(name: str, why: str) -> Rejection:
-    """500: a webhook that has to be called could not be."""
-    return internal(f"failed calling webhook {quoted(name)}: {why}")
+def failed_call(name: str, problem: str) -> Rejection:
+    """500: a required call of a webhook failed."""
+    return internal(f"failed calling webhook {quoted(name)}: {problem}")

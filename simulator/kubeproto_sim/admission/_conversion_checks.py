@@ -1,4 +1,4 @@
-"""What a conversion webhook may return: the same object in another version; only labels may differ."""
+"""Checks of the objects that a conversion webhook returns."""
 
 from __future__ import annotations
 
@@ -13,30 +13,32 @@ from .._rejections import quoted, unexplained
 from ..storage._json_values import go_kind, go_type, is_map, member, members
 
 Json = dict[str, Any]
-# Metadata that identifies an object, and its name in a server's message. A server silently restores
-# everything else.
+# The metadata that identifies an object, and their names in a server's messages. Apart from labels and
+# annotations, a server silently restores all other metadata.
 _IDENTITY: Final = (("name", "name"), ("namespace", "namespace"), ("uid", "UID"))
-_LARGEST_ANNOTATIONS: Final = 262_144
+_MAX_ANNOTATION_BYTES: Final = 262_144
 
 
-def checked(about: str, obj: Json, sent: Json, converted: Any, version: str) -> Json:
-    """Return a converted object with the metadata that no conversion changes; or refuse the request.
+def check_converted(prefix: str, obj: Json, request_object: Json, converted: Any, version: str) -> Json:
+    """Return a converted object with the metadata that no conversion changes, or refuse the request.
 
-    `sent` is what the webhook saw: a request that is made again may have drawn another uid for `obj`.
+    `request_object` is the object that the webhook received: in a repeated request the uid of `obj` differs.
     """
-    made = _as_object(converted)
-    index = f"{about} returned invalid object at index 0:"
-    if (got := made.get("apiVersion") or "") != version:
-        raise unexplained(f"{index} invalid groupVersion (expected {version}, received {got})")
-    if made["kind"] != obj["kind"]:
-        raise unexplained(f"{index} invalid kind (expected {obj['kind']}, received {made['kind']})")
+    result = _as_object(converted)
+    index = f"{prefix} returned invalid object at index 0:"
+    if (received := result.get("apiVersion") or "") != version:
+        raise unexplained(f"{index} invalid groupVersion (expected {version}, received {received})")
+    if result["kind"] != obj["kind"]:
+        raise unexplained(f"{index} invalid kind (expected {obj['kind']}, received {result['kind']})")
     for field, name in _IDENTITY:
-        ours, theirs = (str(member(one, "metadata").get(field) or "") for one in (sent, made))
+        ours, theirs = (
+            str(member(content, "metadata").get(field) or "") for content in (request_object, result)
+        )
         if ours != theirs:
             raise unexplained(
-                f"{about} returned invalid object: must have the same {name}: {ours} != {theirs}"
+                f"{prefix} returned invalid object: must have the same {name}: {ours} != {theirs}"
             )
-    return made | {"metadata": _metadata(about, obj["metadata"], made)}
+    return result | {"metadata": _metadata(prefix, obj["metadata"], result)}
 
 
 def _as_object(converted: Any) -> Json:
@@ -50,28 +52,28 @@ def _as_object(converted: Any) -> Json:
     return converted
 
 
-def _metadata(about: str, before: Json, made: Json) -> Json:
-    returned, kept = members(made.get("metadata")), dict(before)
+def _metadata(prefix: str, original: Json, result: Json) -> Json:
+    returned, metadata = members(result.get("metadata")), dict(original)
     for field in ("labels", "annotations"):
         value = returned.get(field)
-        kept.pop(field, None)
+        metadata.pop(field, None)
         if value is None:
             continue
-        if why := _fault(field, value, before.get(field)):
-            raise unexplained(f"{about} returned invalid metadata: {why}")
+        if problem := _metadata_error(field, value, original.get(field)):
+            raise unexplained(f"{prefix} returned invalid metadata: {problem}")
         if value:
-            kept[field] = value
-    return kept
+            metadata[field] = value
+    return metadata
 
 
-def _fault(field: str, value: Any, before: Any) -> str:
-    """Return what is wrong with labels or annotations; a server looks at them if they have changed."""
+def _metadata_error(field: str, value: Any, original: Any) -> str:
+    """Return the error in labels or annotations, which a server checks if they have changed."""
     if not is_map(value):
         return f"invalid metadata.{field} of type {go_type(value)} in converted object"
     for key, text in value.items():
         if not isinstance(text, str):
             return f"metadata.{field}[{key}] must be a string, but is {go_type(text)} in converted object"
-    if value == (before or {}):
+    if value == (original or {}):
         return ""
     faults = list(_labels(value) if field == "labels" else _annotations(value))
     return faults[0] if len(faults) == 1 else f"[{', '.join(faults)}]" if faults else ""
@@ -89,5 +91,5 @@ def _annotations(annotations: dict[str, str]) -> Iterator[str]:
     for key in annotations:
         for fault in qualified_name_errors(key.lower()):
             yield f"metadata.annotation: Invalid value: {quoted(key)}: {fault}"
-    if sum(len(key) + len(value) for key, value in annotations.items()) > _LARGEST_ANNOTATIONS:
-        yield f"metadata.annotation: Too long: may not be more than {_LARGEST_ANNOTATIONS} bytes"
+    if sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATION_BYTES:
+        yield f"metadata.annotation: Too long: may not be more than {_MAX_ANNOTATION_BYTES} bytes"

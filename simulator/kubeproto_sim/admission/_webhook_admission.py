@@ -1,7 +1,7 @@
-"""One write on its way through the webhooks: mutating ones in turn, then validating ones.
+"""`WebhookAdmission`: passes a write through mutating webhooks in turn, and then validating webhooks.
 
-When a mutating webhook changes the object, those before it are called again if their configuration says so
-(`reinvocationPolicy: IfNeeded`). Validating webhooks see the object as it will be stored.
+When a mutating webhook changes the object, earlier webhooks are called again if their configuration has
+`reinvocationPolicy: IfNeeded`. Validating webhooks receive the object that will be stored.
 https://kubernetes.io/docs/reference/access-authn-authz/extensible-admission-controllers/
 """
 
@@ -25,25 +25,25 @@ from ._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers,
 from ._webhook_configurations import (
     AdmittedWrite,
     ConditionFailed,
-    HookReader,
     Phase,
     Webhook,
+    WebhookConfigurations,
     conditions_hold,
 )
 
 _QUIET: Final = ("None", "NoneOnDryRun")
 Json = dict[str, Any]
-# Brings an object that a webhook has changed into the form that is stored; or `Misfit`.
+# Converts an object that a webhook has changed to the stored form; or raises `Misfit`.
 Tidy = Callable[[Json], Json]
 
 
 class WebhookAdmission:
-    """Takes the writes of one request through the webhooks. `waited` is how long they took."""
+    """Passes the writes of one request through webhooks, which took `waited` seconds."""
 
     def __init__(
         self,
         state: ServerState,
-        hooks: HookReader,
+        hooks: WebhookConfigurations,
         policies: Policies,
         webhooks: WebhookHandlers,
         replies: Replies | None,
@@ -60,58 +60,58 @@ class WebhookAdmission:
         self._warnings = warnings
 
     def mutate(self, write: AdmittedWrite, tidy: Tidy) -> Json | None:
-        """Return the object as the mutating webhooks have made it; or a refusal."""
-        again: set[str] = set()
+        """Return the object after the mutating webhooks, or refuse the write."""
+        repeated: set[str] = set()
         called: set[str] = set()
         for round_ in range(2):
-            due = None if round_ == 0 else frozenset(again)
-            if due is not None and not due:
+            keys_to_repeat = None if round_ == 0 else frozenset(repeated)
+            if keys_to_repeat is not None and not keys_to_repeat:
                 break
-            for hook in self._hooks.hooks("mutating"):
-                if due is not None and hook.key not in due:
+            for hook in self._hooks.webhooks("mutating"):
+                if keys_to_repeat is not None and hook.key not in keys_to_repeat:
                     continue
-                version = self._concerns(hook, write)
+                version = self._matching_version(hook, write)
                 if version is None:
                     continue
-                made = self._mutated(hook, version, write, tidy)
-                if made is not None:
-                    write = msgspec.structs.replace(write, obj=made)
-                    again |= called
+                mutated = self._mutate_once(hook, version, write, tidy)
+                if mutated is not None:
+                    write = msgspec.structs.replace(write, obj=mutated)
+                    repeated |= called
                 if hook.spec.get("reinvocationPolicy") == "IfNeeded":
                     called.add(hook.key)
         return write.obj
 
     def validate(self, write: AdmittedWrite) -> None:
-        """Refuse what a policy or a validating webhook denies. All are called; the first refusal counts."""
+        """Pass a write through policies and validating webhooks. All are called; the first refusal counts."""
 
-        def shown(version: Served) -> Json:
+        def request_for(version: Served) -> Json:
             return self._request(write, version, "")
 
-        self._policies.check(write, shown, self._warnings)
+        self._policies.check(write, request_for, self._warnings)
         pending: list[WebhookCall] = []
-        first: Rejection | None = None
-        slowest, before = 0.0, self.waited
-        for hook in self._hooks.hooks("validating"):
-            version = self._concerns(hook, write)
+        first_refusal: Rejection | None = None
+        slowest, waited_before = 0.0, self.waited
+        for hook in self._hooks.webhooks("validating"):
+            version = self._matching_version(hook, write)
             if version is None:
                 continue
-            self.waited = before
+            self.waited = waited_before
             try:
-                self._ask(hook, version, write, "validating")
+                self._call(hook, version, write, "validating")
             except PendingCalls as calls:
                 pending += calls.calls
-            except Rejection as refused:
-                first = first or refused
+            except Rejection as rejection:
+                first_refusal = first_refusal or rejection
             slowest = max(slowest, self.waited)
-        self.waited = max(slowest, before)
+        self.waited = max(slowest, waited_before)
         if pending:
             raise PendingCalls(tuple(pending))
-        if first is not None:
-            raise first
+        if first_refusal is not None:
+            raise first_refusal
 
-    def _concerns(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
-        """Return the version in which a webhook sees a write; None if it is not called."""
-        version = self._hooks.concerned_version(hook, write)
+    def _matching_version(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
+        """Return the version in which a webhook receives a write; None if it is not called."""
+        version = self._hooks.matching_version(hook, write)
         conditions = hook.spec.get("matchConditions")
         if version is None or not conditions:
             return version
@@ -123,9 +123,9 @@ class WebhookAdmission:
             raise _forbidden(write, str(error)) from None
         return version if holds else None
 
-    def _mutated(self, hook: Webhook, version: Served, write: AdmittedWrite, tidy: Tidy) -> Json | None:
-        """Return the object as a webhook has changed it; None if it has not."""
-        verdict = self._ask(hook, version, write, "mutating")
+    def _mutate_once(self, hook: Webhook, version: Served, write: AdmittedWrite, tidy: Tidy) -> Json | None:
+        """Return the object after a webhook; None if it is unchanged."""
+        verdict = self._call(hook, version, write, "mutating")
         if verdict is None or not verdict.operations:
             return None
         if write.obj is None:
@@ -133,16 +133,16 @@ class WebhookAdmission:
                 f"admission webhook {quoted(hook.name)} attempted to modify the object, which is not"
                 " supported for this operation"
             )
-        shown = write.obj if write.kind else _as_version(write.obj, write.served, version)
+        sent_object = write.obj if write.kind else _as_version(write.obj, write.served, version)
         try:
-            changed: Any = apply_json_patch(shown, verdict.operations, like_server=True)
-            made = tidy(changed if write.kind else _as_version(changed, version, write.served))
+            changed: Any = apply_json_patch(sent_object, verdict.operations, like_server=True)
+            mutated = tidy(changed if write.kind else _as_version(changed, version, write.served))
         except (PatchError, Misfit) as error:
             raise internal(str(error)) from None
-        return None if made == write.obj else made
+        return None if mutated == write.obj else mutated
 
-    def _ask(self, hook: Webhook, version: Served, write: AdmittedWrite, phase: Phase) -> Verdict | None:
-        """Return the verdict of a webhook; None if it cannot be called and may be ignored."""
+    def _call(self, hook: Webhook, version: Served, write: AdmittedWrite, phase: Phase) -> Verdict | None:
+        """Return the verdict of a webhook; None if the call fails and failures are ignored."""
         if write.dry_run and hook.spec.get("sideEffects") not in _QUIET:
             raise bad_request(f"admission webhook {quoted(hook.name)} does not support dry run")
         uid = self._state.rng.uid()
@@ -164,7 +164,7 @@ class WebhookAdmission:
     def _request(self, write: AdmittedWrite, version: Served, uid: str) -> Json:
         served = write.served
 
-        def shown(obj: Json | None) -> Json | None:
+        def in_version(obj: Json | None) -> Json | None:
             return obj if obj is None or write.kind else _as_version(obj, served, version)
 
         request: Json = {
@@ -179,20 +179,20 @@ class WebhookAdmission:
             **({"namespace": write.namespace} if write.namespace else {}),
             "operation": write.operation,
             "userInfo": self._user,
-            "object": shown(write.obj),
-            "oldObject": shown(write.old),
+            "object": in_version(write.obj),
+            "oldObject": in_version(write.old),
             "dryRun": write.dry_run,
             "options": write.options,
         }
         return request
 
 
-def _forbidden(write: AdmittedWrite, why: str) -> Rejection:
-    return forbidden_for(write.served.plural, write.served.group, write.name, why)
+def _forbidden(write: AdmittedWrite, problem: str) -> Rejection:
+    return forbidden_for(write.served.plural, write.served.group, write.name, problem)
 
 
 def _as_version(obj: Json, served: Served, version: Served) -> Json:
-    """Return an object of one version of a resource as another version shows it."""
+    """Convert an object of one version of a resource to another version."""
     if version is served:
         same: Json = msgspec.json.decode(served.write(obj))
         return same

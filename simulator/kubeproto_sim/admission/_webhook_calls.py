@@ -1,9 +1,9 @@
-"""Calls of webhooks: what is sent where, how a call can end, and handlers that answer in process.
+"""Calls of webhooks: requests, replies, and handlers that reply in process.
 
-The cluster opens no connection. A webhook whose service or URL has a handler (`WebhookHandlers.handle`) is
-answered in process, at once. Any other needs a driver that can send a request: the client's request is
-interrupted with `PendingCalls`, which holds what to send, and made again with the replies. Nothing has
-changed until then, so it does not matter how often that happens.
+The cluster opens no connection. If the service or URL of a webhook has a handler (`WebhookHandlers.handle`),
+the handler replies in process. Otherwise a driver has to send the call: the client's request is interrupted
+by `PendingCalls`, which contains the calls, and repeated with the replies. Until then nothing has changed, so
+a request can be repeated several times.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from kubeproto.crd import (
 
 from ..storage._json_values import listed, member
 
-# From an object and the apiVersion that is wanted to the converted object.
+# Converts an object to an apiVersion.
 Converter = Callable[[dict[str, Any], str], dict[str, Any]]
 WebhookFault = Literal["timeout", "refused", "error", "garbage"]
 _SERVICE_PORT: Final = 443
@@ -46,24 +46,24 @@ class WebhookCall(Struct, frozen=True):
     timeout: int
     service: str = ""
     authority: str = ""
-    converts: bool = False  # an object, instead of admitting one
+    converts: bool = False  # it is a conversion, not an admission
 
     @property
-    def too_late(self) -> str:
-        """The error of a server whose webhook did not respond in time."""
+    def timeout_message(self) -> str:
+        """The error message of a server whose webhook did not respond in time."""
         if self.converts:
             return "net/http: request canceled (Client.Timeout exceeded while awaiting headers)"
         return "context deadline exceeded"
 
     @property
     def key(self) -> str:
-        """What identifies a call: everything except what is drawn again when a request is repeated."""
+        """The identity of a call: its content without the values that differ in a repeated request."""
         review: dict[str, Any] = msgspec.json.decode(self.body)
         request = member(review, "request")
         for obj in (member(request, "object"), member(request, "oldObject"), *listed(request, "objects")):
             meta = member(obj, "metadata")
-            for drawn in ("uid", "creationTimestamp", "managedFields"):
-                meta.pop(drawn, None)
+            for name in ("uid", "creationTimestamp", "managedFields"):
+                meta.pop(name, None)
         request.pop("uid", None)
         return hashlib.sha256(self.url.encode() + msgspec.json.encode(review, order="sorted")).hexdigest()
 
@@ -71,25 +71,25 @@ class WebhookCall(Struct, frozen=True):
 class WebhookReply(Struct, frozen=True):
     """The outcome of a call: a status and a body, or the text of the failure.
 
-    `sent` is the body of the call, if it was made for an earlier attempt of the same request: what is drawn
-    again for each attempt, such as the uid of the review, differs from what the webhook has seen.
+    `request_body` is the body of the call if an earlier attempt of the request made it: the uid of the review
+    and other random values differ between attempts.
     """
 
     status: int = 0
     body: bytes = b""
     failure: str = ""
     delay: float = 0.0
-    sent: bytes = b""
+    request_body: bytes = b""
 
     @property
     def uid(self) -> str:
-        """The uid of the review that was sent; empty if it is that of this attempt."""
-        uid: str = msgspec.json.decode(self.sent)["request"]["uid"] if self.sent else ""
+        """The uid of the review in `request_body`; empty without one."""
+        uid: str = msgspec.json.decode(self.request_body)["request"]["uid"] if self.request_body else ""
         return uid
 
 
 class PendingCalls(Exception):
-    """A request cannot be answered before these webhooks are called; see `Cluster.respond`."""
+    """These webhooks must be called before the response to a request; see `Cluster.respond`."""
 
     def __init__(self, calls: tuple[WebhookCall, ...]) -> None:
         super().__init__(f"{len(calls)} webhooks have to be called first")
@@ -97,7 +97,7 @@ class PendingCalls(Exception):
 
 
 class WebhookError(Exception):
-    """What a handler in process raises to respond with an HTTP error instead of a review."""
+    """Raised by a handler in process to respond with an HTTP error instead of a review."""
 
     def __init__(self, status: int, body: bytes = b"") -> None:
         super().__init__(f"HTTP {status}")
@@ -105,7 +105,7 @@ class WebhookError(Exception):
         self.body = body
 
 
-class WebhookMark(Struct, frozen=True):
+class SavedWebhookState(Struct, frozen=True):
     """The state of `WebhookHandlers` before a request."""
 
     faults: dict[str, list[WebhookFault]]
@@ -124,21 +124,21 @@ class WebhookHandlers:
         self.calls: list[WebhookCall] = []
 
     def handle(self, target: str, handler: Callable[[AdmissionRequest], AdmissionVerdict]) -> None:
-        """Answer admission reviews in process. `target` is ``namespace/service/path`` or a URL.
+        """Reply to admission reviews in process. `target` is ``namespace/service/path`` or a URL.
 
         ::
 
             cluster.webhooks.handle("default/hooks/mutate", lambda request: change({**request.object, ...}))
         """
 
-        def answer(body: bytes) -> bytes:
+        def respond(body: bytes) -> bytes:
             request = read_admission(body)
             return respond_to_admission(request, handler(request))
 
-        self._handlers[target] = answer
+        self._handlers[target] = respond
 
     def handle_conversion(self, target: str, converter: Converter) -> None:
-        """Answer conversion reviews in process: `converter` makes an object of another `apiVersion`.
+        """Reply to conversion reviews in process: `converter` converts an object to an `apiVersion`.
 
         ::
 
@@ -147,7 +147,7 @@ class WebhookHandlers:
         self._handlers[target] = lambda body: respond_to_conversion(read_conversion(body), converter)
 
     def handle_bytes(self, target: str, handler: Callable[[bytes], bytes]) -> None:
-        """Answer any review in process, from the bytes of a request to those of a response."""
+        """Reply to any review in process: `handler` returns the response body for a request body."""
         self._handlers[target] = handler
 
     def fail(self, target: str, fault: WebhookFault, times: int = 1) -> None:
@@ -158,24 +158,26 @@ class WebhookHandlers:
         """
         self._faults.setdefault(target, []).extend(fault for _ in range(times))
 
-    def begin(self) -> WebhookMark:
-        """Return what `take_back` restores, before a request that may have to be repeated."""
-        return WebhookMark({target: list(faults) for target, faults in self._faults.items()}, len(self.calls))
+    def save(self) -> SavedWebhookState:
+        """Return the state that `restore` restores if the request has to be repeated."""
+        return SavedWebhookState(
+            {target: list(faults) for target, faults in self._faults.items()}, len(self.calls)
+        )
 
-    def take_back(self, mark: WebhookMark) -> None:
-        """Forget the calls of a request that is made again, and the faults that they met."""
-        self._faults = mark.faults
-        del self.calls[mark.calls :]
+    def restore(self, saved_state: SavedWebhookState) -> None:
+        """Forget the calls of a request that is repeated, and restore the faults that it used up."""
+        self._faults = saved_state.faults
+        del self.calls[saved_state.calls :]
 
     def reply_to(self, call: WebhookCall, replies: Replies | None) -> WebhookReply:
-        """Return the outcome of a call; `PendingCalls` if it has to be sent.
+        """Return the outcome of a call, or raise `PendingCalls` if a driver has to send it.
 
-        Without `replies` nothing can be sent, and a webhook without a handler cannot be reached.
+        Without `replies` there is no such driver, and a webhook without a handler is unreachable.
         """
         target = target_of(call)
         self.calls.append(call)
         if faults := self._faults.get(target):
-            return _struck(call, faults.pop(0))
+            return _faulty_reply(call, faults.pop(0))
         if (handler := self._handlers.get(target)) is not None:
             try:
                 return WebhookReply(200, handler(call.body))
@@ -184,7 +186,7 @@ class WebhookHandlers:
             except RemoteProtocolError as error:
                 return WebhookReply(400, str(error).encode())
         if replies is None:
-            return WebhookReply(failure=_nobody(call))
+            return WebhookReply(failure=_unreachable(call))
         if (reply := replies.get(call.key)) is not None:
             return reply
         raise PendingCalls((call,))
@@ -211,25 +213,25 @@ def make_call(client: dict[str, Any], body: bytes, timeout: int, *, converts: bo
 
 
 def posted(call: WebhookCall) -> str:
-    """Return the call as errors name it."""
+    """Return the call in the form of errors."""
     query = "&" if "?" in call.url else "?"
     return f'Post "{call.url}{query}timeout={call.timeout}s"'
 
 
-def _nobody(call: WebhookCall) -> str:
+def _unreachable(call: WebhookCall) -> str:
     if call.service:
         return f'{posted(call)}: service "{call.service.partition("/")[2]}" not found'
-    return _struck(call, "refused").failure
+    return _faulty_reply(call, "refused").failure
 
 
-def _struck(call: WebhookCall, fault: WebhookFault) -> WebhookReply:
+def _faulty_reply(call: WebhookCall, fault: WebhookFault) -> WebhookReply:
     match fault:
         case "timeout":
-            return WebhookReply(failure=f"{posted(call)}: {call.too_late}", delay=call.timeout)
+            return WebhookReply(failure=f"{posted(call)}: {call.timeout_message}", delay=call.timeout)
         case "refused":
             host = call.url.partition("://")[2].partition("/")[0]
             return WebhookReply(failure=f"{posted(call)}: dial tcp {host}: connect: connection refused")
         case "error":
-            return WebhookReply(500, b"it was asked for")
+            return WebhookReply(500, b"injected failure")
         case "garbage":
             return WebhookReply(200, b'{"hello":"world"}')

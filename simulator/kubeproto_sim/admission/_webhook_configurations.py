@@ -1,4 +1,4 @@
-"""Webhook configurations: which webhooks there are, and which of them are called for a write."""
+"""Webhook configurations: the webhooks of a cluster, and the ones that a write has to pass."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Json = dict[str, Any]
 
 
 class Webhook(Struct, frozen=True):
-    """One webhook of one configuration; `spec` is as the configuration has it."""
+    """A webhook; `spec` is its entry in the configuration."""
 
     key: str
     spec: Json
@@ -50,13 +50,13 @@ class Webhook(Struct, frozen=True):
 
     @property
     def timeout(self) -> int:
-        """Its timeout, in seconds."""
+        """The timeout of a call, in seconds."""
         seconds: int = self.spec.get("timeoutSeconds", 10)
         return seconds
 
 
 class AdmittedWrite(Struct, frozen=True, kw_only=True):
-    """What is to be admitted: a resource, the operation, and the object before and after."""
+    """A write for admission: its resource, the operation, and the object before and after."""
 
     served: Served
     operation: str
@@ -67,25 +67,25 @@ class AdmittedWrite(Struct, frozen=True, kw_only=True):
     old: Json | None
     dry_run: bool = False
     options: Json | None
-    kind: Json | None = None  # of the body of a subresource, which is not an object of the resource
+    kind: Json | None = None  # that of the body, if a subresource has a body of another kind
 
 
-class HookReader:
-    """Reads the webhooks from the configurations, again whenever one has changed."""
+class WebhookConfigurations:
+    """The webhooks of the configurations, which are read again after a change."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
-        self._seen: dict[Phase, tuple[object, int]] = {}
+        self._state_keys: dict[Phase, tuple[object, int]] = {}
         self._hooks: dict[Phase, list[Webhook]] = {}
 
-    def hooks(self, phase: Phase) -> list[Webhook]:
+    def webhooks(self, phase: Phase) -> list[Webhook]:
         """Return the webhooks of a phase in the order of their calls: by configuration, then as listed."""
         storage = self.state.storage.resource(_CONFIGURATIONS[phase])
         if not storage.objects:
-            return []  # as in most clusters: each write asks several times
-        seen = (self.state.storage, storage.end)
-        if self._seen.get(phase) != seen:
-            self._seen[phase] = seen
+            return []  # as in most clusters; each write calls this several times
+        state_key = (self.state.storage, storage.end)
+        if self._state_keys.get(phase) != state_key:
+            self._state_keys[phase] = state_key
             self._hooks[phase] = [
                 Webhook(f"{name}/{number}", spec)
                 for name in storage.in_order()
@@ -95,12 +95,12 @@ class HookReader:
             ]
         return self._hooks[phase]
 
-    def concerned_version(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
-        """Return the version in which a webhook sees a write; None if its rules and selectors exclude it."""
+    def matching_version(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
+        """Return the version in which a webhook receives a write; None if it does not match."""
         return None if write.served.full_name in EXEMPT else self.version_for(hook.spec, write)
 
     def version_for(self, spec: Json, write: AdmittedWrite) -> Served | None:
-        """Return the version in which a webhook or policy sees a write; None if it does not apply."""
+        """Return the version in which a webhook or policy receives a write; None if it does not match."""
         served = self._matching(listed(spec, "rules"), spec.get("matchPolicy", "Equivalent"), write)
         if served is None or not self.in_namespaces(member(spec, "namespaceSelector"), write):
             return None
@@ -119,25 +119,25 @@ class HookReader:
 
     def in_namespaces(self, selector: Json, write: AdmittedWrite) -> bool:
         """Return whether the namespace of a write is selected; cluster-scoped objects always are."""
-        chosen = Selector.from_object(selector)
-        if not chosen:
+        parsed = Selector.from_object(selector)
+        if not parsed:
             return True
         if write.served.full_name == "namespaces":
-            shown = write.obj if write.obj is not None else write.old
-            return chosen.matches(member(member(shown or {}, "metadata"), "labels"))
+            obj = write.obj if write.obj is not None else write.old
+            return parsed.matches(member(member(obj or {}, "metadata"), "labels"))
         if not write.namespace:
             return True
         stored = self.state.storage.resource("namespaces").objects.get(write.namespace)
-        return stored is not None and chosen.matches(stored.labels or {})
+        return stored is not None and parsed.matches(stored.labels or {})
 
 
 def selects(selector: Json, write: AdmittedWrite) -> bool:
-    """Return whether the labels of the object are selected, before or after the write."""
-    chosen = Selector.from_object(selector)
-    return not chosen or any(
-        chosen.matches(member(member(one, "metadata"), "labels"))
-        for one in (write.obj, write.old)
-        if one is not None
+    """Return whether a selector matches the object before or after the write."""
+    parsed = Selector.from_object(selector)
+    return not parsed or any(
+        parsed.matches(member(member(obj, "metadata"), "labels"))
+        for obj in (write.obj, write.old)
+        if obj is not None
     )
 
 
@@ -146,33 +146,33 @@ def _fits(rule: Json, served: Served, write: AdmittedWrite) -> bool:
     scope = rule.get("scope", "*")
     namespaced = served.namespaced
     return (
-        _holds(rule, "operations", write.operation)
-        and _holds(rule, "apiGroups", served.group)
-        and _holds(rule, "apiVersions", served.version)
+        _contains(rule, "operations", write.operation)
+        and _contains(rule, "apiGroups", served.group)
+        and _contains(rule, "apiVersions", served.version)
         and (scope == "*" or (scope == "Namespaced") == namespaced)
-        and any(_names(one, served.plural, write.subresource) for one in texts(rule, "resources"))
+        and any(_names(resource, served.plural, write.subresource) for resource in texts(rule, "resources"))
         and (not (names := texts(rule, "resourceNames")) or write.name in names)
     )
 
 
-def _holds(rule: Json, field: str, value: str) -> bool:
-    offered = texts(rule, field)
-    return "*" in offered or value in offered
+def _contains(rule: Json, field: str, value: str) -> bool:
+    values = texts(rule, field)
+    return "*" in values or value in values
 
 
 def _names(resource: str, plural: str, subresource: str) -> bool:
-    wanted, slash, below = resource.partition("/")
-    if wanted not in ("*", plural):
+    rule_plural, slash, rule_subresource = resource.partition("/")
+    if rule_plural not in ("*", plural):
         return False
-    return (not subresource) if not slash else below in ("*", subresource)
+    return (not subresource) if not slash else rule_subresource in ("*", subresource)
 
 
 class ConditionFailed(Exception):
-    """A condition could not be evaluated."""
+    """A match condition could not be evaluated."""
 
 
 def conditions_hold(conditions: list[Json], request: Json) -> bool:
-    """Return whether all conditions hold. One that does not counts more than one that fails."""
+    """Return whether all conditions hold. A false condition takes precedence over one that fails."""
     variables = admission_variables(request)
     errors: list[str] = []
     for condition in conditions:
@@ -192,6 +192,8 @@ def conditions_hold(conditions: list[Json], request: Json) -> bool:
 
 
 def admission_variables(request: Json) -> Json:
-    """Return the names that expressions about a write may use."""
-    about = {name: value for name, value in request.items() if name not in ("object", "oldObject")}
-    return {"object": request["object"], "oldObject": request["oldObject"], "request": about}
+    """Return the variables of expressions about a write."""
+    request_variables = {
+        name: value for name, value in request.items() if name not in ("object", "oldObject")
+    }
+    return {"object": request["object"], "oldObject": request["oldObject"], "request": request_variables}

@@ -1,7 +1,7 @@
-"""Conversion webhooks: objects of a custom resource in another version, as the webhook makes them.
+"""Conversion webhooks, which convert objects of a custom resource to another version.
 
-A real server reads and writes its objects one by one, so each object is sent in its own review, without its
-resourceVersion. A read or write asks each time; a list and a watch show what a cache has converted once.
+A real server converts its objects one by one, so each object is sent in its own review, without its
+resourceVersion. Each read or write calls the webhook; lists and watches use the conversions of a cache.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """
 
@@ -19,15 +19,15 @@ from .._rejections import Rejection, quoted, unexplained
 from .._state import ServerState
 from ..storage._json_values import is_list, is_map, member
 from ._admission_responses import CallFailed, read_review
-from ._conversion_checks import checked
+from ._conversion_checks import check_converted
 from ._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply, make_call
 
 GROUP: Final = "apiextensions.k8s.io"
 _REVIEWS: Final = ("v1", "v1beta1")
 # Seconds that a server's client waits; a definition cannot set them.
 _TIMEOUT: Final = 30
-# Conversions that are remembered for lists and watches, in addition to two for each stored object.
-_KEPT: Final = 4096
+# The number of cached conversions for lists and watches, in addition to two for each stored object.
+_MAX_CACHED: Final = 4096
 _encode: Final = msgspec.json.Encoder(order="sorted").encode
 Json = dict[str, Any]
 _Key = tuple[str, str, bytes]
@@ -35,10 +35,10 @@ Outcomes = dict[_Key, bytes | Rejection]
 
 
 class WebhookConversions:
-    """Converts the objects of a cluster. `waited` is how long the webhooks of a request took.
+    """Converts the objects of a cluster. `waited` is the time that the webhooks of a request took.
 
     The conversions of an open watch do not belong to a request: `take_calls` returns the calls that the
-    driver has to make for them, `take_reply` takes their replies, and `on_pending` is called when there are
+    driver has to send for them, `take_reply` takes the replies, and `on_pending` is called when there are
     new calls.
     """
 
@@ -57,60 +57,62 @@ class WebhookConversions:
         self._cache: dict[_Key, bytes] = {}
 
     def begin(self, replies: Replies | None) -> tuple[Replies | None, Outcomes | None]:
-        """Convert for a request, the same object only once, even if that fails; return what `end` takes."""
-        before = self._replies, self._outcomes
+        """Begin a request, which converts each object at most once; return the context for `end`."""
+        saved_context = self._replies, self._outcomes
         self._replies, self._outcomes, self.waited = replies, {}, 0.0
-        return before
+        return saved_context
 
-    def end(self, before: tuple[Replies | None, Outcomes | None]) -> None:
-        """Convert for what was there before the request."""
-        self._replies, self._outcomes = before
+    def end(self, saved_context: tuple[Replies | None, Outcomes | None]) -> None:
+        """End a request, and restore the context before it."""
+        self._replies, self._outcomes = saved_context
 
     @contextmanager
     def from_cache(self) -> Generator[None]:
-        """Convert no object again, while this lasts, that was converted for a list or a watch before."""
-        before, self._cached = self._cached, True
+        """Use the cached conversions of lists and watches within the context."""
+        was_cached, self._cached = self._cached, True
         try:
             yield
         finally:
-            self._cached = before
+            self._cached = was_cached
 
     @contextmanager
     def in_background(self, *, called_later: bool) -> Generator[None]:
-        """Convert for an open watch; it ends where a reply is missing."""
-        before = self._replies, self._outcomes
+        """Convert for an open watch within the context, which ends at the first missing reply."""
+        saved_context = self._replies, self._outcomes
         self._replies, self._outcomes = self._arrived if called_later else None, {}
         self._used.clear()
         try:
             yield
-            for key in self._used:  # not before nothing is missing: a repeated conversion needs them again
+            for key in (
+                self._used
+            ):  # only now: after a missing reply, the conversions are repeated and use these again
                 self._arrived.pop(key, None)
         except PendingCalls as calls:
             self._pending |= {call.key: call for call in calls.calls if call.key not in self._under_way}
             if self._pending and self.on_pending is not None:
                 self.on_pending()
         finally:
-            self._replies, self._outcomes = before
+            self._replies, self._outcomes = saved_context
 
     @property
     def driver_calls_webhooks(self) -> bool:
-        """Whether the driver calls webhooks for the current request, and so for its watch."""
+        """Whether the driver calls webhooks for the current request, and therefore for its watch."""
         return self._replies is not None
 
     def take_calls(self) -> tuple[WebhookCall, ...]:
-        """Return the calls for open watches that have become necessary, once."""
+        """Return the new calls of open watches."""
         calls = tuple(self._pending.values())
         self._under_way |= self._pending.keys()
         self._pending.clear()
         return calls
 
     def take_reply(self, call: WebhookCall, reply: WebhookReply) -> None:
-        """Take the reply to one of those calls."""
+        """Take the reply to a call of an open watch."""
         self._under_way.discard(call.key)
-        self._arrived[call.key] = msgspec.structs.replace(reply, sent=call.body)
+        self._arrived[call.key] = msgspec.structs.replace(reply, request_body=call.body)
 
     def prepare(self, webhook: KindConversion, objs: Iterable[Json], version: str) -> None:
-        """Request all of these conversions at once; a failure is reported when the object is shown."""
+        """Request all these conversions at once; a failure is reported when its object is converted again."""
         pending: list[WebhookCall] = []
         for obj in objs:
             try:
@@ -123,28 +125,28 @@ class WebhookConversions:
             raise PendingCalls(tuple(pending))
 
     def convert(self, webhook: KindConversion, obj: Json, version: str) -> Json:
-        """Return an object in another version; or refuse the request."""
+        """Return an object in another version, or refuse the request."""
         meta = {name: value for name, value in obj["metadata"].items() if name != "resourceVersion"}
         key = webhook.kind, version, _encode({**obj, "metadata": meta})
-        outcome = self._known(key)
+        outcome = self._cached_outcome(key)
         if outcome is None:
             try:
-                outcome = _encode(self._asked(webhook, {**obj, "metadata": meta}, version))
-            except Rejection as refused:
-                outcome = refused
+                outcome = _encode(self._call_webhook(webhook, {**obj, "metadata": meta}, version))
+            except Rejection as rejection:
+                outcome = rejection
             self._remember(key, outcome)
         if isinstance(outcome, Rejection):
             raise outcome
-        made: Json = msgspec.json.decode(outcome)
+        converted: Json = msgspec.json.decode(outcome)
         if "resourceVersion" in obj["metadata"]:
-            made["metadata"]["resourceVersion"] = obj["metadata"]["resourceVersion"]
-        return made
+            converted["metadata"]["resourceVersion"] = obj["metadata"]["resourceVersion"]
+        return converted
 
-    def _known(self, key: _Key) -> bytes | Rejection | None:
+    def _cached_outcome(self, key: _Key) -> bytes | Rejection | None:
         if self._outcomes is not None and (outcome := self._outcomes.get(key)) is not None:
             return outcome
         if self._cached and (data := self._cache.pop(key, None)) is not None:
-            self._cache[key] = data  # last in order, so it is forgotten last
+            self._cache[key] = data  # moved to the end, so it is evicted last
             return data
         return None
 
@@ -153,16 +155,18 @@ class WebhookConversions:
             self._outcomes[key] = outcome
         if self._cached and isinstance(outcome, bytes):
             self._cache[key] = outcome
-            most = _KEPT + 2 * len(self._state.storage.resource(key[0]).objects)
-            while len(self._cache) > most:
+            max_size = _MAX_CACHED + 2 * len(self._state.storage.resource(key[0]).objects)
+            while len(self._cache) > max_size:
                 del self._cache[next(iter(self._cache))]
 
-    def _asked(self, webhook: KindConversion, obj: Json, version: str) -> Json:
-        """Return an object as the webhook converts it."""
-        review = next((one for one in webhook.review_versions if one in _REVIEWS), None)
+    def _call_webhook(self, webhook: KindConversion, obj: Json, version: str) -> Json:
+        """Call the webhook, and return the converted object."""
+        review = next(
+            (version_name for version_name in webhook.review_versions if version_name in _REVIEWS), None
+        )
         if review is None:
             raise unexplained("no supported conversion review versions")
-        about = f"conversion webhook for {obj['apiVersion']}, Kind={obj['kind']}"
+        prefix = f"conversion webhook for {obj['apiVersion']}, Kind={obj['kind']}"
         uid = self._state.rng.uid()
         request = {"uid": uid, "desiredAPIVersion": version, "objects": [obj]}
         body = {"kind": "ConversionReview", "apiVersion": f"{GROUP}/{review}", "request": request}
@@ -171,18 +175,20 @@ class WebhookConversions:
         if self._replies is self._arrived:
             self._used.append(call.key)
         self.waited += reply.delay
-        sent: Json = msgspec.json.decode(reply.sent)["request"] if reply.sent else request
+        sent_request: Json = (
+            msgspec.json.decode(reply.request_body)["request"] if reply.request_body else request
+        )
         try:
-            [converted] = _converted_objects(reply, review, sent["uid"])
+            [converted] = _converted_objects(reply, review, sent_request["uid"])
         except CallFailed as error:
-            raise unexplained(f"{about} failed: {error}") from None
+            raise unexplained(f"{prefix} failed: {error}") from None
         except ValueError as error:
-            raise unexplained(f"{about} {error}") from None
-        return checked(about, obj, sent["objects"][0], converted, version)
+            raise unexplained(f"{prefix} {error}") from None
+        return check_converted(prefix, obj, sent_request["objects"][0], converted, version)
 
 
 def _converted_objects(reply: WebhookReply, version: str, uid: str) -> list[Any]:
-    """Return the one object in a response; `CallFailed`, or ValueError if there is not one."""
+    """Return the object in a response; `CallFailed`, or ValueError if there is not exactly one."""
     if reply.failure:
         raise CallFailed(reply.failure)
     review = read_review(reply, GROUP, version, "ConversionReview")

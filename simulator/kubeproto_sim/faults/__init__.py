@@ -1,1 +1,1 @@
-"""What goes wrong between a client and a server, by a script or by a seed."""
+"""Faults: failures between clients and a cluster, by a script or by a seed."""

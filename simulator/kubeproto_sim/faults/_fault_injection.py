@@ -1,4 +1,4 @@
-"""What goes wrong between a client and a server, by a script or by a seed.
+"""`Faults`: injects failures between clients and a cluster, by a script or by a seed.
 
 ::
 
@@ -6,9 +6,9 @@
     faults = sim.Faults(cluster, seed=7, share=0.1)
     client = faults.transport()
 
-A scripted fault is used once, by the first request that it fits, in the order of the script. Drawn faults
-hit a share of all requests, chosen by the seed, until `calm` is called. Either way the same requests meet
-the same faults, and `transcript` shows what happened to the latest 20,000.
+A scripted fault is used once, for the first request that it fits, in the order of the script. Random faults
+affect a share of all requests, chosen by the seed, until `calm` is called. In both cases the same requests
+meet the same faults, and `transcript` lists the latest 20,000 requests.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ from ._fault_types import (
     Lag,
     LoseResponse,
     RefuseConnection,
-    Sort,
+    RequestClass,
     Throttle,
 )
 
 _EXPIRED: Final = "too old resource version: 1 (2)"
 _STALE: Final = "the object has been modified; please apply your changes to the latest version and try again"
-# Lines of a transcript, 100 bytes each: more than any test reads, and what a server on a port can keep.
-_KEPT: Final = 20_000
+# Lines of a transcript, each about 100 bytes: more than a test reads, and little for a long-running server.
+_MAX_LINES: Final = 20_000
 _PAGE: Final = "<html><head><title>502 Bad Gateway</title></head><body>bad gateway</body></html>\n"
 
-_FITS: Final[dict[type[Any], tuple[Sort, ...]]] = {
+_FITS: Final[dict[type[Any], tuple[RequestClass, ...]]] = {
     Cut: ("read", "watch"), HalfOpen: ("read", "watch"), Lag: ("read", "watch"), Expire: ("read", "watch"),
     FutureVersion: ("read", "watch"), ErrorEvent: ("watch",), LoseResponse: ("write",),
     ForceConflict: ("write",),
@@ -77,9 +77,9 @@ class Faults:
         self.cluster = cluster
         self.script = list(script)
         self.share = share
-        self.lines: deque[str] = deque(maxlen=_KEPT)
+        self.lines: deque[str] = deque(maxlen=_MAX_LINES)
         self._rng = SeededRandom(seed)
-        self._begun = cluster.now
+        self._start = cluster.now
 
     def transport(self, user: User | str | None = None) -> SimTransport:
         """Return an async transport with these faults."""
@@ -96,20 +96,22 @@ class Faults:
 
     @property
     def transcript(self) -> str:
-        """The latest requests, one line each: when, what, and which fault."""
+        """The latest requests, one line each: the time, the request and its fault."""
         return "\n".join(self.lines)
 
     def respond(
         self, head: Head, user: User | str | None = None, replies: Replies | None = None
     ) -> ServerResponse:
-        """Respond to a request as the cluster does, unless a fault changes that; or a `TransportError`."""
-        rng, script, sort = self._rng.state, list(self.script), _sort(head)
-        fault = self._next(sort)
-        line = f"{self.cluster.now - self._begun:10.3f}  {head.method} {head.target}"
+        """Respond to a request as the cluster does, or with a fault, which may be a `TransportError`."""
+        rng, script, request_class = self._rng.state, list(self.script), _class_of(head)
+        fault = self._next(request_class)
+        line = f"{self.cluster.now - self._start:10.3f}  {head.method} {head.target}"
         respond = partial(self.cluster.respond, head, user, replies)
         try:
-            response = respond() if fault is None else _struck(self.cluster, respond, sort, fault)
-        except PendingCalls:  # the request is repeated, and meets the same fault
+            response = (
+                respond() if fault is None else _apply_fault(self.cluster, respond, request_class, fault)
+            )
+        except PendingCalls:  # the request will be repeated, and must meet the same fault
             self._rng.state, self.script = rng, script
             raise
         except TransportError:
@@ -118,35 +120,35 @@ class Faults:
         self.lines.append(f"{line} -> {response.status}" if fault is None else f"{line} !! {fault}")
         return response
 
-    def _next(self, sort: Sort) -> Fault | None:
-        for at, fault in enumerate(self.script):
-            if _fits(fault, sort):
-                return self.script.pop(at)
+    def _next(self, request_class: RequestClass) -> Fault | None:
+        for index, fault in enumerate(self.script):
+            if _fits(fault, request_class):
+                return self.script.pop(index)
         if self.share and self._rng.happens(self.share):
-            return _drawn(self._rng, sort)
+            return _random_fault(self._rng, request_class)
         return None
 
 
-def _fits(fault: Fault, sort: Sort) -> bool:
+def _fits(fault: Fault, request_class: RequestClass) -> bool:
     if isinstance(fault, Both):
-        return _fits(fault.outer, sort) and _fits(fault.inner, sort)
-    return sort in _FITS.get(type(fault), ("read", "watch", "write"))
+        return _fits(fault.outer, request_class) and _fits(fault.inner, request_class)
+    return request_class in _FITS.get(type(fault), ("read", "watch", "write"))
 
 
-def _sort(head: Head) -> Sort:
+def _class_of(head: Head) -> RequestClass:
     if head.method != "GET":
         return "write"
     _, query = split_target(head.target)
     return "watch" if is_true(query.get("watch")) else "read"
 
 
-def _drawn(rng: SeededRandom, sort: Sort) -> Fault:
-    makers = _DRAWN[sort]
+def _random_fault(rng: SeededRandom, request_class: RequestClass) -> Fault:
+    makers = _RANDOM_FAULTS[request_class]
     return makers[rng.randrange(len(makers))](rng)
 
 
-def _somewhere(rng: SeededRandom) -> int:
-    """Return a place in a body: small ones as often as large ones."""
+def _random_length(rng: SeededRandom) -> int:
+    """Return a length at which a body is cut: short lengths as often as long ones."""
     return rng.randrange(1 << rng.randrange(14))
 
 
@@ -159,17 +161,17 @@ _ANY: Final[tuple[_Maker, ...]] = (
     lambda rng: Delay(rng.randrange(20) / 2),
 )
 _READS: Final[tuple[_Maker, ...]] = (
-    lambda rng: Cut(_somewhere(rng)),
-    lambda rng: HalfOpen(_somewhere(rng)),
+    lambda rng: Cut(_random_length(rng)),
+    lambda rng: HalfOpen(_random_length(rng)),
     lambda rng: Lag(1 + rng.randrange(5)),
     lambda _: FutureVersion(),
 )
-_DRAWN: Final[dict[Sort, tuple[_Maker, ...]]] = {
+_RANDOM_FAULTS: Final[dict[RequestClass, tuple[_Maker, ...]]] = {
     "read": (*_ANY, *_READS, lambda _: Expire("http-expired")),
     "watch": (
         *_ANY,
         *_READS,
-        lambda rng: Cut(_somewhere(rng), clean=True),
+        lambda rng: Cut(_random_length(rng), clean=True),
         lambda _: Expire(),
         lambda _: Expire("http-expired"),
         lambda _: Expire("http-gone"),
@@ -180,8 +182,8 @@ _DRAWN: Final[dict[Sort, tuple[_Maker, ...]]] = {
 }
 
 
-def _struck(
-    cluster: Cluster, respond: Callable[[], ServerResponse], sort: Sort, fault: Fault
+def _apply_fault(
+    cluster: Cluster, respond: Callable[[], ServerResponse], request_class: RequestClass, fault: Fault
 ) -> ServerResponse:
     """Return the response to a request with a fault."""
     match fault:
@@ -190,10 +192,10 @@ def _struck(
         case LoseResponse():
             respond()
             raise TransportError("the connection was reset before a response arrived")
-        case Fail(after=after, code=code):
-            if after:
+        case Fail(after=limit, code=code):
+            if limit:
                 respond()
-            return status_response(code, "Internal error occurred: it was asked for", {"causes": []})
+            return status_response(code, "Internal error occurred: injected by a fault", {"causes": []})
         case Throttle(seconds=seconds, plain=plain):
             return _too_many(seconds, plain=plain)
         case ForceConflict():
@@ -208,37 +210,39 @@ def _struck(
         case ExpireCredentials():
             return status_response(401, "Unauthorized")
         case Expire(form=form):
-            return _expired(sort, form)
+            return _expired(request_class, form)
         case FutureVersion():
-            return _too_large(cluster, sort)
+            return _too_large(cluster, request_class)
         case ErrorEvent(code=code):
-            return _one_line(error_line(failure(code, "an error was asked for")))
-        case Delay(seconds=late):
+            return _one_line(error_line(failure(code, "injected by a fault")))
+        case Delay(seconds=delay):
             response = respond()
-            return msgspec.structs.replace(response, delay=response.delay + late)
+            return msgspec.structs.replace(response, delay=response.delay + delay)
         case Lag(versions=versions):
             return _lagging(cluster, respond, versions)
-        case Cut(after=after, clean=clean):
-            return _broken(respond(), after, "clean" if clean else "cut")
-        case HalfOpen(after=after):
-            return _broken(respond(), after, "silent")
+        case Cut(after=limit, clean=clean):
+            return _broken(respond(), limit, "clean" if clean else "cut")
+        case HalfOpen(after=limit):
+            return _broken(respond(), limit, "silent")
         case Both(outer=outer, inner=inner):
-            return _struck(cluster, partial(_struck, cluster, respond, sort, inner), sort, outer)
+            return _apply_fault(
+                cluster, partial(_apply_fault, cluster, respond, request_class, inner), request_class, outer
+            )
 
 
 def _too_many(seconds: int | None, *, plain: bool) -> ServerResponse:
-    wait = () if seconds is None else (("Retry-After", str(seconds)),)
+    retry_after = () if seconds is None else (("Retry-After", str(seconds)),)
     if plain:
-        more = (*wait, ("X-Content-Type-Options", "nosniff"))
-        return plain_response(429, "Too many requests, please try again later.\n", more)
+        headers = (*retry_after, ("X-Content-Type-Options", "nosniff"))
+        return plain_response(429, "Too many requests, please try again later.\n", headers)
     details = None if seconds is None else {"retryAfterSeconds": seconds}
     response = status_response(429, "storage is (re)initializing", details)
-    return msgspec.structs.replace(response, headers=(*response.headers, *wait))
+    return msgspec.structs.replace(response, headers=(*response.headers, *retry_after))
 
 
-def _expired(sort: Sort, form: str) -> ServerResponse:
+def _expired(request_class: RequestClass, form: str) -> ServerResponse:
     status = failure(410, _EXPIRED, reason="Gone" if form == "http-gone" else "Expired")
-    if sort == "watch" and form == "in-stream":
+    if request_class == "watch" and form == "in-stream":
         return _one_line(error_line(status))
     body = msgspec.json.encode(status) + b"\n"
     return ServerResponse(
@@ -246,26 +250,26 @@ def _expired(sort: Sort, form: str) -> ServerResponse:
     )
 
 
-def _too_large(cluster: Cluster, sort: Sort) -> ServerResponse:
+def _too_large(cluster: Cluster, request_class: RequestClass) -> ServerResponse:
     details: dict[str, Any] = {
         "causes": [{"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}],
         "retryAfterSeconds": 1,
     }
     message = f"Timeout: Too large resource version: {cluster.version + 1}, current: {cluster.version}"
-    if sort == "watch":
+    if request_class == "watch":
         return _one_line(error_line(failure(504, message, details)))
     response = status_response(504, message, details)
     return msgspec.structs.replace(response, headers=(*response.headers, ("Retry-After", "1")), delay=3.0)
 
 
 def _lagging(cluster: Cluster, respond: Callable[[], ServerResponse], versions: int) -> ServerResponse:
-    """Return the response of a replica that is behind; a watch there catches up as soon as it is open."""
-    before = cluster.lag
-    cluster.lag = before + versions
+    """Return the response of a replica that lags; a watch catches up as soon as it is open."""
+    previous_lag = cluster.lag
+    cluster.lag = previous_lag + versions
     try:
         return respond()
     finally:
-        cluster.lag = before
+        cluster.lag = previous_lag
 
 
 def _one_line(line: bytes) -> ServerResponse:
@@ -273,11 +277,11 @@ def _one_line(line: bytes) -> ServerResponse:
     return ServerResponse(200, headers, BrokenBody(None, line, len(line), "clean"))
 
 
-def _broken(response: ServerResponse, after: int, ending: Ending) -> ServerResponse:
+def _broken(response: ServerResponse, limit: int, ending: Ending) -> ServerResponse:
     if isinstance(response.body, bytes):
-        broken = BrokenBody(None, response.body, after, ending)
+        broken = BrokenBody(None, response.body, limit, ending)
     else:
-        broken = BrokenBody(response.body, b"", after, ending)
+        broken = BrokenBody(response.body, b"", limit, ending)
     return msgspec.structs.replace(response, body=broken)
 
 
@@ -285,40 +289,35 @@ Ending = Literal["clean", "cut", "silent"]
 
 
 class BrokenBody:
-    """A body that stops after a number of bytes. Until then it is unchanged."""
+    """A body that is unchanged until it stops after a number of bytes."""
 
     def __init__(self, source: Stream | None, data: bytes, limit: int, ending: Ending) -> None:
         self.wake: Callable[[], None] | None = None
         self._source = source
         if source is not None:
-            source.wake = self._come
+            source.wake = self._wake_reader
         self._data = data
-        self._left = limit
+        self._remaining = limit
         self._ending: Ending = ending
 
     @property
     def ended(self) -> bool:
         """Whether no more bytes will come; a half-open stream never ends."""
-        if self._left > 0:
+        if self._remaining > 0:
             return not self._data and (self._source is None or self._source.ended)
         return self._ending == "clean"
 
-    @property
-    def due(self) -> float | None:
-        """When something happens; the cluster drives the watch that this body contains."""
-        return None
-
     def take(self) -> bytes:
         """Return the bytes that have arrived; raise `TransportError` where the body is cut."""
-        if self._left <= 0:
+        if self._remaining <= 0:
             if self._ending == "cut":
                 raise TransportError("the connection was reset")
             return b""
         if self._source is not None:
             self._data += self._source.take()
-        data, self._data = self._data[: self._left], b""
-        self._left -= len(data)
-        if self._left <= 0:
+        data, self._data = self._data[: self._remaining], b""
+        self._remaining -= len(data)
+        if self._remaining <= 0:
             self.close()
         return data
 
@@ -327,6 +326,6 @@ class BrokenBody:
         if self._source is not None:
             self._source.close()
 
-    def _come(self) -> None:
+    def _wake_reader(self) -> None:
         if self.wake is not None:
             self.wake()

@@ -8,14 +8,14 @@ from msgspec import Struct
 
 
 class Cut(Struct, frozen=True):
-    """The body stops after this many bytes: the connection breaks, or, if `clean`, ends as if complete."""
+    """The body stops after `after` bytes: the connection breaks, or, with `clean`, ends as if complete."""
 
     after: int = 0
     clean: bool = False
 
 
 class HalfOpen(Struct, frozen=True):
-    """The body stops after this many bytes, and the client never learns that the server is gone."""
+    """The body stops after `after` bytes, and the client never learns that the server has died."""
 
     after: int = 0
 
@@ -33,7 +33,7 @@ class Lag(Struct, frozen=True):
 
 
 class Expire(Struct, frozen=True):
-    """A read gets 410, in one of the forms that servers have for it."""
+    """A read gets 410, in one of the forms that servers use."""
 
     form: Literal["in-stream", "http-expired", "http-gone"] = "in-stream"
 
@@ -49,21 +49,21 @@ class ErrorEvent(Struct, frozen=True):
 
 
 class Throttle(Struct, frozen=True):
-    """429, from the front of the server in plain text, or as a Status; without seconds, no Retry-After."""
+    """429, in plain text as from a proxy, or as a Status. Without seconds it has no Retry-After."""
 
     seconds: int | None = 1
     plain: bool = True
 
 
 class Fail(Struct, frozen=True):
-    """500 or another code, before the request took effect or after."""
+    """500 or another code, before the request takes effect or after it."""
 
     after: bool = False
     code: int = 500
 
 
 class LoseResponse(Struct, frozen=True):
-    """The request takes effect, and its response is lost."""
+    """The request takes effect, but its response is lost."""
 
 
 class RefuseConnection(Struct, frozen=True):
@@ -89,7 +89,7 @@ class ExpireCredentials(Struct, frozen=True):
 
 
 class Both(Struct, frozen=True):
-    """Two faults of one request, of which `outer` is nearer to the client: ``Both(Cut(100), Fail())``."""
+    """Two faults of a request; `outer` is nearer to the client: ``Both(Cut(100), Fail())``."""
 
     outer: Fault
     inner: Fault
@@ -99,4 +99,4 @@ Fault = (
     Cut | HalfOpen | Delay | Lag | Expire | FutureVersion | ErrorEvent | Throttle | Fail | LoseResponse
     | RefuseConnection | ForceConflict | Html | Empty | ExpireCredentials | Both
 )  # fmt: skip
-Sort = Literal["read", "watch", "write"]
+RequestClass = Literal["read", "watch", "write"]

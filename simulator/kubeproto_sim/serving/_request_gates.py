@@ -9,7 +9,7 @@ from ..access._authorizer import Caller
 from ..admission._admission_policies import Policies
 from ..admission._webhook_admission import WebhookAdmission
 from ..admission._webhook_calls import Replies, WebhookHandlers
-from ..admission._webhook_configurations import AdmittedWrite, HookReader
+from ..admission._webhook_configurations import AdmittedWrite, WebhookConfigurations
 from ..reading._query import Query
 from ..reading._routes import Route
 from ..writing._gates import Gate, SubresourceBody, Tidy
@@ -27,7 +27,7 @@ class AdmissionChain:
     def __init__(self, state: ServerState, webhooks: WebhookHandlers) -> None:
         self.state = state
         self.webhooks = webhooks
-        self.hooks = HookReader(state)
+        self.hooks = WebhookConfigurations(state)
         self.policies = Policies(state, self.hooks)
 
     def gates_for(
@@ -82,7 +82,7 @@ class RequestGate(Gate):
 
     @property
     def mutates(self) -> bool:
-        return bool(self._chain.hooks.hooks("mutating"))
+        return bool(self._chain.hooks.webhooks("mutating"))
 
     def mutate(self, obj: Json, old: Json | None, tidy: Tidy) -> Json:
         if not self.mutates:
@@ -165,7 +165,7 @@ class RequestGate(Gate):
 
     @property
     def _validates(self) -> bool:
-        return bool(self._chain.hooks.hooks("validating") or self._chain.policies.bound())
+        return bool(self._chain.hooks.webhooks("validating") or self._chain.policies.bound())
 
     def _write(self, obj: Json, old: Json | None) -> AdmittedWrite:
         route, query = self._route, self._query
