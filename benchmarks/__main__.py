@@ -33,11 +33,11 @@ def main(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: TextIO
     return _measure(arguments, rows, out, err)
 
 
-def _read(what: str, files: Sequence[str], out: TextIO, err: TextIO) -> int:
+def _read(command: str, files: Sequence[str], out: TextIO, err: TextIO) -> int:
     """Compare two files of results, or make the report of one."""
-    wanted = {"compare": 2, "report": 1}[what]
-    if len(files) != wanted:
-        usage = "compare BEFORE.json AFTER.json" if what == "compare" else "report RESULTS.json"
+    expected = {"compare": 2, "report": 1}[command]
+    if len(files) != expected:
+        usage = "compare BEFORE.json AFTER.json" if command == "compare" else "report RESULTS.json"
         print(f"usage: python -m benchmarks {usage}", file=err)
         return 2
     try:
@@ -45,7 +45,7 @@ def _read(what: str, files: Sequence[str], out: TextIO, err: TextIO) -> int:
     except ValueError as error:
         print(error, file=err)
         return 2
-    if what == "compare":
+    if command == "compare":
         print(compare(*runs), file=out)
     else:
         _report(runs[0], out, err)
@@ -65,7 +65,7 @@ def _report(run: Run, out: TextIO, err: TextIO) -> None:
 
 def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: TextIO) -> int:
 
-    def say(message: str) -> None:
+    def log(message: str) -> None:
         print(message, file=err, flush=True)
 
     options = _parser().parse_intermixed_args(arguments)
@@ -75,15 +75,15 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
     try:
         chosen = select(options.names, rows)
     except UnknownNames as names:
-        say(f"no such benchmark: {names}\n{_listing(rows)}")
+        log(f"no such benchmark: {names}\n{_listing(rows)}")
         return 2
-    began, outcomes = datetime.now(UTC), list[Outcome]()
+    started, outcomes = datetime.now(UTC), list[Outcome]()
     try:
-        kept = _kept(options.save, run_of((), quick=options.quick, began=began), rows)
+        previous_run = _previous_run(options.save, run_of((), quick=options.quick, started=started), rows)
     except (Mismatch, ValueError) as reason:
-        say(f"{reason}; name another file, or remove this one")
+        log(f"{reason}; name another file, or remove this one")
         return 2
-    peers, shared = Peers(say), dict[str, Any]()
+    peers, shared = Peers(log), dict[str, Any]()
     if not options.json:
         print(header(chosen), file=out, flush=True)
     for row in chosen:
@@ -94,49 +94,52 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
             took, now = time.monotonic() - start, minute(datetime.now(UTC))
             outcomes.append(outcome_of(row, result, took, measured=now))
         if options.save is not None:  # after each row, so that a run which is stopped has lost nothing
-            fresh = run_of(tuple(outcomes), quick=options.quick, began=began)
-            (kept.replaced_by(fresh) if kept else fresh).save(options.save)
+            fresh = run_of(tuple(outcomes), quick=options.quick, started=started)
+            (previous_run.replaced_by(fresh) if previous_run else fresh).save(options.save)
     if len(outcomes) > 1:
-        say(_durations(outcomes))
+        log(_durations(outcomes))
     return 0
 
 
-def _kept(file: Path | None, fresh: Run, rows: Sequence[Row]) -> Run | None:
+def _previous_run(file: Path | None, fresh: Run, rows: Sequence[Row]) -> Run | None:
     """What the file holds already, without the rows that no longer exist; None if there is no such file."""
     if file is None or not file.exists():
         return None
-    found = load(file)
+    previous_run = load(file)
     try:
-        found.must_fit(fresh)
+        previous_run.must_fit(fresh)
     except Mismatch as reason:
         raise Mismatch(f"{file} cannot take these rows: {reason}") from None
     names = {row.name for row in rows}
-    return structs.replace(found, rows=tuple(one for one in found.rows if one.name in names))
+    return structs.replace(
+        previous_run,
+        rows=tuple(previous_row for previous_row in previous_run.rows if previous_row.name in names),
+    )
 
 
 def _durations(outcomes: Sequence[Outcome]) -> str:
     """What each group took: a run has to end in the time that is set for it."""
     took: dict[str, float] = {}
-    for one in outcomes:
-        took[one.group] = took.get(one.group, 0.0) + one.took
+    for outcome in outcomes:
+        took[outcome.group] = took.get(outcome.group, 0.0) + outcome.took
     each = ", ".join(f"{group} {seconds:.0f} s" for group, seconds in took.items())
     return f"{sum(took.values()):.0f} s in all: {each}"
 
 
 def _measured(row: Row, *, quick: bool, peers: Peers, shared: dict[str, Any], err: TextIO) -> Result | None:
-    def say(message: str) -> None:
+    def log(message: str) -> None:
         print(f"{row.name}: {message}", file=err, flush=True)
 
     with ExitStack() as stack:
         try:
             contest = row.make(Setting(quick=quick, peers=peers, stack=stack, shared=shared))
             if row.once:
-                return hold(contest, row.unit, say, rounds=1, warm=False)
+                return hold(contest, row.unit, log, rounds=1, warm=False)
             if quick:
-                return hold(contest, row.unit, say, bound=QUICK, fewest=1)
-            return hold(contest, row.unit, say, bound=BOUND)
+                return hold(contest, row.unit, log, bound=QUICK, fewest=1)
+            return hold(contest, row.unit, log, bound=BOUND)
         except (Absent, ModuleNotFoundError) as reason:  # the latter: an extra that is not installed
-            say(f"not measured: {reason}")
+            log(f"not measured: {reason}")
             return None
 
 
@@ -163,7 +166,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _listing(rows: Sequence[Row]) -> str:
     width = max((len(row.name) for row in rows), default=0)
-    return "\n".join(f"{row.name:{width}}  {row.says}" for row in rows)
+    return "\n".join(f"{row.name:{width}}  {row.summary}" for row in rows)
 
 
 def _run() -> int:

@@ -38,8 +38,8 @@ class Incoming:
         self._silent = silent
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self._pieces:
-            yield piece
+        for chunk in self._pieces:
+            yield chunk
         if self._silent:
             await anyio.sleep_forever()
 
@@ -49,9 +49,11 @@ class Server:
 
     def __init__(self, objects: Sequence[bytes], kind: tuple[bytes, bytes], *, streams: bool = False) -> None:
         size = -(-len(objects) // PAGES)
-        parts = [objects[at : at + size] for at in range(0, len(objects), size)]
+        parts = [objects[start : start + size] for start in range(0, len(objects), size)]
         bodies = [list_page(part, more=len(objects)) for part in parts[:-1]] + [list_page(parts[-1])]
-        bodies = [body.replace(b'"continue":"', b'"continue":"%d' % at) for at, body in enumerate(bodies)]
+        bodies = [
+            body.replace(b'"continue":"', b'"continue":"%d' % start) for start, body in enumerate(bodies)
+        ]
         self._pages = [segments(body) for body in bodies]
         self._page = 0
         events = [b'{"type":"ADDED","object":%b}\n' % each for each in objects] if streams else []
@@ -61,13 +63,13 @@ class Server:
     async def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
-        asked = parse_qs(urlsplit(head.target).query)
-        if "sendInitialEvents" in asked:
+        query = parse_qs(urlsplit(head.target).query)
+        if "sendInitialEvents" in query:
             yield Incoming(self._stream, silent=True)
-        elif "watch" in asked:
+        elif "watch" in query:
             yield Incoming((), silent=True)
         else:
-            self._page = self._page + 1 if "continue" in asked else 0
+            self._page = self._page + 1 if "continue" in query else 0
             yield Incoming(self._pages[self._page], silent=False)
 
 
@@ -101,26 +103,28 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 
     async def main() -> tuple[float, float]:
         resource = kind.resource
         server = Server(objects, (resource.kind.encode(), resource.api_version.encode()), streams=True)
-        other, told, took, kept = Other(), list[Any](), 0.0, 0
-        async with Caches(Client(server)) as held, anyio.create_task_group() as tasks:
-            some: list[Cache[Any]] = [held.cache(kind)]
-            some += [held.cache(kind, label_selector=f"shard={number}") for number in range(1, caches)]
+        other, notifications, took, previous_versions = Other(), list[Any](), 0.0, 0
+        async with Caches(Client(server)) as shared_caches, anyio.create_task_group() as tasks:
+            some: list[Cache[Any]] = [shared_caches.cache(kind)]
+            some += [
+                shared_caches.cache(kind, label_selector=f"shard={number}") for number in range(1, caches)
+            ]
             for cache in some:
                 await cache.wait_synced()
-                cache.listen(told.append)
-            told.clear()
+                cache.listen(notifications.append)
+            notifications.clear()
             tasks.start_soon(other.run)
             await anyio.sleep(0.01)
-            begun, versions = time.thread_time(), [cache.sync_status.heard for cache in some]
+            started, versions = time.thread_time(), [cache.sync_status.heard for cache in some]
             other.longest = 0.0
             for cache in some:
                 cache.refresh()
             for cache, version in zip(some, versions, strict=True):
                 while not (cache.sync_status.live and cache.sync_status.heard != version):
                     await anyio.sleep(0)
-            took, kept = time.thread_time() - begun, sum(map(len, some))
+            took, previous_versions = time.thread_time() - started, sum(map(len, some))
             tasks.cancel_scope.cancel()
-        if told or kept != caches * len(objects):
+        if notifications or previous_versions != caches * len(objects):
             raise ValueError("an unchanged snapshot was reported: the results would mean nothing")
         return took, other.longest
 
@@ -163,12 +167,12 @@ class Other:
         self.longest = 0.0
 
     async def run(self) -> None:
-        before = time.thread_time()
+        cpu_start = time.thread_time()
         while True:
             await anyio.sleep(0)
             now = time.thread_time()
-            self.longest = max(self.longest, now - before)
-            before = now
+            self.longest = max(self.longest, now - cpu_start)
+            cpu_start = now
 
 
 def metadata_of(objects: Sequence[bytes]) -> list[bytes]:

@@ -33,18 +33,18 @@ def bars(
 ) -> str:
     """A chart of figures from zero on, ours above those of others."""
     figures = [*ours, *others]
-    left = 16 + _LETTER * max(len(name) for name, _ in figures)
+    label_width = 16 + _LETTER * max(len(name) for name, _ in figures)
     longest = max(figure for _, figure in figures) or 1.0
     head, top = _head(title, note)
     lines = _opening(title, head, top + _STEP * len(figures) + 8)
     for number, (name, figure) in enumerate(figures):
         y = top + number * _STEP
-        width = max(1.0, (_WIDTH - left - _RIGHT) * figure / longest)
+        width = max(1.0, (_WIDTH - label_width - _RIGHT) * figure / longest)
         whose = "ours" if number < len(ours) else "other"
         lines += [
-            f'<text x="{left - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>',
-            f'<rect class="{whose}" x="{left}" y="{y}" width="{width:.1f}" height="18" rx="2"/>',
-            f'<text class="small" x="{left + width + 6:.1f}" y="{y + 13}">{readable(figure)}</text>',
+            f'<text x="{label_width - 8}" y="{y + 13}" text-anchor="end">{escape(name)}</text>',
+            f'<rect class="{whose}" x="{label_width}" y="{y}" width="{width:.1f}" height="18" rx="2"/>',
+            f'<text class="small" x="{label_width + width + 6:.1f}" y="{y + 13}">{readable(figure)}</text>',
         ]
     return "\n".join([*lines, "</svg>"])
 
@@ -61,9 +61,9 @@ def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float
     """
     names = [name for name, _ in next(iter(series.values()))]
     scale = math.log10 if log else float
-    figures = [max(one, 1e-6) for line in series.values() for _, one in line]
-    marks = _powers(figures) if log else [0.0, max(figures) / 2, max(figures)]
-    low, high = scale(marks[0]), scale(marks[-1])
+    figures = [max(value, 1e-6) for line in series.values() for _, value in line]
+    ticks = _powers(figures) if log else [0.0, max(figures) / 2, max(figures)]
+    low, high = scale(ticks[0]), scale(ticks[-1])
     head, top = _head(title, note)
     bottom = top + _PLOT
 
@@ -71,30 +71,31 @@ def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float
         return bottom - _PLOT * (scale(figure) - low) / ((high - low) or 1.0)
 
     lines = _opening(title, head, bottom + 30 + _STEP * len(series))
-    for mark in marks:
-        y = height(mark)
+    for tick in ticks:
+        y = height(tick)
         lines += [
             f'<path class="grid" d="M{_EDGE} {y:.1f}H{_WIDTH - _EDGE}"/>',
-            f'<text class="small" x="{_EDGE - 6}" y="{y + 4:.1f}" text-anchor="end">{readable(mark)}</text>',
+            f'<text class="small" x="{_EDGE - 6}" y="{y + 4:.1f}" text-anchor="end">{readable(tick)}</text>',
         ]
     lines.append(f'<path class="axis" d="M{_EDGE} {top}V{bottom}H{_WIDTH - _EDGE}"/>')
     step = (_WIDTH - 2 * _EDGE) / max(1, len(names) - 1)
-    for at, name in enumerate(names):
-        x = _EDGE + at * step
+    for index, name in enumerate(names):
+        x = _EDGE + index * step
         lines.append(
             f'<text class="small" x="{x:.0f}" y="{bottom + 16}" text-anchor="middle">{escape(name)}</text>'
         )
     for number, (name, line) in enumerate(series.items()):
         points = " ".join(
-            f"{_EDGE + at * step:.0f},{height(max(one, 1e-6)):.1f}" for at, (_, one) in enumerate(line)
+            f"{_EDGE + index * step:.0f},{height(max(value, 1e-6)):.1f}"
+            for index, (_, value) in enumerate(line)
         )
         colour = _COLOURS[number % len(_COLOURS)]
         y = bottom + 40 + number * _STEP
-        said = f"{name}: {readable(line[0][1])} to {readable(line[-1][1])}"
+        label = f"{name}: {readable(line[0][1])} to {readable(line[-1][1])}"
         lines += [
             f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="{3 - bool(number)}"/>',
             f'<rect x="{_EDGE}" y="{y - 9}" width="14" height="4" fill="{colour}"/>',
-            f'<text x="{_EDGE + 22}" y="{y - 2}">{escape(said)}</text>',
+            f'<text x="{_EDGE + 22}" y="{y - 2}">{escape(label)}</text>',
         ]
     return "\n".join([*lines, "</svg>"])
 

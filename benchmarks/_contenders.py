@@ -57,7 +57,7 @@ class Ours:
         return user / self._events, system / self._events
 
 
-class Told:
+class ProcessProbe:
     """A probe of another process, which is begun with its first round."""
 
     def __init__(
@@ -67,20 +67,20 @@ class Told:
         figure: Callable[[Any], float],
         name: str,
         *,
-        sent: int = 0,
+        total_events: int = 0,
     ) -> None:
         """`figure` makes the row's figure of what the process answers to a round.
 
         `sent` is how many events come, if those that it tells are only some of them.
         """
         self._begin, self._events, self._figure, self._name = begin, events, figure, name
-        self._sent = sent or events
+        self._total_events = total_events or events
         self._process: PeerProcess | None = None
 
     def __call__(self) -> float:
         if self._process is None:
             self._process = self._begin()
-        figure = self._figure(self._process.told(self._events))
+        figure = self._figure(self._process.run_round(self._events))
         if figure <= 0:
             raise Absent(f"{self._name} told {figure}, which means nothing")
         return figure
@@ -90,19 +90,23 @@ class Told:
         """Seconds of CPU an event."""
         if self._process is None or (spent := self._process.spent) is None:
             return None
-        user, system = (one * self._events / self._sent for one in spent)
+        user, system = (seconds * self._events / self._total_events for seconds in spent)
         return user, system
 
 
-class Peer(Told):
+class Peer(ProcessProbe):
     """A probe of a peer: `Absent` if it cannot be started."""
 
     def __init__(
         self, setting: Setting, name: str, work: str, events: int, figure: Callable[[Any], float], /,
-        sent: int = 0, **options: Any,
+        total_events: int = 0, **options: Any,
     ) -> None:  # fmt: skip
         super().__init__(
-            lambda: setting.keep(setting.peers.start(name, work, **options)), events, figure, name, sent=sent
+            lambda: setting.keep(setting.peers.start(name, work, **options)),
+            events,
+            figure,
+            name,
+            total_events=total_events,
         )
 
 

@@ -50,62 +50,65 @@ class Options(msgspec.Struct, frozen=True):
 
 def throughput(options: Options) -> dict[str, Any]:
     """Seconds from the first byte of the first event to the reconcile of the last object."""
-    seen: set[str] = set()
-    ended = 0.0
+    keys: set[str] = set()
+    finished_at = 0.0
 
     async def main() -> None:
-        done = anyio.Event()
+        finished = anyio.Event()
 
         async def reconcile(book: Book, ctx: Context[None]) -> None:
-            nonlocal ended
-            seen.add(ctx.key)
-            if len(seen) == options.count:
-                ended = time.monotonic()
-                done.set()
+            nonlocal finished_at
+            keys.add(ctx.key)
+            if len(keys) == options.count:
+                finished_at = time.monotonic()
+                finished.set()
 
-        await _operate(options, reconcile, done.wait)
+        await _operate(options, reconcile, finished.wait)
 
     spent = _spent(lambda: anyio.run(main))
-    return {"seconds": ended - _began(options), "events": len(seen), **spent}
+    return {"seconds": finished_at - _start_time(options), "events": len(keys), **spent}
 
 
 def hot(options: Options) -> dict[str, Any]:
     """The same for few objects that change again and again, until each has been seen as it is at last."""
     last: set[str] = set()
-    ended, runs = 0.0, 0
+    finished_at, runs = 0.0, 0
 
     async def main() -> None:
-        done = anyio.Event()
+        finished = anyio.Event()
 
         async def reconcile(book: Book, ctx: Context[None]) -> None:
-            nonlocal ended, runs
+            nonlocal finished_at, runs
             runs += 1
             if book.spec.sent:
                 last.add(ctx.key)
             if len(last) == HOT:
-                ended = time.monotonic()
-                done.set()
+                finished_at = time.monotonic()
+                finished.set()
 
-        await _operate(options, reconcile, done.wait)
+        await _operate(options, reconcile, finished.wait)
 
     spent = _spent(lambda: anyio.run(main))
-    return {"seconds": ended - _began(options), "events": options.count, "runs": runs, **spent}
+    return {"seconds": finished_at - _start_time(options), "events": options.count, "runs": runs, **spent}
 
 
 def _spent(run: Callable[[], None]) -> dict[str, float]:
-    before = resource.getrusage(resource.RUSAGE_SELF)
+    usage_before = resource.getrusage(resource.RUSAGE_SELF)
     run()
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    return {"user": after.ru_utime - before.ru_utime, "system": after.ru_stime - before.ru_stime}
+    usage_after = resource.getrusage(resource.RUSAGE_SELF)
+    return {
+        "user": usage_after.ru_utime - usage_before.ru_utime,
+        "system": usage_after.ru_stime - usage_before.ru_stime,
+    }
 
 
-def _began(options: Options) -> float:
+def _start_time(options: Options) -> float:
     # It brings much along that a controller does not need, and `rss` would count it.
     import urllib.request
 
     with urllib.request.urlopen(f"{options.url}/began") as answer:
-        began: float = json.load(answer)["began"]
-    return began
+        started: float = json.load(answer)["began"]
+    return started
 
 
 def latency(options: Options) -> dict[str, Any]:
@@ -113,14 +116,14 @@ def latency(options: Options) -> dict[str, Any]:
     waits: dict[str, float] = {}
 
     async def main() -> None:
-        done = anyio.Event()
+        finished = anyio.Event()
 
         async def reconcile(book: Book, ctx: Context[None]) -> None:
             waits.setdefault(ctx.key, (time.monotonic() - book.spec.sent) * 1000)
             if len(waits) == options.count:
-                done.set()
+                finished.set()
 
-        await _operate(options, reconcile, done.wait)
+        await _operate(options, reconcile, finished.wait)
 
     spent = _spent(lambda: anyio.run(main))
     return {"waits": list(waits.values()), "events": len(waits), **spent}
@@ -132,17 +135,17 @@ def rss(options: Options) -> dict[str, float]:
 
     async def main() -> None:
         nonlocal figure
-        done, left = anyio.Event(), options.count
+        finished, remaining = anyio.Event(), options.count
 
         async def reconcile(book: Book, ctx: Context[None]) -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                done.set()
+            nonlocal remaining
+            remaining -= 1
+            if not remaining:
+                finished.set()
 
         async def settle() -> None:
             nonlocal figure
-            await done.wait()
+            await finished.wait()
             await anyio.sleep(1)
             gc.collect()
             resident = int(Path("/proc/self/statm").read_text().split()[1])
@@ -162,14 +165,14 @@ def idle(options: Options) -> dict[str, float]:
         async def reconcile(book: Book, ctx: Context[None]) -> None:
             raise AssertionError("there is nothing to reconcile")
 
-        async def rest() -> None:
+        async def measure() -> None:
             nonlocal figure
             await anyio.sleep(2)
-            begun, spent = time.monotonic(), time.process_time()
+            started, spent = time.monotonic(), time.process_time()
             await anyio.sleep(options.seconds)
-            figure = 100 * (time.process_time() - spent) / (time.monotonic() - begun)
+            figure = 100 * (time.process_time() - spent) / (time.monotonic() - started)
 
-        await _operate(options, reconcile, rest, namespace=[f"library-{n}" for n in range(WATCHES)])
+        await _operate(options, reconcile, measure, namespace=[f"library-{n}" for n in range(WATCHES)])
 
     anyio.run(main)
     return {"idle": figure, "events": WATCHES}

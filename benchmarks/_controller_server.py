@@ -80,7 +80,7 @@ class _Course:
         objects = books(options.count, options.seed)
         self.course = options.course
         self.pause = 1 / options.pace
-        self.began = 0.0
+        self.started = 0.0
         listed = objects if options.course == "listed" else []
         self.list = (
             b'{"apiVersion":"%b/v1","items":[%b],"kind":"BookList","metadata":{"resourceVersion":"9"}}'
@@ -89,7 +89,7 @@ class _Course:
                 b",".join(listed),
             )
         )
-        self.lines = [b'{"type":"ADDED","object":%b}\n' % one for one in objects]
+        self.lines = [b'{"type":"ADDED","object":%b}\n' % obj for obj in objects]
         self.chunks = [_chunk(line) for line in self.lines]
         if options.course == "hot":
             self.chunks = _again(objects, options.count)
@@ -99,7 +99,7 @@ class _Course:
     def serve(self, accepted: socket.socket) -> None:
         accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         with suppress(OSError), accepted as line:
-            while target := _asked(line):
+            while target := _read_request(line):
                 path, _, query = target.partition("?")
                 if "watch=" in query:
                     self.watch(line, initial="sendInitialEvents=true" in query)
@@ -108,7 +108,7 @@ class _Course:
 
     def answer(self, path: str) -> bytes:
         if path == "/began":
-            return json.dumps({"began": self.began}).encode()
+            return json.dumps({"began": self.started}).encode()
         if path.endswith("/books"):
             return self.list
         return json.dumps(_DISCOVERY.get(path, {"kind": "Status", "items": []})).encode()
@@ -125,53 +125,53 @@ class _Course:
             line.sendall(_chunk(json.dumps({"type": "BOOKMARK", "object": marked}).encode() + b"\n"))
         if self.course in ("burst", "hot", "paced", "flooded"):
             time.sleep(_PAUSE)
-            self.began = time.monotonic()
+            self.started = time.monotonic()
             self.pace(line) if self.course in ("paced", "flooded") else self.burst(line)
         while line.recv(65536):  # until the other side goes
             pass
 
     def burst(self, line: socket.socket) -> None:
         for chunk in self.chunks:
-            if (sent := line.send(chunk)) < len(chunk):
-                line.sendall(chunk[sent:])
+            if (size := line.send(chunk)) < len(chunk):
+                line.sendall(chunk[size:])
 
     def pace(self, line: socket.socket) -> None:
         for number, text in enumerate(self.lines):
-            at = self.began + number * self.pause
-            if (left := at - time.monotonic()) > 0:
-                time.sleep(left)
-            head, spec, rest = text.partition(b'"spec":{')
-            line.sendall(_chunk(b'%b%b"sent":%.7f,%b' % (head, spec, time.monotonic(), rest)))
+            due_time = self.started + number * self.pause
+            if (wait := due_time - time.monotonic()) > 0:
+                time.sleep(wait)
+            head, spec, tail = text.partition(b'"spec":{')
+            line.sendall(_chunk(b'%b%b"sent":%.7f,%b' % (head, spec, time.monotonic(), tail)))
 
 
 def _again(objects: list[bytes], count: int) -> list[bytes]:
     """Events of a few objects in turn, each with its own version; the last ones are marked as such."""
-    made: list[bytes] = []
+    lines: list[bytes] = []
     for number in range(count):
         text = _versioned(objects[number % HOT], number)
         if number >= count - HOT:
             text = text.replace(b'"spec":{', b'"spec":{"sent":1.0,', 1)
-        made.append(
+        lines.append(
             _chunk(b'{"type":"%b","object":%b}\n' % (b"ADDED" if number < HOT else b"MODIFIED", text))
         )
-    return made
+    return lines
 
 
 def _flood(objects: list[bytes]) -> list[bytes]:
     """The events of one object, and after every twentieth of them one of another object."""
-    order = [(objects[0], at > 0) for at in range(FLOOD)]
+    order = [(objects[0], index > 0) for index in range(FLOOD)]
     for other in objects[1:]:
         order += [(other, False), *[(objects[0], True)] * FLOOD]
     return [
-        b'{"type":"%b","object":%b}\n' % (b"MODIFIED" if again else b"ADDED", _versioned(text, at))
-        for at, (text, again) in enumerate(order)
+        b'{"type":"%b","object":%b}\n' % (b"MODIFIED" if again else b"ADDED", _versioned(text, index))
+        for index, (text, again) in enumerate(order)
     ]
 
 
 def _versioned(text: bytes, number: int) -> bytes:
     """An object as it is at a later version: a server never goes back."""
-    seen = json.loads(text)["metadata"]["resourceVersion"].encode()
-    return text.replace(b'"resourceVersion":"%b"' % seen, b'"resourceVersion":"%d"' % (10**8 + number))
+    version = json.loads(text)["metadata"]["resourceVersion"].encode()
+    return text.replace(b'"resourceVersion":"%b"' % version, b'"resourceVersion":"%d"' % (10**8 + number))
 
 
 def _chunk(data: bytes) -> bytes:
@@ -183,14 +183,14 @@ def _send(line: socket.socket, body: bytes) -> None:
     line.sendall(head + body)
 
 
-def _asked(line: socket.socket) -> str:
+def _read_request(line: socket.socket) -> str:
     """What is asked for: nothing that a controller sends here has a body."""
-    asked = b""
-    while not asked.endswith(b"\r\n\r\n"):
+    request = b""
+    while not request.endswith(b"\r\n\r\n"):
         if not (received := line.recv(65536)):
             return ""
-        asked += received
-    return asked.split(b" ", 2)[1].decode()
+        request += received
+    return request.split(b" ", 2)[1].decode()
 
 
 def _resources(version: str, *resources: tuple[str, str, bool]) -> dict[str, Any]:

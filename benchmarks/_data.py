@@ -142,11 +142,11 @@ def watch_lines(objects: Sequence[bytes], *, bookmarks: float = 0.02, seed: int 
 
 def _bookmark(item: bytes) -> bytes:
     """The bookmark that a server sends after `item`: an empty object of its kind that has only a version."""
-    seen = json.loads(item)
-    kind, version = seen["kind"], {"resourceVersion": seen["metadata"]["resourceVersion"]}
+    obj = json.loads(item)
+    kind, version = obj["kind"], {"resourceVersion": obj["metadata"]["resourceVersion"]}
     if _sorted(item):
-        return go_json({"apiVersion": seen["apiVersion"], "kind": kind, "metadata": version})
-    bookmark: dict[str, Any] = {"kind": kind, "apiVersion": seen["apiVersion"], "metadata": version}
+        return go_json({"apiVersion": obj["apiVersion"], "kind": kind, "metadata": version})
+    bookmark: dict[str, Any] = {"kind": kind, "apiVersion": obj["apiVersion"], "metadata": version}
     if kind == "Pod":  # Go writes the fields of an empty Pod that are not omitted when empty
         bookmark |= {"spec": {"containers": None}, "status": {}}
     return go_json(bookmark)
@@ -164,18 +164,18 @@ def list_page(objects: Sequence[bytes], *, more: int = 0) -> bytes:
     first = json.loads(objects[0])
     kind, version = first["kind"], first["apiVersion"]
     resource_version = json.loads(objects[-1])["metadata"]["resourceVersion"]
-    rest: dict[str, Any] = {"continue": _CONTINUE, "remainingItemCount": more} if more else {}
+    list_metadata: dict[str, Any] = {"continue": _CONTINUE, "remainingItemCount": more} if more else {}
     if _sorted(objects[0]):
-        metadata = go_json(rest | {"resourceVersion": resource_version})
+        metadata = go_json(list_metadata | {"resourceVersion": resource_version})
         return b'{"apiVersion":"%b","items":[%b],"kind":"%bList","metadata":%b}\n' % (
             version.encode(),
             b",".join(objects),
             kind.encode(),
             metadata,
         )
-    said = b'{"kind":"%b","apiVersion":"%b",' % (kind.encode(), version.encode())
-    items = b",".join(b"{" + item.removeprefix(said) for item in objects)
-    metadata = go_json({"resourceVersion": resource_version} | rest)
+    head = b'{"kind":"%b","apiVersion":"%b",' % (kind.encode(), version.encode())
+    items = b",".join(b"{" + item.removeprefix(head) for item in objects)
+    metadata = go_json({"resourceVersion": resource_version} | list_metadata)
     return b'{"kind":"%bList","apiVersion":"%b","metadata":%b,"items":[%b]}\n' % (
         kind.encode(),
         version.encode(),

@@ -106,27 +106,27 @@ def hammer(server: Server, requests: Sequence[bytes], connections: int = CONNECT
     """Make all requests, one at a time on each connection; the seconds that it took."""
     sockets = [server.connect() for _ in range(connections)]
     waiting = iter(requests)
-    begun = time.perf_counter()
+    started = time.perf_counter()
     with selectors.DefaultSelector() as selector:
         busy = 0
-        for one, request in zip(sockets, waiting, strict=False):
-            one.sendall(request)
-            selector.register(one, selectors.EVENT_READ, PartialResponse())
+        for client, request in zip(sockets, waiting, strict=False):
+            client.sendall(request)
+            selector.register(client, selectors.EVENT_READ, PartialResponse())
             busy += 1
         while busy:
             for key, _ in _ready(selector):
-                one = _socket(key)
-                if not key.data.feed(_received(one)):
+                client = _socket(key)
+                if not key.data.feed(_received(client)):
                     continue
                 if (following := next(waiting, None)) is None:
-                    selector.unregister(one)
+                    selector.unregister(client)
                     busy -= 1
                 else:
-                    selector.modify(one, selectors.EVENT_READ, PartialResponse())
-                    one.sendall(following)
-    took = time.perf_counter() - begun
-    for one in sockets:
-        one.close()
+                    selector.modify(client, selectors.EVENT_READ, PartialResponse())
+                    client.sendall(following)
+    took = time.perf_counter() - started
+    for client in sockets:
+        client.close()
     return took
 
 
@@ -136,7 +136,7 @@ class PartialResponse:
     def __init__(self) -> None:
         self._head = b""
         self._size: int | None = None  # of the body, as the head says
-        self._come = 0
+        self._received_bytes = 0
         self._end = b""
 
     def feed(self, data: bytes) -> bool:
@@ -152,17 +152,17 @@ class PartialResponse:
                 raise ValueError(
                     f"a request was refused: the figure would mean nothing: {self._head[:300]!r}"
                 )
-            self._size = int(found[1]) if (found := _LENGTH.search(head)) else None
+            self._size = int(length[1]) if (length := _LENGTH.search(head)) else None
             self._end = end
-        self._come += len(data)
+        self._received_bytes += len(data)
         self._end = (self._end + data[-_LAST:])[-_LAST:]
-        return self._end == b"0\r\n\r\n" if self._size is None else self._come >= self._size
+        return self._end == b"0\r\n\r\n" if self._size is None else self._received_bytes >= self._size
 
 
 def _ready(selector: selectors.BaseSelector) -> list[tuple[selectors.SelectorKey, int]]:
-    if not (found := selector.select(_PATIENCE)):
+    if not (ready := selector.select(_PATIENCE)):
         raise TimeoutError(f"nothing came for {_PATIENCE:g} s")
-    return found
+    return ready
 
 
 def _socket(key: selectors.SelectorKey) -> socket.socket:
@@ -170,22 +170,22 @@ def _socket(key: selectors.SelectorKey) -> socket.socket:
     return key.fileobj
 
 
-def _received(one: socket.socket) -> bytes:
-    data = one.recv(_PIECE)
+def _received(client: socket.socket) -> bytes:
+    data = client.recv(_PIECE)
     # What TLS has decrypted already, no selector sees.
-    while isinstance(one, ssl.SSLSocket) and (pending := one.pending()):
-        data += one.recv(pending)
+    while isinstance(client, ssl.SSLSocket) and (pending := client.pending()):
+        data += client.recv(pending)
     return data
 
 
 def fan_out(server: Server, target: str, watchers: int, writes: Sequence[bytes]) -> float:
     """Open watches, write, and read until every watch has seen all of it; the seconds that it took."""
     watches = open_watches(server, target, watchers)
-    seen, ends = dict.fromkeys(watches, 0), dict.fromkeys(watches, b"")
+    counts, ends = dict.fromkeys(watches, 0), dict.fromkeys(watches, b"")
     with selectors.DefaultSelector() as selector:
-        for one in watches:
-            selector.register(one, selectors.EVENT_READ)
-        begun = time.perf_counter()
+        for watch in watches:
+            selector.register(watch, selectors.EVENT_READ)
+        started = time.perf_counter()
         # Written from a process of its own: this one reads.
         with subprocess.Popen(
             [sys.executable, "-m", "benchmarks._hammer"], cwd=_ROOT, stdin=subprocess.PIPE, text=True
@@ -193,17 +193,17 @@ def fan_out(server: Server, target: str, watchers: int, writes: Sequence[bytes])
             assert writer.stdin is not None
             writer.stdin.write(json.dumps([server.options(), [write.decode() for write in writes]]))
             writer.stdin.close()
-            while min(seen.values()) < len(writes):
+            while min(counts.values()) < len(writes):
                 for key, _ in _ready(selector):
-                    one = _socket(key)
-                    data = ends[one] + _received(one)
-                    seen[one] += data.count(_EVENT)
-                    ends[one] = data[
+                    watch = _socket(key)
+                    data = ends[watch] + _received(watch)
+                    counts[watch] += data.count(_EVENT)
+                    ends[watch] = data[
                         1 - len(_EVENT) :
                     ]  # an event may begin in one piece and go on in another
-        took = time.perf_counter() - begun
-    for one in watches:
-        one.close()
+        took = time.perf_counter() - started
+    for watch in watches:
+        watch.close()
     return took
 
 
@@ -211,14 +211,14 @@ def open_watches(
     server: Server, target: str, count: int, *, buffer: int | None = None
 ) -> list[socket.socket]:
     """Open watches, and read the beginning of each; with a small `buffer` it is full soon if nobody reads."""
-    found = list[socket.socket]()
+    watches = list[socket.socket]()
     for _ in range(count):
-        one = server.connect(buffer)
-        one.sendall(server.request("GET", target))
-        if not one.recv(_PIECE).startswith(b"HTTP/1.1 200"):
+        watch = server.connect(buffer)
+        watch.sendall(server.request("GET", target))
+        if not watch.recv(_PIECE).startswith(b"HTTP/1.1 200"):
             raise ValueError("a watch was refused")
-        found.append(one)
-    return found
+        watches.append(watch)
+    return watches
 
 
 if __name__ == "__main__":

@@ -75,33 +75,33 @@ def main() -> None:
 def _serve(accepted: socket.socket, context: ssl.SSLContext | None, head: bytes, stream: list[bytes]) -> None:
     accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with suppress(OSError), context.wrap_socket(accepted, server_side=True) if context else accepted as line:
-        while _asked(line):
+        while _read_request(line):
             line.sendall(head)
             for chunk in stream:
                 # `sendall` goes through a clock for each; a blocking send mostly takes all.
-                if (sent := line.send(chunk)) < len(chunk):
-                    line.sendall(chunk[sent:])
+                if (size := line.send(chunk)) < len(chunk):
+                    line.sendall(chunk[size:])
             line.sendall(b"0\r\n\r\n")
 
 
 def _chunks(parts: list[bytes]) -> list[bytes]:
-    made: dict[bytes, bytes] = {}  # parts that come round again share their chunks
-    return [made.setdefault(part, b"%x\r\n%b\r\n" % (len(part), part)) for part in parts if part]
+    encoded: dict[bytes, bytes] = {}  # parts that come round again share their chunks
+    return [encoded.setdefault(part, b"%x\r\n%b\r\n" % (len(part), part)) for part in parts if part]
 
 
 def _compressed(parts: list[bytes]) -> list[bytes]:
     """Each part as a flushed piece of one gzip stream, as Go's servers write what they compress."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
-    made = [packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) for part in parts]
-    return [*made, packer.flush()]
+    compressed = [packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) for part in parts]
+    return [*compressed, packer.flush()]
 
 
-def _asked(line: socket.socket) -> bool:
-    asked = b""
-    while not asked.endswith(b"\r\n\r\n"):
+def _read_request(line: socket.socket) -> bool:
+    request = b""
+    while not request.endswith(b"\r\n\r\n"):
         if not (received := line.recv(65536)):
             return False
-        asked += received
+        request += received
     return True
 
 

@@ -76,23 +76,23 @@ class Late:
 
     def __init__(self, make: Callable[[], Probe]) -> None:
         self._make = make
-        self._made: Probe | None = None
+        self._probe: Probe | None = None
 
     def __call__(self) -> float:
-        if self._made is None:
-            self._made = self._make()
-        return self._made()
+        if self._probe is None:
+            self._probe = self._make()
+        return self._probe()
 
     @property
     def spent(self) -> tuple[float, float] | None:
         """That of the probe."""
-        return self._made.spent if isinstance(self._made, Metered) else None
+        return self._probe.spent if isinstance(self._probe, Metered) else None
 
 
 def hold(
     contest: Contest,
     unit: Unit,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     *,
     rounds: int | None = None,
     warm: bool = True,
@@ -109,12 +109,12 @@ def hold(
         others = {_BASELINE: contest.baseline} | others
     ours: list[float] = []
     figures: dict[str, list[float]] = {name: [] for name in others}
-    begun = clock()
+    started = clock()
     for turn in range(0 if warm else 1, (rounds or contest.rounds) + 1):
-        if bound is not None and len(ours) >= fewest and clock() - begun > bound:
+        if bound is not None and len(ours) >= fewest and clock() - started > bound:
             break
         mine = contest.ours()
-        theirs = _turn(others, say)
+        theirs = _turn(others, log)
         if turn == 0:  # warms caches, starts peers, calibrates: it does not count
             continue
         ours.append(mine)
@@ -134,22 +134,22 @@ def hold(
 def _cpu(probes: Mapping[str, Probe]) -> Further:
     """What each spent on an event: it holds on a machine that is shared, where seconds do not."""
     spent = {name: probe.spent for name, probe in probes.items() if isinstance(probe, Metered)}
-    known = {name: one for name, one in spent.items() if one is not None}
-    if not known:
+    measured = {name: times for name, times in spent.items() if times is not None}
+    if not measured:
         return {}
     return {
-        "µs of CPU an event": {name: sum(one) * 1e6 for name, one in known.items()},
-        "of which in the system": {name: one[1] * 1e6 for name, one in known.items()},
+        "µs of CPU an event": {name: sum(times) * 1e6 for name, times in measured.items()},
+        "of which in the system": {name: times[1] * 1e6 for name, times in measured.items()},
     }
 
 
-def _turn(others: dict[str, Probe], say: Callable[[str], None]) -> dict[str, float]:
+def _turn(others: dict[str, Probe], log: Callable[[str], None]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for name, probe in tuple(others.items()):
         try:
             figures[name] = probe()
         except Absent as reason:
-            say(f"{name} is not measured: {reason}")
+            log(f"{name} is not measured: {reason}")
             del others[name]
     return figures
 

@@ -51,16 +51,16 @@ def chart(row: Outcome) -> list[str]:
     if not figures:
         return []
     better = "more" if row.more_is_better else "less"
-    return [bars(row.says, f"{row.unit}, {better} is better", [("kubeproto", row.ours)], figures)]
+    return [bars(row.summary, f"{row.unit}, {better} is better", [("kubeproto", row.ours)], figures)]
 
 
 def markdown(run: Run) -> str:
     """A table for each group."""
     lines = ["# Benchmarks", "", *_introduction(run), ""]
-    for name, (_, says) in pictured(run).items():
-        lines += [f"![{says}]({name}.svg)", ""]
-    for title, found in verdicts(run):
-        lines += [f"## {title}", "", *(f"- {line}" for line in found), ""]
+    for name, (_, summary) in pictured(run).items():
+        lines += [f"![{summary}]({name}.svg)", ""]
+    for title, items in verdicts(run):
+        lines += [f"## {title}", "", *(f"- {line}" for line in items), ""]
     for group, rows in groups(run):
         lines += [
             f"## {group}",
@@ -69,7 +69,7 @@ def markdown(run: Run) -> str:
             "|---|---|---|---|---|---|---|",
         ]
         for row in rows:
-            name = f"`{row.name}` {row.says}"
+            name = f"`{row.name}` {row.summary}"
             ours = f"{readable(row.ours)} {row.unit}{share(run, row)}"
             measured = row.measured
             for cells in _others(row) or [("", "", "", "")]:
@@ -83,8 +83,8 @@ def page(run: Run) -> str:
     """One self-contained page: a chart and a table for each row."""
     body = ["<h1>Benchmarks</h1>", *(f"<p>{escape(line)}</p>" for line in _introduction(run) if line)]
     body += [picture for picture, _ in pictured(run).values()]
-    for title, found in verdicts(run):
-        listed = "".join(f"<li>{escape(line.replace('`', ''))}</li>" for line in found)
+    for title, items in verdicts(run):
+        listed = "".join(f"<li>{escape(line.replace('`', ''))}</li>" for line in items)
         body.append(f"<h2>{escape(title)}</h2><ul>{listed}</ul>")
     for group, rows in groups(run):
         body.append(f"<h2>{escape(group)}</h2>")
@@ -102,40 +102,43 @@ def page(run: Run) -> str:
 
 def verdicts(run: Run) -> list[tuple[str, list[str]]]:
     """What is said before all figures: where others are better, and which goals were missed."""
-    found = (
+    verdicts_by_title = (
         ("Where others are better (1 would be as good)", behind(run)),
         ("Goals that were missed", missed(run)),
     )
-    return [(title, lines) for title, lines in found if lines]
+    return [(title, lines) for title, lines in verdicts_by_title if lines]
 
 
 def share(run: Run, row: Outcome) -> str:
     """How much of what the machine can do is reached, if that was measured in the same run."""
-    limits = [one.ours for one in run.rows if one.name == row.limit and row.more_is_better]
+    limits = [limit_row.ours for limit_row in run.rows if limit_row.name == row.limit and row.more_is_better]
     return f" ({100 * row.ours / limits[0]:.0f} % of `{row.limit}`)" if limits and limits[0] else ""
 
 
 def drawn(row: Outcome) -> list[str]:
     """The curves of a row: latencies by their share, and growth by the number of objects."""
-    found: list[str] = []
+    pictures: list[str] = []
     spread: dict[str, list[tuple[str, float]]] = {}
     for name, figures in row.also.items():
         if name.startswith(LATENCY):
-            for who, figure in figures.items():
+            for contender, figure in figures.items():
                 if figure is not None:
-                    spread.setdefault(who, []).append((name.removeprefix(LATENCY).strip(), figure))
+                    spread.setdefault(contender, []).append((name.removeprefix(LATENCY).strip(), figure))
         if name.startswith(GROWTH):
             line = [(f"{int(count):,}", figure) for count, figure in figures.items() if figure is not None]
-            found.append(curves(row.says, name.removeprefix(GROWTH).strip(), {"kubeproto": line}, log=False))
+            pictures.append(
+                curves(row.summary, name.removeprefix(GROWTH).strip(), {"kubeproto": line}, log=False)
+            )
     if spread:
-        found.append(curves(row.says, "ms, of so many, on a logarithmic scale", spread, log=True))
-    return found
+        pictures.append(curves(row.summary, "ms, of so many, on a logarithmic scale", spread, log=True))
+    return pictures
 
 
 def further(row: Outcome) -> list[str]:
-    """What else came out, a line each; what is drawn is left out."""
+    """Return a line for each additional figure that is not drawn."""
     return [
-        f"{name}: {', '.join(f'{who} {readable(one)}' for who, one in figures.items() if one is not None)}"
+        f"{name}: "
+        + ", ".join(f"{who} {readable(value)}" for who, value in figures.items() if value is not None)
         for name, figures in row.also.items()
         if not name.startswith((LATENCY, GROWTH))
     ]
@@ -151,7 +154,7 @@ def _introduction(run: Run) -> list[str]:
     machine = ", ".join(f"{name} {value}" for name, value in run.machine.items())
     versions = ", ".join(f"{name} {value}" for name, value in run.versions.items())
     quick = " Less data than in a full run." if run.quick else ""
-    times = sorted({run.began, *(row.measured for row in run.rows if row.measured)})
+    times = sorted({run.started, *(row.measured for row in run.rows if row.measured)})
     when = " to ".join(dict.fromkeys((times[0], times[-1])))
     return [
         f"Measured {when}.{quick} Medians of interleaved rounds; times better above 1 is a win of ours.",
@@ -161,27 +164,29 @@ def _introduction(run: Run) -> list[str]:
 
 
 def _others(row: Outcome) -> list[tuple[str, str, str, str]]:
-    found: list[tuple[str, str, str, str]] = []
+    cells: list[tuple[str, str, str, str]] = []
     for name, other in contenders(row):
         if other is None:
-            found.append((name, "not measured", "", ""))
+            cells.append((name, "not measured", "", ""))
             continue
         ratio = readable(other.ratio) if other.ratio is not None else ""
         spread = f"{readable(other.spread[0])} to {readable(other.spread[1])}" if other.spread else ""
-        found.append((name, readable(other.figure), ratio, spread))
-    return found
+        cells.append((name, readable(other.figure), ratio, spread))
+    return cells
 
 
 def _table(row: Outcome) -> str:
     head = "<tr><th>beside</th><th>theirs</th><th>times better</th><th>from, to</th></tr>"
     cells = "".join(
         "<tr>"
-        + "".join(f'<td class="{"n" if at else ""}">{escape(cell)}</td>' for at, cell in enumerate(line))
+        + "".join(
+            f'<td class="{"n" if column else ""}">{escape(cell)}</td>' for column, cell in enumerate(line)
+        )
         + "</tr>"
         for line in _others(row)
     )
     verdict = {True: "met", False: "missed", None: "not measured"}[row.met]
     goal = f" Goal: {escape(row.goal)}; {verdict}." if row.goal else ""
-    said = f"<p>{escape(row.says)}: <strong>{readable(row.ours)} {escape(row.unit)}</strong>.{goal}"
+    summary = f"<p>{escape(row.summary)}: <strong>{readable(row.ours)} {escape(row.unit)}</strong>.{goal}"
     when = f" Measured {escape(row.measured)}." if row.measured else ""
-    return f"{said}{when}</p>" + (f"<table>{head}{cells}</table>" if cells else "")
+    return f"{summary}{when}</p>" + (f"<table>{head}{cells}</table>" if cells else "")

@@ -17,12 +17,12 @@ def command(name: str) -> list[str] | None:
     return [str(python), "-m", f"benchmarks.peers.{name}_checks"] if python else None
 
 
-def make(name: str, say: Callable[[str], None]) -> None:
+def make(name: str, log: Callable[[str], None]) -> None:
     """Make a peer, unless it is there; raises `Absent` when it cannot be made."""
     if name in PROGRAMS:
-        build(name, say)
+        build(name, log)
     else:
-        make_environment(name, PINS, CACHE, say)
+        make_environment(name, PINS, CACHE, log)
 
 
 def main() -> int:

@@ -27,23 +27,23 @@ class Peers:
     A failure is remembered: ten rows that want the same peer wait for pip once.
     """
 
-    def __init__(self, say: Callable[[str], None], *, pins: Path = PINS, cache: Path = CACHE) -> None:
-        self._say = say
+    def __init__(self, log: Callable[[str], None], *, pins: Path = PINS, cache: Path = CACHE) -> None:
+        self._log = log
         self._pins = pins
         self._cache = cache
-        self._known: dict[str, Path | Absent] = {}
+        self._environments: dict[str, Path | Absent] = {}
 
     def python(self, name: str) -> Path:
         """The interpreter of a peer's environment; raises `Absent` when it cannot be made."""
-        if name not in self._known:
+        if name not in self._environments:
             try:
-                self._known[name] = make_environment(name, self._pins, self._cache, self._say)
+                self._environments[name] = make_environment(name, self._pins, self._cache, self._log)
             except Absent as reason:
-                self._known[name] = reason
-        known = self._known[name]
-        if isinstance(known, Absent):
-            raise known
-        return known
+                self._environments[name] = reason
+        environment = self._environments[name]
+        if isinstance(environment, Absent):
+            raise environment
+        return environment
 
     def start(self, name: str, work: str, /, **options: Any) -> AbstractContextManager["PeerProcess"]:
         """Start a peer for a work that its file offers, with the options of that work."""
@@ -63,8 +63,8 @@ class Peers:
 
 
 def _home(name: str, pins: Path, cache: Path) -> Path:
-    wanted = "\n".join(requirements(pins / f"{name}.py"))
-    key = hashlib.sha256(wanted.encode() + sys.version.encode() + sys.base_prefix.encode()).hexdigest()[:12]
+    pinned = "\n".join(requirements(pins / f"{name}.py"))
+    key = hashlib.sha256(pinned.encode() + sys.version.encode() + sys.base_prefix.encode()).hexdigest()[:12]
     return cache / f"{name}-{key}"
 
 
@@ -74,7 +74,7 @@ def environment(name: str, pins: Path, cache: Path) -> Path | None:
     return home / "bin" / "python" if (home / "ready").exists() else None
 
 
-def make_environment(name: str, pins: Path, cache: Path, say: Callable[[str], None]) -> Path:
+def make_environment(name: str, pins: Path, cache: Path, log: Callable[[str], None]) -> Path:
     """Make a peer's environment, unless it is there; its interpreter. Two processes may ask at once."""
     home = _home(name, pins, cache)
     python, ready = home / "bin" / "python", home / "ready"
@@ -82,7 +82,7 @@ def make_environment(name: str, pins: Path, cache: Path, say: Callable[[str], No
     with _locked(cache / f"{home.name}.lock"):
         if ready.exists():
             return python
-        say(f"making the environment of {name} in {home}")
+        log(f"making the environment of {name} in {home}")
         shutil.rmtree(home, ignore_errors=True)  # half an environment, left by a run that was stopped
         _run(name, [sys.executable, "-m", "venv", "--without-pip", str(home)])
         pip = [
@@ -94,17 +94,21 @@ def make_environment(name: str, pins: Path, cache: Path, say: Callable[[str], No
             "--disable-pip-version-check",
             "--no-input",
         ]
-        if wanted := requirements(pins / f"{name}.py"):
-            _run(name, [*pip, "install", "--quiet", *wanted])
+        if pinned := requirements(pins / f"{name}.py"):
+            _run(name, [*pip, "install", "--quiet", *pinned])
         ready.touch()
     return python
 
 
 def _run(name: str, command: Sequence[str]) -> None:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode:
-        said = done.stdout.strip().splitlines()[-3:]
-        raise Absent(f"the environment of {name} could not be made: {' / '.join(said) or 'no reason given'}")
+    completed = subprocess.run(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    if completed.returncode:
+        last_lines = completed.stdout.strip().splitlines()[-3:]
+        raise Absent(
+            f"the environment of {name} could not be made: {' / '.join(last_lines) or 'no reason given'}"
+        )
 
 
 @contextmanager
@@ -135,9 +139,9 @@ class PeerProcess:
 
     def ask(self, question: Any) -> Any:
         """Send one line and wait for the one that answers it; raises `Absent` when the peer fails."""
-        asked, answered = _pipes(self._process)
+        requests, answered = _pipes(self._process)
         try:
-            asked.write(json.dumps(question).encode() + b"\n")
+            requests.write(json.dumps(question).encode() + b"\n")
         except BrokenPipeError:
             raise Absent(f"{self._name} ended") from None
         if not select.select([answered], [], [], self._patience)[0]:
@@ -152,9 +156,9 @@ class PeerProcess:
 
     def round(self, events: int) -> float:
         """One round: the seconds of one run, which has to meet as many events as ours."""
-        return float(self.told(events)["seconds"])
+        return float(self.run_round(events)["seconds"])
 
-    def told(self, events: int) -> dict[str, Any]:
+    def run_round(self, events: int) -> dict[str, Any]:
         """All that a round told, which has to meet as many events as ours."""
         answer = self.ask({"round": True})
         if answer["events"] != events:
@@ -170,10 +174,10 @@ class PeerProcess:
 
     def close(self) -> None:
         """End the peer."""
-        asked, answered = _pipes(self._process)
+        requests, answered = _pipes(self._process)
         self._process.kill()
         self._process.wait()
-        asked.close()
+        requests.close()
         answered.close()
 
 

@@ -24,19 +24,19 @@ _MAKES: Final = {
 def pictured(run: Run) -> dict[str, tuple[str, str]]:
     """The pictures by name, each with what it shows in words, as far as their rows were measured."""
     rows = {row.name: row for row in run.rows}
-    made: dict[str, tuple[str, str]] = {}
+    pictures: dict[str, tuple[str, str]] = {}
     if all(name in rows for name in _DECODE.values()):
-        made["decode"] = _decode({what: rows[name] for what, name in _DECODE.items()})
+        pictures["decode"] = _decode({depth: rows[name] for depth, name in _DECODE.items()})
     if _CONTROLLER in rows:
-        made["controller"] = _controller(rows[_CONTROLLER])
-    return made
+        pictures["controller"] = _controller(rows[_CONTROLLER])
+    return pictures
 
 
 def _decode(rows: dict[str, Outcome]) -> tuple[str, str]:
     typed = rows["every field typed"]
     title = "Pods of a watch, 5.8 KB each, decoded in a second"
     note = "objects a second on one core, more is better; others type every field where nothing else is said"
-    ours = [(f"kubeproto, {what}", row.ours) for what, row in rows.items()]
+    ours = [(f"kubeproto, {depth}", row.ours) for depth, row in rows.items()]
     return bars(title, note, ours, _others(typed)), title
 
 
@@ -49,5 +49,7 @@ def _controller(row: Outcome) -> tuple[str, str]:
 def _others(row: Outcome) -> list[tuple[str, float]]:
     """The others of a row, the fastest first."""
     standings = {row.against: row.baseline, **row.peers}
-    found = [(_MAKES.get(name, name), one.figure) for name, one in standings.items() if one]
-    return sorted(found, key=lambda pair: pair[1], reverse=row.more_is_better)
+    bars_of_others = [
+        (_MAKES.get(name, name), standing.figure) for name, standing in standings.items() if standing
+    ]
+    return sorted(bars_of_others, key=lambda pair: pair[1], reverse=row.more_is_better)

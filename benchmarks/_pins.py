@@ -14,10 +14,10 @@ _BLOCK: Final = re.compile(r"^# /// script$\n((?:^#(?:| .*)$\n)+?)^# ///$", re.M
 
 def requirements(file: Path) -> tuple[str, ...]:
     """Return the requirements in the head of a Python file; ValueError if it has none."""
-    found = _BLOCK.search(file.read_text())
-    if found is None:
+    block = _BLOCK.search(file.read_text())
+    if block is None:
         raise ValueError(f"{file} has no block `# /// script` that pins what it needs")
-    text = "".join(line.removeprefix("#").removeprefix(" ") for line in found[1].splitlines(keepends=True))
+    text = "".join(line.removeprefix("#").removeprefix(" ") for line in block[1].splitlines(keepends=True))
     return tuple(tomllib.loads(text)["dependencies"])
 
 

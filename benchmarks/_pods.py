@@ -106,9 +106,11 @@ def _ownership(born: str, started: str, address: str) -> dict[str, Any]:
     }
 
 
-def _fields(*names: str, **below: dict[str, Any]) -> dict[str, Any]:
+def _fields(*names: str, **children: dict[str, Any]) -> dict[str, Any]:
     """The owned fields of a level, sorted as servers keep them; `below` have fields of their own."""
-    owned = {"f:" + name: _LEAF for name in names} | {"f:" + name: fields for name, fields in below.items()}
+    owned = {"f:" + name: _LEAF for name in names} | {
+        "f:" + name: fields for name, fields in children.items()
+    }
     return dict(sorted(owned.items()))
 
 

@@ -40,12 +40,12 @@ PROGRAMS: Final = {
 def program_path(name: str) -> Path:
     """Return where the program of a peer is once it has been built."""
     content = b"".join((PINS / name / source).read_bytes() for source in PROGRAMS[name].sources)
-    told = repr((PROGRAMS[name].arguments, platform.machine(), platform.system()))
-    digest = hashlib.sha256(content + told.encode()).hexdigest()[:12]
+    identity = repr((PROGRAMS[name].arguments, platform.machine(), platform.system()))
+    digest = hashlib.sha256(content + identity.encode()).hexdigest()[:12]
     return CACHE / f"{name}-{digest}" / "peer"
 
 
-def build(name: str, say: Callable[[str], None]) -> None:
+def build(name: str, log: Callable[[str], None]) -> None:
     """Build the program of a peer, unless it is there; raises `Absent` where that cannot be."""
     program, path = PROGRAMS[name], program_path(name)
     if path.exists():
@@ -53,21 +53,23 @@ def build(name: str, say: Callable[[str], None]) -> None:
     compiler = shutil.which(program.compiler) or shutil.which(Path(program.outside_the_path).expanduser())
     if compiler is None:
         raise Absent(f"{program.compiler} is not on this machine, and builds the peer {name}")
-    say(f"building {name} into {path}: some minutes when nothing of it was built before")
+    log(f"building {name} into {path}: some minutes when nothing of it was built before")
     path.parent.mkdir(parents=True, exist_ok=True)
     fresh, target = path.with_suffix(f".{os.getpid()}"), CACHE / name
-    _compile(name, [compiler, *(one.format(program=fresh, target=target) for one in program.arguments)])
+    _compile(
+        name, [compiler, *(argument.format(program=fresh, target=target) for argument in program.arguments)]
+    )
     if program.built:
         shutil.copy2(target / program.built, fresh)
     fresh.rename(path)
 
 
 def _compile(name: str, arguments: Sequence[str]) -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         arguments,
         cwd=PINS / name,
         env={**os.environ, "CGO_ENABLED": "0", "GOTOOLCHAIN": "local"},
         check=False,
     )
-    if done.returncode:
+    if completed.returncode:
         raise Absent(f"{name} could not be built; the compiler says above why")

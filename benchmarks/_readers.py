@@ -56,8 +56,8 @@ def events(kind: type[kp.KubeObject], *, strict: bool = False) -> Read:
     def read(pieces: Sequence[bytes]) -> int:
         decoder = WatchDecoder(kind, strict=strict)
         count = 0
-        for piece in pieces:
-            for _ in decoder.feed(piece):
+        for chunk in pieces:
+            for _ in decoder.feed(chunk):
                 count += 1
         return count + len(decoder.finish())
 
@@ -69,13 +69,13 @@ def using(kind: type[kp.KubeObject]) -> Callable[[Sequence[bytes], int], int]:
 
     def read(pieces: Sequence[bytes], share: int) -> int:
         decoder: WatchDecoder[Any] = WatchDecoder(kind)
-        count = due = 0
-        for piece in pieces:
-            for event in decoder.feed(piece):
+        count = credit = 0
+        for chunk in pieces:
+            for event in decoder.feed(chunk):
                 count += 1
-                due += share
-                if due >= 100 and isinstance(event, kp.Added | kp.Modified | kp.Deleted):
-                    due -= 100
+                credit += share
+                if credit >= 100 and isinstance(event, kp.Added | kp.Modified | kp.Deleted):
+                    credit -= 100
                     use(event.object)
         return count + len(decoder.finish())
 
@@ -95,8 +95,8 @@ def copies(kind: type[kp.KubeObject]) -> Read:
     def read(pieces: Sequence[bytes]) -> int:
         decoder: WatchDecoder[Any] = WatchDecoder(kind)
         count = 0
-        for piece in pieces:
-            for event in decoder.feed(piece):
+        for chunk in pieces:
+            for event in decoder.feed(chunk):
                 if isinstance(event, kp.Added | kp.Modified | kp.Deleted):
                     encode(event.object)
                 count += 1
@@ -117,7 +117,7 @@ def fed(pieces: Sequence[bytes]) -> int:
     """Read a page as it arrives."""
     decoder = ListDecoder(Pod)
     count = 0
-    for piece in pieces:
-        for _ in decoder.feed(piece):
+    for chunk in pieces:
+        for _ in decoder.feed(chunk):
             count += 1
     return count + len(decoder.finish())

@@ -94,8 +94,8 @@ def aimed_at(row: Row, result: Result | None) -> float | None:
 def _verdict(row: Row, result: Result) -> str:
     if not row.goal:
         return ""
-    word = {True: "met", False: "MISSED", None: "not measured"}[row.goal.met_by(aimed_at(row, result))]
-    return f"goal {row.goal}: {word}"
+    verdict = {True: "met", False: "MISSED", None: "not measured"}[row.goal.met_by(aimed_at(row, result))]
+    return f"goal {row.goal}: {verdict}"
 
 
 def _width(rows: Iterable[Row]) -> int:

@@ -23,7 +23,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """What came out of a row: medians, and the least and the greatest of what the rounds gave."""
 
     name: str
-    says: str
+    summary: str = msgspec.field(name="says")
     unit: str
     more_is_better: bool
     ours: float
@@ -51,7 +51,7 @@ class Mismatch(Exception):
 class Run(msgspec.Struct, frozen=True):
     """All that was measured in one run, or in several of the same kind, and on what."""
 
-    began: str
+    started: str = msgspec.field(name="began")
     quick: bool
     machine: Mapping[str, str]
     versions: Mapping[str, str]
@@ -63,7 +63,7 @@ class Run(msgspec.Struct, frozen=True):
 
     def replaced_by(self, fresh: "Run") -> "Run":
         """Return this run with the rows that were measured anew in the place of the old ones."""
-        rows = {one.name: one for one in self.rows} | {one.name: one for one in fresh.rows}
+        rows = {row.name: row for row in self.rows} | {row.name: row for row in fresh.rows}
         versions = {**self.versions, **fresh.versions}
         ordered = tuple(rows[name] for name in sorted(rows))
         return msgspec.structs.replace(self, rows=ordered, versions=versions)
@@ -90,7 +90,7 @@ def load(path: Path) -> Run:
         run = msgspec.json.decode(path.read_bytes(), type=Run)
     except (OSError, msgspec.MsgspecError) as error:
         raise ValueError(f"{path} is not a file of results: {error}") from error
-    dated = (one if one.measured else msgspec.structs.replace(one, measured=run.began) for one in run.rows)
+    dated = (row if row.measured else msgspec.structs.replace(row, measured=run.started) for row in run.rows)
     return msgspec.structs.replace(run, rows=tuple(dated))
 
 
@@ -98,7 +98,7 @@ def outcome_of(row: Row, result: Result, took: float = 0.0, *, measured: str = "
     """What a row gave, as it is kept."""
     return Outcome(
         name=row.name,
-        says=row.says,
+        summary=row.summary,
         unit=row.unit.name,
         more_is_better=row.unit.more_is_better,
         ours=result.ours,
@@ -115,15 +115,15 @@ def outcome_of(row: Row, result: Result, took: float = 0.0, *, measured: str = "
     )
 
 
-def minute(at: datetime) -> str:
+def minute(moment: datetime) -> str:
     """A point in time as results have it."""
-    return at.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
-def run_of(rows: tuple[Outcome, ...], *, quick: bool, began: datetime) -> Run:
+def run_of(rows: tuple[Outcome, ...], *, quick: bool, started: datetime) -> Run:
     """A run on this machine."""
     return Run(
-        began=minute(began), quick=quick, machine=_machine(),
+        started=minute(started), quick=quick, machine=_machine(),
         versions={**{name: version(name) for name in _OURS}, **_pinned()}, rows=rows,
     )  # fmt: skip
 
@@ -141,25 +141,27 @@ def _machine() -> dict[str, str]:
 
 def _processor() -> str:
     try:
-        named = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+        model = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
     except OSError:
-        named = None
-    return named[1] if named else platform.processor() or platform.machine()
+        model = None
+    return model[1] if model else platform.processor() or platform.machine()
 
 
 def _pinned() -> dict[str, str]:
     """The versions of the peers, from where they are pinned."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for peer, requirements in pinned_peers(PINS).items():
-        for name, _, pinned in (one.partition("==") for one in requirements):
+        for name, _, pinned in (requirement.partition("==") for requirement in requirements):
             if re.sub("[-.]", "_", name).lower() in (peer, *peer.split("_")):
-                found[name] = pinned
+                versions[name] = pinned
     for path in sorted(PINS.rglob("go.mod")):
-        wanted = r"^\s*(k8s\.io/client-go|sigs\.k8s\.io/controller-runtime) (v\S+)"
-        found |= dict(re.findall(wanted, path.read_text(), re.MULTILINE))
+        pattern = r"^\s*(k8s\.io/client-go|sigs\.k8s\.io/controller-runtime) (v\S+)"
+        versions |= dict(re.findall(pattern, path.read_text(), re.MULTILINE))
     for path in sorted(PINS.rglob("Cargo.lock")):
-        found |= {f"{name} (Rust)": one for name, one in _crates(path.read_text()) if name == "kube"}
-    return found
+        versions |= {
+            f"{name} (Rust)": requirement for name, requirement in _crates(path.read_text()) if name == "kube"
+        }
+    return versions
 
 
 def _crates(lock: str) -> list[tuple[str, str]]:

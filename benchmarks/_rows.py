@@ -32,13 +32,13 @@ class Goal(msgspec.Struct, frozen=True):
     at_least: float | None = None
     at_most: float | None = None
     of: str = "ratio"
-    says: str = ""
+    summary: str = ""
 
     def __str__(self) -> str:
         least = [f"{self.of} ≥ {self.at_least:g}"] if self.at_least is not None else []
         most = [f"{self.of} ≤ {self.at_most:g}"] if self.at_most is not None else []
-        why = [f"({self.says})"] if self.says else []
-        return " ".join(least + most + why)
+        remark = [f"({self.summary})"] if self.summary else []
+        return " ".join(least + most + remark)
 
     def met_by(self, figure: float | None) -> bool | None:
         """Whether `figure` reaches the goal; None when it was not measured."""
@@ -74,7 +74,7 @@ class Row(msgspec.Struct, frozen=True):
     name: str
     unit: Unit
     make: Callable[[Setting], Contest]
-    says: str
+    summary: str
     against: str = ""
     goal: Goal | None = None
     once: bool = False  # one round, and none before it: for what takes a minute and hardly varies
@@ -88,10 +88,10 @@ class UnknownNames(Exception):
 def every_row() -> tuple[Row, ...]:
     """The rows of all modules in `benchmarks.rows`, by name."""
     names = sorted(module.name for module in pkgutil.iter_modules(rows.__path__))
-    found: list[Row] = []
+    all_rows: list[Row] = []
     for name in names:
-        found.extend(import_module(f"{rows.__name__}.{name}").ROWS)
-    return tuple(sorted(found, key=lambda row: row.name))
+        all_rows.extend(import_module(f"{rows.__name__}.{name}").ROWS)
+    return tuple(sorted(all_rows, key=lambda row: row.name))
 
 
 def select(names: Iterable[str], among: Iterable[Row]) -> tuple[Row, ...]:
@@ -101,9 +101,9 @@ def select(names: Iterable[str], among: Iterable[Row]) -> tuple[Row, ...]:
     unknown: list[str] = []
     for name in names:
         exact = [row for row in among if name in (row.name, "all")]
-        meant = exact or [row for row in among if row.name.startswith(f"{name}.")]
-        chosen.update((row.name, row) for row in meant)
-        if not meant:
+        selected = exact or [row for row in among if row.name.startswith(f"{name}.")]
+        chosen.update((row.name, row) for row in selected)
+        if not selected:
             unknown.append(name)
     if unknown:
         raise UnknownNames(", ".join(unknown))

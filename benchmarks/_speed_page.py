@@ -26,25 +26,25 @@ def speed_page(run: Run, text: str | None = None) -> str:
         raise Unfit("the run was quick, and the page has the figures of a full one")
     rows = {row.name: row for row in run.rows}
 
-    def figure(found: re.Match[str]) -> str:
-        name, what, who, form = found.groups()
-        value = _value(rows[name], what or "/", who) if name in rows else None
+    def figure(placeholder: re.Match[str]) -> str:
+        name, operator, contender, form = placeholder.groups()
+        value = _value(rows[name], operator or "/", contender) if name in rows else None
         if value is None:
-            raise Unfit(f"the run has no {found[0]}")
+            raise Unfit(f"the run has no {placeholder[0]}")
         return format(value, form) if form else _written(value)
 
     return _FIGURE.sub(figure, _TEXT.read_text() if text is None else text)
 
 
-def _value(row: Outcome, what: str, who: str | None) -> float | None:
-    if what == "!":
-        return row.also.get(_CPU, {}).get("the baseline" if who == row.against else who or "")
-    if who == "ours":
+def _value(row: Outcome, operator: str, contender: str | None) -> float | None:
+    if operator == "!":
+        return row.also.get(_CPU, {}).get("the baseline" if contender == row.against else contender or "")
+    if contender == "ours":
         return row.ours
-    standing = row.baseline if who in (None, row.against) else row.peers.get(who or "")
+    standing = row.baseline if contender in (None, row.against) else row.peers.get(contender or "")
     if standing is None:
         return None
-    return standing.ratio if what == "/" else standing.figure
+    return standing.ratio if operator == "/" else standing.figure
 
 
 def _written(value: float) -> str:

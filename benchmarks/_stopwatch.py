@@ -41,13 +41,16 @@ class Stopwatch:
         with own_garbage_only():
             if not self._runs:
                 self._runs = self._calibrate()
-            before = resource.getrusage(resource.RUSAGE_SELF)
+            usage_before = resource.getrusage(resource.RUSAGE_SELF)
             laps = [self._lap(self._runs)]
             while len(laps) < self._best_of and laps[-1] < LONG:
                 laps.append(self._lap(self._runs))
-            after, runs = resource.getrusage(resource.RUSAGE_SELF), self._runs * len(laps)
+            usage_after, runs = resource.getrusage(resource.RUSAGE_SELF), self._runs * len(laps)
             best = min(laps) / self._runs
-        user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+        user, system = (
+            usage_after.ru_utime - usage_before.ru_utime,
+            usage_after.ru_stime - usage_before.ru_stime,
+        )
         self._spent.append((user / runs, system / runs))
         return best
 
@@ -79,12 +82,14 @@ class Children:
         self._spent: list[tuple[float, float]] = []
 
     @contextmanager
-    def one(self) -> Generator[None]:
+    def count(self) -> Generator[None]:
         """Count the process that is started and waited for meanwhile."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        usage_before = resource.getrusage(resource.RUSAGE_CHILDREN)
         yield
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        self._spent.append((after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime))
+        usage_after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        self._spent.append(
+            (usage_after.ru_utime - usage_before.ru_utime, usage_after.ru_stime - usage_before.ru_stime)
+        )
 
     @property
     def spent(self) -> tuple[float, float] | None:
@@ -96,7 +101,7 @@ def middle(spent: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
     """Return the medians of both figures; None if there are none."""
     if not spent:
         return None
-    return statistics.median(one for one, _ in spent), statistics.median(other for _, other in spent)
+    return statistics.median(user for user, _ in spent), statistics.median(system for _, system in spent)
 
 
 @contextmanager

@@ -36,9 +36,9 @@ def behind(run: Run) -> list[str]:
     lines: list[str] = []
     for row in sorted(run.rows, key=lambda row: row.name):
         ahead = [
-            f"{name} {readable(one.ratio)}"
-            for name, one in contenders(row)
-            if one and one.ratio is not None and one.ratio < 1
+            f"{name} {readable(standing.ratio)}"
+            for name, standing in contenders(row)
+            if standing and standing.ratio is not None and standing.ratio < 1
         ]
         if ahead:
             lines.append(f"`{row.name}`: {', '.join(ahead)}")

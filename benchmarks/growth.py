@@ -51,23 +51,23 @@ class Stream:
     def __init__(self, count: int) -> None:
         self.count = count
         self.making = 0.0
-        seen = json.loads(metadata_of(pods(1))[0])["metadata"]
+        metadata = json.loads(metadata_of(pods(1))[0])["metadata"]
         text = metadata_of(pods(1))[0].replace(b"%", b"%%")
-        for field, kept in (("name", -7), ("uid", -7), ("resourceVersion", 1)):
-            old = seen[field]
+        for field, prefix_length in (("name", -7), ("uid", -7), ("resourceVersion", 1)):
+            old = metadata[field]
             text = text.replace(
                 b'"%b":"%b"' % (field.encode(), old.encode()),
-                b'"%b":"%b%%07d"' % (field.encode(), old[:kept].encode()),
+                b'"%b":"%b%%07d"' % (field.encode(), old[:prefix_length].encode()),
                 1,
             )
         self._line = b'{"type":"ADDED","object":%b}\n' % text
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         line = self._line
-        for at in range(0, self.count, _BATCH):
-            begun = time.thread_time()
-            chunk = b"".join([line % (n, n, n) for n in range(at, min(at + _BATCH, self.count))])
-            self.making += time.thread_time() - begun
+        for start in range(0, self.count, _BATCH):
+            started = time.thread_time()
+            chunk = b"".join([line % (n, n, n) for n in range(start, min(start + _BATCH, self.count))])
+            self.making += time.thread_time() - started
             yield chunk
         yield _END
 
@@ -85,31 +85,31 @@ class Server:
         yield self.stream
 
 
-def grown_by(before: int) -> int:
+def grown_by(baseline: int) -> int:
     """Bytes of memory in use beyond those of before."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * 4096 - before
+    return pages * 4096 - baseline
 
 
 async def measure(count: int) -> Point:
     """Fill a cache with `count` objects."""
     stream = Stream(count)
-    before = grown_by(0)
-    begun = time.thread_time()
+    baseline = grown_by(0)
+    started = time.thread_time()
     async with Caches(Client(Server(stream))) as caches:
         cache = caches.cache(kp.Metadata[Pod])
         await cache.wait_synced()
-        took = time.thread_time() - begun - stream.making
+        took = time.thread_time() - started - stream.making
         if len(cache) != count:
             raise ValueError(f"{len(cache)} objects have come, not {count}")
-        return Point(count, round(took, 2), round(grown_by(before) / 1e6, 1))
+        return Point(count, round(took, 2), round(grown_by(baseline) / 1e6, 1))
 
 
 def point(count: int) -> Point:
     """Measure in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.growth", str(count)]
-    said = subprocess.run(command, check=True, capture_output=True, cwd=PROJECT).stdout
-    return msgspec.json.decode(said, type=Point)
+    output = subprocess.run(command, check=True, capture_output=True, cwd=PROJECT).stdout
+    return msgspec.json.decode(output, type=Point)
 
 
 def plot(points: Sequence[Point]) -> str:
@@ -125,8 +125,8 @@ def plot(points: Sequence[Point]) -> str:
         drawn.append(f'<path d="M60 {base - 175}V{base}H630" fill="none" stroke="#888"/>')
         for (x, y), p in zip(spots, points, strict=True):
             drawn.append(f'<circle cx="{x:.0f}" cy="{y:.0f}" r="3" fill="{colour}"/>')
-            said = f"{getattr(p, field):g} {unit}"
-            drawn.append(f'<text x="{x:.0f}" y="{y - 8:.0f}" text-anchor="end">{said}</text>')
+            label = f"{getattr(p, field):g} {unit}"
+            drawn.append(f'<text x="{x:.0f}" y="{y - 8:.0f}" text-anchor="end">{label}</text>')
             drawn.append(f'<text x="{x:.0f}" y="{base + 15}" text-anchor="middle">{p.objects:,}</text>')
     body = "\n".join(drawn)
     return (

@@ -43,10 +43,10 @@ def runs_this_python(folder: Path) -> bool:
     """Whether the environment's own Python starts, and is of the version that is asked for."""
     probe = [str(interpreter(folder)), "-c", "import sys; print(sys.version_info[:3])"]
     try:
-        done = subprocess.run(probe, capture_output=True, text=True, check=True)
+        completed = subprocess.run(probe, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):
         return False
-    return done.stdout.strip() == str(sys.version_info[:3])
+    return completed.stdout.strip() == str(sys.version_info[:3])
 
 
 def make_empty(folder: Path) -> None:

@@ -53,7 +53,7 @@ LANES: Final = (
 
 def main() -> int:
     with ThreadPoolExecutor(len(LANES)) as lanes:
-        failed = [name for found in lanes.map(failed_steps, LANES) for name in found]
+        failed = [name for names in lanes.map(failed_steps, LANES) for name in names]
     skips = 0
     tested: list[str] = []
     absent: list[str] = []
@@ -88,50 +88,54 @@ def failed_steps(lane: tuple[tuple[str, list[str]], ...]) -> list[str]:
 
 
 def step(name: str, command: list[str]) -> bool:
-    began = time.monotonic()
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
-    passed = done.returncode == 0
-    words = f"{'ok' if passed else 'FAILED'} ({time.monotonic() - began:.1f} s)"
+    started = time.monotonic()
+    completed = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment()
+    )
+    passed = completed.returncode == 0
+    verdict = f"{'ok' if passed else 'FAILED'} ({time.monotonic() - started:.1f} s)"
     if not passed:  # at once, since another lane may print at the same time
-        words = f"{words}\n{(done.stdout + done.stderr).rstrip()}"
-    line(name, words)
+        verdict = f"{verdict}\n{(completed.stdout + completed.stderr).rstrip()}"
+    line(name, verdict)
     return passed
 
 
 def test_here() -> tuple[bool, int]:
     """The tests on this Python, as they speak; whether they passed, and how many were skipped."""
     line("tests", "on Python {}.{}.{}:".format(*sys.version_info))
-    words: list[str] = []
+    output: list[str] = []
     command = [sys.executable, *PYTEST]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, env=environment()) as pytest:
         assert pytest.stdout is not None
-        for words_now in pytest.stdout:
-            print(words_now, end="", flush=True)
-            words.append(words_now)
-    return pytest.returncode == 0, count_skips("".join(words))
+        for text in pytest.stdout:
+            print(text, end="", flush=True)
+            output.append(text)
+    return pytest.returncode == 0, count_skips("".join(output))
 
 
 def test_elsewhere(label: str, base: str) -> tuple[bool, int]:
     """The tests on another Python, in an environment of its own; only its last line is shown if they pass."""
     name = f"tests, Python {label}"
-    made = subprocess.run(
+    setup = subprocess.run(
         ["make", "--silent", "ready", f"PYTHON={base}"], cwd=ROOT, capture_output=True, text=True, check=False
     )
-    if made.returncode != 0:
+    if setup.returncode != 0:
         line(name, "FAILED: its environment could not be set up")
-        print((made.stdout + made.stderr).rstrip(), flush=True)
+        print((setup.stdout + setup.stderr).rstrip(), flush=True)
         return False, 0
     # pytest remembers what failed last; on another Python that is another list.
     # What starts other programs says nothing new about this Python.
     command = [f".venv-{label}/bin/python", *PYTEST, "-p", "no:cacheprovider", "-m", "not one_python"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment())
-    passed = done.returncode == 0
+    completed = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment()
+    )
+    passed = completed.returncode == 0
     if passed:
-        line(name, f"ok: {closing_line(done.stdout)}")
+        line(name, f"ok: {closing_line(completed.stdout)}")
     else:
         line(name, "FAILED")
-        print((done.stdout + done.stderr).rstrip(), flush=True)
-    return passed, count_skips(done.stdout)
+        print((completed.stdout + completed.stderr).rstrip(), flush=True)
+    return passed, count_skips(completed.stdout)
 
 
 def find_python(label: str) -> str | None:
@@ -143,7 +147,7 @@ def find_python(label: str) -> str | None:
     installed = sorted(pyenv.glob(f"versions/{label}.*/bin/python{label}"), reverse=True)
     for candidate in (f"python{label}", *map(str, installed)):
         try:
-            done = subprocess.run(
+            completed = subprocess.run(
                 [candidate, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"],
                 capture_output=True,
                 text=True,
@@ -151,7 +155,7 @@ def find_python(label: str) -> str | None:
             )
         except OSError:
             continue
-        if done.stdout.strip() == label:
+        if completed.stdout.strip() == label:
             return candidate
     return None
 

@@ -27,9 +27,9 @@ def main(uv: str) -> int:
         requirements = [*required(root), *required(simulator), *root["dependency-groups"][group]]
         external = [text for text in requirements if not text.startswith(LOCAL)]
         command = [uv, *COMPILE, "--output-file", f"{group}.lock", "-"]
-        done = subprocess.run(command, cwd=ROOT, input="\n".join(external), text=True, check=False)
-        if done.returncode:
-            return done.returncode
+        completed = subprocess.run(command, cwd=ROOT, input="\n".join(external), text=True, check=False)
+        if completed.returncode:
+            return completed.returncode
     print("dev.lock and docs.lock are written; `make check` and `make docs` install their versions")
     return 0
 

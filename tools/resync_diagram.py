@@ -42,12 +42,12 @@ _TIP: Final = (
 
 def edges(doc: str) -> dict[tuple[str, str], list[str]]:
     """The events that lead from one state to another, in the order of the docstring."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for before, event, states in ARROW.findall(doc):
-        for after in states.split(", "):
+    events_of: dict[tuple[str, str], list[str]] = {}
+    for state, event, states in ARROW.findall(doc):
+        for next_state in states.split(", "):
             if event not in TOLD:
-                found.setdefault((before, after), []).append(event)
-    return found
+                events_of.setdefault((state, next_state), []).append(event)
+    return events_of
 
 
 def svg(doc: str) -> str:
@@ -58,22 +58,24 @@ def svg(doc: str) -> str:
         f"<style>{_STYLE}</style>",
         f"<defs>{_TIP}</defs>",
     ]
-    for (before, after), events in edges(doc).items():
-        lines += _stays(before, events) if before == after else _arrow(before, after, events)
+    for (before, next_state), events in edges(doc).items():
+        lines += _stays(before, events) if before == next_state else _arrow(before, next_state, events)
     for state, (x, y) in PLACES.items():
         box = f'x="{x - WIDTH // 2}" y="{y - HEIGHT // 2}" width="{WIDTH}" height="{HEIGHT}" rx="8"'
         lines += (f"<rect {box}/>", f'<text x="{x}" y="{y + 5}">{state}</text>')
     return "\n".join([*lines, "</svg>"]) + "\n"
 
 
-def _arrow(before: str, after: str, events: list[str]) -> tuple[str, str]:
-    (x1, y1), (x2, y2) = PLACES[before], PLACES[after]
+def _arrow(state: str, next_state: str, events: list[str]) -> tuple[str, str]:
+    (x1, y1), (x2, y2) = PLACES[state], PLACES[next_state]
     far = math.hypot(x2 - x1, y2 - y1)
     across, along = (y2 - y1) / far, (x2 - x1) / far
     bent = _BEND * (1.0 + far / 400)
     middle = (x1 + x2) / 2 - across * -bent, (y1 + y2) / 2 - along * bent
     start, end = _at_edge((x1, y1), middle), _at_edge((x2, y2), middle)
-    top = tuple((one + other) / 4 + curved / 2 for one, other, curved in zip(start, end, middle, strict=True))
+    top = tuple(
+        (first + second) / 4 + curved / 2 for first, second, curved in zip(start, end, middle, strict=True)
+    )
     path = f'd="M{_shown(start)} Q{_shown(middle)} {_shown(end)}" marker-end="url(#tip)"'
     return f"<path {path}/>", _label(top, events)
 

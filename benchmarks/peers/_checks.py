@@ -19,15 +19,15 @@ def run_checks(checks: Mapping[str, Callable[[], None]]) -> None:
         try:
             check()
         except Exception as failure:
-            where = traceback.extract_tb(failure.__traceback__)[1]
-            error = f"line {where.lineno}: {type(failure).__name__}: {failure}"[:2000]
+            frame = traceback.extract_tb(failure.__traceback__)[1]
+            error = f"line {frame.lineno}: {type(failure).__name__}: {failure}"[:2000]
         print(json.dumps({"check": name, "error": error}), flush=True)
 
 
-def until(what: str, holds: Callable[[], object]) -> None:
+def until(expectation: str, holds: Callable[[], object]) -> None:
     """Wait until something holds, or fail."""
     end = time.monotonic() + PATIENCE
     while not holds():
         if time.monotonic() > end:
-            raise TimeoutError(f"waited in vain: {what}")
+            raise TimeoutError(f"waited in vain: {expectation}")
         time.sleep(0.02)

@@ -47,7 +47,7 @@ def _rounds(run: Run, *, waits: bool) -> Callable[[], dict[str, Any]]:
     met = run()
     if isinstance(met, dict):  # it has its own beginning and end, so each run is a round
         first = [met]
-        return lambda: first.pop() if first else _told(run)
+        return lambda: first.pop() if first else _reply(run)
     stopwatch = Stopwatch(run, clock=time.perf_counter if waits else time.process_time)
 
     def round_() -> dict[str, Any]:
@@ -58,10 +58,10 @@ def _rounds(run: Run, *, waits: bool) -> Callable[[], dict[str, Any]]:
     return round_
 
 
-def _told(run: Run) -> dict[str, Any]:
-    told = run()
-    assert isinstance(told, dict)
-    return told
+def _reply(run: Run) -> dict[str, Any]:
+    reply = run()
+    assert isinstance(reply, dict)
+    return reply
 
 
 def part(name: str) -> Any:
@@ -95,14 +95,14 @@ def each_of_async(options: Any, start: Callable[[], Awaitable[Any]]) -> Callable
     """Make the same of a client that awaits: `start` gives what has a method for each verb."""
     runner, fresh = asyncio.Runner(), count()
 
-    async def begun() -> Any:
+    async def open_client() -> Any:
         return await start()
 
     async def calls(verb: Callable[[str], Awaitable[None]]) -> None:
         for name in _names(options, fresh):
             await verb(name)
 
-    verb = getattr(runner.run(begun()), options["verb"])
+    verb = getattr(runner.run(open_client()), options["verb"])
 
     def run() -> int:
         runner.run(calls(verb))
@@ -113,5 +113,5 @@ def each_of_async(options: Any, start: Callable[[], Awaitable[Any]]) -> Callable
 
 def _names(options: Any, fresh: "count[int]") -> list[str]:
     if options["verb"] == "get":
-        return [f"there-{at % options['there']}" for at in range(options["count"])]
+        return [f"there-{index % options['there']}" for index in range(options["count"])]
     return [f"{options['prefix']}-{next(fresh)}" for _ in range(options["count"])]

@@ -51,8 +51,8 @@ def book() -> Any:
 
 def decode(options: Any) -> Callable[[], int]:
     """Do what its `watch` does with a line: `json.loads`, and `model_validate` of the object."""
-    core, named = part("cloudcoil.models.kubernetes.core.v1"), BUILT_IN.get(options["kind"])
-    kind = getattr(core, named) if named else book()
+    core, class_name = part("cloudcoil.models.kubernetes.core.v1"), BUILT_IN.get(options["kind"])
+    kind = getattr(core, class_name) if class_name else book()
     lines = watch_of(options).decode().splitlines()
 
     def run() -> int:
@@ -74,8 +74,8 @@ def verbs(options: Any) -> Callable[[], int]:
         core.ConfigMap.get(name, "default")
 
     def create(name: str) -> None:
-        said = meta.ObjectMeta(name=name, namespace="default")
-        core.ConfigMap(metadata=said, data={"text": options["text"]}).create()
+        metadata = meta.ObjectMeta(name=name, namespace="default")
+        core.ConfigMap(metadata=metadata, data={"text": options["text"]}).create()
 
     return each_of(options, {"get": get, "create": create})
 

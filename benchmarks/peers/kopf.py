@@ -47,24 +47,24 @@ def controller(options: Any) -> Callable[[], dict[str, Any]]:
 async def once(kopf: Any, work: str, url: str, count: int) -> dict[str, Any]:
     """One life of an operator."""
     registry, stop = kopf.OperatorRegistry(), asyncio.Event()
-    seen: set[str] = set()
+    names: set[str] = set()
     waits: list[float] = []
-    before = resource.getrusage(resource.RUSAGE_SELF)
-    ended = rss = 0.0
+    usage_before = resource.getrusage(resource.RUSAGE_SELF)
+    finished_at = rss = 0.0
 
     async def login(**_: Any) -> Any:
         return kopf.ConnectionInfo(server=url)
 
     async def handle(name: str, spec: Any, **_: Any) -> None:
-        nonlocal ended, rss
+        nonlocal finished_at, rss
         now = time.monotonic()
-        if name in seen:
+        if name in names:
             return
-        seen.add(name)
+        names.add(name)
         if "sent" in spec:
             waits.append((now - spec["sent"]) * 1000)
-        if len(seen) == count:
-            ended = now
+        if len(names) == count:
+            finished_at = now
             if work == "rss":
                 await asyncio.sleep(1)
                 gc.collect()
@@ -79,13 +79,14 @@ async def once(kopf: Any, work: str, url: str, count: int) -> dict[str, Any]:
     await kopf.operator(
         registry=registry, settings=settings, clusterwide=True, standalone=True, stop_flag=stop
     )
-    after = resource.getrusage(resource.RUSAGE_SELF)
-    told = {
-        "events": len(seen), "waits": waits, "rss": rss,
-        "user": after.ru_utime - before.ru_utime, "system": after.ru_stime - before.ru_stime,
+    usage_after = resource.getrusage(resource.RUSAGE_SELF)
+    reply = {
+        "events": len(names), "waits": waits, "rss": rss,
+        "user": usage_after.ru_utime - usage_before.ru_utime,
+        "system": usage_after.ru_stime - usage_before.ru_stime,
     }  # fmt: skip
-    with urllib.request.urlopen(f"{url}/began") as said:
-        return {**told, "seconds": ended - json.load(said)["began"]}
+    with urllib.request.urlopen(f"{url}/began") as response:
+        return {**reply, "seconds": finished_at - json.load(response)["began"]}
 
 
 if __name__ == "__main__":

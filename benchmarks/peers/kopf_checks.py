@@ -27,7 +27,7 @@ def ask(method: str, target: str, body: Any = None, media: str = "application/js
         return json.load(answer)
 
 
-def found(target: str) -> Any:
+def get_or_none(target: str) -> Any:
     try:
         return ask("GET", target)
     except urllib.error.HTTPError:
@@ -94,23 +94,26 @@ def operator() -> None:
         "metadata": {"name": f"documents.{GROUP}"},
         "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version]},
     })  # fmt: skip
-    until("documents to be served", lambda: found(DOCUMENTS))
+    until("documents to be served", lambda: get_or_none(DOCUMENTS))
     running = Running()
     try:
         body = {"apiVersion": f"{GROUP}/v1", "kind": "Document", "metadata": {"name": "moby"}}
         ask("POST", DOCUMENTS, body | {"spec": {"title": "call me Ishmael"}})
         moby = f"{DOCUMENTS}/moby"
-        until("the status", lambda: found(moby)["status"].get("created") if "status" in found(moby) else None)
-        assert found(moby)["metadata"]["finalizers"] == [f"{GROUP}/hold"]
-        assert found(f"{MAPS}/moby-page")["metadata"]["ownerReferences"][0]["name"] == "moby"
+        until(
+            "the status",
+            lambda: get_or_none(moby)["status"].get("created") if "status" in get_or_none(moby) else None,
+        )
+        assert get_or_none(moby)["metadata"]["finalizers"] == [f"{GROUP}/hold"]
+        assert get_or_none(f"{MAPS}/moby-page")["metadata"]["ownerReferences"][0]["name"] == "moby"
         ask("PATCH", moby, {"spec": {"title": "x"}}, "application/merge-patch+json")
         until("the update", lambda: "updated" in running.handled)
         events = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Dmoby,reason%3DRead"
         until("the event", lambda: ask("GET", events)["items"])
         ask("DELETE", moby)
-        until("the end of the object", lambda: found(moby) is None)
+        until("the end of the object", lambda: get_or_none(moby) is None)
         assert running.handled[-1] == "deleted"
-        until("the end of what it owned", lambda: found(f"{MAPS}/moby-page") is None)
+        until("the end of what it owned", lambda: get_or_none(f"{MAPS}/moby-page") is None)
     finally:
         running.stop()
 

@@ -68,8 +68,10 @@ def verbs(options: Any) -> Callable[[], int]:
 
         async def create(name: str) -> None:
             text = {"text": options["text"]}
-            made = await kind({"metadata": {"name": name, "namespace": "default"}, "data": text}, api=api)
-            await made.create()
+            config_map = await kind(
+                {"metadata": {"name": name, "namespace": "default"}, "data": text}, api=api
+            )
+            await config_map.create()
 
         return SimpleNamespace(get=get, create=create)
 

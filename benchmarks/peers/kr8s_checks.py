@@ -17,23 +17,23 @@ def settings(name: str, text: str) -> Any:
 
 def versions() -> None:
     assert kr8s.version()["major"] == "1"
-    assert any(one["name"] == "deployments" for one in kr8s.api_resources())
+    assert any(resource["name"] == "deployments" for resource in kr8s.api_resources())
 
 
 def verbs() -> None:
-    made = settings("kr8s-verbs", "1")
-    made.create()
-    assert made.exists()
-    made.patch({"data": {"text": "2"}})
-    found = objects.ConfigMap.get("kr8s-verbs", namespace="default")
-    assert found.data.text == "2"
-    found.label({"more": "yes"})
-    found.annotate({"note": "x"})
+    config_map = settings("kr8s-verbs", "1")
+    config_map.create()
+    assert config_map.exists()
+    config_map.patch({"data": {"text": "2"}})
+    fetched = objects.ConfigMap.get("kr8s-verbs", namespace="default")
+    assert fetched.data.text == "2"
+    fetched.label({"more": "yes"})
+    fetched.annotate({"note": "x"})
     [listed] = kr8s.get("configmaps", namespace="default", label_selector={"more": "yes"})
     assert listed.name == "kr8s-verbs"
     assert listed.annotations["note"] == "x"
-    found.delete()
-    assert not found.exists()
+    fetched.delete()
+    assert not fetched.exists()
 
 
 def missing() -> None:
@@ -45,18 +45,18 @@ def missing() -> None:
 
 
 def watching() -> None:
-    made = settings("kr8s-watched", "1")
-    made.create()
-    seen = list[str]()
+    config_map = settings("kr8s-watched", "1")
+    config_map.create()
+    events = list[str]()
     for event, obj in kr8s.watch("configmaps", namespace="default", label_selector={"peer": "kr8s"}):
-        seen.append(event)
+        events.append(event)
         if event == "DELETED":
             break
         if event == "ADDED":
             obj.patch({"data": {"text": "2"}})
         else:
             obj.delete()
-    assert seen == ["ADDED", "MODIFIED", "DELETED"], seen
+    assert events == ["ADDED", "MODIFIED", "DELETED"], events
 
 
 def workloads() -> None:
@@ -96,15 +96,17 @@ def custom() -> None:
 
     until("the names to be accepted", accepted)
     definition.wait("condition=Established", timeout=30)
-    made = objects.new_class("Document", "kr8s.example.com/v1", namespaced=True)
-    document = made({"metadata": {"name": "moby", "namespace": "default"}, "spec": {"title": "Moby-Dick"}})
+    document_class = objects.new_class("Document", "kr8s.example.com/v1", namespaced=True)
+    document = document_class(
+        {"metadata": {"name": "moby", "namespace": "default"}, "spec": {"title": "Moby-Dick"}}
+    )
     for _ in range(100):  # the storage of a new kind is initializing for a moment
         try:
             document.create()
             break
         except kr8s.ServerError as error:
             assert error.response.status_code in (404, 429), error
-    assert made.get("moby", namespace="default").spec.title == "Moby-Dick"
+    assert document_class.get("moby", namespace="default").spec.title == "Moby-Dick"
     document.delete()
     definition.delete()
 

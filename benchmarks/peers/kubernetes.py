@@ -84,8 +84,10 @@ def verbs(options: Any) -> Callable[[], int]:
         api.read_namespaced_config_map(name, "default")
 
     def create(name: str) -> None:
-        made = client.V1ConfigMap(metadata=client.V1ObjectMeta(name=name), data={"text": options["text"]})
-        api.create_namespaced_config_map("default", made)
+        config_map = client.V1ConfigMap(
+            metadata=client.V1ObjectMeta(name=name), data={"text": options["text"]}
+        )
+        api.create_namespaced_config_map("default", config_map)
 
     return each_of(options, {"get": get, "create": create})
 

@@ -64,8 +64,10 @@ def verbs(options: Any) -> Callable[[], int]:
             await api.read_namespaced_config_map(name, "default")
 
         async def create(name: str) -> None:
-            made = client.V1ConfigMap(metadata=client.V1ObjectMeta(name=name), data={"text": options["text"]})
-            await api.create_namespaced_config_map("default", made)
+            config_map = client.V1ConfigMap(
+                metadata=client.V1ObjectMeta(name=name), data={"text": options["text"]}
+            )
+            await api.create_namespaced_config_map("default", config_map)
 
         return SimpleNamespace(get=get, create=create)
 

@@ -54,17 +54,17 @@ def versions() -> None:
 
 def verbs() -> None:
     core = client.CoreV1Api()
-    made = core.create_namespaced_config_map("default", settings("py-verbs", "1"))
+    config_map = core.create_namespaced_config_map("default", settings("py-verbs", "1"))
     refused(409, core.create_namespaced_config_map, "default", settings("py-verbs"))
     core.patch_namespaced_config_map("py-verbs", "default", {"data": {"more": "2"}})
-    made.data = {"text": "3"}
-    refused(409, core.replace_namespaced_config_map, "py-verbs", "default", made)
+    config_map.data = {"text": "3"}
+    refused(409, core.replace_namespaced_config_map, "py-verbs", "default", config_map)
     fresh = core.read_namespaced_config_map("py-verbs", "default")
     assert fresh.data == {"text": "1", "more": "2"}, fresh.data
     fresh.data = {"text": "3"}
     core.replace_namespaced_config_map("py-verbs", "default", fresh)
     page = core.list_namespaced_config_map("default", label_selector="peer=kubernetes", limit=1)
-    assert [one.metadata.name for one in page.items] == ["py-verbs"]
+    assert [item.metadata.name for item in page.items] == ["py-verbs"]
     assert core.list_namespaced_config_map("default", field_selector="metadata.name=py-verbs").items
     core.delete_namespaced_config_map("py-verbs", "default")
     refused(404, core.read_namespaced_config_map, "py-verbs", "default")
@@ -78,18 +78,18 @@ def watching() -> None:
         lambda: core.patch_namespaced_config_map("py-watched", "default", {"data": {"text": "2"}}),
         lambda: core.delete_namespaced_config_map("py-watched", "default"),
     ]
-    watch, seen = kubernetes.watch.Watch(), list[str]()
+    watch, events = kubernetes.watch.Watch(), list[str]()
     changes[0]()
     for event in watch.stream(
         core.list_namespaced_config_map, "default", label_selector="peer=kubernetes",
         resource_version=listed.metadata.resource_version, timeout_seconds=int(PATIENCE),
     ):  # fmt: skip
-        seen.append(event["type"])
+        events.append(event["type"])
         if event["type"] == "DELETED":
             watch.stop()
         else:
             changes[1]()
-    assert seen == ["MODIFIED", "DELETED"], seen
+    assert events == ["MODIFIED", "DELETED"], events
 
 
 def workloads() -> None:
@@ -97,8 +97,8 @@ def workloads() -> None:
     apps = client.AppsV1Api()
     apps.patch_namespaced_deployment_scale("py-web", "default", {"spec": {"replicas": 2}})
     assert apps.read_namespaced_deployment_scale("py-web", "default").spec.replicas == 2
-    found = apps.read_namespaced_deployment("py-web", "default")
-    assert found.spec.strategy.rolling_update.max_surge == "25%"
+    deployment = apps.read_namespaced_deployment("py-web", "default")
+    assert deployment.spec.strategy.rolling_update.max_surge == "25%"
     apps.delete_namespaced_deployment("py-web", "default", propagation_policy="Background")
 
 
@@ -108,11 +108,11 @@ def dynamic() -> None:
         DEFINITION
     )
     custom = client.CustomObjectsApi()
-    where = ("py.example.com", "v1", "default", "documents")
+    address = ("py.example.com", "v1", "default", "documents")
 
     def served() -> bool:
         try:
-            custom.list_namespaced_custom_object(*where)
+            custom.list_namespaced_custom_object(*address)
         except client.ApiException:
             return False
         return True
@@ -121,7 +121,7 @@ def dynamic() -> None:
     documents = api.resources.get(api_version="py.example.com/v1", kind="Document")
     body = {"apiVersion": "py.example.com/v1", "kind": "Document", "metadata": {"name": "moby"}}
     documents.create(body | {"spec": {"title": "Moby-Dick"}}, namespace="default")
-    custom.patch_namespaced_custom_object_status(*where, "moby", {"status": {"words": 3}})
+    custom.patch_namespaced_custom_object_status(*address, "moby", {"status": {"words": 3}})
     assert documents.get(name="moby", namespace="default").status.words == 3
     applied = documents.server_side_apply(
         body | {"spec": {"pages": 1}}, name="moby", namespace="default", field_manager="peer"

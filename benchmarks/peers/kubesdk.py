@@ -57,8 +57,10 @@ def verbs(options: Any) -> Callable[[], int]:
             await kubesdk.get_k8s_resource(models.ConfigMap, name, "default")
 
         async def create(name: str) -> None:
-            said = meta.ObjectMeta(name=name, namespace="default")
-            await kubesdk.create_k8s_resource(models.ConfigMap(metadata=said, data={"text": options["text"]}))
+            metadata = meta.ObjectMeta(name=name, namespace="default")
+            await kubesdk.create_k8s_resource(
+                models.ConfigMap(metadata=metadata, data={"text": options["text"]})
+            )
 
         return SimpleNamespace(get=get, create=create)
 

@@ -62,10 +62,10 @@ def decode(options: Any) -> Callable[[], int]:
 
 def live(options: Any) -> Callable[[], int]:
     """Watch through its client; it would watch on after the end, so it is stopped at the last event."""
-    made, kind = client(), resource(options["kind"])
+    api, kind = client(), resource(options["kind"])
 
     def run() -> int:
-        return sum(1 for _ in islice(made.watch(kind, namespace="*"), options["events"]))
+        return sum(1 for _ in islice(api.watch(kind, namespace="*"), options["events"]))
 
     return run
 
@@ -73,13 +73,13 @@ def live(options: Any) -> Callable[[], int]:
 def verbs(options: Any) -> Callable[[], int]:
     """Get or create ConfigMaps, one after the other."""
     core, meta = part("lightkube.resources.core_v1"), part("lightkube.models.meta_v1")
-    made = client()
+    api = client()
 
     def get(name: str) -> None:
-        made.get(core.ConfigMap, name)
+        api.get(core.ConfigMap, name)
 
     def create(name: str) -> None:
-        made.create(core.ConfigMap(metadata=meta.ObjectMeta(name=name), data={"text": options["text"]}))
+        api.create(core.ConfigMap(metadata=meta.ObjectMeta(name=name), data={"text": options["text"]}))
 
     return each_of(options, {"get": get, "create": create})
 

@@ -33,16 +33,16 @@ def refused(code: int, call: Any, *arguments: Any, **options: Any) -> None:
 
 def verbs() -> None:
     client = lightkube.Client()
-    made = client.create(settings("lk-verbs", "1"))
+    config_map = client.create(settings("lk-verbs", "1"))
     refused(409, client.create, settings("lk-verbs"))
     client.patch(core.ConfigMap, "lk-verbs", {"data": {"more": "2"}}, patch_type=patches.MERGE)
-    refused(409, client.replace, made)
+    refused(409, client.replace, config_map)
     fresh = client.get(core.ConfigMap, "lk-verbs")
     assert fresh.data == {"text": "1", "more": "2"}
-    assert [one.metadata.name for one in client.list(core.ConfigMap, labels={"peer": "lightkube"})] == [
+    assert [item.metadata.name for item in client.list(core.ConfigMap, labels={"peer": "lightkube"})] == [
         "lk-verbs"
     ]
-    assert [one.metadata.name for one in client.list(core.ConfigMap, fields={"metadata.name": "lk-verbs"})]
+    assert [item.metadata.name for item in client.list(core.ConfigMap, fields={"metadata.name": "lk-verbs"})]
     client.delete(core.ConfigMap, "lk-verbs")
     refused(404, client.get, core.ConfigMap, "lk-verbs")
 
@@ -67,9 +67,9 @@ def collections() -> None:
 def watching() -> None:
     client = lightkube.Client()
     client.create(settings("lk-watched", "1"))
-    seen = list[str]()
+    events = list[str]()
     for event, obj in client.watch(core.ConfigMap, labels={"peer": "lightkube"}):
-        seen.append(event)
+        events.append(event)
         if event == "DELETED":
             break
         if event == "ADDED":
@@ -77,7 +77,7 @@ def watching() -> None:
             client.replace(obj)
         else:
             client.delete(core.ConfigMap, "lk-watched")
-    assert seen == ["ADDED", "MODIFIED", "DELETED"], seen
+    assert events == ["ADDED", "MODIFIED", "DELETED"], events
 
 
 def workloads() -> None:

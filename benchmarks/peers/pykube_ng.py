@@ -51,24 +51,24 @@ def decode(options: Any) -> Callable[[], int]:
 
 def live(options: Any) -> Callable[[], int]:
     """Watch through its client, once from the beginning to the end."""
-    made, kind = client(), resource(options["kind"])
+    api, kind = client(), resource(options["kind"])
 
     def run() -> int:
-        return sum(1 for _ in kind.objects(made).filter(namespace="default").watch())
+        return sum(1 for _ in kind.objects(api).filter(namespace="default").watch())
 
     return run
 
 
 def verbs(options: Any) -> Callable[[], int]:
     """Get or create ConfigMaps, one after the other."""
-    made, kind = client(), part("pykube.objects").ConfigMap
+    api, kind = client(), part("pykube.objects").ConfigMap
 
     def get(name: str) -> None:
-        kind.objects(made).filter(namespace="default").get_by_name(name)
+        kind.objects(api).filter(namespace="default").get_by_name(name)
 
     def create(name: str) -> None:
         text = {"text": options["text"]}
-        kind(made, {"metadata": {"name": name, "namespace": "default"}, "data": text}).create()
+        kind(api, {"metadata": {"name": name, "namespace": "default"}, "data": text}).create()
 
     return each_of(options, {"get": get, "create": create})
 

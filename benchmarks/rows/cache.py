@@ -32,7 +32,7 @@ class Book(kp.Object[dict[str, Any], dict[str, Any]], group="example.technosopho
 def dicts(objects: Sequence[bytes]) -> Callable[[], list[Any]]:
     """The baseline: everybody's `json.loads` of the same pages, kept."""
     size = -(-len(objects) // PAGES)
-    bodies = [list_page(objects[at : at + size]) for at in range(0, len(objects), size)]
+    bodies = [list_page(objects[start : start + size]) for start in range(0, len(objects), size)]
     return lambda: [json.loads(body)["items"] for body in bodies]
 
 
@@ -51,18 +51,20 @@ def kilobytes(count: int, make: Callable[[], object]) -> Probe:
         gc.collect()
         tracemalloc.start()
         try:
-            held = make()
+            cached = make()
             gc.collect()
-            taken, _ = tracemalloc.get_traced_memory()
+            memory, _ = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        del held
-        return taken / count / 1000
+        del cached
+        return memory / count / 1000
 
     return probe
 
 
-def held(setting: Setting, kind: Any, make: Callable[[int], list[bytes]], **options: Any) -> Contest:
+def cached_objects(
+    setting: Setting, kind: Any, make: Callable[[int], list[bytes]], **options: Any
+) -> Contest:
     """Memory of an object beside that of its dicts."""
     count = setting.size(2_000, quick=500)
     objects = make(count)
@@ -143,22 +145,22 @@ def longest_pause(make: Callable[[], object]) -> Probe:
     """Milliseconds of CPU of the longest run of the garbage collector; nothing where it never ran."""
 
     def probe() -> float:
-        longest, begun = 0.0, 0.0
+        longest, started = 0.0, 0.0
 
         def note(phase: str, _: object) -> None:
-            nonlocal longest, begun
+            nonlocal longest, started
             if phase == "start":
-                begun = time.thread_time()
+                started = time.thread_time()
             else:
-                longest = max(longest, time.thread_time() - begun)
+                longest = max(longest, time.thread_time() - started)
 
         with own_garbage_only():
             gc.callbacks.append(note)
             try:
-                held = make()
+                cached = make()
             finally:
                 gc.callbacks.remove(note)
-        del held
+        del cached
         return longest * 1000
 
     return probe
@@ -174,8 +176,8 @@ def growth(setting: Setting) -> Contest:
 
     def also() -> Further:
         return {
-            f"{GROWTH} MB": {str(one.objects): one.megabytes for one in points},
-            f"{GROWTH} s of CPU": {str(one.objects): one.seconds for one in points},
+            f"{GROWTH} MB": {str(point.objects): point.megabytes for point in points},
+            f"{GROWTH} s of CPU": {str(point.objects): point.seconds for point in points},
         }
 
     return Contest(ours=ours, also=also)
@@ -196,65 +198,65 @@ ROWS: Final = (
         "cache.growth",
         KILOBYTES,
         growth,
-        says="memory of an object in a cache of the metadata of a million pods (100,000 when quick)",
+        summary="memory of an object in a cache of the metadata of a million pods (100,000 when quick)",
         once=True,
     ),
     Row(
         "cache.relist.storm",
         SECONDS,
         storm,
-        says=f"{CACHES} caches of 1,000 custom resources lose their place at once and list anew (CPU time)",
+        summary=f"{CACHES} caches of 1,000 custom resources expire at the same time and relist (CPU time)",
     ),
     Row(
         "list.pods.kb",
         KILOBYTES,
         listed_pods,
-        says="memory of a pod in a list of 10,000 that is kept",
+        summary="memory of a pod in a list of 10,000 that is kept",
         against="dicts",
     ),
     Row(
         "list.pods.pause",
         MILLISECONDS,
         pause,
-        says="the longest run of the garbage collector while a list of 10,000 pods is read and kept",
+        summary="the longest run of the garbage collector while a list of 10,000 pods is read and kept",
         against="json.loads into dicts",
     ),
     Row(
         "cache.pods.pause",
         MILLISECONDS,
         cache_pause,
-        says="the longest run of the garbage collector while 10,000 pods are listed in pages and cached",
+        summary="the longest run of the garbage collector while 10,000 pods are listed in pages and cached",
         against="json.loads into dicts",
     ),
     Row(
         "cache.pods.seconds",
         SECONDS,
         seconds,
-        says="10,000 pods of 5.7 KB listed in pages and cached, without managed fields",
+        summary="10,000 pods of 5.7 KB listed in pages and cached, without managed fields",
         against="json.loads into dicts",
-        goal=Goal(at_least=7.2, says="0.25 s where json.loads needs 1.8"),
+        goal=Goal(at_least=7.2, summary="0.25 s where json.loads needs 1.8"),
     ),
     Row(
         "cache.pods.kb",
         KILOBYTES,
-        lambda setting: held(setting, Pod, pods_of, managed_fields=True),
-        says="memory of a cached pod of 5.7 KB",
+        lambda setting: cached_objects(setting, Pod, pods_of, managed_fields=True),
+        summary="memory of a cached pod of 5.7 KB",
         against="dicts",
         goal=Goal(at_most=6.5, of="ours"),
     ),
     Row(
         "cache.pods.dropped.kb",
         KILOBYTES,
-        lambda setting: held(setting, Pod, pods_of),
-        says="memory of a cached pod without its managed fields",
+        lambda setting: cached_objects(setting, Pod, pods_of),
+        summary="memory of a cached pod without its managed fields",
         against="dicts with them",
         goal=Goal(at_most=4.8, of="ours"),
     ),
     Row(
         "cache.metadata.kb",
         KILOBYTES,
-        lambda setting: held(setting, kp.Metadata[Pod], metadata_alone),
-        says="memory of the metadata of a pod",
+        lambda setting: cached_objects(setting, kp.Metadata[Pod], metadata_alone),
+        summary="memory of the metadata of a pod",
         against="dicts",
         goal=Goal(at_most=1.2, of="ours"),
     ),
@@ -262,20 +264,20 @@ ROWS: Final = (
         "cache.relist.seconds",
         SECONDS,
         relist,
-        says="100,000 unchanged objects of 660 B streamed anew, which tells nobody anything",
+        summary="100,000 unchanged objects of 660 B streamed anew, which tells nobody anything",
         goal=Goal(at_most=3.0, of="ours"),
     ),
     Row(
         "cache.relist.gap",
         MILLISECONDS,
         gap,
-        says="the longest that another task waits meanwhile",
+        summary="the longest that another task waits meanwhile",
         goal=Goal(at_most=20.0, of="ours"),
     ),
     Row(
         "controller.list.gap",
         MILLISECONDS,
         first_gap,
-        says="the longest that another task waits while a first list of 100,000 objects reaches a controller",
+        summary="the longest wait of another task while a first list of 100,000 objects reaches a controller",
     ),
 )

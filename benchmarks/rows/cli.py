@@ -36,20 +36,20 @@ class FreshCommand:
 
     def _once(self) -> float:
         start = time.perf_counter()
-        with self._children.one():
-            done = subprocess.run(self._command, env=self._environment, capture_output=True, check=False)
+        with self._children.count():
+            completed = subprocess.run(self._command, env=self._environment, capture_output=True, check=False)
         took = time.perf_counter() - start
-        if done.returncode:
-            raise Absent(done.stderr.decode().strip() or f"{self._command[0]} failed")
+        if completed.returncode:
+            raise Absent(completed.stderr.decode().strip() or f"{self._command[0]} failed")
         return took * _SECOND
 
 
 def _kubectl(*words: str) -> Probe:
     def make() -> Probe:
-        found = shutil.which("kubectl")
-        if found is None:
+        path = shutil.which("kubectl")
+        if path is None:
             raise Absent("kubectl is not on this machine")
-        return FreshCommand(found, *words)
+        return FreshCommand(path, *words)
 
     return Late(make)
 
@@ -71,8 +71,8 @@ ROWS: Final = (
         "cli.start",
         unit=MILLISECONDS,
         make=start,
-        says="kubeproto --help as a process, beside kubectl --help",
+        summary="kubeproto --help as a process, beside kubectl --help",
         against="import click in a process",
-        goal=Goal(at_most=150.0, of="ours", says="milliseconds on a machine that does nothing else"),
+        goal=Goal(at_most=150.0, of="ours", summary="milliseconds on a machine that does nothing else"),
     ),
 )

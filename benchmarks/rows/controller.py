@@ -16,7 +16,7 @@ from typing import Any, Final
 import msgspec
 
 from benchmarks import _controller_program as program
-from benchmarks._contenders import Peer, Told, peers
+from benchmarks._contenders import Peer, ProcessProbe, peers
 from benchmarks._controller_server import FLOOD, PACE, Course, controller_server
 from benchmarks._controller_server import Options as ServerOptions
 from benchmarks._measure import ROUNDS, Absent, Contest, Further, Metered, Probe, Unit
@@ -37,11 +37,11 @@ def throughput(setting: Setting) -> Contest:
     count = setting.size(19_000, quick=2_000)
     url, begin = _ours(setting, ServerOptions(count, "burst"), program.Options("", "throughput", count))
 
-    def figure(told: Any) -> float:
-        return count / float(told["seconds"])
+    def figure(reply: Any) -> float:
+        return count / float(reply["seconds"])
 
     rivals = peers(setting, {"kopf": "kopf", **COMPILED}, "throughput", count, figure, url=url, count=count)
-    return Contest(ours=Told(begin, count, figure, "ours"), baseline=rivals.pop("kopf"), peers=rivals)
+    return Contest(ours=ProcessProbe(begin, count, figure, "ours"), baseline=rivals.pop("kopf"), peers=rivals)
 
 
 def hot(setting: Setting) -> Contest:
@@ -50,16 +50,17 @@ def hot(setting: Setting) -> Contest:
     _, begin = _ours(setting, ServerOptions(count, "hot"), program.Options("", "hot", count))
     runs = list[int]()
 
-    def figure(told: Any) -> float:
-        runs.append(told["runs"])
-        return count / float(told["seconds"])
+    def figure(reply: Any) -> float:
+        runs.append(reply["runs"])
+        return count / float(reply["seconds"])
 
     return Contest(
-        ours=Told(begin, count, figure, "ours"), also=lambda: {"reconciles a round": {"ours": median(runs)}}
+        ours=ProcessProbe(begin, count, figure, "ours"),
+        also=lambda: {"reconciles a round": {"ours": median(runs)}},
     )
 
 
-def latency(setting: Setting, at: float, pace: float = PACE, course: Course = "paced") -> Contest:
+def latency(setting: Setting, percentile: float, pace: float = PACE, course: Course = "paced") -> Contest:
     """From an event's byte to the start of its reconcile, under so many events a second.
 
     Rows that differ in `at` alone read the same rounds if they are measured in one run.
@@ -67,7 +68,7 @@ def latency(setting: Setting, at: float, pace: float = PACE, course: Course = "p
     measured: dict[str, Waits] = setting.shared.setdefault(f"latency, {course}, {pace:g} a second", {})
     if not measured:
         measured |= paced(setting, pace, course)
-    probes = {name: waits.at(at) for name, waits in measured.items()}
+    probes = {name: waits.probe(percentile) for name, waits in measured.items()}
 
     def also() -> Further:
         tenths = {
@@ -76,12 +77,14 @@ def latency(setting: Setting, at: float, pace: float = PACE, course: Course = "p
             if waits.all()
         }
         return {
-            f"{LATENCY} {percent:g} %": {name: one[round(percent * 10) - 1] for name, one in tenths.items()}
+            f"{LATENCY} {percent:g} %": {
+                name: tenth[round(percent * 10) - 1] for name, tenth in tenths.items()
+            }
             for percent in (10, 25, 50, 75, 90, 95, 99, 99.9)
         }
 
-    known = len(measured["ours"].rounds)
-    rounds = known - 1 if known else ROUNDS
+    rounds_before = len(measured["ours"].rounds)
+    rounds = rounds_before - 1 if rounds_before else ROUNDS
     return Contest(ours=probes.pop("ours"), peers=probes, also=also, rounds=rounds)
 
 
@@ -90,23 +93,25 @@ def paced(setting: Setting, pace: float, course: Course) -> dict[str, "Waits"]:
     count = setting.size(3_000, quick=400) if pace != SLOW_PACE else setting.size(300, quick=60)
     if course == "flooded":
         count = setting.size(500, quick=100)
-    sent = count * (FLOOD + 1) if course == "flooded" else count
+    total_events = count * (FLOOD + 1) if course == "flooded" else count
     url, begin = _ours(
         setting, ServerOptions(count, course, pace=pace), program.Options("", "latency", count)
     )
     names = (
         {"kopf": "kopf", **COMPILED} if pace != FAST_PACE else COMPILED
     )  # kopf is behind at 5,000 a second
-    found = {"ours": Waits(lambda figure: Told(begin, count, figure, "ours", sent=sent))}
+    contenders = {
+        "ours": Waits(lambda figure: ProcessProbe(begin, count, figure, "ours", total_events=total_events))
+    }
     for label, name in names.items():
-        found[label] = Waits(partial(_rival, setting, name, count, sent, url))
-    return found
+        contenders[label] = Waits(partial(_rival, setting, name, count, total_events, url))
+    return contenders
 
 
 def _rival(
-    setting: Setting, name: str, count: int, sent: int, url: str, figure: Callable[[Any], float]
+    setting: Setting, name: str, count: int, total_events: int, url: str, figure: Callable[[Any], float]
 ) -> Probe:
-    return Peer(setting, name, "latency", count, figure, sent=sent, url=url, count=count)
+    return Peer(setting, name, "latency", count, figure, total_events=total_events, url=url, count=count)
 
 
 class Waits:
@@ -118,18 +123,18 @@ class Waits:
         self._make = make
         self._probe: Probe | None = None
 
-    def at(self, percent: float) -> Probe:
+    def probe(self, percent: float) -> Probe:
         """Return a probe of this share: it measures, or goes through the rounds that were measured."""
 
         def figure(waits: Sequence[float]) -> float:
             return float(quantiles(waits, n=1000, method="inclusive")[round(percent * 10) - 1])
 
-        def told(answer: Any) -> float:
+        def record(answer: Any) -> float:
             self.rounds.append(answer["waits"])
             return figure(answer["waits"])
 
         if self._probe is None:
-            self._probe = self._make(told)
+            self._probe = self._make(record)
             return self._probe
         return Again([figure(waits) for waits in self.rounds], self._probe)
 
@@ -167,12 +172,12 @@ def rss(setting: Setting) -> Contest:
 
     def once() -> float:
         with closing(_start(options, url)) as ours:
-            return float(ours.told(options.count)["rss"])
+            return float(ours.run_round(options.count)["rss"])
 
     def theirs(name: str) -> Probe:
         def peer() -> float:
             with setting.peers.start(name, "rss", url=url, count=options.count) as started:
-                return float(started.told(options.count)["rss"])
+                return float(started.run_round(options.count)["rss"])
 
         return peer
 
@@ -185,7 +190,7 @@ def idle(setting: Setting) -> Contest:
     """What a hundred watches cost on which nothing happens."""
     seconds = setting.size(10, quick=1)
     _, begin = _ours(setting, ServerOptions(1, "silent"), program.Options("", "idle", seconds=seconds))
-    ours = Told(begin, program.WATCHES, lambda told: float(told["idle"]), "ours")
+    ours = ProcessProbe(begin, program.WATCHES, lambda reply: float(reply["idle"]), "ours")
     return Contest(
         ours=ours, rounds=setting.size(3, quick=1)
     )  # it hardly varies, and its seconds are waited for
@@ -199,16 +204,16 @@ def _ours(
 
 
 def _start(options: program.Options, url: str) -> PeerProcess:
-    told: Any = msgspec.to_builtins(msgspec.structs.replace(options, url=url))
-    return PeerProcess([sys.executable, "-m", "benchmarks._controller_program"], told)
+    arguments: Any = msgspec.to_builtins(msgspec.structs.replace(options, url=url))
+    return PeerProcess([sys.executable, "-m", "benchmarks._controller_program"], arguments)
 
 
-def _latency(name: str, at: float, says: str, goal: Goal | None, pace: float = PACE) -> Row:
+def _latency(name: str, percentile: float, summary: str, goal: Goal | None, pace: float = PACE) -> Row:
     return Row(
         f"controller.latency.{name}",
         MILLISECONDS,
-        partial(latency, at=at, pace=pace),
-        says=f"from an event's byte to its reconcile, at {pace:,.0f} events a second: {says}",
+        partial(latency, percentile=percentile, pace=pace),
+        summary=f"from an event's byte to its reconcile, at {pace:,.0f} events a second: {summary}",
         goal=goal,
     )
 
@@ -218,7 +223,7 @@ ROWS: Final = (
         "controller.throughput",
         RECONCILES_PER_SECOND,
         throughput,
-        says="empty reconciles of 19,000 distinct custom resources, from the socket on",
+        summary="empty reconciles of 19,000 distinct custom resources, from the socket on",
         against="kopf",
         goal=Goal(at_least=40),
     ),
@@ -226,7 +231,7 @@ ROWS: Final = (
         "controller.hot",
         EVENTS_PER_SECOND,
         hot,
-        says="events of ten objects that change all the time, until the last state of each was reconciled",
+        summary="events of ten objects that change all the time, until the last state of each was reconciled",
     ),
     _latency("p50", 50, "one half are faster", Goal(at_most=0.5, of="ours")),
     _latency("p99", 99, "99 of 100 are faster", Goal(at_least=1.0, of="controller-runtime")),
@@ -236,21 +241,21 @@ ROWS: Final = (
     Row(
         "controller.fairness",
         MILLISECONDS,
-        partial(latency, at=99, pace=FAST_PACE, course="flooded"),
-        says="the same at 5,000 events a second, 20 in 21 of one object: 99 of 100 others are faster",
+        partial(latency, percentile=99, pace=FAST_PACE, course="flooded"),
+        summary="the same at 5,000 events a second, 20 in 21 of one object: 99 of 100 others are faster",
     ),
     Row(
         "controller.rss",
         MEGABYTES,
         rss,
-        says="resident memory with 10,000 custom resources cached",
+        summary="resident memory with 10,000 custom resources cached",
         goal=Goal(at_most=50, of="ours"),
     ),
     Row(
         "controller.idle",
         PERCENT,
         idle,
-        says="the processor's time that 100 watches take on which nothing comes",
+        summary="the processor's time that 100 watches take on which nothing comes",
         goal=Goal(at_most=0.2, of="ours"),
     ),
 )

@@ -119,11 +119,11 @@ def compiled(
     folder = Path(setting.keep(tempfile.TemporaryDirectory()))
     file = folder / "watch.json"
     file.write_bytes(stream(setting, kind, managed=managed, bookmarks=0)[1])
-    made = peers(setting, {"kube-rs": "kube_rs"}, "decode", count, figure, kind=kind, file=str(file))
+    probes = peers(setting, {"kube-rs": "kube_rs"}, "decode", count, figure, kind=kind, file=str(file))
     if kind != "crs":
         for label, encoding in (("client-go, JSON", "json"), ("client-go, protobuf", "protobuf")):
-            made[label] = Peer(setting, "client_go", "decode", count, figure, kind=encoding, file=str(file))
-    return made
+            probes[label] = Peer(setting, "client_go", "decode", count, figure, kind=encoding, file=str(file))
+    return probes
 
 
 def touched(setting: Setting, kind: Kind, read: Callable[[Sequence[bytes], int], int]) -> Further:
@@ -136,23 +136,28 @@ def touched(setting: Setting, kind: Kind, read: Callable[[Sequence[bytes], int],
     }
     return {
         "objects/s when so many are touched": figures,
-        "times json.loads when so many are touched": {name: one / base for name, one in figures.items()},
+        "times json.loads when so many are touched": {
+            name: figure / base for name, figure in figures.items()
+        },
     }
 
 
-def page(setting: Setting, ours: Read, *, cut: bool, everybody: bool = False) -> Contest:
+def page(setting: Setting, ours: Read, *, in_pieces: bool, everybody: bool = False) -> Contest:
     """Ours against `json.loads` of a list of pods, whole or `cut` into segments; objects a second."""
     count = setting.size(10_000, quick=2_000)
     body = list_page(pods(count, SEED))
-    pieces = segments(body) if cut else [body]
+    pieces = segments(body) if in_pieces else [body]
     rivals: dict[str, Probe] = {}
     if everybody:
         folder = Path(setting.keep(tempfile.TemporaryDirectory()))
         (folder / "list.json").write_bytes(body)
-        asked = (("client-go, JSON", "client_go", "json"), ("client-go, protobuf", "client_go", "protobuf"))
-        for label, name, encoding in (*asked, ("kube-rs", "kube_rs", "json")):
+        variants = (
+            ("client-go, JSON", "client_go", "json"),
+            ("client-go, protobuf", "client_go", "protobuf"),
+        )
+        for label, name, encoding in (*variants, ("kube-rs", "kube_rs", "json")):
             rivals[label] = Peer(
-                setting, name, "list", count, lambda told: count / float(told["seconds"]),
+                setting, name, "list", count, lambda reply: count / float(reply["seconds"]),
                 kind=encoding, file=str(folder / "list.json"),
             )  # fmt: skip
     return Contest(
@@ -170,7 +175,7 @@ def rate(run: Callable[[], int], objects: int, events: int) -> Ours:
 class Depth(msgspec.Struct, frozen=True):
     """How far objects are read: the last word of a row's name, and a run for each kind."""
 
-    says: str
+    summary: str
     reads: Mapping[Kind, Read]
     using: Mapping[Kind, type[kp.KubeObject]] = {}  # what is touched afterwards, if it is read lazily
     names: Mapping[Kind, str] = {}
@@ -190,7 +195,7 @@ RAW: Final[dict[Kind, type[kp.KubeObject]]] = {"pods": RawPod, "crs": RawBook, "
 KINDS: Final[tuple[Kind, ...]] = ("pods", "crs", "configmaps")
 
 
-def what(kind: Kind, *, managed: bool) -> str:
+def objects_read(kind: Kind, *, managed: bool) -> str:
     """What a row reads, in words."""
     return _SIZES[kind][0 if managed else 1]
 
@@ -231,9 +236,9 @@ GOALS: Final = {
 }
 
 
-def _watch_row(kind: Kind, word: str, *, managed: bool) -> Row:
-    depth, without = DEPTHS[word], "" if managed else "unmanaged."
-    name = f"decode.{kind}.{without}{depth.names.get(kind, word)}"
+def _watch_row(kind: Kind, depth_name: str, *, managed: bool) -> Row:
+    depth, without = DEPTHS[depth_name], "" if managed else "unmanaged."
+    name = f"decode.{kind}.{without}{depth.names.get(kind, depth_name)}"
     beside: Beside = "everybody" if depth.everybody else "lightkube" if managed else "nobody"
 
     def make(setting: Setting) -> Contest:
@@ -247,19 +252,19 @@ def _watch_row(kind: Kind, word: str, *, managed: bool) -> Row:
         name,
         OBJECTS_PER_SECOND,
         make,
-        says=f"{what(kind, managed=managed)}: {depth.says}",
+        summary=f"{objects_read(kind, managed=managed)}: {depth.summary}",
         against="json.loads a line",
         goal=Goal(at_least=GOALS[name]) if name in GOALS else None,
-        limit=f"limits.{kind}.{without}{'memchr' if word in SKIPPING and kind != 'crs' else 'msgspec'}",
+        limit=f"limits.{kind}.{without}{'memchr' if depth_name in SKIPPING and kind != 'crs' else 'msgspec'}",
     )
 
 
-def _page_row(name: str, read: Read, at_least: float, says: str, *, cut: bool) -> Row:
+def _page_row(name: str, read: Read, at_least: float, summary: str, *, in_pieces: bool) -> Row:
     return Row(
         name,
         OBJECTS_PER_SECOND,
-        lambda setting: page(setting, read, cut=cut, everybody=not cut),
-        says=says,
+        lambda setting: page(setting, read, in_pieces=in_pieces, everybody=not in_pieces),
+        summary=summary,
         against="json.loads of the page",
         goal=Goal(at_least=at_least),
         limit="limits.pods.msgspec",
@@ -273,6 +278,6 @@ ROWS: Final = (
         for word in DEPTHS
         for managed in (True, False)
     ),
-    _page_row("list.pods.parse", parsed, 20, "10,000 pods in one body", cut=False),
-    _page_row("list.pods.feed", fed, 15, "the same, as it arrives", cut=True),
+    _page_row("list.pods.parse", parsed, 20, "10,000 pods in one body", in_pieces=False),
+    _page_row("list.pods.feed", fed, 15, "the same, as it arrives", in_pieces=True),
 )

@@ -62,13 +62,13 @@ class FreshImport:
         return min(self._once() for _ in range(self._best_of))
 
     def _once(self) -> float:
-        with self._children.one():
-            done = subprocess.run(
+        with self._children.count():
+            completed = subprocess.run(
                 self._command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, check=False
             )
-        if done.returncode:
-            raise Absent((done.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
-        took, pages = done.stdout.split()
+        if completed.returncode:
+            raise Absent((completed.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
+        took, pages = completed.stdout.split()
         if int(pages):
             self._pages.append(int(pages))
         return float(took)
@@ -105,9 +105,10 @@ def kubeproto(setting: Setting) -> Contest:
     def memory() -> Further:
         empty()
         baseline = empty.resident()
-        held = {name: probe.resident() for name, probe in imports.items()}
+        resident = {name: probe.resident() for name, probe in imports.items()}
         beyond = {
-            name: None if mib is None or baseline is None else mib - baseline for name, mib in held.items()
+            name: None if mib is None or baseline is None else mib - baseline
+            for name, mib in resident.items()
         }
         return {"resident MiB beyond an empty interpreter": beyond}
 
@@ -146,14 +147,14 @@ ROWS: Final = (
         "install.size",
         unit=MEGABYTES,
         make=size,
-        says="what is on the disk after installing [runtime,asyncio], with all that it needs",
+        summary="what is on the disk after installing [runtime,asyncio], with all that it needs",
     ),
     Row(
         "import.kubeproto",
         unit=SECONDS,
         make=kubeproto,
-        says="import kubeproto in a fresh interpreter, beside the other clients",
+        summary="import kubeproto in a fresh interpreter, beside the other clients",
         against="import msgspec",
-        goal=Goal(at_least=0.667, says="at most 1.5 times import msgspec"),
+        goal=Goal(at_least=0.667, summary="at most 1.5 times import msgspec"),
     ),
 )

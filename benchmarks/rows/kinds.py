@@ -43,13 +43,13 @@ class BeyondTheCore:
 
     def _once(self, module: str) -> float:
         command = [sys.executable, "-c", _SCRIPT.format(module=module)]
-        with self._children.one():
-            done = subprocess.run(
+        with self._children.count():
+            completed = subprocess.run(
                 command, cwd=PROJECT, env=self._environment, capture_output=True, text=True, check=False
             )
-        if done.returncode:
-            raise Absent((done.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
-        return float(done.stdout)
+        if completed.returncode:
+            raise Absent((completed.stderr.strip().splitlines() or ["the interpreter said nothing"])[-1])
+        return float(completed.stdout)
 
     @property
     def spent(self) -> tuple[float, float] | None:
@@ -79,15 +79,15 @@ ROWS: Final = (
         "kinds.import",
         unit=MILLISECONDS,
         make=imports,
-        says="import of the slowest of five modules of kinds, beyond import kubeproto",
+        summary="import of the slowest of five modules of kinds, beyond import kubeproto",
         goal=Goal(at_most=25.0, of="ours"),
     ),
     Row(
         "kinds.pods.typed",
         unit=EVENTS_PER_SECOND,
         make=typed,
-        says="a watch of pods, every field of spec and status typed",
+        summary="a watch of pods, every field of spec and status typed",
         against="json.loads a line",
-        goal=Goal(at_least=3.0, says="and twice lightkube"),
+        goal=Goal(at_least=3.0, summary="and twice lightkube"),
     ),
 )

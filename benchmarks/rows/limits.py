@@ -18,7 +18,7 @@ from benchmarks._data import Kind, segments
 from benchmarks._live_server import Address, live_server
 from benchmarks._measure import Contest
 from benchmarks._rows import EVENTS_PER_SECOND, OBJECTS_PER_SECOND, Row, Setting
-from benchmarks.rows.decode import KINDS, SEED, rate, stream, what
+from benchmarks.rows.decode import KINDS, SEED, objects_read, rate, stream
 
 _EVENT: Final = b"\n\r\n"  # how an event ends, and then its chunk
 _END: Final = b"0\r\n\r\n"
@@ -32,11 +32,11 @@ class Nothing(msgspec.Struct):
 def line_ends(pieces: Sequence[bytes]) -> int:
     """Find the end of each line, by memchr."""
     count = 0
-    for piece in pieces:
-        at = piece.find(b"\n")
-        while at >= 0:
+    for chunk in pieces:
+        position = chunk.find(b"\n")
+        while position >= 0:
             count += 1
-            at = piece.find(b"\n", at + 1)
+            position = chunk.find(b"\n", position + 1)
     return count
 
 
@@ -67,7 +67,7 @@ def reading(
         baseline=rate(lambda: each(json.loads, lines), count, count),
         peers=peers(
             setting, {"orjson": "orjson"} if orjson else {}, "decode", count,
-            lambda told: count / float(told["seconds"]), kind=kind, objects=count, seed=SEED,
+            lambda reply: count / float(reply["seconds"]), kind=kind, objects=count, seed=SEED,
         ),
     )  # fmt: skip
 
@@ -100,26 +100,26 @@ def _values(kind: Kind, words: str) -> tuple[Row, ...]:
         Row(
             f"limits.{kind}.dicts", OBJECTS_PER_SECOND,
             partial(reading, kind=kind, read=msgspec.json.Decoder().decode, orjson=True),
-            says=f"{words} as dicts, by msgspec and by orjson", against="json.loads a line",
+            summary=f"{words} as dicts, by msgspec and by orjson", against="json.loads a line",
         ),
         Row(
             f"limits.{kind}.socket", EVENTS_PER_SECOND, partial(taking, kind=kind),
-            says=f"a watch of {words} taken from a plain socket and thrown away",
+            summary=f"a watch of {words} taken from a plain socket and thrown away",
         ),
     )  # fmt: skip
 
 
 def _bytes(kind: Kind, *, managed: bool) -> tuple[Row, ...]:
-    prefix, words = f"limits.{kind}.{'' if managed else 'unmanaged.'}", what(kind, managed=managed)
+    prefix, words = f"limits.{kind}.{'' if managed else 'unmanaged.'}", objects_read(kind, managed=managed)
     return (
         Row(
             f"{prefix}memchr", OBJECTS_PER_SECOND, partial(scanning, kind=kind, managed=managed),
-            says=f"the ends of lines of {words}, found by memchr",
+            summary=f"the ends of lines of {words}, found by memchr",
         ),
         Row(
             f"{prefix}msgspec", OBJECTS_PER_SECOND,
             partial(reading, kind=kind, read=msgspec.json.Decoder(Nothing).decode, managed=managed),
-            says=f"{words}: each byte checked by msgspec, nothing kept", against="json.loads a line",
+            summary=f"{words}: each byte checked by msgspec, nothing kept", against="json.loads a line",
         ),
     )  # fmt: skip
 

@@ -124,8 +124,8 @@ def contest(
     file = setting.keep(kubeconfig(address.url, address.ca))
     names = {"lightkube": "lightkube", **(OTHERS[kind] if everybody else {})}
 
-    def figure(met: int, told: Any) -> float:
-        return met / float(told["seconds"])
+    def figure(met: int, reply: Any) -> float:
+        return met / float(reply["seconds"])
 
     rivals: dict[str, Probe] = {}
     for label, name in names.items():
@@ -147,7 +147,7 @@ def contest(
 def connections(setting: Setting, kind: Kind) -> Contest:
     """A hundred watches at once in one loop, beside one watch of as many events."""
     events = setting.size(*(MORE * count for count in COUNTS[kind]))
-    one = setting.keep(live_server(kind, events, SEED, tls=False))
+    server = setting.keep(live_server(kind, events, SEED, tls=False))
     many = setting.keep(live_server(kind, events // CONNECTIONS, SEED, tls=False))
     api: Api[Any] = kp.Api(Pod, namespace="default") if kind == "pods" else kp.Api(Book, namespace="default")
 
@@ -158,7 +158,7 @@ def connections(setting: Setting, kind: Kind) -> Contest:
 
         return asyncio.run(main())
 
-    alone = partial(on_asyncio, AsyncioTransport, Connection(server=one.url), api)
+    alone = partial(on_asyncio, AsyncioTransport, Connection(server=server.url), api)
     return Contest(ours=rate(all_at_once, events), baseline=rate(alone, events))
 
 
@@ -185,12 +185,12 @@ KINDS: Final[tuple[Kind, ...]] = ("pods", "crs")
 
 
 def _row(name: str, kind: Kind, *, tls: bool) -> Row:
-    what = "pods" if kind == "pods" else "custom resources"
+    objects = "pods" if kind == "pods" else "custom resources"
     return Row(
         f"live.{kind}.{name}{'.tls' if tls else ''}",
         EVENTS_PER_SECOND,
         partial(contest, kind=kind, watch=WATCHES[name], tls=tls, everybody=name == "asyncio"),
-        says=f"a watch of {what} through {name}{' over TLS' if tls else ''}, one chunk an event",
+        summary=f"a watch of {objects} through {name}{' over TLS' if tls else ''}, one chunk an event",
         against="lightkube",
         goal=Goal(at_least=GOALS[name][kind]),
         limit=f"limits.{kind}.socket",
@@ -198,17 +198,17 @@ def _row(name: str, kind: Kind, *, tls: bool) -> Row:
 
 
 def _more(kind: Kind) -> tuple[Row, ...]:
-    what = "pods" if kind == "pods" else "custom resources"
+    objects = "pods" if kind == "pods" else "custom resources"
     return (
         Row(
             f"live.{kind}.asyncio.gzip", EVENTS_PER_SECOND,
             partial(contest, kind=kind, watch=WATCHES["asyncio"], tls=False, gzip=True),
-            says=f"a watch of {what} through asyncio, compressed, flushed after each event",
+            summary=f"a watch of {objects} through asyncio, compressed, flushed after each event",
             against="lightkube",
         ),
         Row(
             f"live.{kind}.asyncio.connections", EVENTS_PER_SECOND, partial(connections, kind=kind),
-            says=f"{CONNECTIONS} watches of {what} at once through asyncio",
+            summary=f"{CONNECTIONS} watches of {objects} at once through asyncio",
             against="one watch of as many events",
         ),
     )  # fmt: skip

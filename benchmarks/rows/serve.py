@@ -38,16 +38,16 @@ class Costs:
         """Return the probe, with the CPU time of its server divided among so many."""
 
         def probed() -> float:
-            before = server.cpu()
+            cpu_before = server.cpu()
             figure = probe()
-            self._spent.setdefault(name, []).append((server.cpu() - before) / count * 1e6)
+            self._spent.setdefault(name, []).append((server.cpu() - cpu_before) / count * 1e6)
             return figure
 
         return probed
 
     def __call__(self) -> Further:
         return {
-            f"µs of the server's CPU {self._unit}": {name: min(one) for name, one in self._spent.items()},
+            f"µs of the server's CPU {self._unit}": {name: min(times) for name, times in self._spent.items()},
         }
 
 
@@ -70,8 +70,8 @@ def beside(setting: Setting, costs: Costs, count: int, make: Callable[[Server], 
     server = setting.keep(simulated("--empty"))
 
     def control_plane() -> Probe:
-        found = setting.keep(real())
-        return costs.counted(REAL, found, count, make(found))
+        control_plane_server = setting.keep(real())
+        return costs.counted(REAL, control_plane_server, count, make(control_plane_server))
 
     ours = costs.counted("ours", server, count, make(server))
     return Contest(ours=ours, peers={REAL: Late(control_plane)}, also=costs)
@@ -103,22 +103,24 @@ def writes(setting: Setting) -> Contest:
 def listing(setting: Setting) -> Contest:
     """One list of all pods, in one response."""
     count = setting.size(10_000, quick=10_000)
-    made = [_renamed(pod, number) for number, pod in enumerate(pods(count))]
+    renamed_pods = [_renamed(pod, number) for number, pod in enumerate(pods(count))]
     folder = Path(setting.keep(tempfile.TemporaryDirectory()))
-    (folder / "pods.json").write_bytes(b'{"apiVersion":"v1","kind":"List","items":[%b]}' % b",".join(made))
+    (folder / "pods.json").write_bytes(
+        b'{"apiVersion":"v1","kind":"List","items":[%b]}' % b",".join(renamed_pods)
+    )
     costs = Costs("a list")
 
     def probe(server: Server) -> float:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         hammer(server, [server.request("GET", "/api/v1/pods")], connections=1)
-        return time.perf_counter() - begun
+        return time.perf_counter() - started
 
     def control_plane() -> Probe:
         if setting.quick:  # it takes minutes until it has so many pods
             left_out()
         server = setting.keep(real())
-        hammer(server, [server.request("POST", PODS, pod) for pod in made])
-        names = [(f"{PODS}/p{number:06}/status", pod) for number, pod in enumerate(made)]
+        hammer(server, [server.request("POST", PODS, pod) for pod in renamed_pods])
+        names = [(f"{PODS}/p{number:06}/status", pod) for number, pod in enumerate(renamed_pods)]
         hammer(server, [server.request("PUT", target, pod) for target, pod in names])
         return costs.counted(REAL, server, 1, lambda: probe(server))
 
@@ -167,8 +169,8 @@ def watched(setting: Setting) -> Contest:
     quiet, busy = (setting.keep(simulated("--empty")) for _ in range(2))
     watches = open_watches(busy, f"{SECRETS}?watch=1", IDLE)
     watches += open_watches(busy, f"{MAPS}?watch=1", SLOW, buffer=4096)
-    for one in watches:
-        setting.keep(one)
+    for watch in watches:
+        setting.keep(watch)
     create = make(busy)
 
     def ours() -> float:
@@ -192,17 +194,17 @@ def start(setting: Setting) -> Contest:
     spent = list[float]()
 
     def probe() -> float:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         with simulated() as server:
             hammer(server, [server.request("GET", "/api/v1/namespaces")], connections=1)
-            took = time.perf_counter() - begun
+            took = time.perf_counter() - started
             spent.append(server.cpu())
         return took
 
     def python() -> float:
-        begun = time.perf_counter()
+        started = time.perf_counter()
         subprocess.run([sys.executable, "-c", "import asyncio, msgspec, anyio"], check=True)
-        return time.perf_counter() - begun
+        return time.perf_counter() - started
 
     return Contest(ours=probe, baseline=python, also=lambda: {"s of CPU": {"ours": min(spent)}})
 

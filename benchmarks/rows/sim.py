@@ -43,9 +43,9 @@ def puts(count: int, version: int) -> list[Head]:
 
 def cluster() -> sim.Cluster:
     """A cluster that keeps no log: a log of a million requests is not what is measured."""
-    made = sim.Cluster()
-    made.keeps_log = False
-    return made
+    new_cluster = sim.Cluster()
+    new_cluster.keeps_log = False
+    return new_cluster
 
 
 def send(to: sim.Cluster, heads: list[Head]) -> None:
@@ -79,8 +79,8 @@ def deliveries(setting: Setting) -> Contest:
         target = f"{CONFIGMAPS}?watch=true&resourceVersion={fresh.version}"
         streams = [fresh.respond(Head("GET", target)).body for _ in range(WATCHERS)]
         lines = 0
-        for at in range(0, count, BURST):
-            send(fresh, created[at : at + BURST])
+        for start in range(0, count, BURST):
+            send(fresh, created[start : start + BURST])
             for stream in streams:
                 if isinstance(stream, bytes):
                     raise TypeError("a watch was answered with a whole body")
@@ -107,19 +107,19 @@ def load(setting: Setting) -> Contest:
 def memory(count: int) -> Further:
     """What an object costs beyond its JSON."""
     some = posts(min(count, 10_000), size=1_000)
-    held = cluster()
+    clusters = cluster()
     gc.collect()
     tracemalloc.start()
     try:
-        send(held, some)
+        send(clusters, some)
         gc.collect()
-        taken, _ = tracemalloc.get_traced_memory()
+        allocated, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    answer = held.respond(Head("GET", CONFIGMAPS)).body
+    answer = clusters.respond(Head("GET", CONFIGMAPS)).body
     if not isinstance(answer, bytes):
         raise TypeError("a list was answered with a stream")
-    return {"bytes an object": {"beyond its JSON": (taken - len(answer)) / len(some)}}
+    return {"bytes an object": {"beyond its JSON": (allocated - len(answer)) / len(some)}}
 
 
 ROWS: Final = (
@@ -127,21 +127,21 @@ ROWS: Final = (
         "sim.writes",
         EVENTS_PER_SECOND,
         writes,
-        says="ConfigMaps created and replaced through whole requests",
+        summary="ConfigMaps created and replaced through whole requests",
         goal=Goal(at_least=20_000, of="ours"),
     ),
     Row(
         "sim.deliveries",
         EVENTS_PER_SECOND,
         deliveries,
-        says="events that 100 watchers take, the writes included",
+        summary="events that 100 watchers take, the writes included",
         goal=Goal(at_least=500_000, of="ours"),
     ),
     Row(
         "sim.load",
         SECONDS,
         load,
-        says="100,000 objects of 1.3 KB created through whole requests",
-        goal=Goal(at_most=10.0, of="ours", says="and at most 4 KB each beyond their JSON"),
+        summary="100,000 objects of 1.3 KB created through whole requests",
+        goal=Goal(at_most=10.0, of="ours", summary="and at most 4 KB each beyond their JSON"),
     ),
 )

@@ -57,7 +57,7 @@ def url(server: Server) -> str:
 def names(verb: Verb, many: int, prefix: str, fresh: "count[int]") -> list[str]:
     """Names that are there, or such as are new."""
     if verb == "get":
-        return [f"there-{at % THERE}" for at in range(many)]
+        return [f"there-{index % THERE}" for index in range(many)]
     return [f"{prefix}-{next(fresh)}" for _ in range(many)]
 
 
@@ -127,7 +127,7 @@ def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Conte
             rivals[label] = left_out
             continue
         rivals |= peers(
-            setting, {label: name}, "verbs", many, lambda told: figure(float(told["seconds"])),
+            setting, {label: name}, "verbs", many, lambda reply: figure(float(reply["seconds"])),
             verb=verb, count=many, there=THERE, prefix=name.replace("_", "-"), text=TEXT,
             kubeconfig=str(file),
         )  # fmt: skip
@@ -139,12 +139,12 @@ def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Conte
 
 
 def _row(verb: Verb, *, control_plane: bool) -> Row:
-    what = "small ConfigMaps read" if verb == "get" else "small ConfigMaps created"
-    where = "on the real control plane, over TLS" if control_plane else "on the simulated server"
+    action = "small ConfigMaps read" if verb == "get" else "small ConfigMaps created"
+    place_of_server = "on the real control plane, over TLS" if control_plane else "on the simulated server"
     make: Any = partial(calls, verb=verb, control_plane=control_plane)
     return Row(
         f"verbs.{verb}{'.real' if control_plane else ''}", REQUESTS_PER_SECOND, make,
-        says=f"{what} one after the other {where}, each typed", against="lightkube",
+        summary=f"{action} one after the other {place_of_server}, each typed", against="lightkube",
     )  # fmt: skip
 
 

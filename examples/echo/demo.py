@@ -44,11 +44,11 @@ class Demo:
         self.colour = colour
         self.began = self.cluster.now
 
-    def say(self, who: str, what: str) -> None:
+    def say(self, actor: str, message: str) -> None:
         """Print one line."""
-        name = f"{who:>10}"
-        mark = f"\033[{COLOURS.get(who, '0')}m{name}\033[0m" if self.colour else name
-        print(f"{self.cluster.now - self.began:8.1f} s {mark}  {what}", flush=True)
+        name = f"{actor:>10}"
+        label = f"\033[{COLOURS.get(actor, '0')}m{name}\033[0m" if self.colour else name
+        print(f"{self.cluster.now - self.began:8.1f} s {label}  {message}", flush=True)
 
     async def main(self) -> None:
         """Run the demonstration."""
@@ -95,25 +95,25 @@ class Demo:
             await echoes.delete("canyon")
             await user.until(lambda: self.cluster.get(Echo, "canyon") is None)
         await anyio.sleep(5)
-        left = self.cluster.objects(Deployment)
-        self.say("user", "nothing is left" if not left else f"{len(left)} Deployments ARE LEFT")
-        if left:
+        remaining = self.cluster.objects(Deployment)
+        self.say("user", "nothing is left" if not remaining else f"{len(remaining)} Deployments ARE LEFT")
+        if remaining:
             sys.exit(1)
 
     def replicas(self) -> int | None:
         """The number of replicas in the Deployment."""
-        found = self.cluster.get(Deployment, "canyon")
-        return None if found is None else int(found["spec"]["replicas"])
+        deployment = self.cluster.get(Deployment, "canyon")
+        return None if deployment is None else int(deployment["spec"]["replicas"])
 
     def show(self, changes: list[Change[Echo]] | list[Change[Deployment]]) -> None:
         """Show what readers of a cache see."""
         for change in changes:
             obj = change.object
-            asked = f", {obj.spec.replicas} replicas"
-            held = ", held by its finalizer" if obj.metadata.finalizers else ""
-            leaving = ", is being deleted" if obj.metadata.deletion_timestamp else ""
-            what = f"{obj.metadata.name} {change.type.lower()}{asked}{held}{leaving}"
-            self.say(type(obj).__name__, what)
+            replicas = f", {obj.spec.replicas} replicas"
+            blocked = ", held by its finalizer" if obj.metadata.finalizers else ""
+            deleting = ", is being deleted" if obj.metadata.deletion_timestamp else ""
+            text = f"{obj.metadata.name} {change.type.lower()}{replicas}{blocked}{deleting}"
+            self.say(type(obj).__name__, text)
 
 
 if __name__ == "__main__":

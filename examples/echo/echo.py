@@ -73,9 +73,9 @@ async def deploy(echo: Echo, ctx: Context[None]) -> Action:
 async def clean_up(echo: Echo, ctx: Context[None]) -> None:
     """Delete the Deployment, and with it its pods; one of the same name that somebody else made stays."""
     deployments = ctx.api(Deployment)
-    found = await deployments.get_or_none(echo.metadata.name)
-    if found is not None and is_controlled_by(found, echo):
-        await deployments.delete(echo.metadata.name, uid=found.metadata.uid, propagation="Background")
+    deployment = await deployments.get_or_none(echo.metadata.name)
+    if deployment is not None and is_controlled_by(deployment, echo):
+        await deployments.delete(echo.metadata.name, uid=deployment.metadata.uid, propagation="Background")
 
 
 def retry_later(error: Exception, ctx: Context[None]) -> Action:
@@ -93,9 +93,9 @@ def operator(client: Client, *, port: int | None = None) -> Operator:
     """Return the controller as it is deployed: in several replicas, with health pages, until SIGTERM."""
     identity = os.environ.get("POD_NAME") or socket.gethostname()
     election = LeaderElector(client, name=MANAGER, identity=identity)
-    made = Operator(election=election, signals=True, grace=20, port=port)
-    made.add(controller(client))
-    return made
+    operator = Operator(election=election, signals=True, grace=20, port=port)
+    operator.add(controller(client))
+    return operator
 
 
 def deployed(client: Client) -> Operator:

@@ -75,12 +75,12 @@ class Foos:
 
     async def states(self) -> AsyncIterator[str]:
         """Yield the state, and each later one, as server-sent events."""
-        sent = ""
+        last_state = ""
         while not self.closing:
             changed = self._changed
-            if (text := json.dumps(self.state())) != sent:
+            if (text := json.dumps(self.state())) != last_state:
                 yield f"data: {text}\n\n"
-                sent = text
+                last_state = text
             # A change while the page was slow has set the event that was taken before.
             await changed.wait()
 

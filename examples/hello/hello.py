@@ -88,15 +88,15 @@ def available(deployment: Deployment) -> int:
 
 def readiness(hello: Hello, deployment: Deployment) -> Condition:
     """Return the condition Ready: whether as many servers as are wanted, of this version, are available."""
-    wanted, there = hello.spec.replicas, available(deployment)
+    desired, actual = hello.spec.replicas, available(deployment)
     status = deployment.status
     current = status is not None and status.observed_generation == deployment.metadata.generation
-    done = current and there == wanted == ((status and status.updated_replicas) or 0)
+    rolled_out = current and actual == desired == ((status and status.updated_replicas) or 0)
     return Condition(
         type="Ready",
-        status="True" if done else "False",
-        reason="Available" if done else "Progressing",
-        message=f"{there} of {wanted} replicas are available",
+        status="True" if rolled_out else "False",
+        reason="Available" if rolled_out else "Progressing",
+        message=f"{actual} of {desired} replicas are available",
     )
 
 
@@ -164,23 +164,23 @@ def operator(client: Client, *, port: int | None = None, server: WebhookServer |
     identity = os.environ.get("POD_NAME") or socket.gethostname()
     events = Events(client, controller=MANAGER, instance=identity)
     election = LeaderElector(client, name=MANAGER, identity=identity)
-    made = Operator(election=election, signals=True, grace=20, port=port, webhooks=server)
-    made.add(controller(client, events), events.run)
-    return made
+    operator = Operator(election=election, signals=True, grace=20, port=port, webhooks=server)
+    operator.add(controller(client, events), events.run)
+    return operator
 
 
-def webhook_server(client: Client, where: Where, *, port: int = 9443) -> WebhookServer:
+def webhook_server(client: Client, address: Where, *, port: int = 9443) -> WebhookServer:
     """Return the webhooks, with a certificate that the leader makes, renews, and has the API server trust."""
-    named = webhooks.manifests(f"{MANAGER}-{Hello.resource.plural}", where)
+    manifests = webhooks.manifests(f"{MANAGER}-{Hello.resource.plural}", address)
     return WebhookServer(
-        webhooks, ManagedCertificates(client, where, secret=WEBHOOKS, configurations=named), port=port
+        webhooks, ManagedCertificates(client, address, secret=WEBHOOKS, configurations=manifests), port=port
     )
 
 
 def deployed(client: Client, *, port: int = 8080, webhook_port: int = 9443) -> Operator:
     """The operator that `manifests.yaml` describes, with the webhooks that it configures."""
-    where = Where(namespace=client.namespace, service=WEBHOOKS)
-    return operator(client, port=port, server=webhook_server(client, where, port=webhook_port))
+    address = Where(namespace=client.namespace, service=WEBHOOKS)
+    return operator(client, port=port, server=webhook_server(client, address, port=webhook_port))
 
 
 async def operate(options: argparse.Namespace) -> None:
@@ -197,11 +197,11 @@ async def operate(options: argparse.Namespace) -> None:
         await operator(client, port=options.port, server=server).run()
 
 
-def manifests(where: Where | None) -> str:
+def manifests(address: Where | None) -> str:
     """Return what a server needs to serve Hellos; both versions only if the webhooks can be called."""
-    if where is None:
+    if address is None:
         return definition_of(Hello).to_yaml()
-    parts = [webhooks.definition(where), *webhooks.configurations(MANAGER, where)]
+    parts = [webhooks.definition(address), *webhooks.configurations(MANAGER, address)]
     return "---\n".join(kp.dump_yaml(part) for part in parts)
 
 

@@ -25,17 +25,17 @@ def fill(admission: Admission[Hello]) -> None:
 
 def check(admission: Admission[Hello]) -> list[Violation]:
     """Check that a Hello can become a Deployment, and that its text is visible."""
-    hello, found = admission.object, list[Violation]()
+    hello, violations = admission.object, list[Violation]()
     if hello.metadata.deletion_timestamp is not None:
-        return found  # its finalizers must be removable, whatever it contains
+        return violations  # its finalizers must be removable, whatever it contains
     if len(hello.metadata.name) > LONGEST_NAME:
         detail = f"a Hello's name is a label too, and has {LONGEST_NAME} characters at most"
-        found.append(Violation("FieldValueInvalid", "metadata.name", hello.metadata.name, detail))
+        violations.append(Violation("FieldValueInvalid", "metadata.name", hello.metadata.name, detail))
     if not hello.spec.text.isprintable() or hello.spec.text.isspace():
-        found.append(Violation("FieldValueInvalid", "spec.text", hello.spec.text, "it cannot be read"))
+        violations.append(Violation("FieldValueInvalid", "spec.text", hello.spec.text, "it cannot be read"))
     if hello.spec.replicas == 0:
         admission.warn(f"Hello {hello.metadata.name} has no replicas: nobody will say hello")
-    return found
+    return violations
 
 
 webhooks: Final = (

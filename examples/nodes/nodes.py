@@ -23,54 +23,54 @@ EVENTS: Final = 5  # the last ones are shown
 Say = Callable[[str], object]
 
 
-async def inform(client: Client, say: Say = print) -> None:
+async def inform(client: Client, write: Say = print) -> None:
     """Follow the nodes, and print a line about each change that matters."""
-    known: dict[str, list[str]] = {}  # the problems of each node, as printed last
+    printed_problems: dict[str, list[str]] = {}  # the problems of each node, as printed last
     async with client.api(Node).follow(label_selector=SELECTOR) as events:
         async for event in events:
             match event:
                 case kp.Added(node) | kp.Modified(node):
-                    await report(client, node, known, say)
+                    await report(client, node, printed_problems, write)
                 case kp.Deleted(node):
-                    known.pop(node.metadata.name, None)
+                    printed_problems.pop(node.metadata.name, None)
                     labels = ",".join(
                         f"{name}={value}" for name, value in sorted(node.metadata.labels.items())
                     )
-                    say(f"{node.metadata.name}: gone, with labels {labels}")
+                    write(f"{node.metadata.name}: gone, with labels {labels}")
                 case kp.Bookmark(initial_events_end=True):
-                    say(f"these are all: {len(known)} nodes")
+                    write(f"these are all: {len(printed_problems)} nodes")
                 case kp.Bookmark():
                     pass
                 case kp.Malformed(_, error):
-                    say(f"a node cannot be read: {error}")
+                    write(f"a node cannot be read: {error}")
 
 
-async def report(client: Client, node: Node, known: dict[str, list[str]], say: Say) -> None:
+async def report(client: Client, node: Node, printed_problems: dict[str, list[str]], write: Say) -> None:
     """Print what has changed: nodes write their status every few minutes, usually without a change."""
-    name, wrong = node.metadata.name, problems(node)
-    if name not in known:
-        say(f"{name}: new")
-    before, known[name] = known.get(name, []), wrong
-    if wrong == before:
+    name, current = node.metadata.name, problems(node)
+    if name not in printed_problems:
+        write(f"{name}: new")
+    previous, printed_problems[name] = printed_problems.get(name, []), current
+    if current == previous:
         return
-    say(f"{name}: {'; '.join(wrong) or 'ready'}")
-    if wrong:
+    write(f"{name}: {'; '.join(current) or 'ready'}")
+    if current:
         for line in await events_about(client, name):
-            say(f"  {line}")
+            write(f"  {line}")
 
 
 def problems(node: Node) -> list[str]:
     """Return what keeps pods from being bound to a node, or from running there."""
-    found = ["unschedulable"] if node.spec.unschedulable else []
+    problems = ["unschedulable"] if node.spec.unschedulable else []
     conditions = (node.status and node.status.conditions) or []
     for condition in conditions:
         # Ready must be True; all others, such as DiskPressure, must be False.
         if condition.status != ("True" if condition.type == "Ready" else "False"):
-            why = ": ".join(text for text in (condition.reason, condition.message) if text)
-            found.append(f"{condition.type} is {condition.status}{f' ({why})' if why else ''}")
+            details = ": ".join(text for text in (condition.reason, condition.message) if text)
+            problems.append(f"{condition.type} is {condition.status}{f' ({details})' if details else ''}")
     if not any(condition.type == "Ready" for condition in conditions):
-        found.append("Ready is not known")
-    return found
+        problems.append("Ready is not known")
+    return problems
 
 
 async def events_about(client: Client, name: str) -> list[str]:
@@ -81,7 +81,7 @@ async def events_about(client: Client, name: str) -> list[str]:
     except kp.KubeprotoError as error:
         return [f"its Events cannot be read: {error}"]
     newest = sorted(page, key=lambda one: one.metadata.creation_timestamp or "")[-EVENTS:]
-    return [f"{one.type} {one.reason}: {one.message}" for one in newest]
+    return [f"{event.type} {event.reason}: {event.message}" for event in newest]
 
 
 def deployed(client: Client) -> ProgramDescription:

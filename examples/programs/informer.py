@@ -10,7 +10,7 @@ from kubeproto.watching import resync
 from kubeproto_runtime import Client, connect
 
 
-async def inform(client: Client, say: Callable[[str], object] = print) -> None:
+async def inform(client: Client, write: Callable[[str], object] = print) -> None:
     by_author: dict[str, set[str]] = {}
     async with client.api(Book, namespace=kp.ALL).follow(strict=True, failures=True) as events:
         async for event in events:
@@ -18,17 +18,17 @@ async def inform(client: Client, say: Callable[[str], object] = print) -> None:
                 case kp.Added(book) | kp.Modified(book):
                     for author in book.spec.authors:
                         by_author.setdefault(author, set()).add(book.metadata.name)
-                    say(f"{book.spec.title} is on the shelf")
+                    write(f"{book.spec.title} is on the shelf")
                 case kp.Deleted(book):
                     for names in by_author.values():
                         names.discard(book.metadata.name)
-                    say(f"{book.metadata.name} is gone")
+                    write(f"{book.metadata.name} is gone")
                 case kp.Bookmark():
-                    say(f"in step: {sum(map(len, by_author.values()))} books of {len(by_author)} authors")
+                    write(f"in step: {sum(map(len, by_author.values()))} books of {len(by_author)} authors")
                 case kp.Malformed(_, error):
-                    say(f"skipped: {error}")
-                case resync.SyncFailure(about=about, text=text):
-                    say(f"trouble with the {about}: {text}")
+                    write(f"skipped: {error}")
+                case resync.SyncFailure(about=subject, text=text):
+                    write(f"trouble with the {subject}: {text}")
 
 
 async def main() -> None:

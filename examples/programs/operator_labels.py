@@ -25,8 +25,8 @@ from kubeproto_runtime import (
 
 async def reconcile(book: Book, ctx: Context[None]) -> Action:
     text = f"{book.spec.title}, by {' and '.join(book.spec.authors) or 'nobody'}"
-    found = ctx.cache(ConfigMap).get(ctx.name)
-    if found is None or (found.data or {}).get("label") != text:
+    label = ctx.cache(ConfigMap).get(ctx.name)
+    if label is None or (label.data or {}).get("label") != text:
         meta = kp.ObjectMeta(name=ctx.name, owner_references=[owner_reference(book)])
         await ctx.api(ConfigMap).apply(ConfigMap(metadata=meta, data={"label": text}), field_manager="labels")
     return await_change()

@@ -30,8 +30,8 @@ def review(title: str) -> bytes:
         b'{"apiVersion":"example.technosophos.com/v1","kind":"Book","spec":{"title":"%s"}}' % title.encode()
     )
     kind = b'{"group":"example.technosophos.com","version":"v1","kind":"Book"}'
-    where = kind.replace(b'"kind":"Book"', b'"resource":"books"')
-    request = b'{"uid":"1","kind":%s,"resource":%s,"operation":"CREATE","object":%s}' % (kind, where, book)
+    resource = kind.replace(b'"kind":"Book"', b'"resource":"books"')
+    request = b'{"uid":"1","kind":%s,"resource":%s,"operation":"CREATE","object":%s}' % (kind, resource, book)
     return b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":%s}' % request
 
 

@@ -28,8 +28,8 @@ class Answer:
         while not self._body.finished:
             async with asyncio.timeout(self._idle):
                 data = await self._reader.read(65536)
-            if piece := self._body.feed(data):
-                yield piece
+            if chunk := self._body.feed(data):
+                yield chunk
             if not data:
                 self._body.close()
 
@@ -45,8 +45,8 @@ class Streams:
         self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
         """Connect, write, read the head; iterating over the response reads the body."""
-        own = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in (*own, *head.headers))
+        headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *head.headers))
         writer = None
         try:
             async with asyncio.timeout(timeout):

@@ -42,10 +42,10 @@ class Answer(protocol.Protocol):
             transport.loseConnection()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        while not isinstance(piece := await self._next(), Exception):
-            yield piece
-        if not isinstance(piece, client.ResponseDone):
-            raise piece
+        while not isinstance(chunk := await self._next(), Exception):
+            yield chunk
+        if not isinstance(chunk, client.ResponseDone):
+            raise chunk
 
     def _next(self) -> Any:
         waiting = self._arrived.get()

@@ -23,8 +23,8 @@ class Answer:
         self._response = response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        async for piece in self._response.content.iter_any():
-            yield piece
+        async for chunk in self._response.content.iter_any():
+            yield chunk
 
 
 class OverAiohttp:

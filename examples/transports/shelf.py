@@ -22,12 +22,12 @@ async def list_then_watch(transport: kp.Transport) -> None:
     """Print the books, and each event until the server ends the watch."""
     page = BOOKS.list()
     async with transport.send(page, timeout=30.0) as answer:
-        body = b"".join([piece async for piece in answer])
+        body = b"".join([chunk async for chunk in answer])
     watch = BOOKS.watch(resource_version=listed(page.parse(answer.status, answer.headers, body).value))
     async with transport.send(watch, idle=60.0) as answer:
         decoder = watch.open(answer.status, answer.headers)
-        async for piece in answer:
-            report(decoder.feed(piece))
+        async for chunk in answer:
+            report(decoder.feed(chunk))
         report(decoder.finish())
 
 
@@ -39,8 +39,8 @@ def list_then_watch_blocking(transport: kp.BlockingTransport) -> None:
     watch = BOOKS.watch(resource_version=listed(page.parse(answer.status, answer.headers, body).value))
     with transport.send(watch, idle=60.0) as answer:
         decoder = watch.open(answer.status, answer.headers)
-        for piece in answer:
-            report(decoder.feed(piece))
+        for chunk in answer:
+            report(decoder.feed(chunk))
         report(decoder.finish())
 
 

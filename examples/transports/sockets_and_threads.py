@@ -33,8 +33,8 @@ class Answer:
     def __iter__(self) -> Iterator[bytes]:
         while not self._body.finished:
             data = self._connection.recv(65536)
-            if piece := self._body.feed(data):
-                yield piece
+            if chunk := self._body.feed(data):
+                yield chunk
             if not data:
                 self._body.close()
 
@@ -50,8 +50,8 @@ class Sockets:
         self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[kp.BlockingIncoming]:
         """Connect, write, read the head; iterating reads the body. A timeout bounds each wait."""
-        own = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in (*own, *head.headers))
+        headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *head.headers))
         connected = False
         try:
             with socket.create_connection((self._host, self._port), timeout) as connection:

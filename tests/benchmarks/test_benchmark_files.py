@@ -44,10 +44,10 @@ def test_each_row_says_when_it_was_measured(tmp_path: Path) -> None:
     save(file, rows(one=1.0, two=2.0))
     first = load(file)
     old = [msgspec.structs.replace(one, measured="2026-01-01 00:00 UTC") for one in first.rows]
-    msgspec.structs.replace(first, rows=tuple(old), began="2026-01-01 00:00 UTC").save(file)
+    msgspec.structs.replace(first, rows=tuple(old), started="2026-01-01 00:00 UTC").save(file)
     save(file, rows(one=1.0, two=2.0), "a.two")
     run = load(file)
-    assert run.began == "2026-01-01 00:00 UTC"
+    assert run.started == "2026-01-01 00:00 UTC"
     one, two = run.rows
     assert one.measured == "2026-01-01 00:00 UTC"
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", two.measured)
@@ -59,7 +59,7 @@ def test_a_row_without_a_time_was_measured_when_its_run_began(tmp_path: Path) ->
     save(file, rows(one=1.0))
     run = load(file)
     bare = tuple(msgspec.structs.replace(one, measured="") for one in run.rows)
-    msgspec.structs.replace(run, rows=bare, began="2026-01-01 00:00 UTC").save(file)
+    msgspec.structs.replace(run, rows=bare, started="2026-01-01 00:00 UTC").save(file)
     assert load(file).rows[0].measured == "2026-01-01 00:00 UTC"
 
 

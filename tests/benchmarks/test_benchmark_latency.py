@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from benchmarks._contenders import Told
+from benchmarks._contenders import ProcessProbe
 from benchmarks._measure import Absent, Metered, Probe, Unit, hold
 from benchmarks._peers import PeerProcess, Peers
 from benchmarks._rows import LATENCY, Setting
@@ -62,8 +62,8 @@ def started(monkeypatch: pytest.MonkeyPatch, **worst: list[float]) -> list[Round
 
 def test_rows_of_one_pace_read_the_same_rounds(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     probes = started(monkeypatch, ours=[90.0, 4.0, 2.0, 3.0], kopf=[80.0, 40.0, 20.0, 30.0])
-    first = hold(controller.latency(setting, at=25), MS, lambda _: None, rounds=3)
-    second = hold(controller.latency(setting, at=99), MS, lambda _: None)
+    first = hold(controller.latency(setting, percentile=25), MS, lambda _: None, rounds=3)
+    second = hold(controller.latency(setting, percentile=99), MS, lambda _: None)
     assert [one.count for one in probes] == [4, 4]
     assert (first.ours, first.span) == (1.0, (1.0, 1.0))
     assert (second.ours, second.span) == (3.0, (2.0, 4.0))  # the round that warms up counts in neither
@@ -76,9 +76,9 @@ def test_rows_of_one_pace_read_the_same_rounds(setting: Setting, monkeypatch: py
 
 def test_another_pace_is_measured_by_itself(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     probes = started(monkeypatch, ours=[9.0] * 20)
-    hold(controller.latency(setting, at=50), MS, lambda _: None, rounds=3)
-    hold(controller.latency(setting, at=50, pace=controller.SLOW_PACE), MS, lambda _: None, rounds=3)
-    hold(controller.latency(setting, at=50, course="flooded"), MS, lambda _: None, rounds=3)
+    hold(controller.latency(setting, percentile=50), MS, lambda _: None, rounds=3)
+    hold(controller.latency(setting, percentile=50, pace=controller.SLOW_PACE), MS, lambda _: None, rounds=3)
+    hold(controller.latency(setting, percentile=50, course="flooded"), MS, lambda _: None, rounds=3)
     assert [one.count for one in probes] == [4, 4, 4]
 
 
@@ -87,8 +87,8 @@ def test_who_was_absent_where_it_was_measured_is_absent_again(
 ) -> None:
     started(monkeypatch, ours=[9.0] * 20, kopf=[9.0, 9.0])
     said: list[str] = []
-    hold(controller.latency(setting, at=50), MS, said.append, rounds=3)
-    result = hold(controller.latency(setting, at=99), MS, said.append)
+    hold(controller.latency(setting, percentile=50), MS, said.append, rounds=3)
+    result = hold(controller.latency(setting, percentile=99), MS, said.append)
     assert result.peers == {"kopf": None}
     assert said == [
         "kopf is not measured: it ended",
@@ -100,11 +100,11 @@ def test_cpu_time_is_divided_among_all_events_that_came() -> None:
     class Process:
         spent = (2.0, 1.0)  # of each of the events that it tells
 
-        def told(self, _: int) -> dict[str, float]:
+        def run_round(self, _: int) -> dict[str, float]:
             return {"seconds": 1.0}
 
     process = cast(PeerProcess, Process())
-    probe = Told(lambda: process, 10, lambda told: float(told["seconds"]), "ours", sent=40)
+    probe = ProcessProbe(lambda: process, 10, lambda reply: float(reply["seconds"]), "ours", total_events=40)
     assert probe.spent is None
     probe()
     assert isinstance(probe, Metered)

@@ -160,7 +160,7 @@ def toy(tmp_path: Path) -> Iterator[Setting]:
 
 
 def test_a_peer_is_one_file_and_a_contender_of_a_row(toy: Setting) -> None:
-    rival = Peer(toy, "toy", "count", 50, lambda told: 50 / float(told["seconds"]), events=50)
+    rival = Peer(toy, "toy", "count", 50, lambda reply: 50 / float(reply["seconds"]), events=50)
     contest = Contest(ours=lambda: 1.0, peers={"toy": rival})
     result = hold(contest, EVENTS_PER_SECOND, lambda _: None, rounds=1)
     standing = result.peers["toy"]
@@ -170,14 +170,14 @@ def test_a_peer_is_one_file_and_a_contender_of_a_row(toy: Setting) -> None:
 
 
 def test_a_peer_may_tell_its_seconds_itself(toy: Setting) -> None:
-    rival = Peer(toy, "toy", "told", 2, lambda told: float(told["seconds"]), events=2)
+    rival = Peer(toy, "toy", "told", 2, lambda reply: float(reply["seconds"]), events=2)
     assert rival() == 2.0
     assert rival.spent == (2.0, 0.5)
 
 
 def test_a_work_that_a_peer_does_not_offer_makes_it_absent(toy: Setting) -> None:
     with pytest.raises(Absent, match="toy failed: KeyError: 'dance'"):
-        Peer(toy, "toy", "dance", 1, lambda told: 1.0)()
+        Peer(toy, "toy", "dance", 1, lambda reply: 1.0)()
 
 
 def test_what_is_named_as_its_package_does_not_hide_it(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_what_is_named_as_its_package_does_not_hide_it(tmp_path: Path) -> None:
     (tmp_path / "json.py").write_text(TOY)
     peers = Peers(lambda _: None, pins=tmp_path, cache=tmp_path / "cache")
     with peers.start("json", "count", events=3) as process:
-        assert process.told(3)["events"] == 3
+        assert process.run_round(3)["events"] == 3
 
 
 def test_the_size_of_an_installation_counts_every_package_that_its_extras_bring() -> None:
@@ -289,6 +289,6 @@ def test_a_list_row_gives_the_page_whole_or_cut(setting: Setting, cut: bool) -> 
         met.append(len(pieces))
         return decode.json_page(b"".join(pieces))
 
-    contest = decode.page(setting, read, cut=cut)
+    contest = decode.page(setting, read, in_pieces=cut)
     assert contest.baseline is not None
     assert (met[0] > 1) is cut

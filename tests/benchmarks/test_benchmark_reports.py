@@ -25,13 +25,13 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def outcome(name: str, ours: float, span: tuple[float, float], ratio: Standing | None = None) -> Outcome:
     return Outcome(
-        name=name, says=f"what {name} does", unit="s", more_is_better=False, ours=ours, span=span,
+        name=name, summary=f"what {name} does", unit="s", more_is_better=False, ours=ours, span=span,
         baseline=ratio,
     )  # fmt: skip
 
 
 def kept(*rows: Outcome) -> Run:
-    return Run(began="2026-01-01 00:00 UTC", quick=False, machine={"cores": "2"}, versions={}, rows=rows)
+    return Run(started="2026-01-01 00:00 UTC", quick=False, machine={"cores": "2"}, versions={}, rows=rows)
 
 
 def said(*arguments: str) -> tuple[int, str, str]:
@@ -110,7 +110,7 @@ def test_a_report_has_tables_a_page_that_needs_nothing_else_and_pictures(
     monkeypatch.setattr(command, "REPORT", tmp_path / "report")
     faster = Standing(4.0, 2.0, (1.9, 2.1))
     peers = Outcome(
-        name="controller.throughput", says="empty reconciles <b>", unit="1/s", more_is_better=True,
+        name="controller.throughput", summary="empty reconciles <b>", unit="1/s", more_is_better=True,
         ours=9000.0, span=(1.0, 2.0), peers={"kopf": Standing(1000.0, 9.0, (8.0, 9.5)), "kr8s": None},
         goal="ratio ≥ 2", met=True,
     )  # fmt: skip
@@ -241,7 +241,12 @@ def test_a_row_alone_has_no_chart_and_says_its_figure(tmp_path: Path) -> None:
 
 def measured(also: dict[str, dict[str, float | None]], **fields: object) -> Outcome:
     made = Outcome(
-        name="controller.latency.p99", says="how long", unit="ms", more_is_better=False, ours=1.0, span=(1, 1)
+        name="controller.latency.p99",
+        summary="how long",
+        unit="ms",
+        more_is_better=False,
+        ours=1.0,
+        span=(1, 1),
     )
     return msgspec.structs.replace(made, also=also, **fields)
 

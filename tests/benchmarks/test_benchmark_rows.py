@@ -20,7 +20,7 @@ def row(name: str, contest: Contest | None = None, goal: Goal | None = None) -> 
             raise Absent("there is no Go here")
         return contest
 
-    return Row(name, SECONDS, make, says=f"what {name} costs", against="something known", goal=goal)
+    return Row(name, SECONDS, make, summary=f"what {name} costs", against="something known", goal=goal)
 
 
 def always(figure: float) -> Probe:
@@ -126,7 +126,7 @@ def test_a_row_whose_module_is_not_installed_is_null() -> None:
         import_module("kubeproto_of_another_house")
         return Contest(ours=always(1.0))
 
-    _, out, err = run("a.b", "--json", rows=(Row("a.b", SECONDS, make, says=""),))
+    _, out, err = run("a.b", "--json", rows=(Row("a.b", SECONDS, make, summary=""),))
     assert json.loads(out)["ours"] is None
     assert "No module named 'kubeproto_of_another_house'" in err
 
@@ -149,7 +149,7 @@ def test_a_goal_is_about_the_ratio_our_figure_or_a_peer(goal: Goal, met: bool | 
 
 def test_the_table_says_whether_the_goal_is_met_and_shows_the_peers() -> None:
     contest = Contest(ours=always(2.0), baseline=always(1.0), peers={"peer": always(3.0)})
-    _, out, _ = run("a.b", rows=(row("a.b", contest, Goal(at_least=0.625, says="at most 1.6 times it")),))
+    _, out, _ = run("a.b", rows=(row("a.b", contest, Goal(at_least=0.625, summary="at most 1.6 times it")),))
     assert "goal ratio ≥ 0.625 (at most 1.6 times it): MISSED" in out
     assert [line.split()[:1] for line in out.splitlines()[1:]] == [["a.b"], ["peer"], ["baseline:"]]
 
@@ -161,7 +161,7 @@ def test_quick_reaches_the_row() -> None:
         sizes.append(setting.size(1000, quick=10))
         return Contest(ours=always(1.0))
 
-    one = Row("a.b", SECONDS, make, says="")
+    one = Row("a.b", SECONDS, make, summary="")
     run("a.b", rows=(one,))
     run("--quick", "a.b", rows=(one,))
     assert sizes == [1000, 10]
@@ -181,7 +181,7 @@ def test_what_a_row_keeps_is_closed_when_it_is_done() -> None:
         assert setting.keep(Resource()) == "open"
         return Contest(ours=lambda: 1.0 if not closed else 0.0)
 
-    run("a.b", rows=(Row("a.b", SECONDS, make, says=""),))
+    run("a.b", rows=(Row("a.b", SECONDS, make, summary=""),))
     assert closed == ["closed"]
 
 
@@ -190,4 +190,4 @@ def test_the_rows_of_the_project_have_names_of_their_own_and_say_what_they_measu
     names = [one.name for one in rows]
     assert "import.kubeproto" in names
     assert len(set(names)) == len(names)
-    assert all(one.says and "." in one.name for one in rows)
+    assert all(one.summary and "." in one.name for one in rows)

@@ -14,7 +14,7 @@ KOPF: Final = Standing(figure=1450.0, ratio=27.64, spread=None)
 KUBE_RS: Final = Standing(figure=44_870.0, ratio=0.849, spread=None)
 ROW: Final = Outcome(
     name="controller.throughput",
-    says="",
+    summary="",
     unit="reconciles/s",
     more_is_better=True,
     ours=38_076.7,
@@ -27,7 +27,7 @@ ROW: Final = Outcome(
 
 
 def run(*rows: Outcome, quick: bool = False) -> Run:
-    return Run(began="2026-01-01 00:00 UTC", quick=quick, machine={"cores": "2"}, versions={}, rows=rows)
+    return Run(started="2026-01-01 00:00 UTC", quick=quick, machine={"cores": "2"}, versions={}, rows=rows)
 
 
 @pytest.mark.parametrize(

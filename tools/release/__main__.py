@@ -115,8 +115,8 @@ def check(wheel: Path, sdist: Path, home: Path) -> None:
     packages = [f"{name}/__init__.py" for name in tops if "." not in name]
     assert ("kubeproto_sim/__init__.py" in packages) == (home != ROOT), "the simulator is in the wrong wheel"
     modules = [path for path in packages if home != ROOT or path == "kubeproto/__init__.py"]
-    wanted = ("LICENSE", "README.md", "pyproject.toml", *modules)
-    missing = [name for name in wanted if name not in inside]
+    required = ("LICENSE", "README.md", "pyproject.toml", *modules)
+    missing = [name for name in required if name not in inside]
     assert not missing, f"the sdist lacks {', '.join(missing)}"
 
 
@@ -148,8 +148,8 @@ def check_production(environment: Path) -> None:
         ("import kubeproto_runtime.testing", "kubeproto[testing]"),
     ):
         command = [f"{environment}/bin/python", "-I", "-c", program]
-        done = subprocess.run(command, cwd=environment, capture_output=True, text=True, check=False)
-        assert remedy in done.stderr, f"{program} does not name {remedy}:\n{done.stderr}"
+        completed = subprocess.run(command, cwd=environment, capture_output=True, text=True, check=False)
+        assert remedy in completed.stderr, f"{program} does not name {remedy}:\n{completed.stderr}"
 
 
 def try_new_project(environment: Path) -> None:
@@ -170,9 +170,9 @@ def programs(blocks: str) -> str:
 
 
 def run(command: list[str], folder: Path) -> None:
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(command)} failed:\n{(done.stdout + done.stderr).rstrip()}")
+    completed = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    if completed.returncode != 0:
+        raise SystemExit(f"{' '.join(command)} failed:\n{(completed.stdout + completed.stderr).rstrip()}")
 
 
 if __name__ == "__main__":

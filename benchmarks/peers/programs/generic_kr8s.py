@@ -10,21 +10,23 @@ import kr8s
 def inventory() -> dict[str, int]:
     """Count the objects of each kind that can be listed."""
     counts: dict[str, int] = {}
-    for one in kr8s.api_resources():
-        if "list" in one["verbs"]:
-            found = kr8s.get(f"{one['name']}.{one['version']}", namespace=kr8s.ALL, allow_unknown_type=True)
-            counts[f"{one['name']}.{one['version']}"] = len(list(found))
+    for resource in kr8s.api_resources():
+        if "list" in resource["verbs"]:
+            objects = kr8s.get(
+                f"{resource['name']}.{resource['version']}", namespace=kr8s.ALL, allow_unknown_type=True
+            )
+            counts[f"{resource['name']}.{resource['version']}"] = len(list(objects))
     return counts
 
 
 def change(kind: str, name: str, path: str, value: Any) -> Any:
     """Set one field of any object."""
-    [found] = kr8s.get(kind, name, allow_unknown_type=True)
+    [obj] = kr8s.get(kind, name, allow_unknown_type=True)
     patch: Any = value
     for step in reversed(path.split(".")):
         patch = {step: patch}
-    found.patch(patch)
-    return found
+    obj.patch(patch)
+    return obj
 
 
 if __name__ == "__main__":

@@ -27,8 +27,8 @@ async def reconcile(namespace, name, spec, labels, **_):
         return
     label = {"metadata": {"name": name, "namespace": namespace, "labels": {"book": name}}}
     kopf.adopt(label)
-    made = await ConfigMap(label | {"data": {"label": text}})
-    if await made.exists():
-        await made.patch({"data": {"label": text}})
+    config_map = await ConfigMap(label | {"data": {"label": text}})
+    if await config_map.exists():
+        await config_map.patch({"data": {"label": text}})
     else:
-        await made.create()
+        await config_map.create()

@@ -8,19 +8,19 @@ from kr8s.objects import Deployment, objects_from_files
 
 def script(path: str, app: str) -> None:
     objects = objects_from_files(path)
-    for one in objects:
-        one.create()
-        print(one.kind, one.name, "created")
-        if isinstance(one, Deployment):
-            one.wait("condition=Available", timeout=120)
+    for obj in objects:
+        obj.create()
+        print(obj.kind, obj.name, "created")
+        if isinstance(obj, Deployment):
+            obj.wait("condition=Available", timeout=120)
     print("NAME READY")
     for web in kr8s.get("deployments"):
         print(web.name, f"{web.status.get('readyReplicas', 0)}/{web.replicas}")
     for pod in kr8s.get("pods", label_selector={"app": app}):
         for line in pod.logs(follow=True):
             print(pod.name, line)
-    for one in reversed(objects):
-        one.delete()
+    for obj in reversed(objects):
+        obj.delete()
 
 
 if __name__ == "__main__":

@@ -11,19 +11,19 @@ from lightkube.resources.core_v1 import Pod
 def script(manifest: str, app: str) -> None:
     client = Client(field_manager="script")
     objects = load_all_yaml(manifest)
-    for one in objects:
-        client.apply(one)
-        print(type(one).__name__, one.metadata.name, "applied")
-        if isinstance(one, Deployment):
-            client.wait(Deployment, one.metadata.name, for_conditions=["Available"])
+    for obj in objects:
+        client.apply(obj)
+        print(type(obj).__name__, obj.metadata.name, "applied")
+        if isinstance(obj, Deployment):
+            client.wait(Deployment, obj.metadata.name, for_conditions=["Available"])
     print("NAME READY")
     for web in client.list(Deployment):
         print(web.metadata.name, f"{web.status.readyReplicas or 0}/{web.spec.replicas}")
     for pod in client.list(Pod, labels={"app": app}):
         for line in client.log(pod.metadata.name, follow=True):
             print(pod.metadata.name, line, end="")
-    for one in reversed(objects):
-        client.delete(type(one), one.metadata.name)
+    for obj in reversed(objects):
+        client.delete(type(obj), obj.metadata.name)
 
 
 if __name__ == "__main__":
