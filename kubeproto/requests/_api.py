@@ -7,27 +7,28 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, TypeVar, Unp
 from msgspec import Struct
 
 from ..objects import Dynamic, HasFinalize, KubeObject, Metadata, Resource
-from ._collections import Collection
+from ._collection_requests import CollectionVerbs
 from ._headers import TABLE, accept_media
+from ._kind_checks import check_kind, resource_of
 from ._parameters import ListOptions, Timeout, WriteOptions, check_choice
-from ._pods import PodVerbs
-from ._readings import Plain
+from ._pod_requests import PodVerbs
 from ._request import Request
-from ._subresources import Subresources
-from ._targets import ALL, AllNamespaces, Target, check_kind, resource_of
+from ._response_readings import JsonReading
+from ._subresource_requests import SubresourceVerbs
+from ._targets import ALL, AllNamespaces, Target
 
 if TYPE_CHECKING:
     from ..objects import Table
 
-    Finalized: TypeAlias = "Subresources[HasFinalize | Metadata[HasFinalize] | Dynamic]"
+    Finalized: TypeAlias = "SubresourceVerbs[HasFinalize | Metadata[HasFinalize] | Dynamic]"
 
 K = TypeVar("K", bound=KubeObject)
 
 
-class Api(Collection[K], Subresources[K], PodVerbs[K]):
-    """The verbs on one kind in one namespace, in all (`ALL`), or, for a cluster-scoped kind, in none.
+class Api(CollectionVerbs[K], SubresourceVerbs[K], PodVerbs[K]):
+    """The requests for a kind in a namespace, in all namespaces (`ALL`), or for a cluster-scoped kind.
 
-    Without a namespace it is ``default``, as in a context without a namespace.
+    The default namespace is ``default``.
     """
 
     def __init__(
@@ -40,25 +41,25 @@ class Api(Collection[K], Subresources[K], PodVerbs[K]):
         check_kind(get_origin(kind) or kind)
         self.kind = kind
         self.resource = resource if resource is not None else resource_of(kind)
-        self._place = Target.of(self.resource, namespace)
-        self._written = self.resource
+        self._target = Target.of(self.resource, namespace)
+        self._body_resource = self.resource
 
     @property
     def namespace(self) -> str | AllNamespaces:
-        """The namespace, `ALL`, or nothing for a cluster-scoped kind."""
-        return ALL if self._place.everywhere else self._place.namespace
+        """The namespace, `ALL`, or "" for a cluster-scoped kind."""
+        return ALL if self._target.all_namespaces else self._target.namespace
 
     def __repr__(self) -> str:
         return f"Api({self.resource}, namespace={self.namespace!r})"
 
     def finalize(self: Finalized, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
         """Write the finalizers in the spec of a namespace, the only way to change them."""
-        return self._known("finalize", ("", "namespaces")).replace(obj, **options)
+        return self._subresource_of("finalize", ("", "namespaces")).replace(obj, **options)
 
     def as_table(self, *, include_object: IncludeObject = "Metadata") -> Tables[K]:
-        """Get and list as a server would print the objects.
+        """Return the requests that read objects as a table, as kubectl prints them.
 
-        `include_object` is the part of it in each row.
+        `include_object` is the part of the object in each row.
         """
         check_choice("include_object", include_object, ("None", "Metadata", "Object"))
         return Tables(self, include_object)
@@ -68,21 +69,21 @@ IncludeObject = Literal["None", "Metadata", "Object"]
 
 
 class Tables(Struct, Generic[K], frozen=True):
-    """The two reading verbs, with a table in the response. A watch has no such form: follow the objects."""
+    """The requests that read objects as a table. A watch has no such form: follow the objects."""
 
     api: Api[K]
     include_object: IncludeObject
 
     def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Request[Table]:
-        """Read one object as a table of one row."""
-        return self._printed(self.api.get(name, resource_version=resource_version, timeout=timeout))
+        """Read an object as a table with one row."""
+        return self._as_table(self.api.get(name, resource_version=resource_version, timeout=timeout))
 
     def list(self, **options: Unpack[ListOptions]) -> Request[Table]:
         """Read the objects, or a page of them, as a table."""
-        return self._printed(self.api.list(**options))
+        return self._as_table(self.api.list(**options))
 
-    def _printed(self, request: Request[Any]) -> Request[Table]:
-        from ..objects import Table  # when one is asked for
+    def _as_table(self, request: Request[Any]) -> Request[Table]:
+        from ..objects import Table  # imported by the programs that use tables
 
         target = request.target
         if self.include_object != "Metadata":  # the default of a server
@@ -92,5 +93,5 @@ class Tables(Struct, Generic[K], frozen=True):
             target,
             accept_media(TABLE),
             verb=request.verb,
-            reading=Plain(Table, "Table"),
+            reading=JsonReading(Table, "Table"),
         )

@@ -1,19 +1,19 @@
-"""The parameters of reads and writes, and a server's rules for them: broken ones are never sent.
+"""The parameters of reads and writes, and the server's rules for them: invalid requests are never built.
 
-Each function takes the arguments of a verb and returns its query, or says which rule was broken.
+Each function takes the arguments of a verb and returns its query, or raises `InvalidRequest` with the rule.
 """
 
-# Annotations are values here: a TypedDict compiles each one that is text, and 25 of them took as long as five
-# modules to import.
+# Without `from __future__ import annotations`: a TypedDict compiles each annotation that is a string, and 25
+# of them take as long to import as five modules.
 
 from datetime import datetime, timedelta
 from typing import Any, Final, Literal, TypeAlias, TypedDict
 
 from .._errors import InvalidRequest
 from ..objects import Duration, FieldSelector, Selector
-from ._bodies import as_json
-from ._shards import Shard
-from ._targets import Query, given
+from ._request_bodies import encode_body
+from ._shard_selector import Shard
+from ._targets import Query, make_query
 
 Timeout: TypeAlias = float | timedelta | Duration | None
 LabelSelector: TypeAlias = str | Selector
@@ -22,7 +22,7 @@ Match: TypeAlias = Literal["", "NotOlderThan", "Exact"]
 FieldValidation: TypeAlias = Literal["", "Ignore", "Warn", "Strict"]
 Propagation: TypeAlias = Literal["", "Background", "Foreground", "Orphan"]
 
-_FIELD_MANAGER_LENGTH: Final = 128  # bytes; https://kubernetes.io/docs/reference/using-api/server-side-apply/
+_MAX_FIELD_MANAGER: Final = 128  # bytes; https://kubernetes.io/docs/reference/using-api/server-side-apply/
 
 
 class ListOptions(TypedDict, total=False):
@@ -39,7 +39,7 @@ class ListOptions(TypedDict, total=False):
 
 
 class WriteOptions(TypedDict, total=False):
-    """The parameters of every write. `dry_run` does all but keep the result."""
+    """The parameters of every write. With `dry_run` the server stores nothing."""
 
     dry_run: bool
     field_manager: str
@@ -48,7 +48,7 @@ class WriteOptions(TypedDict, total=False):
 
 
 class ApplyOptions(TypedDict, total=False):
-    """The parameters of an apply beside its field manager and its force."""
+    """The parameters of an apply besides `field_manager` and `force`."""
 
     dry_run: bool
     field_validation: FieldValidation
@@ -67,7 +67,7 @@ class DeletionOptions(TypedDict, total=False):
 
 
 class LogOptions(TypedDict, total=False):
-    """The parameters of a log. `stream` needs a server with the gate PodLogsQuerySplitStreams."""
+    """The parameters of a log. `stream` needs the feature gate PodLogsQuerySplitStreams."""
 
     container: str
     previous: bool
@@ -92,23 +92,25 @@ def list_query(
 ) -> Query:
     """Return the query of a list; see https://kubernetes.io/docs/reference/using-api/api-concepts/."""
     check_choice("resource_version_match", resource_version_match, ("NotOlderThan", "Exact"))
-    check_whole("limit", limit, at_least=0)
+    check_integer("limit", limit, minimum=0)
     if resource_version_match and not resource_version:
-        raise InvalidRequest("resource_version_match says how to read a resource_version, and there is none")
+        raise InvalidRequest("resource_version_match needs a resource_version")
     if resource_version_match and continue_:
-        raise InvalidRequest("continue_ uses the version of its token: resource_version_match has no place")
+        raise InvalidRequest("continue_ uses the version of its token: omit resource_version_match")
     if resource_version_match == "Exact" and resource_version == "0":
-        raise InvalidRequest('resource_version "0" means any version: it cannot be matched by Exact')
+        raise InvalidRequest(
+            'resource_version "0" means any version: it cannot be combined with the match Exact'
+        )
     if continue_ and resource_version not in ("", "0"):
-        raise InvalidRequest("continue_ uses the version of its token: resource_version has no place")
-    return given(
-        ("labelSelector", selector("label_selector", label_selector)),
-        ("fieldSelector", selector("field_selector", field_selector)),
+        raise InvalidRequest("continue_ uses the version of its token: omit resource_version")
+    return make_query(
+        ("labelSelector", selector_text("label_selector", label_selector)),
+        ("fieldSelector", selector_text("field_selector", field_selector)),
         ("limit", limit or None),
         ("continue", continue_),
         ("resourceVersion", resource_version),
         ("resourceVersionMatch", resource_version_match),
-        ("shardSelector", _shard(shard_selector)),
+        ("shardSelector", _shard_text(shard_selector)),
         ("timeout", duration(timeout)),
     )
 
@@ -127,18 +129,18 @@ def watch_query(
     if send_initial_events and not bookmarks:
         raise InvalidRequest("send_initial_events needs bookmarks: a bookmark marks the end of these events")
     if timeout_seconds is not None:
-        check_whole("timeout_seconds", timeout_seconds, at_least=1)
+        check_integer("timeout_seconds", timeout_seconds, minimum=1)
     initial = None if send_initial_events is None else str(send_initial_events).lower()
-    return given(
+    return make_query(
         ("watch", True),
-        ("labelSelector", selector("label_selector", label_selector)),
-        ("fieldSelector", selector("field_selector", field_selector)),
+        ("labelSelector", selector_text("label_selector", label_selector)),
+        ("fieldSelector", selector_text("field_selector", field_selector)),
         ("resourceVersion", resource_version),
         ("allowWatchBookmarks", bookmarks),
         ("sendInitialEvents", initial),
         ("resourceVersionMatch", "NotOlderThan" if initial else ""),
         ("timeoutSeconds", timeout_seconds),
-        ("shardSelector", _shard(shard_selector)),
+        ("shardSelector", _shard_text(shard_selector)),
     )
 
 
@@ -153,7 +155,7 @@ def write_query(
     check_choice("field_validation", field_validation, ("Ignore", "Warn", "Strict"))
     if field_manager:
         check_field_manager(field_manager)
-    return given(
+    return make_query(
         ("dryRun", "All" if dry_run else ""),
         ("fieldManager", field_manager),
         ("fieldValidation", field_validation),
@@ -162,13 +164,13 @@ def write_query(
 
 
 def check_field_manager(name: str) -> None:
-    """Refuse a name under which no server records field ownership."""
+    """Refuse a name that no server accepts as the owner of fields."""
     if not name:
-        raise InvalidRequest("apply needs a field_manager: the name under which its fields are kept")
-    if len(name.encode(errors="replace")) > _FIELD_MANAGER_LENGTH:
-        raise InvalidRequest(f"field_manager {name[:32]!r}… is longer than {_FIELD_MANAGER_LENGTH} bytes")
+        raise InvalidRequest("apply needs a field_manager, the name of the owner of its fields")
+    if len(name.encode(errors="replace")) > _MAX_FIELD_MANAGER:
+        raise InvalidRequest(f"field_manager {name[:32]!r}… is longer than {_MAX_FIELD_MANAGER} bytes")
     if not name.isprintable():
-        raise InvalidRequest(f"field_manager {name!r} holds a character that cannot be printed")
+        raise InvalidRequest(f"field_manager {name!r} has a character that is not printable")
 
 
 def deletion_body(
@@ -179,7 +181,7 @@ def deletion_body(
     grace_period: int | None = None,
     dry_run: bool = False,
 ) -> bytes:
-    """Return the DeleteOptions of a deletion; empty where the server's defaults will do."""
+    """Return the body of a deletion; b"" if no parameter is set."""
     options = deletion_options(
         uid=uid,
         resource_version=resource_version,
@@ -187,7 +189,7 @@ def deletion_body(
         grace_period=grace_period,
         dry_run=dry_run,
     )
-    return as_json(options) if options else b""
+    return encode_body(options) if options else b""
 
 
 def deletion_options(
@@ -198,33 +200,35 @@ def deletion_options(
     grace_period: int | None = None,
     dry_run: bool = False,
 ) -> Any:
-    """Return the `DeleteOptions` with these parameters; None if none of them is set."""
+    """Return the `DeleteOptions` with these parameters; None if no parameter is set."""
     check_choice("propagation", propagation, ("Background", "Foreground", "Orphan"))
     if grace_period is not None:
-        check_whole("grace_period", grace_period, at_least=0)
+        check_integer("grace_period", grace_period, minimum=0)
     if not (uid or resource_version or propagation or dry_run) and grace_period is None:
         return None
     from ..kinds.meta_v1 import DeleteOptions, Preconditions
 
-    conditions = None
+    preconditions = None
     if uid or resource_version:
-        conditions = Preconditions(uid=uid or None, resource_version=resource_version or None)
+        preconditions = Preconditions(uid=uid or None, resource_version=resource_version or None)
     return DeleteOptions(
         grace_period_seconds=grace_period,
         propagation_policy=propagation or None,
-        preconditions=conditions,
+        preconditions=preconditions,
         dry_run=["All"] if dry_run else None,
     )
 
 
-def selector(what: str, value: object) -> str:
-    """Return the text of a selector: as it was given, or as a typed one writes it."""
+def selector_text(name: str, value: object) -> str:
+    """Return the text of a selector."""
     if not isinstance(value, str | Selector | FieldSelector):
-        raise InvalidRequest(f"{what}: {value!r} is not a selector; give a string or a typed selector")
+        raise InvalidRequest(
+            f"{name}: {value!r} is not a selector; use a string, a Selector or a FieldSelector"
+        )
     return str(value)
 
 
-def _shard(value: str | Shard) -> str:
+def _shard_text(value: str | Shard) -> str:
     if isinstance(value, str):
         if value:
             Shard.parse(value)
@@ -233,7 +237,7 @@ def _shard(value: str | Shard) -> str:
 
 
 def duration(value: Timeout) -> str:
-    """Return a deadline as Go writes it; a server replaces zero and less by its own default."""
+    """Return a timeout in Go's syntax. A server would replace a timeout below 1 ns by its default."""
     if value is None:
         return ""
     try:
@@ -241,17 +245,17 @@ def duration(value: Timeout) -> str:
     except (ValueError, TypeError) as error:
         raise InvalidRequest(f"timeout: {error}") from None
     if span.nanoseconds <= 0:
-        raise InvalidRequest(f"timeout: {value!r} leaves no time")
-    return str(span).replace("µ", "u")  # Go reads both, and this one is ASCII
+        raise InvalidRequest(f"timeout: {value!r} must be positive")
+    return str(span).replace("µ", "u")  # Go parses both, and "u" is ASCII
 
 
-def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
-    """Refuse a word that the server does not know; empty means the server's default."""
+def check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    """Refuse a value that the server does not know; "" means the server's default."""
     if value and value not in choices:
-        raise InvalidRequest(f"{what}: {value!r} is not one of {', '.join(choices)}")
+        raise InvalidRequest(f"{name}: {value!r} must be one of {', '.join(choices)}")
 
 
-def check_whole(what: str, value: int, *, at_least: int) -> None:
-    """Refuse what is not a whole number, or too small, or too large for the server's int64."""
-    if type(value) is not int or not at_least <= value < 1 << 63:
-        raise InvalidRequest(f"{what}: {value!r} is not a whole number from {at_least} up")
+def check_integer(name: str, value: int, *, minimum: int) -> None:
+    """Refuse what is not an integer, is too small, or too large for the server's int64."""
+    if type(value) is not int or not minimum <= value < 1 << 63:
+        raise InvalidRequest(f"{name}: {value!r} must be an integer of at least {minimum}")

@@ -1,4 +1,4 @@
-"""A request as a value: what is sent, and what the response will mean."""
+"""`Request` and `StreamRequest`: values that are sent, and that read the response."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 
 class Reply(Struct, Generic[T], frozen=True):
-    """A successful response. `warnings` are the server's, one sentence each."""
+    """A successful response. `warnings` are the server's, a sentence each."""
 
     value: T
     status: int = 200
@@ -24,7 +24,7 @@ class Reply(Struct, Generic[T], frozen=True):
 
     @property
     def created(self) -> bool:
-        """True if the request created the object, which an apply or a replace may or may not do."""
+        """Whether the request created the object, which an apply or a replace may or may not do."""
         return self.status == 201
 
 
@@ -39,37 +39,37 @@ class Reading(Protocol[T_co]):
 class Request(Head, Generic[T], frozen=True, kw_only=True):
     """A request with one response. Send it by any means, then pass the response to `parse`.
 
-    A write is `guarded` if it cannot take effect twice: by the resource version or uid that it carries,
-    by the name of what it creates, or because it is an apply. `safety` is for retry policies.
+    A write is `guarded` if it cannot take effect twice: by its resource version or uid, by the name of the
+    created object, or because it is an apply. `safety` is for retry policies.
     """
 
     verb: str
     reading: Reading[T]
-    accepts: tuple[int, ...] = ()  # statuses outside 2xx that are successful, such as 304
+    accepts: tuple[int, ...] = ()  # successful statuses besides 2xx, such as 304
     guarded: bool = False
 
     __repr__ = Head.__repr__
 
     @property
     def safety(self) -> Safety:
-        """What a repetition of this request can do."""
+        """Whether the request may be repeated."""
         if self.method == "GET":
             return Safety.READ
         return Safety.GUARDED if self.guarded else Safety.ONCE
 
     def parse(self, status: int, headers: Headers, body: bytes) -> Reply[T]:
-        """Return what the response means, or raise its `ApiError`.
+        """Return the value of a response, or raise its `ApiError`.
 
-        `RemoteProtocolError` if it is malformed.
+        A malformed response raises `RemoteProtocolError`.
         """
-        good = 200 <= status < 300 or status in self.accepts
+        successful = 200 <= status < 300 or status in self.accepts
         try:
             body = inflate(headers, body)
-            if not good:
+            if not successful:
                 raise refusal(self, status, headers, body)
             value = self.reading.read(status, headers, body)
         except RemoteProtocolError as error:
-            if not good:
+            if not successful:
                 raise refusal(self, status, headers, b"") from error
             raise type(error)(f"{self.label}: the response is {status}, but {error}") from error
         return Reply(value, status, warnings(headers, self), headers)
@@ -79,12 +79,12 @@ class StreamOpener(Protocol[E]):
     """How the body of a streamed response is read: a value that makes decoders."""
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[E]:
-        """Return a decoder for one response, which may be a refusal."""
+        """Return a decoder for a response, which may be a refusal."""
         ...
 
 
 class StreamRequest(Head, Generic[E], frozen=True, kw_only=True):
-    """A request whose response does not end by itself. Feed its bytes to what `open` returns."""
+    """A request whose response does not end by itself. Feed its bytes to the decoder that `open` returns."""
 
     verb: str
     opening: StreamOpener[E]
@@ -92,5 +92,5 @@ class StreamRequest(Head, Generic[E], frozen=True, kw_only=True):
     __repr__ = Head.__repr__
 
     def open(self, status: int, headers: Headers) -> Decoder[E]:
-        """Return a decoder for the bytes of one response."""
+        """Return a decoder for the bytes of a response."""
         return self.opening.open(self, status, headers)

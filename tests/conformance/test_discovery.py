@@ -50,7 +50,7 @@ def test_the_core_discovers_the_kinds_of_the_suite(client: Client) -> None:
     while state.result is None:
         request = state.requests[0]
         with client.server.transport.send(request, timeout=60.0) as got:
-            state = state.received(request, got.status, got.headers, b"".join(got))
+            state = state.receive(request, got.status, got.headers, b"".join(got))
     found = state.result.find("foos", group="suite.test")
     assert found is not None
     assert (found.kind, found.namespaced) == ("Foo", True)

@@ -48,7 +48,7 @@ class Asker:
             for request in discovering.requests:
                 with self._transport.send(request, timeout=PATIENCE) as incoming:
                     body = b"".join(incoming)
-                discovering = discovering.received(request, incoming.status, incoming.headers, body)
+                discovering = discovering.receive(request, incoming.status, incoming.headers, body)
         return found
 
     @contextmanager

@@ -10,7 +10,7 @@ from recorded import recording
 
 import kubeproto as kp
 from kubeproto.objects import GroupVersionKind
-from kubeproto.requests import ApiVersion, Discovering, Discovery
+from kubeproto.requests import Discovering, Discovery
 
 CORE = {"kind": "APIVersions", "versions": ["v1"]}
 GROUPS = {
@@ -107,13 +107,13 @@ def discover(
         document = documents.get(request.target)
         asked += 1
         if document is None:
-            state = state.received(request, 503, (), b"")
+            state = state.receive(request, 503, (), b"")
         elif document == 304:
             assert dict(request.headers)["If-None-Match"] == etag
-            state = state.received(request, 304, (), b"")
+            state = state.receive(request, 304, (), b"")
         else:
             headers = (("ETag", etag),) if etag else ()
-            state = state.received(request, 200, headers, json.dumps(document).encode())
+            state = state.receive(request, 200, headers, json.dumps(document).encode())
         assert (state.result is None) is bool(state.requests)
     assert state.result is not None
     return state.result, asked
@@ -177,7 +177,8 @@ def test_sv_25_what_has_not_changed_is_not_read_again() -> None:
 def test_one_group_that_cannot_be_asked_leaves_the_others() -> None:
     found, _ = discover({path: document for path, document in LEGACY.items() if path != "/apis/wire.test/v1"})
     assert found.stale == ("wire.test/v1",)
-    assert found.groups[-1].versions == (ApiVersion("v1", (), True),)
+    [version] = found.groups[-1].versions
+    assert (version.version, version.resources, version.stale) == ("v1", (), True)
     assert found.find("Pod") is not None
 
 
@@ -193,13 +194,13 @@ def test_a_stale_group_of_an_aggregated_document_is_told() -> None:
 def test_a_root_that_is_refused_is_an_error() -> None:
     state = Discovering()
     with pytest.raises(kp.Forbidden):
-        state.received(state.requests[0], 403, (), b"")
+        state.receive(state.requests[0], 403, (), b"")
     with pytest.raises(kp.RemoteProtocolError, match="not a discovery document"):
-        state.received(state.requests[0], 200, (), b'{"kind":"ConfigMap"}')
+        state.receive(state.requests[0], 200, (), b'{"kind":"ConfigMap"}')
 
 
 def test_a_response_to_what_was_not_asked_is_a_mistake_of_this_side() -> None:
     state = Discovering()
-    done = state.received(state.requests[0], 200, (), b'{"kind":"APIVersions","versions":[]}')
+    done = state.receive(state.requests[0], 200, (), b'{"kind":"APIVersions","versions":[]}')
     with pytest.raises(kp.LocalProtocolError):
-        done.received(state.requests[0], 200, (), b"")
+        done.receive(state.requests[0], 200, (), b"")

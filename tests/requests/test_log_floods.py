@@ -47,8 +47,8 @@ def test_a_long_line_comes_in_pieces_however_it_is_cut() -> None:
 
 def test_what_was_kept_is_not_copied_for_each_chunk() -> None:
     decoder: Any = followed()
-    kept = decoder._rest
+    kept = decoder._buffer
     for _ in range(1000):
         assert decoder.feed(b"ab") == []
-        assert decoder._rest is kept
+        assert decoder._buffer is kept
     assert decoder.finish() == [b"ab" * 1000]

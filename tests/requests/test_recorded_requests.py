@@ -31,14 +31,10 @@ from request_kinds import (
 import kubeproto as kp
 from kubeproto.objects import decode
 from kubeproto.requests import (
-    ApiGroup,
     Discovering,
     Discovery,
     Request,
-    Root,
-    discovery_resources,
-    discovery_root,
-    shard,
+    Shard,
     version,
 )
 from kubeproto.wire import UpgradeRequest
@@ -117,6 +113,22 @@ ETAG = (
     '"50780421D4EEAEE66E4429BC5A152EC9D79B34BFBC9FB85771C86E82E3EEC771'
     'EEC6A8482B72D9AC01E812540EA8A35D05F7EDFEEEC2F4CCE82E792072D2882E"'
 )
+PREVIOUS = msgspec.convert(
+    {
+        "core": {"groups": []},
+        "apis": {"groups": [{"name": "apps", "versions": [], "preferred": "v1"}], "etag": ETAG},
+    },
+    Discovery,
+)
+
+
+def legacy_resources() -> Request[Any]:
+    """The request for the resources of wire.test/v1 in a discovery without the aggregated form."""
+    group = {"name": "wire.test", "versions": [{"version": "v1"}]}
+    document = {"kind": "APIGroupList", "groups": [group]}
+    state = Discovering()
+    return state.receive(state.requests[1], 200, (), msgspec.json.encode(document)).requests[1]
+
 
 ROWS: dict[str, Row] = {
     "add-finalizer-while-deleting-422": Row(
@@ -217,17 +229,17 @@ ROWS: dict[str, Row] = {
     ),
     "deprecated-api-warning-200": Row(lambda: ENDPOINTS.get("pc"), Gives(name_of, "pc")),
     "discovery-aggregated-304": Row(
-        lambda: discovery_root("/apis", etag=ETAG), Gives(lambda answer: type(answer).__name__, "NotModified")
+        lambda: Discovering(PREVIOUS).requests[1], Gives(lambda root: type(root).__name__, "NotModified")
     ),
     "discovery-legacy-api": Row(
-        lambda: discovery_root("/api"),
+        lambda: Discovering().requests[0],
         Gives(lambda root: [(group.name, group.preferred) for group in root.groups], [("", "v1")]),
         asks_more=True,
     ),
     "discovery-legacy-resources": Row(
-        lambda: discovery_resources("wire.test", "v1"),
+        legacy_resources,
         Gives(
-            lambda found: [(one.kind, one.subresources) for one in found],
+            lambda resources: [(resource.kind, resource.subresources) for resource in resources],
             [("Foo", ("status", "scale")), ("Bar", ())],
         ),
     ),
@@ -287,8 +299,8 @@ ROWS: dict[str, Row] = {
         ),
         Gives(
             lambda page: (
-                shard(0, 2).confirmed_by(page.metadata),
-                [shard(0, 2).holds(obj.metadata) for obj in page],
+                Shard.of(0, 2).confirmed_by(page.metadata),
+                [Shard.of(0, 2).contains(obj.metadata) for obj in page],
             ),
             (True, [True]),
         ),
@@ -549,14 +561,13 @@ def test_rq_31_warnings_reach_the_caller() -> None:
 
 def test_discovery_is_not_read_again_while_nothing_changed() -> None:
     unchanged = recording("discovery-aggregated-304").response
-    known = Discovery(Root(()), Root((ApiGroup("apps", (), "v1"),), ETAG))
-    state = Discovering(known)
-    core, named = state.requests
-    state = state.received(named, unchanged.status, unchanged.head, unchanged.content)
+    state = Discovering(PREVIOUS)
+    core, apis = state.requests
+    state = state.receive(apis, unchanged.status, unchanged.head, unchanged.content)
     legacy = recording("discovery-legacy-api").response
-    state = state.received(core, legacy.status, legacy.head, legacy.content)
+    state = state.receive(core, legacy.status, legacy.head, legacy.content)
     (last,) = state.requests
     assert last.target == "/api/v1"
-    state = state.received(last, 200, (), b'{"kind":"APIResourceList","resources":[]}')
+    state = state.receive(last, 200, (), b'{"kind":"APIResourceList","resources":[]}')
     assert state.result is not None
-    assert state.result.named == known.named
+    assert state.result.apis == PREVIOUS.apis

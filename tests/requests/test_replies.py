@@ -38,10 +38,10 @@ FOOS_ANYWHERE = kp.Api(kp.Metadata[ConfigMap], namespace="w")
     [
         ((), b"", "empty"),
         ((), b" \n", "empty"),
-        ((("Content-Type", "text/html"),), b"<html>Sign in</html>", "text/html and no JSON: '<html>Sign in"),
-        ((), CONFIG_MAP[:-9], "its JSON is broken"),
-        ((), b"\x1f\x8b\x08\x00", "no JSON"),
-        ((), b"[" * 100_000, "its JSON is broken"),
+        ((("Content-Type", "text/html"),), b"<html>Sign in</html>", "text/html, not JSON: '<html>Sign in"),
+        ((), CONFIG_MAP[:-9], "its body is invalid JSON"),
+        ((), b"\x1f\x8b\x08\x00", "is not JSON"),
+        ((), b"[" * 100_000, "its body is invalid JSON"),
         ((), b"null", "ConfigMap"),
         ((), b'[{"kind":"ConfigMap"}]', "ConfigMap"),
         ((), STATUS, "ConfigMap"),
@@ -71,7 +71,7 @@ def test_a_long_object_that_was_cut_short_is_told_although_only_its_front_is_rea
     for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
         assert api.get("a").parse(200, (), body.encode()).value.metadata.uid == "u"
         for bad in (body[:-1], body[:-200], body + "}"):
-            with pytest.raises(kp.RemoteProtocolError, match="its JSON is broken"):
+            with pytest.raises(kp.RemoteProtocolError, match="its body is invalid JSON"):
                 api.get("a").parse(200, (), bad.encode())
 
 

@@ -8,43 +8,45 @@ from hypothesis import strategies as st
 
 import kubeproto as kp
 from kubeproto.objects import ListMeta, ShardInfo
-from kubeproto.requests import Shard, shard, shard_hash
+from kubeproto.requests import Shard
 
 
 def test_the_hash_is_fnv_1a() -> None:
     # From the test suite of its authors: http://www.isthe.com/chongo/src/fnv/test_fnv.c
-    assert shard_hash("") == 0xCBF29CE484222325
-    assert shard_hash("a") == 0xAF63DC4C8601EC8C
-    assert shard_hash("foobar") == 0x85944171F73967E8
+    hashes = {"": 0xCBF29CE484222325, "a": 0xAF63DC4C8601EC8C, "foobar": 0x85944171F73967E8}
+    for text, expected_hash in hashes.items():
+        assert Shard("uid", ((expected_hash, expected_hash + 1),)).contains(kp.ObjectMeta(uid=text))
 
 
 @given(count=st.integers(1, 40), uid=st.text(max_size=12), by=st.sampled_from(["uid", "namespace"]))
 def test_every_object_is_in_one_shard(count: int, uid: str, by: str) -> None:
     metadata = kp.ObjectMeta(uid=uid) if by == "uid" else kp.ObjectMeta(namespace=uid)
-    shards = [shard(index, count, by="uid" if by == "uid" else "namespace") for index in range(count)]
-    assert sum(one.holds(metadata) for one in shards) == 1
+    shards = [Shard.of(index, count, by="uid" if by == "uid" else "namespace") for index in range(count)]
+    assert sum(shard.contains(metadata) for shard in shards) == 1
 
 
 @given(count=st.integers(1, 40), data=st.data())
 def test_the_text_form_is_read_back(count: int, data: st.DataObject) -> None:
-    one = shard(data.draw(st.integers(0, count - 1)), count)
-    two = Shard("uid", one.ranges * 2)
-    assert Shard.parse(str(one)) == one
-    assert Shard.parse(str(two).replace("'", '"').replace(", ", ",")) == two
+    shard = Shard.of(data.draw(st.integers(0, count - 1)), count)
+    doubled = Shard("uid", shard.ranges * 2)
+    assert Shard.parse(str(shard)) == shard
+    assert Shard.parse(str(doubled).replace("'", '"').replace(", ", ",")) == doubled
 
 
 def test_the_normal_form_is_the_servers() -> None:
-    assert str(shard(0, 2)) == "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"
-    assert str(shard(1, 2, by="namespace")) == (
+    assert (
+        str(Shard.of(0, 2)) == "shardRange(object.metadata.uid, '0x0000000000000000', '0x8000000000000000')"
+    )
+    assert str(Shard.of(1, 2, by="namespace")) == (
         "shardRange(object.metadata.namespace, '0x8000000000000000', '0x10000000000000000')"
     )
 
 
 def test_a_server_that_does_not_repeat_the_selector_does_not_know_shards() -> None:
-    one = shard(0, 2)
-    assert not one.confirmed_by(ListMeta())
-    assert not one.confirmed_by(ListMeta(shard_info=ShardInfo(selector=str(shard(1, 2)))))
-    assert one.confirmed_by(ListMeta(shard_info=ShardInfo(selector=str(one))))
+    shard = Shard.of(0, 2)
+    assert not shard.confirmed_by(ListMeta())
+    assert not shard.confirmed_by(ListMeta(shard_info=ShardInfo(selector=str(Shard.of(1, 2)))))
+    assert shard.confirmed_by(ListMeta(shard_info=ShardInfo(selector=str(shard))))
 
 
 @pytest.mark.parametrize(
@@ -70,4 +72,4 @@ def test_what_a_server_would_answer_with_a_bare_500_is_refused(text: str) -> Non
 @pytest.mark.parametrize(("index", "count"), [(-1, 2), (2, 2), (0, 0)])
 def test_there_is_no_shard_beyond_the_count(index: int, count: int) -> None:
     with pytest.raises(kp.InvalidRequest):
-        shard(index, count)
+        Shard.of(index, count)

@@ -15,7 +15,7 @@ import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.control import Action, Change, Rate, await_change
 from kubeproto.kinds.core_v1 import ConfigMap, Namespace
-from kubeproto.requests import Shard, shard
+from kubeproto.requests import Shard
 from kubeproto_runtime import Client, Context, Controller, finalizer, predicates
 from kubeproto_runtime.testing import simulated
 
@@ -224,7 +224,7 @@ def test_shards_divide_the_objects_on_a_server_that_does_not_know_them_too(go: G
                         followed.append(event.object.metadata.name)
 
             for index in range(2):
-                part = shard(index, 2)
+                part = Shard.of(index, 2)
                 tasks.start_soon(follow, part)
                 async for page in mine.api(Book).pages(limit=2, shard_selector=str(part)):
                     paged += [one.metadata.name for one in page.items]

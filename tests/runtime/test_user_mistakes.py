@@ -37,12 +37,12 @@ class Book(kp.Object[BookSpec, None], group="example.com", version="v1"):
 @pytest.mark.parametrize(
     ("kind", "said"),
     [
-        ("pods", r"'pods' is the name of a kind, where its class is wanted: client.resource\('pods'\) finds"),
+        ("pods", r"'pods' is the name of a kind, not its class: use client.resource"),
         (
             BookSpec,
-            r"BookSpec is not a kind: .*\. Pass the class that has it as its spec, class Book",
+            r"BookSpec is not a kind: .*\. Use the class that has it as its spec, class Book",
         ),
-        (Book(spec=BookSpec()), r"this is an object, where its class is wanted: Api\(Book\)"),
+        (Book(spec=BookSpec()), r"this is an object, not the class of a kind: use Api\(Book\)"),
         (7, "7 is not a kind"),
     ],
     ids=str,

@@ -38,7 +38,7 @@ def discover(client: ClientCore) -> Effects[Discovery]:
     asking = Discovering(client.discovery)
     while (result := asking.result) is None:
         request = asking.requests[0]
-        asking = asking.received(request, *(yield from fetch(client, request)))
+        asking = asking.receive(request, *(yield from fetch(client, request)))
     client.discovery = result
     return result
 

@@ -22,7 +22,7 @@ def shard_of(selection: Mapping[str, Any]) -> Shard | None:
 
 def in_shard(shard: Shard, items: list[Any]) -> list[Any]:
     """Return the objects or events that belong to the shard, and the events that are about no object."""
-    return [item for item in items if (metadata := _metadata(item)) is None or shard.holds(metadata)]
+    return [item for item in items if (metadata := _metadata(item)) is None or shard.contains(metadata)]
 
 
 def _metadata(item: Any) -> Any:

@@ -1,4 +1,4 @@
-"""The bodies of writes: whole objects, patches and applies, and their preconditions."""
+"""The bodies of writes: objects, patches and applies, and the preconditions in them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from ..objects import KubeObject, Metadata, Resource, decode, encode, is_object,
 
 K = TypeVar("K", bound=KubeObject)
 
-# A server responds to more with 413; a patch of that size is usually a mistake.
-_MOST_OPERATIONS: Final = 10_000
+# The limit of a server, which refuses a longer patch with 413.
+_MAX_OPERATIONS: Final = 10_000
 _OPERATIONS: Final = {
     "add": ("path", "value"),
     "remove": ("path",),
@@ -21,49 +21,51 @@ _OPERATIONS: Final = {
     "test": ("path", "value"),
 }
 
-# Any JSON value, in a form that type checkers take for a class.
-_ANYTHING: Final = cast("type[object]", Any)
+# Any JSON value, in a form that type checkers accept as a class.
+_ANY_JSON: Final = cast("type[object]", Any)
 
 
-def as_json(value: Any) -> bytes:
-    """Return the JSON of what a caller passed."""
+def encode_body(value: Any) -> bytes:
+    """Return the JSON of an argument."""
     try:
         return encode(value)
     except (TypeError, ValueError, OverflowError, InvalidObject) as error:
         raise InvalidRequest(f"the body cannot be written as JSON: {error}") from None
 
 
-def whole(obj: K, resource: Resource) -> K:
-    """Return the object with its kind filled in; refused if it is part of one, or of another kind."""
+def complete_object(obj: K, resource: Resource) -> K:
+    """Return the object with its kind and apiVersion; refuse partial metadata, or another kind."""
     if isinstance(obj, Metadata):
         raise InvalidRequest(
-            f"the metadata of a {resource.kind} is not all of it: written as a whole, the rest would be gone;"
-            " a patch can change it"
+            f"this is only the metadata of a {resource.kind}: writing it would delete the other fields; use a"
+            " patch"
         )
-    said = (obj.api_version or resource.api_version, obj.kind or resource.kind)
-    if said != (resource.api_version, resource.kind):
+    api_version, kind = obj.api_version or resource.api_version, obj.kind or resource.kind
+    if (api_version, kind) != (resource.api_version, resource.kind):
         raise InvalidRequest(f"the object is {obj.api_version} {obj.kind}, not {resource.gvk}")
     if obj.kind and obj.api_version:
         return obj
-    return replace(obj, api_version=said[0], kind=said[1])
+    return replace(obj, api_version=api_version, kind=kind)
 
 
-def json_patch(operations: Sequence[Mapping[str, Any]]) -> bytes:
-    """A JSON patch (RFC 6902)."""
+def encode_json_patch(operations: Sequence[Mapping[str, Any]]) -> bytes:
+    """Return the body of a JSON patch (RFC 6902)."""
     if not is_sequence(operations):
         raise InvalidRequest(f"a JSON patch is a list of operations, not {type(operations).__name__}")
-    if len(operations) > _MOST_OPERATIONS:
-        raise InvalidRequest(f"{len(operations)} operations: a server takes {_MOST_OPERATIONS}")
+    if len(operations) > _MAX_OPERATIONS:
+        raise InvalidRequest(
+            f"a JSON patch of {len(operations)} operations exceeds the {_MAX_OPERATIONS} that servers accept"
+        )
     for index, operation in enumerate(operations):
         members = _OPERATIONS.get(str(operation.get("op")))
         if members is None:
             raise InvalidRequest(
-                f"operation {index}: {operation.get('op')!r} is not one of {', '.join(_OPERATIONS)}"
+                f"operation {index}: op {operation.get('op')!r} must be one of {', '.join(_OPERATIONS)}"
             )
         for member in members:
             if member not in operation:
                 raise InvalidRequest(f"operation {index}: {operation['op']} needs {member!r}")
-    return as_json(operations)
+    return encode_body(operations)
 
 
 def is_sequence(value: object) -> bool:
@@ -71,7 +73,7 @@ def is_sequence(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
 
 
-def json_patch_is_guarded(operations: Sequence[Mapping[str, Any]]) -> bool:
+def is_guarded_json_patch(operations: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether a patch tests the resource version, so that it cannot take effect twice."""
     return any(
         operation.get("op") == "test" and operation.get("path") == "/metadata/resourceVersion"
@@ -79,18 +81,18 @@ def json_patch_is_guarded(operations: Sequence[Mapping[str, Any]]) -> bool:
     )
 
 
-def merge_patch(patch: Mapping[str, Any]) -> bytes:
-    """A merge patch (RFC 7386) or a strategic one; both are objects here."""
-    body = as_json(patch)
+def encode_merge_patch(patch: Mapping[str, Any]) -> bytes:
+    """Return the body of a merge patch (RFC 7386) or a strategic merge patch."""
+    body = encode_body(patch)
     if body[:1] != b"{":
-        raise InvalidRequest(f"such a patch is an object, not {type(patch).__name__}")
+        raise InvalidRequest(f"a merge patch must be an object, not {type(patch).__name__}")
     return body
 
 
 def is_guarded(body: KubeObject | Mapping[str, Any]) -> bool:
-    """Return whether a body carries a resource version that must match.
+    """Return whether a body has a resource version that must match.
 
-    A uid is not enough for a write: it still matches when another client has changed the object in between.
+    A uid is not enough for a write: it still matches after another client has changed the object.
     """
     if isinstance(body, KubeObject):
         version: Any = body.metadata.resource_version
@@ -100,24 +102,24 @@ def is_guarded(body: KubeObject | Mapping[str, Any]) -> bool:
 
 
 def metadata_of(body: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return the metadata in a body; empty if there is none, or if it is not an object."""
+    """Return the metadata in a body; empty if it is missing or not an object."""
     metadata = body.get("metadata")
     return metadata if is_object(metadata) else {}
 
 
-def applied(obj: KubeObject | Mapping[str, Any], resource: Resource) -> dict[str, Any]:
-    """Return the fields that are applied, as JSON has them, with the kind filled in."""
-    said = decode(as_json(obj), _ANYTHING)
-    if not is_object(said):
-        raise InvalidRequest(f"what is applied is an object, not {type(obj).__name__}")
+def applied_fields(obj: KubeObject | Mapping[str, Any], resource: Resource) -> dict[str, Any]:
+    """Return the fields of an apply as JSON values, with kind and apiVersion."""
+    document = decode(encode_body(obj), _ANY_JSON)
+    if not is_object(document):
+        raise InvalidRequest(f"an apply needs an object or a mapping, not {type(obj).__name__}")
     identity = {"apiVersion": resource.api_version, "kind": resource.kind}
     if isinstance(obj, Metadata):
-        said |= identity
-    fields = identity | {key: value for key, value in said.items() if value != ""}
+        document |= identity
+    fields = identity | {key: value for key, value in document.items() if value != ""}
     if any(fields[key] != value for key, value in identity.items()):
         raise InvalidRequest(f"the object is {fields['apiVersion']} {fields['kind']}, not {resource.gvk}")
     if "managedFields" in metadata_of(fields):
         raise InvalidRequest(
-            "managedFields cannot be applied: send the fields that you want, not the object that was read"
+            "managedFields cannot be applied: apply the fields that you want, not an object from the server"
         )
     return fields

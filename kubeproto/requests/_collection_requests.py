@@ -1,4 +1,4 @@
-"""The verbs of a kind that its subresources do not have: list, watch, create and the two ways to delete."""
+"""`CollectionVerbs`: the verbs of a kind that its subresources lack: list, watch, create and delete."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from .._errors import InvalidRequest
 from ..objects import KubeObject, ObjectList, Status
 from ..watching import WatchEvent
 from ..wire import Headers
-from ._bodies import as_json, whole
-from ._headers import JSON, accept, accept_stream, content
-from ._offers import check_verb
+from ._headers import JSON, accept, accept_stream, content_type
+from ._kind_checks import check_verb
+from ._member_requests import MemberVerbs
 from ._parameters import (
     FieldSelectorLike,
     LabelSelector,
@@ -21,21 +21,21 @@ from ._parameters import (
     deletion_body,
     duration,
     list_query,
-    selector,
+    selector_text,
     watch_query,
     write_query,
 )
-from ._readings import Many, ManyOrStatus, OneOrStatus, WatchReading
 from ._request import Request, StreamRequest
-from ._shards import Shard
-from ._singles import Single
-from ._targets import given
+from ._request_bodies import complete_object, encode_body
+from ._response_readings import ObjectOrStatusReading, PageOrStatusReading, PageReading, WatchReading
+from ._shard_selector import Shard
+from ._targets import make_query
 
 K = TypeVar("K", bound=KubeObject)
 
 
-class Collection(Single[K]):
-    """The objects of one kind, in one namespace or in all."""
+class CollectionVerbs(MemberVerbs[K]):
+    """The requests for the objects of a kind, in one namespace or in all."""
 
     def list(
         self,
@@ -51,10 +51,10 @@ class Collection(Single[K]):
     ) -> Request[ObjectList[K]]:
         """Read the objects, or with a `limit` a page of them; `continue_` is the token of the next page.
 
-        Without a resource version the response is up to date. "0" returns what the server has in its cache,
-        however old, and ignores the limit.
+        Without a resource version the response is up to date. With "0" the server returns the content of its
+        cache, however old, and ignores the limit.
         """
-        check_verb(self._place.resource, "list")
+        check_verb(self._target.resource, "list")
         query = list_query(
             label_selector=label_selector,
             field_selector=field_selector,
@@ -67,10 +67,10 @@ class Collection(Single[K]):
         )
         return Request(
             "GET",
-            self._place.collection(query),
+            self._target.collection(query),
             accept(self.kind, many=True),
             verb="list",
-            reading=self._many(),
+            reading=self._page_reading(),
         )
 
     def watch(
@@ -86,10 +86,10 @@ class Collection(Single[K]):
     ) -> StreamRequest[WatchEvent[K]]:
         """Follow the changes after a resource version, until the server ends the stream.
 
-        `send_initial_events` begins with all objects as they are, followed by a bookmark: a list and a watch
-        in one. To follow one object, give ``field_selector="metadata.name=…"``.
+        With `send_initial_events` the stream begins with all present objects and a bookmark: a list and a
+        watch in one request. To follow a single object, use ``field_selector="metadata.name=…"``.
         """
-        check_verb(self._place.resource, "watch")
+        check_verb(self._target.resource, "watch")
         query = watch_query(
             label_selector=label_selector,
             field_selector=field_selector,
@@ -101,30 +101,30 @@ class Collection(Single[K]):
         )
         return StreamRequest(
             "GET",
-            self._place.collection(query),
+            self._target.collection(query),
             accept_stream(self.kind),
             verb="watch",
             opening=WatchReading(self.kind),
         )
 
     def create(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
-        """Create an object, under its `name`, or under one that the server makes from `generate_name`."""
-        check_verb(self._place.resource, "create")
-        self._place.check_one_namespace()
+        """Create an object, with its `name`, or a name that the server makes from `generate_name`."""
+        check_verb(self._target.resource, "create")
+        self._target.require_namespace()
         metadata = obj.metadata
-        self._place.check_namespace_of(metadata.namespace)
+        self._target.check_namespace_of(metadata.namespace)
         if metadata.resource_version not in ("", "0"):
             raise InvalidRequest(
-                f"a new {self._written.kind} has no resource version yet; this one has"
-                f" {metadata.resource_version!r}"
+                f"create: a new {self._body_resource.kind} must not have the resource version"
+                f" {metadata.resource_version!r}; clear it, or use replace"
             )
         return Request(
             "POST",
-            self._place.collection(write_query(**options)),
-            (*accept(self.kind), *content(JSON)),
-            as_json(whole(obj, self._written)),
+            self._target.collection(write_query(**options)),
+            (*accept(self.kind), *content_type(JSON)),
+            encode_body(complete_object(obj, self._body_resource)),
             verb="create",
-            reading=self._one(),
+            reading=self._object_reading(),
             guarded=bool(metadata.name),
         )
 
@@ -139,11 +139,11 @@ class Collection(Single[K]):
         dry_run: bool = False,
         timeout: Timeout = None,
     ) -> Request[K | Status]:
-        """Delete an object; finalizers or a grace period (in seconds) delay that.
+        """Delete an object; finalizers or a grace period (in seconds) delay the deletion.
 
-        `uid` and `resource_version` are preconditions: if the object has others by now, the response is 409.
+        `uid` and `resource_version` are preconditions: if the object has other values, the response is 409.
         """
-        check_verb(self._place.resource, "delete")
+        check_verb(self._target.resource, "delete")
         body = deletion_body(
             uid=uid,
             resource_version=resource_version,
@@ -153,11 +153,11 @@ class Collection(Single[K]):
         )
         return Request(
             "DELETE",
-            self._place.member(name, query=given(("timeout", duration(timeout)))),
-            (*accept(self.kind), *_content_of(body)),
+            self._target.member(name, query=make_query(("timeout", duration(timeout)))),
+            (*accept(self.kind), *_body_headers(body)),
             body,
             verb="delete",
-            reading=OneOrStatus(self._one()),
+            reading=ObjectOrStatusReading(self._object_reading()),
             guarded=bool(uid or resource_version),
         )
 
@@ -171,30 +171,30 @@ class Collection(Single[K]):
         dry_run: bool = False,
         timeout: Timeout = None,
     ) -> Request[ObjectList[K] | Status]:
-        """Delete all objects that the selectors select, one after another; without selectors, all of them.
+        """Delete the selected objects, one after another; all objects without selectors.
 
-        The response lists what was deleted, as it was before.
+        The response lists the deleted objects in their last state.
         """
-        check_verb(self._place.resource, "deletecollection")
-        self._place.check_one_namespace()
+        check_verb(self._target.resource, "deletecollection")
+        self._target.require_namespace()
         body = deletion_body(propagation=propagation, grace_period=grace_period, dry_run=dry_run)
-        query = given(
-            ("labelSelector", selector("label_selector", label_selector)),
-            ("fieldSelector", selector("field_selector", field_selector)),
+        query = make_query(
+            ("labelSelector", selector_text("label_selector", label_selector)),
+            ("fieldSelector", selector_text("field_selector", field_selector)),
             ("timeout", duration(timeout)),
         )
         return Request(
             "DELETE",
-            self._place.collection(query),
-            (*accept(self.kind, many=True), *_content_of(body)),
+            self._target.collection(query),
+            (*accept(self.kind, many=True), *_body_headers(body)),
             body,
             verb="deletecollection",
-            reading=ManyOrStatus(self._many()),
+            reading=PageOrStatusReading(self._page_reading()),
         )
 
-    def _many(self) -> Many[K]:
-        return Many(self.kind, self._written)
+    def _page_reading(self) -> PageReading[K]:
+        return PageReading(self.kind, self._body_resource)
 
 
-def _content_of(body: bytes) -> Headers:
-    return content(JSON) if body else ()
+def _body_headers(body: bytes) -> Headers:
+    return content_type(JSON) if body else ()

@@ -1,4 +1,4 @@
-"""Requests about the server itself: its version, its health, its OpenAPI documents."""
+"""Requests about the server itself: its version, its health and its OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from .._errors import InvalidRequest
 from ..wire import Headers
 from ._headers import JSON, accept_anything, accept_media
 from ._parameters import check_choice
-from ._readings import Plain, read_json
 from ._request import Request
-from ._targets import given, segment, target
+from ._response_readings import JsonReading, read_json
+from ._targets import encode_segment, make_query, make_target
 
 Endpoint = Literal["livez", "readyz", "healthz"]
 
 _OPENAPI: Final = "/openapi/v3"
-# The status of a failing check, which is not an error: the request was answered.
+# The statuses of a failed check, which is a successful request.
 _UNHEALTHY: Final = (500, 503)
 
 
 class ServerVersion(Struct, frozen=True, rename="camel"):
-    """The version of a server. `minor` may end in a plus on a hosted one."""
+    """The version of a server. `minor` may end in a plus sign on a hosted server."""
 
     major: str
     minor: str
@@ -37,22 +37,22 @@ class ServerVersion(Struct, frozen=True, rename="camel"):
 
     @property
     def release(self) -> tuple[int, int]:
-        """Major and minor as numbers that compare; zeros where the server has no number."""
-        return _number(self.major), _number(self.minor)
+        """Major and minor as comparable numbers; 0 for a text that is not a number."""
+        return _parse_number(self.major), _parse_number(self.minor)
 
 
-def _number(text: str) -> int:
+def _parse_number(text: str) -> int:
     digits = text.rstrip("+")
     return int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 10 else 0
 
 
 def version() -> Request[ServerVersion]:
-    """Ask for the version of the server."""
-    return Request("GET", "/version", accept_media(JSON), verb="get", reading=Plain(ServerVersion))
+    """Request the version of the server."""
+    return Request("GET", "/version", accept_media(JSON), verb="get", reading=JsonReading(ServerVersion))
 
 
 class Health(Struct, frozen=True):
-    """Whether the server reports that it is healthy, and its text: one line for each check if `verbose`."""
+    """Whether the server reports itself healthy, and its text: a line for each check if `verbose`."""
 
     healthy: bool
     report: str
@@ -66,15 +66,15 @@ class _HealthReading(Struct, frozen=True):
 def health(
     endpoint: Endpoint = "readyz", *, check: str = "", verbose: bool = False, exclude: Sequence[str] = ()
 ) -> Request[Health]:
-    """Ask whether the server is live or ready, by all checks or by one."""
+    """Request whether the server is live or ready, by all checks or by a single check."""
     check_choice("endpoint", endpoint, ("livez", "readyz", "healthz"))
     if check and exclude:
-        raise InvalidRequest("one check alone leaves nothing to exclude")
-    path = f"/{endpoint}" + (f"/{_path('check', check)}" if check else "")
-    query = given(("verbose", verbose), *[("exclude", name) for name in exclude])
+        raise InvalidRequest(f"health: exclude cannot be combined with the single check {check!r}")
+    path = f"/{endpoint}" + (f"/{_encode_path('check', check)}" if check else "")
+    query = make_query(("verbose", verbose), *[("exclude", name) for name in exclude])
     return Request(
         "GET",
-        target(path, query),
+        make_target(path, query),
         accept_anything(),
         verb="get",
         reading=_HealthReading(),
@@ -97,24 +97,24 @@ class _IndexReading(Struct, frozen=True):
 
 
 def openapi_index() -> Request[dict[str, str]]:
-    """Ask which OpenAPI v3 documents there are: ``apis/apps/v1`` and its like, each with its hash."""
+    """Request the OpenAPI v3 documents: their paths, such as ``apis/apps/v1``, and their hashes."""
     return Request("GET", _OPENAPI, accept_media(JSON), verb="get", reading=_IndexReading())
 
 
 def openapi_document(path: str, *, hash: str = "") -> Request[dict[str, Any]]:  # noqa: A002 # the API's word
-    """Ask for one OpenAPI v3 document; with its hash, the response may be kept forever.
+    """Request an OpenAPI v3 document; with its hash, the response may be cached forever.
 
-    An old hash is answered with a redirect to the new one, so `parse` raises an `ApiError` of code 301.
+    For an outdated hash a server redirects to the present one, so `parse` raises an `ApiError` of code 301.
     """
     return Request(
         "GET",
-        target(f"{_OPENAPI}/{_path('document', path)}", given(("hash", hash))),
+        make_target(f"{_OPENAPI}/{_encode_path('document', path)}", make_query(("hash", hash))),
         accept_media(JSON),
         verb="get",
-        reading=Plain(dict[str, Any]),
+        reading=JsonReading(dict[str, Any]),
     )
 
 
-def _path(what: str, path: str) -> str:
-    """Return a path of several segments, none of which leads elsewhere."""
-    return "/".join(segment(what, part) for part in path.split("/"))
+def _encode_path(name: str, path: str) -> str:
+    """Return a path of several segments."""
+    return "/".join(encode_segment(name, part) for part in path.split("/"))
