@@ -102,7 +102,7 @@ def test_a_folder_goes_there_and_comes_back_as_it_was(copying: Callable[[Work], 
         make(folder / "mine")
         seen: list[Copied] = []
         sent = await copy_to(client, "machine", folder / "mine", "theirs", on_progress=seen.append)
-        assert (sent.files, sent.bytes, sent.left_out) == (3, 700_003, ())
+        assert (sent.files, sent.bytes, sent.skipped) == (3, 700_003, ())
         same(folder / "mine", folder / "container" / "theirs")
         assert len(seen) > 2
         assert seen[-1].files == 3
@@ -138,7 +138,7 @@ def test_a_folder_that_is_there_takes_what_is_copied(copying: Callable[[Work], N
 
 def test_what_goes_wrong_is_said_with_what_was_copied(copying: Callable[[Work], None]) -> None:
     async def work(client: SimulatedClient, folder: Path) -> None:
-        with pytest.raises(CopyError, match="Pod default/bare has no tar, by which files are copied"):
+        with pytest.raises(CopyError, match="Pod default/bare has no tar, which copying needs"):
             await copy_from(client, "bare", "/etc/motd", folder / "motd")
         (folder / "motd").write_text("mine\n")
         with pytest.raises(CopyError, match="Pod default/bare has no tar"):

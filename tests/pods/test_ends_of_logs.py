@@ -169,7 +169,7 @@ async def first(client: Client, count: int, *, follow: bool, ignore_errors: bool
 
 
 @pytest.mark.parametrize("follow", [True, False])
-def test_what_cannot_be_read_is_left_out_where_errors_are_ignored(
+def test_what_cannot_be_read_is_skipped_where_errors_are_ignored(
     go: Go, caplog: pytest.LogCaptureFixture, *, follow: bool
 ) -> None:
     async def main() -> None:

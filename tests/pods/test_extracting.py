@@ -16,7 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto import RemoteProtocolError
-from kubeproto_runtime.pods import CopyError, Extraction, TarPacking, TarReader
+from kubeproto_runtime.pods import CopyError
+from kubeproto_runtime.pods._extracting import Extraction
+from kubeproto_runtime.pods._packing import TarPacking
+from kubeproto_runtime.pods._tar_reader import TarReader
 
 Member = tuple[str, bytes, str]  # a name, a type, and a target or content
 
@@ -93,15 +96,15 @@ HOSTILE: dict[str, tuple[list[Member], str]] = {
     "beside": ([("data/", DIR, ""), ("other", FILE, "x")], "outside of the request"),
     "a name that begins alike": ([("database", FILE, "x")], "outside of the request"),
     "a folder above": ([("data/../..", DIR, "")], "outside of the request"),
-    "a file through a link": ([("data/l", SYM, "sub"), ("data/l/x", FILE, "x")], "is a link, and nothing"),
-    "a folder through a link": ([("data/l", SYM, "sub"), ("data/l/", DIR, "")], "is a link, and nothing"),
-    "a link through a link": ([("data/l", SYM, "sub"), ("data/l/x", SYM, "a")], "is a link, and nothing"),
+    "a file through a link": ([("data/l", SYM, "sub"), ("data/l/x", FILE, "x")], "is a link: files are not"),
+    "a folder through a link": ([("data/l", SYM, "sub"), ("data/l/", DIR, "")], "is a link: files are not"),
+    "a link through a link": ([("data/l", SYM, "sub"), ("data/l/x", SYM, "a")], "is a link: files are not"),
     "a hard link out": ([("data/l", HARD, "/etc/passwd")], "outside of the request"),
     "a hard link above": ([("data/l", HARD, "data/../../out")], "outside of the request"),
     "a hard link to a link": ([("data/s", SYM, "a"), ("data/l", HARD, "data/s")], "which is not a file"),
     "a hard link to nothing": ([("data/l", HARD, "data/none")], "which is not a file"),
     "a file as a folder": ([("data/a", FILE, "x"), ("data/a/b", FILE, "x")], "is not a folder"),
-    "a folder as a file": ([("data/a/", DIR, ""), ("data/a", FILE, "x")], "is a folder, and"),
+    "a folder as a file": ([("data/a/", DIR, ""), ("data/a", FILE, "x")], "is a folder, but"),
 }
 
 
@@ -119,10 +122,10 @@ def test_a_name_that_leads_out_ends_the_copy(row: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "link", ["/etc", "..", "../out", "a/../../out", "x/..", "", "./.././../etc", "sub/../a"]
 )
-def test_a_link_that_leads_out_is_left_out_and_named(link: str, tmp_path: Path) -> None:
+def test_a_link_that_leads_out_is_skipped_and_named(link: str, tmp_path: Path) -> None:
     extraction = extract(archive(("data/l", SYM, link), ("data/a", FILE, "one")), tmp_path / "here")
     assert tree(tmp_path) == {"here/a": "one"}
-    assert [name for name, _ in extraction.copied.left_out] == ["data/l"]
+    assert [name for name, _ in extraction.copied.skipped] == ["data/l"]
 
 
 def test_a_link_to_itself_leads_nowhere_else(tmp_path: Path) -> None:
@@ -130,17 +133,17 @@ def test_a_link_to_itself_leads_nowhere_else(tmp_path: Path) -> None:
     assert os.path.realpath(tmp_path / "here" / "b").startswith(str(tmp_path))
 
 
-def test_what_is_neither_file_nor_folder_nor_link_is_left_out(tmp_path: Path) -> None:
+def test_what_is_neither_file_nor_folder_nor_link_is_skipped(tmp_path: Path) -> None:
     extraction = extract(archive(("data/p", FIFO, ""), ("data/a", FILE, "one")), tmp_path / "here")
     assert tree(tmp_path) == {"here/a": "one"}
-    assert extraction.copied.left_out == (("data/p", "it is neither a file nor a folder nor a link"),)
+    assert extraction.copied.skipped == (("data/p", "it is neither a file nor a folder nor a link"),)
 
 
 def test_a_link_that_was_there_before_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "sub").symlink_to(tmp_path / "out")
-    with pytest.raises(CopyError, match="is a link, and nothing is written through it"):
+    with pytest.raises(CopyError, match="is a link: files are not written through it"):
         extract(archive(("data/sub/a", FILE, "x")), tmp_path / "here")
     (tmp_path / "here" / "a").symlink_to(tmp_path / "out" / "a")
     extract(archive(("data/a", FILE, "x")), tmp_path / "here")
@@ -171,7 +174,7 @@ def test_special_bits_and_the_rights_of_others_to_write_are_taken_away(tmp_path:
 def test_an_archive_that_ends_in_the_middle_leaves_no_half_file(tmp_path: Path) -> None:
     data = archive(("data/a", FILE, "one"), ("data/b", FILE, "x" * 5000))
     with pytest.raises(
-        CopyError, match=r"ended in the middle; 1 files \(\d+ bytes\) were copied before"
+        CopyError, match=r"the archive is not complete; 1 files \(\d+ bytes\) were copied before"
     ) as told:
         extract(data[:3000], tmp_path / "here")
     assert tree(tmp_path) == {"here/a": "one"}
@@ -257,7 +260,7 @@ def test_what_is_packed_is_what_tarfile_reads(tmp_path: Path) -> None:
     (top / ("long" * 40)).write_text("x")
     os.mkfifo(top / "pipe")
     packing = TarPacking(top, "renamed")
-    data = b"".join(packing.pieces())
+    data = b"".join(packing.chunks())
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         found = {info.name: (info.type, info.mode, info.linkname) for info in tar}
         assert tar.extractfile("renamed/a").read() == b"one" * 1000  # type: ignore[union-attr] # it is a file
@@ -266,5 +269,5 @@ def test_what_is_packed_is_what_tarfile_reads(tmp_path: Path) -> None:
     assert found["renamed/sub/link"][::2] == (SYM, "../a")
     assert found["renamed/" + "long" * 40][0] == FILE
     assert "renamed/pipe" not in found
-    assert packing.copied.left_out == ((str(top / "pipe"), "it is neither a file nor a folder nor a link"),)
+    assert packing.copied.skipped == ((str(top / "pipe"), "it is neither a file nor a folder nor a link"),)
     assert (packing.copied.files, packing.copied.bytes) == (4, 3001)

@@ -13,7 +13,8 @@ import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto_runtime import Client, connect
-from kubeproto_runtime.pods import ForwardingError, forward_ports, parse_port, pod_port
+from kubeproto_runtime.pods import ForwardingError, forward_ports
+from kubeproto_runtime.pods._port_pairs import parse_port, pod_port
 from kubeproto_serve import serve
 
 Work = Callable[[Client, sim.Cluster], Awaitable[None]]
@@ -143,7 +144,7 @@ def test_a_port_that_is_taken_and_a_target_without_pods_are_refused(served: Call
     async def work(client: Client, _: sim.Cluster) -> None:
         async with forward_ports(client, "web-0", [":8080"]) as forwarded:
             taken = forwarded.ports[0].local
-            with pytest.raises(OSError, match=f"127.0.0.1:{taken} cannot be used to listen"):
+            with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{taken}"):
                 async with forward_ports(client, "web-0", [":9090", f"{taken}:8080"]):
                     pass
         with pytest.raises(kp.KubeprotoError, match="pods with app=none in default: no pod of it runs"):

@@ -1,4 +1,4 @@
-"""`ContainerLog`: the log of one container, through restarts and lost connections, as the machine says."""
+"""`ContainerLog`: the log of one container, through restarts and lost connections; drives `log_tail`."""
 
 from __future__ import annotations
 
@@ -37,18 +37,16 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.logs")
 
-# A program may be silent for days, and so may a connection whose other end is gone: finding out costs a
-# request.
+# A silent connection may belong to a silent program, or its other end may be gone. A new request finds out.
 _IDLE: Final = 300.0
-_HEAD: Final = 60.0
-_GIVE_UP: Final = 5  # failures in a row of a log that is not followed
+_MAX_FAILURES: Final = 5  # in a row, of a log that is not followed
 
 
 class LogLine(Struct, frozen=True, gc=False):
     """A line of the log of a container, without its end.
 
-    `time` is as the kubelet wrote it, in RFC 3339; empty for what the kubelet itself says. A line of more
-    than a mebibyte comes in pieces, of which the last is `whole`.
+    `time` is the text of the kubelet, in RFC 3339; it is empty for messages of the kubelet itself. A line of
+    more than a mebibyte comes in parts, of which the last is `whole`.
     """
 
     namespace: str
@@ -60,12 +58,12 @@ class LogLine(Struct, frozen=True, gc=False):
 
 
 class LogStart(Struct, frozen=True, kw_only=True):
-    """From where a log is read, and how much.
+    """The start of a log to read, and its limits.
 
-    `since_seconds` counts back from `begun`, on the clock of the event loop.
+    `since_seconds` counts back from `started`, on the clock of the event loop.
     """
 
-    begun: float
+    started: float
     previous: bool = False
     since_seconds: int | None = None
     since_time: datetime | None = None
@@ -77,27 +75,27 @@ class LogStart(Struct, frozen=True, kw_only=True):
         seconds = self.since_seconds
         return {
             "previous": self.previous,
-            "since_seconds": None if seconds is None else max(1, ceil(seconds + now - self.begun)),
+            "since_seconds": None if seconds is None else max(1, ceil(seconds + now - self.started)),
             "since_time": self.since_time,
             "tail_lines": self.tail_lines,
         }
 
 
 class _LimitReached(Exception):
-    """The limit of a log has been reached."""
+    """The limit of a log was reached."""
 
 
-class _Bytes(Struct, frozen=True):
-    """Reads the bytes of a log as they come; `opening` reads a refusal."""
+class _RawReader(Struct, frozen=True):
+    """Passes the bytes of a log on; `opening` reads a refusal."""
 
     opening: Any
 
     def open(self, request: Head, status: int, headers: Headers) -> Decoder[bytes]:
-        """Return a decoder that passes the bytes on, or raises the refusal that they are."""
-        return _Chunks() if 200 <= status < 300 else self.opening.open(request, status, headers)
+        """Return a decoder for a response: of a log, or of a refusal."""
+        return _RawDecoder() if 200 <= status < 300 else self.opening.open(request, status, headers)
 
 
-class _Chunks:
+class _RawDecoder:
     def feed(self, chunk: bytes) -> list[bytes]:
         return [chunk]
 
@@ -110,7 +108,7 @@ def _is_log(streamed: Streamed[bytes]) -> bool:
 
 
 class ContainerLog:
-    """Reads the log of one container and passes its lines on; `deliver` waits until they are taken."""
+    """Reads the log of one container and delivers its lines; `deliver` waits for a reader."""
 
     def __init__(
         self,
@@ -127,12 +125,12 @@ class ContainerLog:
         self._api = api
         self._start = start
         self._deliver = deliver
-        self._left = start.limit_bytes
+        self._bytes_left = start.limit_bytes
         self._cursor = log_tail.LogCursor()
         self._state: log_tail.State = log_tail.Waiting()
-        self._first: int | None = None  # the run that was found first
+        self._first_run: int | None = None  # the run at the start
         self._plan: log_tail.OpenLog | None = None
-        self._ended = False  # whether the line that the cursor holds back is complete
+        self._run_ended = False  # then the last line that the cursor retains is complete
         self._changed = anyio.Event()
         self._logged = LoggedLines()
 
@@ -141,18 +139,18 @@ class ContainerLog:
         """Whether no more lines will come."""
         return isinstance(self._state, log_tail.Finished)
 
-    def note(self, event: log_tail.RunStarted | log_tail.RunEnded | log_tail.PodDeleted) -> None:
-        """Note the status of the pod."""
-        if self._first is None and not isinstance(event, log_tail.PodDeleted):
-            self._first = event.run
-        self._advance(event)
+    def update(self, event: log_tail.RunStarted | log_tail.RunEnded | log_tail.PodDeleted) -> None:
+        """Process a change of the pod."""
+        if self._first_run is None and not isinstance(event, log_tail.PodDeleted):
+            self._first_run = event.run
+        self._step(event)
 
     async def follow(self) -> None:
         """Read until the container will not run again; raise errors that waiting cannot solve."""
         try:
             await self._follow()
         except _LimitReached:
-            self._advance(log_tail.PodDeleted())  # as if nothing more could come
+            self._step(log_tail.PodDeleted())  # as if nothing more could come
 
     async def _follow(self) -> None:
         while not self.finished:
@@ -165,9 +163,9 @@ class ContainerLog:
             else:
                 self._plan = None
                 await self._perform(plan)
-            if self._ended:
-                self._ended = False
-                await self._hand_over(self._cursor.finish())
+            if self._run_ended:
+                self._run_ended = False
+                await self._deliver_lines(self._cursor.finish())
 
     async def read(self) -> None:
         """Read the present log once, across lost connections."""
@@ -177,18 +175,18 @@ class ContainerLog:
     async def _read(self) -> None:
         failures = 0
         while True:
-            before = self._cursor.since
+            since = self._cursor.since
             try:
                 async with self._open(self._options(), follow=False) as streamed:
-                    await self._pass_on(streamed)
+                    await self._deliver_stream(streamed)
             except TransportError as error:
-                failures = 1 if self._cursor.since != before else failures + 1
-                if failures > _GIVE_UP:
+                failures = 1 if self._cursor.since != since else failures + 1
+                if failures > _MAX_FAILURES:
                     raise
                 self._warn(error)
                 await anyio.sleep(min(8.0, 0.25 * 2**failures))
             else:
-                await self._hand_over(self._cursor.finish())
+                await self._deliver_lines(self._cursor.finish())
                 return
 
     async def _perform(self, plan: log_tail.OpenLog) -> None:
@@ -197,34 +195,34 @@ class ContainerLog:
         try:
             async with self._open(options, follow=True) as streamed:
                 if _is_log(streamed):
-                    self._advance(log_tail.Opened())
+                    self._step(log_tail.Opened())
                     if resumes:
                         await self._read_previous(options)
-                await self._pass_on(streamed)
+                await self._deliver_stream(streamed)
         except (Unauthorized, Forbidden):
             raise
         except (ApiError, TransportError, RemoteProtocolError) as error:
             self._warn(error)
-            self._advance(log_tail.Failed())
+            self._step(log_tail.Failed())
         else:
-            self._advance(log_tail.Closed())
+            self._step(log_tail.Closed())
 
     async def _read_previous(self, options: dict[str, Any]) -> None:
-        """Read what was missed of the run before this one, if there is any."""
+        """Read the missed lines of the previous run, if it has a log."""
         try:
             async with self._open({**options, "previous": True}, follow=False) as streamed:
-                await self._pass_on(streamed)
-                await self._hand_over(self._cursor.finish())
+                await self._deliver_stream(streamed)
+                await self._deliver_lines(self._cursor.finish())
         except ApiError as error:
             if error.code not in (400, 404):
                 raise
 
-    async def _pass_on(self, streamed: Streamed[bytes]) -> None:
+    async def _deliver_stream(self, streamed: Streamed[bytes]) -> None:
         if _is_log(streamed):
             self._cursor.begin()
         async for chunks in streamed:
             for chunk in chunks:
-                await self._hand_over(self._cursor.feed(chunk))
+                await self._deliver_lines(self._cursor.feed(chunk))
 
     def _open(self, options: dict[str, Any], *, follow: bool) -> AbstractAsyncContextManager[Streamed[bytes]]:
         return self._client.open(self._request(options, follow=follow), timeout=None, idle=_IDLE)
@@ -235,7 +233,7 @@ class ContainerLog:
         followed = self._api.follow_log(self.pod, **options)
         head = followed if follow else self._api.log(self.pod, **options)
         return StreamRequest(
-            head.method, head.target, head.headers, verb="get", opening=_Bytes(followed.opening)
+            head.method, head.target, head.headers, verb="get", opening=_RawReader(followed.opening)
         )
 
     def _options(self) -> dict[str, Any]:
@@ -247,53 +245,50 @@ class ContainerLog:
         return self._start.options(anyio.current_time())
 
     def _restarted(self) -> bool:
-        """Whether the container has been started again since it was found."""
-        run = getattr(self._state, "run", self._first)
-        return self._first is not None and run is not None and run > self._first
+        """Return whether the container has been restarted since the start."""
+        run = getattr(self._state, "run", self._first_run)
+        return self._first_run is not None and run is not None and run > self._first_run
 
-    async def _hand_over(self, lines: list[log_tail.TimedLine]) -> None:
-        if self._left is not None:
-            lines, self._left = _cut(lines, self._left)
+    async def _deliver_lines(self, lines: list[log_tail.TimedLine]) -> None:
+        if self._bytes_left is not None:
+            lines, self._bytes_left = _limit_lines(lines, self._bytes_left)
         if lines:
-            place = str(self._api.namespace), self.pod, self.container
+            source = str(self._api.namespace), self.pod, self.container
             await self._deliver(
-                [LogLine(*place, line.text, line.time.decode(), line.whole) for line in lines]
+                [LogLine(*source, line.text, line.time.decode(), line.whole) for line in lines]
             )
-
-        if self._left == 0:
+        if self._bytes_left == 0:
             raise _LimitReached
 
-    def _advance(self, event: log_tail.Event) -> None:
+    def _step(self, event: log_tail.Event) -> None:
         self._state, actions = log_tail.step(self._state, event, anyio.current_time())
         for action in actions:
             match action:
                 case log_tail.OpenLog():
                     self._plan = action
                 case log_tail.EndRun():
-                    self._ended = True
+                    self._run_ended = True
                 case log_tail.Finish():
                     self._plan = None
-        changed, self._changed = self._changed, anyio.Event()
-        changed.set()
+        self._changed.set()
+        self._changed = anyio.Event()
 
     def _warn(self, error: KubeprotoError) -> None:
-        # A log in which nothing was written for some minutes is requested again, which is not worth a log
-        # line.
+        # A silent log is requested again every few minutes, which needs no warning.
         level = logging.DEBUG if isinstance(error, DeadlineExceeded) else logging.WARNING
         level = self._logged.level(level, str(error), anyio.current_time())
         _log.log(level, "the log of %s/%s: %s", self.pod, self.container, error)
 
 
-def _cut(lines: list[log_tail.TimedLine], left: int) -> tuple[list[log_tail.TimedLine], int]:
-    """Return as many of the lines as a limit still allows, and the rest of the limit.
+def _limit_lines(lines: list[log_tail.TimedLine], bytes_left: int) -> tuple[list[log_tail.TimedLine], int]:
+    """Return the lines that are within a limit, and the rest of the limit.
 
     A server's `limitBytes` would count the times too, and restart after a lost connection.
     """
-    kept: list[log_tail.TimedLine] = []
-    for line in lines:
+    for index, line in enumerate(lines):
         size = len(line.text) + line.whole
-        if size > left:
-            return ([*kept, replace(line, text=line.text[:left], whole=False)] if left else kept), 0
-        kept.append(line)
-        left -= size
-    return kept, left
+        if size > bytes_left:
+            truncated = [replace(line, text=line.text[:bytes_left], whole=False)] if bytes_left else []
+            return lines[:index] + truncated, 0
+        bytes_left -= size
+    return lines, bytes_left

@@ -11,60 +11,63 @@ if TYPE_CHECKING:
 
     Json = dict[str, Any]
 
-# As kubectl shows them: those that prepare the pod first.
-_PARTS: Final = ("initContainers", "containers", "ephemeralContainers")
-_STATUSES: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
-# The phases in which nothing of a pod will run again.
+# In kubectl's order: init containers first.
+_SPEC_FIELDS: Final = ("initContainers", "containers", "ephemeralContainers")
+_STATUS_FIELDS: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
+# The phases in which no container of a pod will run again.
 ENDED: Final = ("Succeeded", "Failed")
-_DEFAULT: Final = "kubectl.kubernetes.io/default-container"
+_DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 
 
-def containers_of(pod: Json, container: str, *, everything: bool) -> Sequence[str]:
-    """Return the names of the containers to read: one, all, or the default one."""
-    every = [str(one["name"]) for part in _PARTS for one in _listed(pod["spec"], part)]
+def containers_of(pod: Json, container: str, *, all_containers: bool) -> Sequence[str]:
+    """Return the names of the containers to read: the given one, all, or the default one."""
+    names = [str(spec["name"]) for field in _SPEC_FIELDS for spec in _list_at(pod["spec"], field)]
     if container:
-        return [container] if container in every else []
-    return every if everything else [default_container(pod)]
+        return [container] if container in names else []
+    return names if all_containers else [_default_container(pod)]
 
 
-def default_container(pod: Json) -> str:
-    """Return the default container: that of the annotation, or the first."""
-    mains = [str(one["name"]) for one in _listed(pod["spec"], "containers")]
+def _default_container(pod: Json) -> str:
+    """Return the container of the annotation, or the first one."""
+    names = [str(spec["name"]) for spec in _list_at(pod["spec"], "containers")]
     annotations: Json = pod["metadata"].get("annotations") or {}
-    named = str(annotations.get(_DEFAULT, ""))
-    return named if named in mains else mains[0]
+    annotated = str(annotations.get(_DEFAULT_CONTAINER, ""))
+    return annotated if annotated in names else names[0]
 
 
 def run_events(pod: Json) -> dict[str, log_tail.RunStarted | log_tail.RunEnded]:
-    """Return an event for each container that has run: its current run, or the one that ended."""
+    """Return an event for each container that has run: its current run, or its last one."""
     status: Json = pod.get("status") or {}
-    found: dict[str, log_tail.RunStarted | log_tail.RunEnded] = {}
-    for part in _STATUSES:
-        for one in _listed(status, part):
-            run = int(one.get("restartCount", 0))
-            state: Json = one.get("state") or {}
-            earlier: Json = one.get("lastState") or {}
-            ended: Json | None = state.get("terminated") or earlier.get("terminated")
+    events: dict[str, log_tail.RunStarted | log_tail.RunEnded] = {}
+    for field in _STATUS_FIELDS:
+        for container in _list_at(status, field):
+            name = container["name"]
+            run = int(container.get("restartCount", 0))
+            state: Json = container.get("state") or {}
+            last_state: Json = container.get("lastState") or {}
+            terminated: Json | None = state.get("terminated") or last_state.get("terminated")
             if "running" in state:
-                found[one["name"]] = log_tail.RunStarted(run)
-            elif ended is not None:
-                last = "waiting" not in state and _is_last(pod, part, one["name"], ended.get("exitCode") == 0)
-                found[one["name"]] = log_tail.RunEnded(run, last)
-    return found
+                events[name] = log_tail.RunStarted(run)
+            elif terminated is not None:
+                succeeded = terminated.get("exitCode") == 0
+                is_last = "waiting" not in state and not _will_restart(pod, field, name, succeeded)
+                events[name] = log_tail.RunEnded(run, is_last)
+    return events
 
 
-def _is_last(pod: Json, part: str, name: str, succeeded: bool) -> bool:
-    """Whether a container that has ended will not be started again."""
+def _will_restart(pod: Json, status_field: str, name: str, succeeded: bool) -> bool:
+    """Return whether a container that has ended will be started again."""
     status: Json = pod.get("status") or {}
     policy = pod["spec"].get("restartPolicy", "Always")
-    if status.get("phase") in ENDED or policy == "Never" or part == "ephemeralContainerStatuses":
-        return True
-    if part == "initContainerStatuses":
-        sidecars = [one["name"] for one in _listed(pod["spec"], "initContainers") if "restartPolicy" in one]
-        return succeeded and name not in sidecars
-    return policy == "OnFailure" and succeeded
+    if status.get("phase") in ENDED or policy == "Never" or status_field == "ephemeralContainerStatuses":
+        return False
+    if status_field == "initContainerStatuses":
+        init_containers = _list_at(pod["spec"], "initContainers")
+        sidecars = [container["name"] for container in init_containers if "restartPolicy" in container]
+        return not succeeded or name in sidecars
+    return not (policy == "OnFailure" and succeeded)
 
 
-def _listed(part: Json, name: str) -> list[Json]:
-    found: list[Json] = part.get(name) or []
-    return found
+def _list_at(obj: Json, field: str) -> list[Json]:
+    values: list[Json] = obj.get(field) or []
+    return values

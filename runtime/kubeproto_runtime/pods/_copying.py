@@ -1,6 +1,6 @@
-"""`copy_from` and `copy_to`: files out of a container and into one, by a `tar` that runs in it.
+"""`copy_from` and `copy_to`: files from a container and to a container, by a `tar` that runs in it.
 
-Both hold a piece of the archive at a time, whatever its size. Files are read and written by threads.
+Both keep only a chunk of the archive in memory, whatever its size. Files are read and written by threads.
 """
 
 from __future__ import annotations
@@ -17,21 +17,24 @@ from anyio.to_thread import run_sync
 from kubeproto import Dynamic, InvalidRequest, KubeprotoError, LocalProtocolError
 from kubeproto.streams import Exited, Stderr, Stdout
 
-from ._choosing import PODS
 from ._extracting import Copied, CopyError, Extraction
 from ._packing import TarPacking
+from ._pod_choice import PODS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
+    from contextlib import AbstractAsyncContextManager
+    from typing import TypeAlias
 
     from kubeproto.streams import Process
 
     from ..client._client import Client
-    from ..client._verbs import BoundApi
 
-_PIECE: Final = 256 * 1024
-_MOST_SAID: Final = 4096  # bytes of tar's standard error that are kept
-_NOT_THERE: Final = (126, 127)  # what shells and runtimes return for a missing program
+    OnProgress: TypeAlias = Callable[[Copied], object] | None
+
+_CHUNK_SIZE: Final = 256 * 1024
+_MAX_STDERR: Final = 4096  # bytes of tar's messages for an error
+_PROGRAM_MISSING: Final = (126, 127)  # the exit codes of shells and runtimes
 
 
 async def copy_from(
@@ -42,28 +45,28 @@ async def copy_from(
     *,
     container: str = "",
     namespace: str = "",
-    on_progress: Callable[[Copied], object] | None = None,
+    on_progress: OnProgress = None,
 ) -> Copied:
     """Copy a file or folder from a container, and return how much was copied.
 
-    A file becomes `target`, or goes into it if that is a folder; what is in a folder goes into `target`, as
-    by kubectl. Modes, times and links are kept. Names that lead out of `target` end the copy, and links that
-    do are left out: the container may be hostile. Files that exist are replaced.
+    A file becomes `target`, or goes into it if `target` is a folder; the content of a folder goes into
+    `target`, as by kubectl. Modes, times and links are preserved. The container may be hostile: names that
+    lead out of `target` end the copy, and links that do are skipped. Existing files are replaced.
 
-    The container needs a `tar`. A `CopyError` says what was copied before it failed. `on_progress` is called
-    after each piece.
+    The container needs a `tar`. A `CopyError` has the files that were copied before it. `on_progress` is
+    called after each chunk.
     """
+    remote = _Container(client, pod, namespace, container)
     parent, name = _split(source)
-    place = Path(target)
-    if place.is_dir() and await _is_file(client, pod, source, container, namespace):
-        place /= name
-    extraction = Extraction(name, place)
+    path = Path(target)
+    if path.is_dir() and await remote.test("-f", source):
+        path /= name
+    extraction = Extraction(name, path)
     command = ["tar", "-cf", "-", "-C", parent, f"./{name}" if name.startswith("-") else name]
-    said = bytearray()
     try:
-        async with _pods(client, namespace).exec(pod, command, container=container) as process:
-            ended = await _unpack(process, extraction, said, on_progress)
-        _check(ended, said, _about(client, pod, namespace, container), extraction.copied)
+        async with remote.exec(command) as process:
+            exited, messages = await _extract(process, extraction, on_progress)
+        remote.check(exited, messages, extraction.copied)
         await run_sync(extraction.finish)
     except CopyError:
         raise
@@ -82,75 +85,112 @@ async def copy_to(
     *,
     container: str = "",
     namespace: str = "",
-    on_progress: Callable[[Copied], object] | None = None,
+    on_progress: OnProgress = None,
 ) -> Copied:
-    """Copy a local file or folder into a container, and return how much was copied.
+    """Copy a local file or folder to a container, and return how much was copied.
 
-    It becomes `target`, or goes into it if that is a folder or ends with a slash. Modes, times and links are
-    kept; owners are not. The container needs a `tar`. A `CopyError` says how much had been sent before it
-    failed.
+    It becomes `target`, or goes into it if `target` is a folder or ends with a slash. Modes, times and links
+    are preserved; owners are not. The container needs a `tar`. A `CopyError` has the files that were sent
+    before it.
     """
     path = Path(source)
     if not os.path.lexists(path):
         raise FileNotFoundError(2, "No such file or directory", str(path))
+    remote = _Container(client, pod, namespace, container)
     parent, name = _split(target)
-    own = path.name or Path(os.path.abspath(path)).name
-    if target.endswith("/") or await _is_folder(client, pod, target, container, namespace):
-        parent, name = target, own
+    if target.endswith("/") or await remote.test("-d", target):
+        parent, name = target, path.name or Path(os.path.abspath(path)).name
     packing = TarPacking(path, name)
-    command = ["tar", "-xmf", "-", "-C", parent]
-    said = bytearray()
     failures: list[Exception] = []
-    ended: Exited | None = None
+    exited, messages = None, b""
     try:
         async with (
-            _pods(client, namespace).exec(pod, command, container=container, stdin=True) as process,
+            remote.exec(["tar", "-xmf", "-", "-C", parent], stdin=True) as process,
             anyio.create_task_group() as tasks,
         ):
             tasks.start_soon(_send, process, packing, failures, tasks.cancel_scope, on_progress)
             try:
-                ended = await _read(process, said)
+                exited, messages = await _read_messages(process)
             except KubeprotoError as error:
                 failures.append(error)
             tasks.cancel_scope.cancel()
     except KubeprotoError as error:
         raise CopyError(str(error), packing.copied) from error
-    if ended is not None:
-        _check(ended, said, _about(client, pod, namespace, container), packing.copied)
+    remote.check(exited, messages, packing.copied)
     for failure in failures:
         raise CopyError(str(failure), packing.copied) from failure
     return packing.copied
 
 
-async def _unpack(
-    process: Process,
-    extraction: Extraction,
-    said: bytearray,
-    on_progress: Callable[[Copied], object] | None,
-) -> Exited | None:
-    data = bytearray()
+class _Container:
+    """A container in which `tar` and `test` run."""
+
+    def __init__(self, client: Client, pod: str, namespace: str, container: str) -> None:
+        self._api = client.api(Dynamic, namespace=namespace, resource=PODS)
+        self._pod = pod
+        self._container = container
+        self._description = f"Pod {namespace or client.namespace}/{pod}"
+        if container:
+            self._description = f"container {container} of {self._description}"
+
+    def exec(self, command: list[str], *, stdin: bool = False) -> AbstractAsyncContextManager[Process]:
+        return self._api.exec(self._pod, command, container=self._container, stdin=stdin)
+
+    async def test(self, operator: str, path: str) -> bool:
+        async with self.exec(["test", operator, path]) as process:
+            return (await process.wait()).code == 0
+
+    def check(self, exited: Exited | None, messages: bytes, copied: Copied) -> None:
+        """Raise the failure of tar, if any."""
+        if exited is None or exited.code == 0:
+            return
+        text = " ".join(messages.decode("utf-8", "replace").split()) or exited.status.message
+        missing = "executable file not found" in text or "no such file or directory" in text.lower()
+        if exited.code in _PROGRAM_MISSING or (exited.code is None and missing):
+            raise CopyError(f"{self._description} has no tar, which copying needs: {text}", copied)
+        raise CopyError(f"tar in {self._description} ended with {exited.code}: {text}", copied)
+
+
+async def _extract(
+    process: Process, extraction: Extraction, on_progress: OnProgress
+) -> tuple[Exited | None, bytes]:
+    """Write the archive from stdout; return the end of the process, and its messages."""
+    data, messages = bytearray(), bytearray()
 
     async def write() -> None:
-        piece = bytes(data)
+        chunk = bytes(data)
         data.clear()
-        await run_sync(extraction.feed, piece)
+        await run_sync(extraction.feed, chunk)
         if on_progress is not None:
             on_progress(extraction.copied)
 
-    ended: Exited | None = None
+    exited: Exited | None = None
     async for event in process:
         match event:
-            case Stdout(piece):
-                data += piece
-                if len(data) >= _PIECE:
+            case Stdout(chunk):
+                data += chunk
+                if len(data) >= _CHUNK_SIZE:
                     await write()
-            case Stderr(piece):
-                said += piece[: _MOST_SAID - len(said)]
+            case Stderr(chunk):
+                messages += chunk[: _MAX_STDERR - len(messages)]
             case Exited():
-                ended = event
+                exited = event
     if data:
         await write()
-    return ended
+    return exited, bytes(messages)
+
+
+async def _read_messages(process: Process) -> tuple[Exited | None, bytes]:
+    """Return the end of the process, and its messages."""
+    messages = bytearray()
+    exited: Exited | None = None
+    async for event in process:
+        match event:
+            case Stdout(chunk) | Stderr(chunk):
+                messages += chunk[: _MAX_STDERR - len(messages)]
+            case Exited():
+                exited = event
+    return exited, bytes(messages)
 
 
 async def _send(
@@ -158,78 +198,30 @@ async def _send(
     packing: TarPacking,
     failures: list[Exception],
     scope: anyio.CancelScope,
-    on_progress: Callable[[Copied], object] | None,
+    on_progress: OnProgress,
 ) -> None:
-    pieces = packing.pieces()
+    chunks = packing.chunks()
     try:
-        while (piece := await run_sync(_next, pieces)) is not None:
-            await process.write(piece)
+        while (chunk := await run_sync(next, chunks, None)) is not None:
+            await process.write(chunk)
             if on_progress is not None:
                 on_progress(packing.copied)
-        # A server before 1.30 cannot end it: tar ends by itself at the end of the archive.
+        # A server before 1.30 cannot end stdin: tar ends by itself at the end of the archive.
         with suppress(LocalProtocolError):
             await process.end_stdin()
     except OSError as error:  # a file that cannot be read: the archive cannot be completed
         failures.append(error)
         scope.cancel()
     except KubeprotoError:
-        pass  # tar has ended, or the connection: the reader learns which
-
-
-def _next(pieces: Iterator[bytes]) -> bytes | None:
-    return next(pieces, None)
-
-
-async def _read(process: Process, said: bytearray) -> Exited | None:
-    ended: Exited | None = None
-    async for event in process:
-        match event:
-            case Stdout(piece) | Stderr(piece):
-                said += piece[: _MOST_SAID - len(said)]
-            case Exited():
-                ended = event
-    return ended
-
-
-def _check(ended: Exited | None, said: bytearray, about: str, copied: Copied) -> None:
-    """Raise what went wrong in the container."""
-    if ended is None or ended.code == 0:
-        return
-    text = " ".join(said.decode("utf-8", "replace").split()) or ended.status.message
-    missing = "executable file not found" in text or "no such file or directory" in text.lower()
-    if ended.code in _NOT_THERE or (ended.code is None and missing):
-        raise CopyError(f"{about} has no tar, by which files are copied: {text}", copied)
-    raise CopyError(f"tar in {about} ended with {ended.code}: {text}", copied)
-
-
-async def _is_file(client: Client, pod: str, path: str, container: str, namespace: str) -> bool:
-    return await _test(client, pod, "-f", path, container, namespace)
-
-
-async def _is_folder(client: Client, pod: str, path: str, container: str, namespace: str) -> bool:
-    return await _test(client, pod, "-d", path, container, namespace)
-
-
-async def _test(client: Client, pod: str, what: str, path: str, container: str, namespace: str) -> bool:
-    async with _pods(client, namespace).exec(pod, ["test", what, path], container=container) as process:
-        return (await process.wait()).code == 0
-
-
-def _pods(client: Client, namespace: str) -> BoundApi[Dynamic]:
-    return client.api(Dynamic, namespace=namespace, resource=PODS)
-
-
-def _about(client: Client, pod: str, namespace: str, container: str) -> str:
-    about = f"Pod {namespace or client.namespace}/{pod}"
-    return f"container {container} of {about}" if container else about
+        pass  # tar or the connection has ended: reading raises the reason
 
 
 def _split(path: str) -> tuple[str, str]:
     """Return the folder and the name of a path in a container."""
     if not path:
-        raise InvalidRequest("give the path in the container")
-    whole = posixpath.normpath(path)
-    if whole in ("/", ".", ".."):
-        return whole, "."
-    parent, name = posixpath.split(whole)
+        raise InvalidRequest("the path in the container is empty")
+    normalized = posixpath.normpath(path)
+    if normalized in ("/", ".", ".."):
+        return normalized, "."
+    parent, name = posixpath.split(normalized)
     return parent or ".", name

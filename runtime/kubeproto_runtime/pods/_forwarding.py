@@ -4,8 +4,8 @@ Each connection has its own WebSocket: a slow or broken one does not delay the o
 when the current one cannot be reached, so that a rollout costs only the open connections.
 
 The protocol of these WebSockets has no half-close. A client that has ended its side still gets what the pod
-sends, until that closes or has been silent for `LINGER` seconds; the pod does not learn that the client has
-ended its side.
+sends, until the pod closes the connection or has been silent for `LINGER` seconds; the pod does not learn
+that the client has ended its side.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from kubeproto import (
 )
 
 from ..tasks._background import Background, spawn
-from ._choosing import PODS, NoRunningPod, PodChoice, choose_pods, serving_pod
 from ._local_sockets import LocalConnection, LocalListener
-from ._ports import PortPair, parse_port, pod_port
+from ._pod_choice import PODS, NoRunningPod, PodChoice, choose_pods, serving_pod
+from ._port_pairs import PortPair, parse_port, pod_port
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -39,20 +39,20 @@ if TYPE_CHECKING:
     from kubeproto.streams import PortStream
 
     from ..client._client import Client
-    from ._ports import PortLike
+    from ._port_pairs import PortLike
 
     Json = dict[str, Any]
 
 _log: Final = logging.getLogger("kubeproto.forwarding")
 
 LINGER: Final = 30.0
-_PIECE: Final = 65536
-_FIRST: Final = 0.25
-_LONGEST: Final = 2.0
+_CHUNK_SIZE: Final = 65536
+_INITIAL_PAUSE: Final = 0.25
+_MAX_PAUSE: Final = 2.0
 
 
 class ForwardedPort(Struct, frozen=True):
-    """A local address, and the port that it leads to."""
+    """A local address, and the port of a pod to which it leads."""
 
     host: str
     local: int
@@ -60,10 +60,11 @@ class ForwardedPort(Struct, frozen=True):
 
 
 class ForwardingError(KubeprotoError):
-    """A connection to a local port could not be carried to the pod, or was cut; `port` says which."""
+    """A connection to the local `port` could not be forwarded to the pod, or was lost."""
 
-    def __init__(self, about: str, port: ForwardedPort, why: str) -> None:
-        super().__init__(f"{about}: the connection to {port.host}:{port.local} for port {port.remote}: {why}")
+    def __init__(self, description: str, port: ForwardedPort, reason: str) -> None:
+        address = f"{port.host}:{port.local}"
+        super().__init__(f"{description}: the connection to {address} for port {port.remote}: {reason}")
         self.port = port
 
 
@@ -78,25 +79,25 @@ def forward_ports(
     within: float = 60.0,
     on_error: Callable[[ForwardingError], object] | None = None,
 ) -> PortForwarder:
-    """Listen on local ports, and carry each connection to a pod: ``web-0``, ``deploy/shop`` or ``svc/shop``.
+    """Listen on local ports that lead to a pod: ``web-0``, ``deploy/shop`` or ``svc/shop``.
 
     ::
 
         async with forward_ports(client, "svc/shop", ["8080:80", ":443"]) as forwarded:
             print(forwarded.ports[1].local)
 
-    A port is ``80``, ``8080:80``, ``:80`` for a local port that is free, or a name; for a Service it is a
-    port of the Service. A connection waits up to `within` seconds for a pod that can be reached, and then
-    only that connection fails: `on_error` gets its `ForwardingError`, which is logged otherwise.
+    A port is ``80``, ``8080:80``, ``:80`` for a free local port, or a name; for a Service it is a port of the
+    Service. A connection waits up to `within` seconds for a reachable pod. The failure of a connection does
+    not affect the others: `on_error` gets its `ForwardingError`, which is logged otherwise.
     """
     pairs = [parse_port(port) for port in ports]
     if not pairs:
-        raise InvalidRequest("give at least one port to forward")
+        raise InvalidRequest("at least one port to forward is required")
     return PortForwarder(client, target, selector, namespace, pairs, host, within, on_error)
 
 
 class PortForwarder:
-    """Ports that lead to a pod, inside of ``async with``; `ports` are the local addresses."""
+    """Local ports that lead to a pod, inside of ``async with``; `ports` are their addresses."""
 
     def __init__(
         self,
@@ -111,21 +112,21 @@ class PortForwarder:
     ) -> None:
         self.ports: tuple[ForwardedPort, ...] = ()
         self._client = client
-        self._asked = target, selector, namespace
+        self._target = target, selector, namespace
         self._pairs = pairs
         self._host = host
         self._within = within
         self._on_error = on_error
-        self._choice = PodChoice(namespace=namespace, about=target)
+        self._choice = PodChoice(namespace=namespace, description=target)
         self._pod: Json | None = None
         self._listeners: list[LocalListener] = []
         self._tasks: list[Background] = []
 
     async def __aenter__(self) -> Self:
-        self._choice = await choose_pods(self._client, *self._asked)
-        pod = await self._find(anyio.current_time() + self._within)
+        self._choice = await choose_pods(self._client, *self._target)
+        pod = await self._find_pod(anyio.current_time() + self._within)
         for pair in self._pairs:
-            pod_port(self._choice.owner, pod, pair.remote)  # a port that does not exist is reported at once
+            pod_port(self._choice.owner, pod, pair.remote)  # raises at once for a port that does not exist
         try:
             for pair in self._pairs:
                 self._listen(pair)
@@ -139,7 +140,7 @@ class PortForwarder:
 
     @property
     def pod(self) -> str:
-        """The name of the pod that is connected to now; empty while there is none."""
+        """The name of the current pod; empty while there is none."""
         return "" if self._pod is None else str(self._pod["metadata"]["name"])
 
     def _listen(self, pair: PortPair) -> None:
@@ -147,7 +148,7 @@ class PortForwarder:
         self._listeners.append(listener)
         port = ForwardedPort(self._host, listener.port, pair.remote)
         self.ports += (port,)
-        self._tasks.append(spawn(lambda: listener.serve(lambda local: self._carry(local, port))))
+        self._tasks.append(spawn(lambda: listener.serve(lambda local: self._forward(local, port))))
 
     async def _close(self) -> None:
         for task in self._tasks:
@@ -157,20 +158,20 @@ class PortForwarder:
 
     # One connection
 
-    async def _carry(self, local: LocalConnection, port: ForwardedPort) -> None:
+    async def _forward(self, local: LocalConnection, port: ForwardedPort) -> None:
         try:
             async with local, AsyncExitStack() as stack:
                 remote = await self._connect(stack, port)
-                await _Pipe(local, remote).run()
+                await _Relay(local, remote).run()
         except (KubeprotoError, OSError) as error:
             self._pod = None if isinstance(error, TransportError) else self._pod
-            self._report(ForwardingError(self._choice.about, port, str(error)))
+            self._report(ForwardingError(self._choice.description, port, str(error)))
 
     async def _connect(self, stack: AsyncExitStack, port: ForwardedPort) -> PortStream:
-        """Connect to the pod; to another one if it has gone."""
-        end, pause = anyio.current_time() + self._within, _FIRST
+        """Connect to the pod, or to its replacement."""
+        deadline, pause = anyio.current_time() + self._within, _INITIAL_PAUSE
         while True:
-            pod = await self._find(end)
+            pod = await self._find_pod(deadline)
             number = pod_port(self._choice.owner, pod, port.remote)
             api = self._client.api(Dynamic, namespace=self._choice.namespace, resource=PODS)
             try:
@@ -179,24 +180,24 @@ class PortForwarder:
                 )
             except (ApiError, TransportError) as error:
                 self._pod = None
-                if isinstance(error, Forbidden | Unauthorized) or anyio.current_time() + pause >= end:
+                if isinstance(error, Forbidden | Unauthorized) or anyio.current_time() + pause >= deadline:
                     raise
                 await anyio.sleep(pause)
-                pause = min(_LONGEST, pause * 2)
+                pause = min(_MAX_PAUSE, pause * 2)
             else:
                 return forwarding[number]
 
-    async def _find(self, end: float) -> Json:
-        """Return the pod that is connected to; choose one if there is none."""
-        pause = _FIRST
+    async def _find_pod(self, deadline: float) -> Json:
+        """Return the current pod; choose a new one if there is none."""
+        pause = _INITIAL_PAUSE
         while self._pod is None:
             try:
                 self._pod = await serving_pod(self._client, self._choice)
             except NoRunningPod:
-                if anyio.current_time() + pause >= end:
+                if anyio.current_time() + pause >= deadline:
                     raise
                 await anyio.sleep(pause)
-                pause = min(_LONGEST, pause * 2)
+                pause = min(_MAX_PAUSE, pause * 2)
         return self._pod
 
     def _report(self, error: ForwardingError) -> None:
@@ -206,17 +207,17 @@ class PortForwarder:
             self._on_error(error)
 
 
-class _Pipe:
-    """Carries bytes between a local connection and a port of a pod, until one side closes."""
+class _Relay:
+    """Relays bytes between a local connection and a port of a pod, until one side closes."""
 
     def __init__(self, local: LocalConnection, remote: PortStream) -> None:
         self._local = local
         self._remote = remote
         self._failure: KubeprotoError | None = None
-        self._heard = 0.0  # when the pod has sent something
+        self._last_received = 0.0  # time of the last bytes from the pod
 
     async def run(self) -> None:
-        """Carry until the pod has closed, or the client has gone."""
+        """Relay until the pod has closed the connection, or the client has gone."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._send, tasks.cancel_scope)
             await self._receive()
@@ -225,13 +226,13 @@ class _Pipe:
             raise self._failure
 
     async def _send(self, scope: anyio.CancelScope) -> None:
-        """Carry what the client sends."""
+        """Send the client's bytes to the pod."""
         try:
-            while data := await self._local.receive(_PIECE):
+            while data := await self._local.receive(_CHUNK_SIZE):
                 await self._remote.send(data)
-            self._heard = anyio.current_time()
-            while (silent := anyio.current_time() - self._heard) < LINGER:
-                await anyio.sleep(LINGER - silent)
+            self._last_received = anyio.current_time()
+            while (silence := anyio.current_time() - self._last_received) < LINGER:
+                await anyio.sleep(LINGER - silence)
         except KubeprotoError as error:
             self._failure = self._failure or error
         except OSError:
@@ -239,10 +240,10 @@ class _Pipe:
         scope.cancel()
 
     async def _receive(self) -> None:
-        """Carry what the pod sends."""
+        """Send the pod's bytes to the client."""
         try:
             while data := await self._remote.receive():
-                self._heard = anyio.current_time()
+                self._last_received = anyio.current_time()
                 await self._local.send(data)
             self._local.end()
         except KubeprotoError as error:

@@ -1,7 +1,7 @@
-"""Local TCP connections that read nothing before it is requested.
+"""Local TCP connections that read only on request.
 
-On asyncio, anyio reads from an accepted connection as fast as bytes arrive, taken or not: a gibibyte that was
-sent to a slow pod took 800 MiB of memory.
+On asyncio, anyio reads from an accepted connection as fast as bytes arrive: a gibibyte that was sent to a
+slow pod took 800 MiB of memory.
 """
 
 from __future__ import annotations
@@ -18,32 +18,32 @@ from anyio.lowlevel import checkpoint
 if TYPE_CHECKING:
     from typing import Self
 
-# Before anyio 4.7 they had the second name.
+# anyio before 4.7 has the second name only.
 _readable, _writable = (
     getattr(anyio, f"wait_{state}", None) or getattr(anyio, f"wait_socket_{state}")
     for state in ("readable", "writable")
 )
-_QUEUE: Final = 128
-_SHORT_OF: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
+_BACKLOG: Final = 128
+_OUT_OF_RESOURCES: Final = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _PAUSE: Final = 0.1
 
 
 class LocalListener:
-    """Listens on one address; `port` is the one that was taken."""
+    """Listens on one address; `port` is its number, also where a free port was requested."""
 
     def __init__(self, host: str, port: int) -> None:
         try:
             family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
-            self._socket = socket.create_server(address[:2], family=family, backlog=_QUEUE)
+            self._socket = socket.create_server(address[:2], family=family, backlog=_BACKLOG)
         except OSError as error:
             raise OSError(
-                error.errno, f"{host}:{port} cannot be used to listen: {error.strerror or error}"
+                error.errno, f"cannot listen on {host}:{port}: {error.strerror or error}"
             ) from error
         self._socket.setblocking(False)
         self.port: int = self._socket.getsockname()[1]
 
-    async def serve(self, carry: Callable[[LocalConnection], Coroutine[Any, Any, None]]) -> None:
-        """Call this for each connection, side by side; until cancelled."""
+    async def serve(self, handler: Callable[[LocalConnection], Coroutine[Any, Any, None]]) -> None:
+        """Run the handler for each connection, concurrently, until cancelled."""
         async with anyio.create_task_group() as tasks:
             while True:
                 try:
@@ -51,13 +51,13 @@ class LocalListener:
                 except BlockingIOError:
                     await _readable(self._socket)
                 except ConnectionError:
-                    await checkpoint()  # it has been closed already
+                    await checkpoint()  # the client has closed it already
                 except OSError as error:
-                    if error.errno not in _SHORT_OF:
+                    if error.errno not in _OUT_OF_RESOURCES:
                         raise
-                    await anyio.sleep(_PAUSE)  # until some of the others have ended
+                    await anyio.sleep(_PAUSE)  # until other connections have ended
                 else:
-                    tasks.start_soon(carry, LocalConnection(accepted))
+                    tasks.start_soon(handler, LocalConnection(accepted))
 
     def close(self) -> None:
         """Stop listening."""
@@ -65,7 +65,7 @@ class LocalListener:
 
 
 class LocalConnection:
-    """One connection; it is closed when the block is left."""
+    """An accepted connection; it is closed at the end of the block."""
 
     def __init__(self, accepted: socket.socket) -> None:
         accepted.setblocking(False)
@@ -79,26 +79,26 @@ class LocalConnection:
     async def __aexit__(self, *exc_info: object) -> None:
         self._socket.close()
 
-    async def receive(self, most: int) -> bytes:
-        """Return the next bytes; none when the other side has ended."""
+    async def receive(self, max_bytes: int) -> bytes:
+        """Return the next bytes; empty when the client has ended its side."""
         await checkpoint()
         while True:
             try:
-                return self._socket.recv(most)
+                return self._socket.recv(max_bytes)
             except BlockingIOError:
                 await _readable(self._socket)
 
     async def send(self, data: bytes) -> None:
-        """Send this, as fast as the other side takes it."""
+        """Send bytes, as fast as the client accepts them."""
         await checkpoint()
-        left = memoryview(data)
-        while left:
+        unsent = memoryview(data)
+        while unsent:
             try:
-                left = left[self._socket.send(left) :]
+                unsent = unsent[self._socket.send(unsent) :]
             except BlockingIOError:
                 await _writable(self._socket)
 
     def end(self) -> None:
-        """Close this direction; the other one may stay open."""
+        """Close the sending direction; the client may still send."""
         with suppress(OSError):
             self._socket.shutdown(socket.SHUT_WR)

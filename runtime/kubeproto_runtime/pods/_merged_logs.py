@@ -1,7 +1,7 @@
-"""`MergedLogs`: the lines of many containers as one iterator, in the order in which they come.
+"""`MergedLogs`: the lines of many containers as one iterator, in the order of their arrival.
 
-Only one chunk of each container is read ahead: a slow reader slows down the servers, and takes no memory
-here. Followed pods are watched: containers that start later join, restarted ones continue, and each line is
+Only one chunk of each container is read ahead: a slow reader slows down the servers, and costs no memory.
+Followed pods are watched: containers that start later join, restarted containers continue, and each line is
 returned exactly once.
 """
 
@@ -18,9 +18,9 @@ from kubeproto.watching import log_tail
 
 from .._documents import plain
 from ..tasks._background import Background, spawn
-from ._choosing import PODS, PodChoice, choose_pods, chosen_pods
 from ._container_log import ContainerLog, LogLine, LogStart
 from ._container_runs import ENDED, containers_of, run_events
+from ._pod_choice import PODS, PodChoice, choose_pods, chosen_pods
 from ._pods_end import PodsEnd
 
 if TYPE_CHECKING:
@@ -36,12 +36,12 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.logs")
 
-# Each container costs a connection, here and on the server. stern follows as many by default.
+# Each container costs a connection, on the client and on the server. stern has the same default.
 MAX_CONTAINERS: Final = 50
 
 
 class LogReading(TypedDict, total=False):
-    """Which logs are read, and from where; see `read_logs`."""
+    """The options of `read_logs`."""
 
     selector: str
     namespace: str
@@ -58,7 +58,7 @@ class LogReading(TypedDict, total=False):
 
 
 def read_logs(client: Client, target: str = "", **options: Unpack[LogReading]) -> MergedLogs:
-    """Read the logs of pods: of one, of all that an object such as ``deploy/shop`` selects, or by labels.
+    """Read the logs of pods: of a named pod, of all pods of an object such as ``deploy/shop``, or by labels.
 
     ::
 
@@ -66,17 +66,18 @@ def read_logs(client: Client, target: str = "", **options: Unpack[LogReading]) -
             async for line in lines:
                 print(line.pod, line.container, line.text.decode(errors="replace"))
 
-    All containers are read; `container` names one, and with ``all_containers=False`` it is the one that
-    kubectl would take. Without `follow` one log comes after the other. With it they come as they are written:
-    pods that appear later join, containers that are restarted are followed further, and after a lost
-    connection no line is repeated or dropped. It then ends when the named pod has ended, or the Job with all
-    its pods; for other objects and for labels never, since pods may always be added.
+    All containers are read by default: `container` is the name of a single container, and
+    ``all_containers=False`` reads kubectl's default container. Without `follow` one log comes after the
+    other. With it, lines come as they are written: pods that appear later join, restarted containers
+    continue, and after a lost connection no line is repeated or dropped. Iteration ends when the named pod
+    has ended, or the Job with all its pods; for other objects and for labels never, since pods may always be
+    added.
 
-    `since_seconds` or `since_time`, and `tail_lines` (of each container), bound what was written before;
+    `since_seconds` or `since_time`, and `tail_lines` (of each container), limit the existing lines;
     `previous` reads the run before the last restart. `limit_bytes` ends the log of each container after this
     many bytes. With `ignore_errors`, containers that cannot be read are logged, and the others are still
-    read. Following more than `max_containers` is refused; containers beyond it that start later are left out
-    with a warning.
+    read. Following more than `max_containers` is an error; more containers that start later are skipped with
+    a warning.
     """
     return MergedLogs(client, target, options)
 
@@ -86,14 +87,14 @@ class MergedLogs:
 
     def __init__(self, client: Client, target: str, options: LogReading) -> None:
         if options.get("follow") and options.get("previous"):
-            raise InvalidRequest("the log of a previous run does not grow: follow=True makes no sense for it")
+            raise InvalidRequest("the log of a previous run does not grow: use either follow or previous")
         self._client = client
         self._target = target
         self._options = options
-        self._most = options.get("max_containers", MAX_CONTAINERS)
+        self._max_containers = options.get("max_containers", MAX_CONTAINERS)
         self._sources: dict[tuple[str, str], ContainerLog] = {}  # by the uid of the pod, and the container
-        self._tasks: dict[int, Background] = {}  # those that run, in the order in which they began
-        self._begun = 0
+        self._tasks: dict[int, Background] = {}  # the running tasks by their number
+        self._task_count = 0
         self._end: PodsEnd | None = None
         self._ready: deque[LogLine] = deque()
         self._failure: Exception | None = None
@@ -104,7 +105,7 @@ class MergedLogs:
         options = self._options
         selector, namespace = options.get("selector", ""), options.get("namespace", "")
         choice = await choose_pods(self._client, self._target, selector, namespace)
-        # A pod that does not exist is a mistake, and not something to wait for.
+        # A pod that does not exist is an error, also when its log is followed.
         pods = await chosen_pods(self._client, choice) if choice.name or not options.get("follow") else []
         self._send, self._receive = anyio.create_memory_object_stream[list[LogLine]](0)
         if not options.get("follow"):
@@ -140,7 +141,7 @@ class MergedLogs:
 
     @property
     def waiting(self) -> int:
-        """How many lines have been read and not been taken; it does not grow with what is written."""
+        """The number of lines that were read and not yet returned; a slow reader does not increase it."""
         return len(self._ready)
 
     async def batches(self) -> AsyncGenerator[list[LogLine]]:
@@ -149,7 +150,7 @@ class MergedLogs:
             yield batch
 
     async def next_batch(self) -> list[LogLine] | None:
-        """Return the next lines that came together; None at the end."""
+        """Return the next lines that arrived together; None at the end."""
         try:
             first = await anext(self)
         except StopAsyncIteration:
@@ -158,31 +159,31 @@ class MergedLogs:
         self._ready.clear()
         return batch
 
-    # One after the other
+    # Without follow: one log after the other
 
     async def _read(self, pods: list[Json]) -> None:
-        start = self._from()
-        chosen = [(pod, name) for pod in pods for name in self._containers(pod)]
-        if (named := self._options.get("container")) and pods and not chosen:
-            raise InvalidRequest(f"none of the {len(pods)} pods has a container {named}")
-        for pod, name in chosen:
+        start = self._log_start()
+        containers = [(pod, name) for pod in pods for name in self._containers(pod)]
+        if (container := self._options.get("container")) and pods and not containers:
+            raise InvalidRequest(f"none of the {len(pods)} pods has a container {container}")
+        for pod, name in containers:
             source = self._source(pod, name, start)
             try:
                 await source.read()
             except KubeprotoError as error:
                 # A container that waits to start has no log; the others are still read.
-                waits = isinstance(error, ApiError) and error.code == 400 and len(chosen) > 1
-                if not (waits or self._options.get("ignore_errors")):
+                is_waiting = isinstance(error, ApiError) and error.code == 400 and len(containers) > 1
+                if not (is_waiting or self._options.get("ignore_errors")):
                     raise
                 _log.warning("the log of %s/%s: %s", source.pod, name, error)
 
-    # As they are written
+    # With follow
 
     async def _watch(self, choice: PodChoice, end: PodsEnd) -> None:
         api = self._client.api(Dynamic, namespace=choice.namespace, resource=PODS)
-        start = self._from()
+        start = self._log_start()
         # A log that starts later is read from its beginning.
-        later = LogStart(begun=start.begun, limit_bytes=start.limit_bytes)
+        later_start = LogStart(started=start.started, limit_bytes=start.limit_bytes)
         synced = False
         with end.scope:
             async with api.follow(**choice.selection) as events:
@@ -190,22 +191,22 @@ class MergedLogs:
                     match event:
                         case Added(obj) | Modified(obj):
                             pod: Json = plain(obj)
-                            for source in self._look_at(pod, later if synced else start):
+                            for source in self._update(pod, later_start if synced else start):
                                 if synced:
                                     self._join(source)
-                            end.note_pod(obj.metadata.uid, ended=pod["status"].get("phase") in ENDED)
+                            end.update_pod(obj.metadata.uid, ended=pod["status"].get("phase") in ENDED)
                         case Deleted(obj):
                             self._forget(obj.metadata.uid)
-                            end.note_pod(obj.metadata.uid, ended=True)
+                            end.update_pod(obj.metadata.uid, ended=True)
                         case Bookmark(initial_events_end=True) if not synced:
                             synced = True
                             self._follow_all()
-                            end.note_synced()
+                            end.mark_synced()
                         case _:
                             pass
 
-    def _look_at(self, pod: Json, start: LogStart) -> list[ContainerLog]:
-        """Note the status of a pod; return the containers that are new and have a log."""
+    def _update(self, pod: Json, start: LogStart) -> list[ContainerLog]:
+        """Process the status of a pod; return the new containers that have a log."""
         events = run_events(pod)
         new: list[ContainerLog] = []
         for name in self._containers(pod):
@@ -215,39 +216,39 @@ class MergedLogs:
             if (source := self._sources.get(key)) is None:
                 source = self._sources[key] = self._source(pod, name, start)
                 new.append(source)
-            source.note(event)
+            source.update(event)
         return new
 
     def _follow_all(self) -> None:
         sources = list(self._sources.values())
-        if len(sources) > self._most:
+        if len(sources) > self._max_containers:
             raise InvalidRequest(
-                f"{len(sources)} containers match, and {self._most} are followed at once: choose fewer, or"
-                " raise max_containers"
+                f"{len(sources)} containers match, and max_containers is {self._max_containers}:"
+                " select fewer, or raise max_containers"
             )
         for source in sources:
             self._spawn_following(source)
 
     def _join(self, source: ContainerLog) -> None:
-        if sum(not one.finished for one in self._sources.values()) > self._most:
+        if sum(not source.finished for source in self._sources.values()) > self._max_containers:
             _log.warning(
-                "the log of %s/%s is left out: %d containers are followed already; raise max_containers",
-                source.pod, source.container, self._most,
+                "the log of %s/%s is skipped: %d containers are followed already; raise max_containers",
+                source.pod, source.container, self._max_containers,
             )  # fmt: skip
-            source.note(log_tail.PodDeleted())
+            source.update(log_tail.PodDeleted())
         else:
             self._spawn_following(source)
 
     def _forget(self, uid: str) -> None:
         for key in [key for key in self._sources if key[0] == uid]:
-            self._sources.pop(key).note(log_tail.PodDeleted())
+            self._sources.pop(key).update(log_tail.PodDeleted())
 
-    # Both
+    # Both ways
 
-    def _from(self) -> LogStart:
+    def _log_start(self) -> LogStart:
         options = self._options
         return LogStart(
-            begun=anyio.current_time(),
+            started=anyio.current_time(),
             previous=options.get("previous", False),
             since_seconds=options.get("since_seconds"),
             since_time=options.get("since_time"),
@@ -257,15 +258,15 @@ class MergedLogs:
 
     def _containers(self, pod: Json) -> Sequence[str]:
         options = self._options
-        everything = options.get("all_containers", True)
-        return containers_of(pod, options.get("container", ""), everything=everything)
+        all_containers = options.get("all_containers", True)
+        return containers_of(pod, options.get("container", ""), all_containers=all_containers)
 
     def _source(self, pod: Json, container: str, start: LogStart) -> ContainerLog:
         api = self._client.requests(Dynamic, namespace=pod["metadata"]["namespace"], resource=PODS)
         return ContainerLog(self._client, api, pod["metadata"]["name"], container, start, self._deliver)
 
     async def _deliver(self, lines: list[LogLine]) -> None:
-        assert self._send is not None  # nothing is read before
+        assert self._send is not None  # no task runs before
         await self._send.send(lines)
 
     def _spawn_following(self, source: ContainerLog) -> None:
@@ -279,17 +280,17 @@ class MergedLogs:
                 raise
             _log.warning("the log of %s/%s: %s", source.pod, source.container, error)
 
-    def _spawn(self, work: Callable[[], Awaitable[None]]) -> None:
-        self._begun += 1
-        number = self._begun
-        self._tasks[number] = spawn(lambda: self._run(number, work))
+    def _spawn(self, function: Callable[[], Awaitable[None]]) -> None:
+        self._task_count += 1
+        number = self._task_count
+        self._tasks[number] = spawn(lambda: self._run(number, function))
 
-    async def _run(self, number: int, work: Callable[[], Awaitable[None]]) -> None:
+    async def _run(self, number: int, function: Callable[[], Awaitable[None]]) -> None:
         try:
-            await work()
+            await function()
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            pass  # another task has failed, or the reader is gone
-        except Exception as error:  # it is raised in the task that reads the lines, whatever it is
+            pass  # another task has failed, or the reader has left the block
+        except Exception as error:  # raised in the task that reads the lines
             self._failure = self._failure or error
         finally:
             del self._tasks[number]

@@ -1,4 +1,4 @@
-"""`TarPacking`: a local file or folder as a tar archive, piece by piece; only one piece is kept in memory."""
+"""`TarPacking`: a local file or folder as a tar archive, in chunks; only one chunk is in memory."""
 
 from __future__ import annotations
 
@@ -13,52 +13,53 @@ from ._extracting import Copied
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_PIECE: Final = 256 * 1024
+_CHUNK_SIZE: Final = 256 * 1024
 _END: Final = bytes(2 * tarfile.BLOCKSIZE)
 
 
 class TarPacking:
-    """Iterate over the bytes of the archive in which `path` is called `name`; `copied` counts along."""
+    """Packs `path` into an archive under `name`; `copied` counts the files."""
 
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
         self._name = name
         self._files = 0
         self._bytes = 0
-        self._last = ""
-        self._left_out: list[tuple[str, str]] = []
+        self._last_path = ""
+        self._skipped: list[tuple[str, str]] = []
         self._links: dict[tuple[int, int], str] = {}
 
     @property
     def copied(self) -> Copied:
-        """What was packed until now."""
-        return Copied(self._files, self._bytes, self._last, tuple(self._left_out))
+        """The files that have been packed."""
+        return Copied(self._files, self._bytes, self._last_path, tuple(self._skipped))
 
-    def pieces(self) -> Iterator[bytes]:
-        """Yield the archive."""
+    def chunks(self) -> Iterator[bytes]:
+        """Yield the bytes of the archive."""
         yield from self._pack(self._path, self._name)
         yield _END
 
     def _pack(self, path: Path, name: str) -> Iterator[bytes]:
-        found = path.lstat() if name != self._name else path.stat()  # only what the user names is followed
+        # Of links, only the path of the user is followed.
+        status = path.lstat() if name != self._name else path.stat()
         info = tarfile.TarInfo(name)
-        info.mode, info.mtime = stat.S_IMODE(found.st_mode), int(found.st_mtime)
-        if stat.S_ISDIR(found.st_mode):
+        info.mode, info.mtime = stat.S_IMODE(status.st_mode), int(status.st_mtime)
+        if stat.S_ISDIR(status.st_mode):
             info.type = tarfile.DIRTYPE
             yield _header(info)
             for entry in sorted(os.listdir(path)):
                 yield from self._pack(path / entry, f"{name}/{entry}")
             return
-        key = (found.st_dev, found.st_ino)
-        if stat.S_ISLNK(found.st_mode):
+        key = (status.st_dev, status.st_ino)
+        if stat.S_ISLNK(status.st_mode):
             info.type, info.linkname = tarfile.SYMTYPE, os.readlink(path)
-        elif not stat.S_ISREG(found.st_mode):
-            self._left_out.append((str(path), "it is neither a file nor a folder nor a link"))
+        elif not stat.S_ISREG(status.st_mode):
+            self._skipped.append((str(path), "it is neither a file nor a folder nor a link"))
             return
         elif key in self._links:
             info.type, info.linkname = tarfile.LNKTYPE, self._links[key]
         else:
-            if found.st_nlink > 1:
+            if status.st_nlink > 1:
                 self._links[key] = name
             yield from self._pack_file(path, info)
             return
@@ -67,25 +68,25 @@ class TarPacking:
 
     def _pack_file(self, path: Path, info: tarfile.TarInfo) -> Iterator[bytes]:
         with path.open("rb", buffering=0) as file:
-            info.size = left = os.fstat(file.fileno()).st_size
+            info.size = remaining = os.fstat(file.fileno()).st_size
             yield _header(info)
-            # The size is in the header: bytes that are added meanwhile are left out, missing ones are an
+            # The header has the size: bytes that are added during the copy are ignored, missing bytes are an
             # error.
-            while left:
-                piece = file.read(min(left, _PIECE))
-                if not piece:
-                    raise OSError(f"{path} became {left} bytes shorter while it was copied")
-                left -= len(piece)
-                self._bytes += len(piece)
-                yield piece
+            while remaining:
+                chunk = file.read(min(remaining, _CHUNK_SIZE))
+                if not chunk:
+                    raise OSError(f"{path} became {remaining} bytes shorter while it was copied")
+                remaining -= len(chunk)
+                self._bytes += len(chunk)
+                yield chunk
         yield bytes(-info.size % tarfile.BLOCKSIZE)
         self._count(path)
 
     def _count(self, path: Path) -> None:
         self._files += 1
-        self._last = str(path)
+        self._last_path = str(path)
 
 
 def _header(info: tarfile.TarInfo) -> bytes:
-    # Every tar reads GNU's form of long names and sizes, even that of busybox.
+    # Every tar reads GNU's form of long names and sizes, also that of busybox.
     return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")

@@ -1,7 +1,7 @@
-"""When the logs of followed pods end: with a pod that was named, or with a Job and all of its pods.
+"""The end of the logs of followed pods: with a named pod, or with a Job and all of its pods.
 
-Other objects may make a pod at any time, so following theirs never ends. A Job makes no more pods once it is
-complete or has failed; its pods may end before that, when it retries, or after it.
+Other objects may create a pod at any time, so following their pods never ends. A Job creates no pods once it
+is complete or has failed; its pods may end before that, when it retries, or after that.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from .._documents import plain
 
 if TYPE_CHECKING:
     from ..client._client import Client
-    from ._choosing import PodChoice
+    from ._pod_choice import PodChoice
 
 _JOBS: Final = Resource("batch", "v1", "Job", "jobs")
 _FINISHED: Final = ("Complete", "Failed")
 
 
 class PodsEnd:
-    """Watches for the end of the pods of a choice; then it cancels its `scope`, in which they are watched."""
+    """Waits for the end of the chosen pods, and cancels `scope`, in which the pods are watched."""
 
     def __init__(self, choice: PodChoice) -> None:
         self.scope = anyio.CancelScope()
@@ -32,47 +32,47 @@ class PodsEnd:
         self._namespace = choice.namespace
         self._ends = bool(choice.name) or self.awaits_job
         self._job = str(choice.owner["metadata"]["name"]) if self.awaits_job else ""
-        self._more = self.awaits_job  # whether pods may be added
+        self._job_active = self.awaits_job
         self._synced = False
-        self._live: set[str] = set()  # uids of pods that have not ended
+        self._live_uids: set[str] = set()  # of pods that have not ended
 
-    def note_pod(self, uid: str, *, ended: bool) -> None:
-        """Note the status of a pod."""
+    def update_pod(self, uid: str, *, ended: bool) -> None:
+        """Process the status of a pod."""
         if ended:
-            self._live.discard(uid)
+            self._live_uids.discard(uid)
         else:
-            self._live.add(uid)
-        self._look()
+            self._live_uids.add(uid)
+        self._check()
 
-    def note_synced(self) -> None:
-        """Note that all present pods have been noted."""
+    def mark_synced(self) -> None:
+        """Record that all existing pods have been processed."""
         self._synced = True
-        self._look()
+        self._check()
 
     async def follow_job(self, client: Client) -> None:
-        """Wait until the Job makes no more pods."""
+        """Wait until the Job creates no more pods."""
         api = client.api(Dynamic, namespace=self._namespace, resource=_JOBS)
-        there = False
+        is_active = False
         async with api.follow(field_selector=f"metadata.name={self._job}") as events:
             async for event in events:
                 match event:
                     case Added(obj) | Modified(obj) if not _is_finished(plain(obj)):
-                        there = True
-                    case Bookmark(initial_events_end=True) if there:
+                        is_active = True
+                    case Bookmark(initial_events_end=True) if is_active:
                         pass
                     case Added() | Modified() | Deleted() | Bookmark(initial_events_end=True):
                         break
                     case _:
                         pass
-        self._more = False
-        self._look()
+        self._job_active = False
+        self._check()
 
-    def _look(self) -> None:
-        if self._ends and self._synced and not (self._more or self._live):
+    def _check(self) -> None:
+        if self._ends and self._synced and not (self._job_active or self._live_uids):
             self.scope.cancel()
 
 
 def _is_finished(job: dict[str, Any]) -> bool:
     status: dict[str, Any] = job.get("status") or {}
     conditions: list[dict[str, Any]] = status.get("conditions") or []
-    return any(one["type"] in _FINISHED and one["status"] == "True" for one in conditions)
+    return any(condition["type"] in _FINISHED and condition["status"] == "True" for condition in conditions)

@@ -1,7 +1,7 @@
-"""`TarReader`: an archive, read piece by piece as it arrives; only the current piece is kept.
+"""`TarReader`: reads an archive as it arrives; only the current chunk is in memory.
 
-tarfile needs a file to read from, which would take a thread that blocks until bytes arrive. So tarfile reads
-only the headers; long names in the forms of GNU and POSIX are read here.
+tarfile needs a file to read from, which would need a thread that blocks until bytes arrive. So tarfile parses
+only single headers, and this module joins the long names of GNU and POSIX.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 BLOCK: Final = 512
-# A path has 4 KiB at most; extended headers hold a few such texts.
-_LONGEST_HEADER: Final = 1 << 20
+# A path has 4 KiB at most, and an extended header a few paths.
+_MAX_HEADER: Final = 1 << 20
 _EMPTY: Final = bytes(BLOCK)
-_HEADERS: Final = (
+_EXTENDED_HEADERS: Final = (
     tarfile.GNUTYPE_LONGNAME,
     tarfile.GNUTYPE_LONGLINK,
     tarfile.XHDTYPE,
@@ -28,36 +28,36 @@ _HEADERS: Final = (
 
 
 class TarReader:
-    """Feed bytes; get each member as a `TarInfo`, followed by the pieces of its content."""
+    """Converts bytes to members: each is a `TarInfo`, followed by the chunks of its content."""
 
     def __init__(self) -> None:
-        self.ended = False  # whether the end of the archive has come
+        self.ended = False  # the end of the archive was read
         self._buffer = bytearray()
-        self._left = 0  # bytes of the content that are missing
+        self._missing = 0  # bytes of the content
         self._padding = 0
         self._header: tuple[bytes, bytearray] | None = None  # the type of an extended header, and its content
-        self._known: dict[str, str] = {}  # what extended headers say of the next member
+        self._overrides: dict[str, str] = {}  # fields of the next member, from extended headers
 
     @property
     def complete(self) -> bool:
         """Whether the archive has ended, and not in the middle of a member."""
-        return self.ended and not self._left
+        return self.ended and not self._missing
 
     def feed(self, data: bytes) -> Iterator[tarfile.TarInfo | bytes]:
-        """Take the next bytes; yield what they bring. `RemoteProtocolError`: it is not an archive."""
+        """Process the next bytes, and yield their members; raise `RemoteProtocolError` for anything else."""
         if self.ended:
-            return  # tar fills its last record with zeros
+            return  # tar pads its last record with zeros
         self._buffer += data
         while not self.ended:
-            if self._left:
-                piece = bytes(self._buffer[: self._left])
-                del self._buffer[: len(piece)]
-                self._left -= len(piece)
+            if self._missing:
+                chunk = bytes(self._buffer[: self._missing])
+                del self._buffer[: len(chunk)]
+                self._missing -= len(chunk)
                 if self._header is not None:
-                    self._header[1].extend(piece)
-                elif piece:
-                    yield piece
-                if self._left:
+                    self._header[1].extend(chunk)
+                elif chunk:
+                    yield chunk
+                if self._missing:
                     return
             if self._header is not None:
                 self._end_header(*self._header)
@@ -68,18 +68,18 @@ class TarReader:
             self._padding = 0
             if block == _EMPTY:
                 self.ended = True
-            elif (member := self._begin(block)) is not None:
+            elif (member := self._parse_header(block)) is not None:
                 yield member
 
-    def _begin(self, block: bytes) -> tarfile.TarInfo | None:
+    def _parse_header(self, block: bytes) -> tarfile.TarInfo | None:
         try:
             info = tarfile.TarInfo.frombuf(block, "utf-8", "surrogateescape")
         except tarfile.HeaderError as error:
-            raise RemoteProtocolError(f"what came is not a tar archive: {error}") from None
+            raise RemoteProtocolError(f"this is not a tar archive: {error}") from None
         if info.size < 0 or info.type == tarfile.GNUTYPE_SPARSE:
-            raise RemoteProtocolError(f"the archive holds {info.name!r} in a form that is not read here")
-        if info.type in _HEADERS:
-            if info.size > _LONGEST_HEADER:
+            raise RemoteProtocolError(f"the archive has {info.name!r} in a form that is not supported")
+        if info.type in _EXTENDED_HEADERS:
+            if info.size > _MAX_HEADER:
                 raise RemoteProtocolError(f"the archive has a header of {info.size} bytes")
             self._header = info.type, bytearray()
             self._expect(info.size)
@@ -89,40 +89,40 @@ class TarReader:
         return info
 
     def _expect(self, size: int) -> None:
-        self._left, self._padding = size, -size % BLOCK
+        self._missing, self._padding = size, -size % BLOCK
 
     def _end_header(self, kind: bytes, content: bytearray) -> None:
         self._header = None
         text = content.rstrip(b"\0").decode("utf-8", "surrogateescape")
         if kind == tarfile.GNUTYPE_LONGNAME:
-            self._known["path"] = text
+            self._overrides["path"] = text
         elif kind == tarfile.GNUTYPE_LONGLINK:
-            self._known["linkpath"] = text
-        elif kind != tarfile.XGLTYPE:  # a global header says nothing of a single member
-            self._known |= _records(bytes(content))
-            self._known["path"] = self._known.get("path", "").rstrip("/")
+            self._overrides["linkpath"] = text
+        elif kind != tarfile.XGLTYPE:  # a global header is not about a single member
+            self._overrides |= _records(bytes(content))
+            self._overrides["path"] = self._overrides.get("path", "").rstrip("/")
 
     def _apply(self, info: tarfile.TarInfo) -> None:
-        known, self._known = self._known, {}
-        if any(key.startswith("GNU.sparse") for key in known):
+        overrides, self._overrides = self._overrides, {}
+        if any(key.startswith("GNU.sparse") for key in overrides):
             raise RemoteProtocolError(
-                f"the archive holds {info.name!r} as a sparse file, which is not read here"
+                f"the archive has {info.name!r} as a sparse file, which is not supported"
             )
-        if path := known.get("path"):
+        if path := overrides.get("path"):
             info.name = path.rstrip("/") if info.isdir() else path
-        info.linkname = known.get("linkpath", info.linkname)
-        if (size := known.get("size", "")).isdigit():
+        info.linkname = overrides.get("linkpath", info.linkname)
+        if (size := overrides.get("size", "")).isdigit():
             info.size = int(size)
 
 
 def _records(content: bytes) -> dict[str, str]:
-    """Read an extended header of POSIX: lines that begin with their own length."""
-    found: dict[str, str] = {}
+    """Parse an extended header of POSIX: lines that begin with their own length."""
+    records: dict[str, str] = {}
     while content:
         number, space, _ = content.partition(b" ")
         if not space or not number.isdigit() or not len(number) + 3 <= int(number) <= len(content):
             raise RemoteProtocolError("the archive has a broken extended header")
         record, content = content[len(number) + 1 : int(number) - 1], content[int(number) :]
         key, _, value = record.partition(b"=")
-        found[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
-    return found
+        records[key.decode("utf-8", "replace")] = value.decode("utf-8", "surrogateescape")
+    return records

@@ -1,4 +1,4 @@
-"""The pods that ``web-0``, ``deploy/shop`` or ``svc/shop`` mean, as kubectl reads such a name."""
+"""The pods of ``web-0``, ``deploy/shop`` or ``svc/shop``, as kubectl reads such a name."""
 
 from __future__ import annotations
 
@@ -20,58 +20,64 @@ if TYPE_CHECKING:
     Json = dict[str, Any]
 
 PODS: Final = Resource("", "v1", "Pod", "pods")
-_POD_NAMES: Final = ("pod", "pods", "po")
+_POD_TYPES: Final = ("pod", "pods", "po")
 # Their selector is a map of labels; that of every other kind is a LabelSelector.
-_MAPS: Final = ("Service", "ReplicationController")
+_KINDS_WITH_LABEL_MAP: Final = ("Service", "ReplicationController")
 
 
 class PodChoice(Struct, frozen=True, kw_only=True):
-    """The pods of a name or a selector. `about` names them in messages; `owner` is what selects them."""
+    """The pods of a name or a selector. `description` names them in messages; `owner` has the selector."""
 
     namespace: str
-    about: str
+    description: str
     name: str = ""
     selector: str = ""
     owner: dict[str, Any] = {}
 
     @property
     def selection(self) -> Selection:
-        """The parameters of a list or a watch of them."""
+        """The parameters of a list or a watch of the pods."""
         if self.name:
             return {"field_selector": f"metadata.name={self.name}"}
         return {"label_selector": self.selector}
 
 
 class NoRunningPod(KubeprotoError):
-    """No pod of a choice runs, so that there is nothing to connect to."""
+    """None of the chosen pods runs, so that there is nothing to connect to."""
 
-    def __init__(self, about: str) -> None:
-        super().__init__(f"{about}: no pod of it runs")
+    def __init__(self, description: str) -> None:
+        super().__init__(f"{description}: no pod of it runs")
 
 
 async def choose_pods(client: Client, target: str = "", selector: str = "", namespace: str = "") -> PodChoice:
     """Return a choice of pods: by the name of a pod, of an object that selects pods, or by labels."""
-    place = namespace or client.namespace
+    namespace = namespace or client.namespace
     if bool(target) == bool(selector):
-        raise InvalidRequest("name a pod or an object that selects pods, or give a selector: one of the two")
+        raise InvalidRequest("name a pod or an object that selects pods, or use a selector: one is required")
     if selector:
-        return PodChoice(namespace=place, about=f"pods with {selector} in {place}", selector=selector)
+        description = f"pods with {selector} in {namespace}"
+        return PodChoice(namespace=namespace, description=description, selector=selector)
     kind, slash, name = target.rpartition("/")
     if not name or (slash and not kind):
         raise InvalidRequest(f"{target!r} names no object: expected NAME, pod/NAME or KIND/NAME")
-    if not slash or kind.lower() in _POD_NAMES:
-        return PodChoice(namespace=place, about=f"Pod {place}/{name}", name=name)
-    owner: Json = plain(await (await client.resource(kind, namespace=place)).get(name))
-    about = f"{owner['kind']} {place}/{name}"
-    return PodChoice(namespace=place, about=about, selector=_selector(owner, about), owner=owner)
+    if not slash or kind.lower() in _POD_TYPES:
+        return PodChoice(namespace=namespace, description=f"Pod {namespace}/{name}", name=name)
+    api = await client.resource(kind, namespace=namespace)
+    owner: Json = plain(await api.get(name))
+    description = f"{owner['kind']} {namespace}/{name}"
+    selector = _selector(owner, description)
+    return PodChoice(namespace=namespace, description=description, selector=selector, owner=owner)
 
 
-def _selector(owner: Json, about: str) -> str:
+def _selector(owner: Json, description: str) -> str:
     spec: Mapping[str, Any] = owner.get("spec") or {}
-    found: Mapping[str, Any] = spec.get("selector") or {}
-    selector = str(Selector.of(found) if owner["kind"] in _MAPS else Selector.from_object(found))
+    plain_selector: Mapping[str, Any] = spec.get("selector") or {}
+    if owner["kind"] in _KINDS_WITH_LABEL_MAP:
+        selector = str(Selector.of(plain_selector))
+    else:
+        selector = str(Selector.from_object(plain_selector))
     if not selector:
-        raise InvalidRequest(f"{about} selects no pods by its spec.selector")
+        raise InvalidRequest(f"{description} selects no pods by its spec.selector")
     return selector
 
 
@@ -85,15 +91,14 @@ async def chosen_pods(client: Client, choice: PodChoice) -> list[Json]:
 
 
 async def serving_pod(client: Client, choice: PodChoice) -> Json:
-    """Return a pod that can be connected to: a ready one if there is any, then the oldest that runs."""
+    """Return a pod to connect to: the oldest running one, and a ready one if there is any."""
     pods = [pod for pod in await chosen_pods(client, choice) if pod["status"].get("phase") == "Running"]
     pods = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]] or pods
     if not pods:
-        raise NoRunningPod(choice.about)
-    return min(pods, key=lambda pod: (not is_ready(pod), pod["metadata"].get("creationTimestamp", "")))
+        raise NoRunningPod(choice.description)
+    return min(pods, key=lambda pod: (not _is_ready(pod), pod["metadata"].get("creationTimestamp", "")))
 
 
-def is_ready(pod: Json) -> bool:
-    """Return whether the pod is ready."""
+def _is_ready(pod: Json) -> bool:
     conditions: list[Json] = pod["status"].get("conditions") or []
-    return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
+    return any(condition["type"] == "Ready" and condition["status"] == "True" for condition in conditions)

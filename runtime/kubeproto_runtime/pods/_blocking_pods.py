@@ -1,21 +1,20 @@
-"""The functions for pods in programs without an event loop: one runs in a thread as long as they are used."""
+"""The functions for pods in programs without an event loop: a thread runs one while they are in use."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from anyio.from_thread import start_blocking_portal
 
 from kubeproto import Dynamic
 
 from ..client._connect import ConnectOptions, connect
-from ._blocking_process import BlockingProcess
-from ._choosing import PODS
 from ._copying import copy_from, copy_to
 from ._forwarding import PortForwarder, forward_ports
 from ._merged_logs import LogReading, MergedLogs, read_logs
+from ._pod_choice import PODS
 
 if TYPE_CHECKING:
     import os
@@ -24,20 +23,21 @@ if TYPE_CHECKING:
     from anyio.from_thread import BlockingPortal
 
     from kubeproto.config import Config
+    from kubeproto.streams import CommandEvent, Exited, Process
 
     from ..client._client import Client
     from ..client._verbs import BoundApi
     from ._container_log import LogLine
     from ._extracting import Copied
     from ._forwarding import ForwardingError
-    from ._ports import PortLike
+    from ._port_pairs import PortLike
 
 
 @contextmanager
 def connect_pods_blocking(
-    *, config: Config | None = None, **wanted: Unpack[ConnectOptions]
+    *, config: Config | None = None, **options: Unpack[ConnectOptions]
 ) -> Generator[BlockingPods]:
-    """Connect as `connect` does, and give the functions of this module to a program without an event loop.
+    """Connect as `connect` does, and provide the functions of this package without an event loop.
 
     ::
 
@@ -45,18 +45,18 @@ def connect_pods_blocking(
             urlopen(f"http://127.0.0.1:{forwarded.ports[0].local}")
 
     Commands, files and ports need a connection that sends in both directions at once, which blocking
-    transports lack: an event loop does it in a thread, over the transport of asyncio.
+    transports do not support. An event loop in a thread uses the transport of asyncio instead.
     """
     with start_blocking_portal() as portal:
-        entering: Any = connect(config=config, **wanted)
+        entering: Any = connect(config=config, **options)
         with portal.wrap_async_context_manager(entering) as client:
             yield BlockingPods(portal, client)
 
 
 class BlockingPods:
-    """Commands, logs, copies and ports of pods, for threads; several may use one.
+    """Commands, logs, copies and ports of pods, for threads; several threads may share it.
 
-    The methods are the functions of these names, and `exec` and `attach` the verbs of `BoundApi`.
+    The methods are the functions with the same names; `exec` and `attach` are the verbs of `BoundApi`.
     """
 
     def __init__(self, portal: BlockingPortal, client: Client) -> None:
@@ -76,7 +76,7 @@ class BlockingPods:
         stderr: bool | None = None,
         tty: bool = False,
     ) -> Generator[BlockingProcess]:
-        """Run a command in a container. With a terminal there is no stderr: it comes as stdout."""
+        """Run a command in a container. With a terminal, its stderr arrives as stdout."""
         process = self._api(namespace).exec(
             pod, command, container=container, stdin=stdin, stdout=stdout, stderr=stderr, tty=tty
         )
@@ -119,7 +119,7 @@ class BlockingPods:
         namespace: str = "",
         on_progress: Callable[[Copied], object] | None = None,
     ) -> Copied:
-        """Copy a file or folder out of a container; see `copy_from`."""
+        """Copy a file or folder from a container; see `copy_from`."""
         return self._portal.call(
             partial(
                 copy_from, self._client, pod, source, target, container=container, namespace=namespace,
@@ -137,7 +137,7 @@ class BlockingPods:
         namespace: str = "",
         on_progress: Callable[[Copied], object] | None = None,
     ) -> Copied:
-        """Copy a local file or folder into a container; see `copy_to`."""
+        """Copy a local file or folder to a container; see `copy_to`."""
         return self._portal.call(
             partial(
                 copy_to, self._client, pod, source, target, container=container, namespace=namespace,
@@ -171,3 +171,49 @@ class BlockingPods:
     def _lines(self, logs: MergedLogs) -> Iterator[LogLine]:
         while (batch := self._portal.call(logs.next_batch)) is not None:
             yield from batch
+
+
+class BlockingProcess:
+    """A command in a container, for threads: a `kubeproto.streams.Process` whose methods block.
+
+    Iterate over its output and its end; another thread may write to it.
+    """
+
+    def __init__(self, portal: BlockingPortal, process: Process) -> None:
+        self._portal = portal
+        self._process = process
+
+    @property
+    def exited(self) -> Exited | None:
+        """The end of the command; None until it has been read."""
+        return self._process.exited
+
+    def write(self, data: bytes) -> None:
+        """Write to the command's stdin."""
+        self._portal.call(self._process.write, data)
+
+    def end_stdin(self) -> None:
+        """Close the command's stdin; raise `LocalProtocolError` if the server supports only v4."""
+        self._portal.call(self._process.end_stdin)
+
+    def resize(self, width: int, height: int) -> None:
+        """Change the size of the command's terminal."""
+        self._portal.call(self._process.resize, width, height)
+
+    def wait(self) -> Exited:
+        """Wait for the end of the command; its further output is dropped."""
+        return self._portal.call(self._process.wait)
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> CommandEvent:
+        event = self._portal.call(self._next)
+        if event is None:
+            raise StopIteration
+        return event
+
+    async def _next(self) -> CommandEvent | None:
+        async for event in self._process:
+            return event
+        return None  # a portal does not pass StopAsyncIteration on
