@@ -293,7 +293,7 @@ def test_ct_01_what_on_error_observe_and_predicates_raise_is_logged_and_stops_no
             await anyio.sleep(1)
             resize(client, "a", 7)
             await anyio.sleep(1)
-            assert operator.well()[0]
+            assert operator.healthy()[0]
         assert [attempt for *_, attempt in diary.calls] == [1, 2, 3, 1, 2, 3]
         assert diary.sizes[-1] == 7
 
@@ -323,7 +323,7 @@ def test_a_trigger_that_fails_is_iterated_anew_and_a_generator_that_fails_ends_a
             Controller(client, Book).triggered_by(News()).triggered_by(once()).run(diary)
         ) as operator:
             await anyio.sleep(2.5)
-            assert operator.well()[0]
+            assert operator.healthy()[0]
         assert diary.times[:3] == [0, 1, 2]
 
     on(backend, body)

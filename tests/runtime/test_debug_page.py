@@ -76,7 +76,7 @@ def pages_after(seconds: float, backend: Backend) -> dict[str, str]:
             client.start(operator.run(Controller(client, Book).owns(ConfigMap).run(reconcile)))
             await put_books(client)
             await anyio.sleep(seconds)
-            pages = HealthPages(operator.well, operator.ready, operator.metrics, debug=operator.debug)
+            pages = HealthPages(operator.healthy, operator.ready, operator.metrics, debug=operator.debug)
             return {
                 path: pages.page("GET", path, on_loopback=True).text for path in ("/debug", "/debug.json")
             }
@@ -235,8 +235,10 @@ def test_it_is_shown_to_this_machine_alone(path: str, peer: str, host: str, stat
 
 
 def test_it_is_shown_to_all_where_that_is_wished_and_to_nobody_where_it_is_off() -> None:
-    everywhere = HealthPages(PAGES.well, PAGES.ready, PAGES.metrics, debug=PAGES.debug, debug_everywhere=True)
-    off = HealthPages(PAGES.well, PAGES.ready, PAGES.metrics)
+    everywhere = HealthPages(
+        PAGES.healthy, PAGES.ready, PAGES.metrics, debug=PAGES.debug, debug_everywhere=True
+    )
+    off = HealthPages(PAGES.healthy, PAGES.ready, PAGES.metrics)
     assert shown(everywhere, "10.0.0.7", "operator.example.com") == 200
     assert shown(off, "127.0.0.1", "localhost") == 404
 

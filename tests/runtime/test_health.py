@@ -53,7 +53,7 @@ def test_each_page_is_answered_in_one_piece(method: str, target: str, status: in
 
 @pytest.mark.parametrize(("served", "status"), [(True, 200), (False, 503)])
 def test_webhooks_have_a_page_of_their_own_where_there_are_some(served: bool, status: int) -> None:
-    pages = HealthPages(PAGES.well, PAGES.ready, PAGES.metrics, webhooks=lambda: (served, "webhooks\n"))
+    pages = HealthPages(PAGES.healthy, PAGES.ready, PAGES.metrics, webhooks=lambda: (served, "webhooks\n"))
     response = respond(pages, kp.Head("GET", "/readyz/webhooks"))
     assert (response.status, response.body) == (status, b"webhooks\n")
     assert respond(pages, kp.Head("GET", "/readyz")).status == 503
@@ -133,12 +133,12 @@ def test_an_operator_is_ready_when_its_caches_have_synced_leader_or_not(backend:
                     True,
                     "[+] cache of books.example.technosophos.com/v1: in step\n[+] controller book: ready\n",
                 )
-                assert operator.well()[1].endswith("[+] election books: follows other\n")
+                assert operator.healthy()[1].endswith("[+] election books: follows other\n")
                 election.leadership_status = elections.LeadershipStatus(True, "me", True)
-                assert operator.well()[1].endswith("[+] election books: leads\n")
+                assert operator.healthy()[1].endswith("[+] election books: leads\n")
                 assert 'leader_election_master_status{name="books"} 1\n' in operator.metrics()
                 election.leadership_status = elections.LeadershipStatus(True, "me", False)
-                assert not operator.well()[0]
+                assert not operator.healthy()[0]
                 operator.stop()
 
     run(main, backend=backend)
@@ -158,10 +158,10 @@ def test_an_operator_is_ill_when_a_run_does_not_end_that_was_cut_off(backend: Ba
             async with anyio.create_task_group() as tasks:
                 tasks.start_soon(operator.run, Controller(client, Book, timeout=1).run(stubborn))
                 await anyio.sleep(30)
-                assert operator.well() == (True, "[+] controller book: works\n")
+                assert operator.healthy() == (True, "[+] controller book: works\n")
                 await anyio.sleep(50)
                 says = "[-] controller book: default/a does not end, although it was cancelled\n"
-                assert operator.well() == (False, says)
+                assert operator.healthy() == (False, says)
                 operator.stop()
 
     run(main, backend=backend)

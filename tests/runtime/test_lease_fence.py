@@ -14,6 +14,7 @@ import kubeproto_sim as sim
 from kubeproto.control import election
 from kubeproto.kinds.core_v1 import ConfigMap, Pod
 from kubeproto_runtime import LeaseLost, Operator
+from kubeproto_runtime.operator._lease_clocks import LoopClock
 from kubeproto_runtime.testing import BACKENDS, Backend, simulated, simulated_blocking
 
 
@@ -124,5 +125,14 @@ def test_a_command_in_a_pod_is_refused_like_a_write(backend: Backend) -> None:
 
             operator = Operator(election=lease)
             await operator.run(work)
+
+    anyio.run(main, backend=backend)
+
+
+def test_a_fence_in_a_thread_reads_the_clock_of_the_event_loop(backend: Backend) -> None:
+    async def main() -> None:
+        clock = LoopClock()
+        now = clock.now()
+        assert now <= await anyio.to_thread.run_sync(clock.now) < now + 60
 
     anyio.run(main, backend=backend)

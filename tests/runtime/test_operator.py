@@ -393,7 +393,7 @@ def test_of_two_operators_with_one_lease_the_second_goes_on_where_the_first_stop
                 await anyio.sleep(30)
             assert [one.leading for one in operators] == [True, False]
             assert (len(first.lines), second.lines) == (2, [])
-            assert operators[1].well()[1].endswith("follows first\n")
+            assert operators[1].healthy()[1].endswith("follows first\n")
             operators[0].stop()
             await anyio.sleep(30)
             assert [one.leading for one in operators] == [False, True]

@@ -107,18 +107,18 @@ def broken_lease(patch: Patch) -> None:
     """The loss of the lease ends no work, keeps no run from beginning, and holds back no write."""
 
     def carry_on(self: Any, reason: str) -> None:
-        self._until, self._lost, self._won = None, reason, anyio.Event()
+        self._leads_until, self._end_reason, self._leads = None, reason, anyio.Event()
 
     def let_through(*_: Any) -> None:
         pass
 
-    patch.setattr(LeaderElector, "_cut", carry_on)
+    patch.setattr(LeaderElector, "_end_term", carry_on)
     patch.setattr("kubeproto_runtime.operator._lease_fence.LeaseFence.check", let_through)
     status = _whole(LeaderElector, "leadership_status")
 
     def once_and_for_all(self: Any) -> Any:
         found = status.fget(self)
-        return replace(found, leads=found.leads or bool(self._lost))
+        return replace(found, leads=found.leads or bool(self._end_reason))
 
     patch.setattr(LeaderElector, "leadership_status", property(once_and_for_all))
 

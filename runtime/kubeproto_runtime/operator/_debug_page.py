@@ -1,6 +1,6 @@
-"""The debug page: HTML of a `DebugState`, in one piece, which loads nothing and runs no script.
+"""The debug page: a `DebugState` as one HTML document, which loads nothing else and runs no script.
 
-It reloads itself, and follows the colours that the reader has chosen, light or dark.
+It reloads itself, and follows the colour scheme of the reader, light or dark.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ._debug_plot import plot
 if TYPE_CHECKING:
     from ._debug_state import CacheState, ControllerState, DebugState
 
-REFRESH: Final = 5  # seconds
+_REFRESH: Final = 5  # seconds
 
 _STYLE: Final = """
 :root { color-scheme: light dark; --text: #1c2430; --dim: #5c6675; --line: #d9dee6; --back: #ffffff;
@@ -50,15 +50,15 @@ a { color: var(--first); }
 
 
 def debug_page(state: DebugState) -> str:
-    """Return the page."""
+    """Return the HTML of the page."""
     return "".join(
         (
             '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">',
             '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            f'<meta http-equiv="refresh" content="{REFRESH}"><title>{escape(_title(state))}</title>',
+            f'<meta http-equiv="refresh" content="{_REFRESH}"><title>{escape(_title(state))}</title>',
             f"<style>{_STYLE}</style></head><body>",
             *_header(state),
-            *(part for one in state.controllers for part in _controller(one)),
+            *(part for controller in state.controllers for part in _controller(controller)),
             *_caches(state.caches),
             "</body></html>",
         )
@@ -66,7 +66,7 @@ def debug_page(state: DebugState) -> str:
 
 
 def _title(state: DebugState) -> str:
-    return ", ".join(one.name for one in state.controllers) or "an operator without controllers"
+    return ", ".join(controller.name for controller in state.controllers) or "an operator without controllers"
 
 
 def _header(state: DebugState) -> Iterable[str]:
@@ -81,34 +81,34 @@ def _header(state: DebugState) -> Iterable[str]:
     yield plot(state.history)
 
 
-def _controller(one: ControllerState) -> Iterable[str]:
-    waiting = "" if one.synced else ' <span class="bad">waits for its caches</span>'
-    yield f"<h2>Controller {escape(one.name)}{waiting}</h2>"
-    yield f'<p class="dim">{escape(one.resource)}</p><dl class="facts">'
+def _controller(controller: ControllerState) -> Iterable[str]:
+    waiting = "" if controller.synced else ' <span class="bad">waits for its caches</span>'
+    yield f"<h2>Controller {escape(controller.name)}{waiting}</h2>"
+    yield f'<p class="dim">{escape(controller.resource)}</p><dl class="facts">'
     facts = {
-        "due": f"{one.due:,}",
-        "oldest due for": _short(one.oldest),
-        "delayed": f"{one.delayed:,}",
-        "running": f"{one.running} of {one.concurrency}",
-        "longest run now": _short(one.longest_run),
-        "reconciled": f"{one.reconciled:,}",
-        "failed": f"{one.failed:,}",
-        "conflicts": f"{one.conflicts:,}",
+        "due": f"{controller.due:,}",
+        "oldest due for": _short(controller.oldest),
+        "delayed": f"{controller.delayed:,}",
+        "running": f"{controller.running} of {controller.concurrency}",
+        "longest run now": _short(controller.longest_run),
+        "reconciled": f"{controller.reconciled:,}",
+        "failed": f"{controller.failed:,}",
+        "conflicts": f"{controller.conflicts:,}",
     }
     yield from (f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts.items())
     yield "</dl>"
-    yield from _failing(one)
-    if one.slowest:
+    yield from _failing(controller)
+    if controller.slowest:
         yield "<h3>Slowest reconciles</h3>"
-        rows = [(run.key, _short(run.seconds), f"{_long(run.seconds_ago)} ago") for run in one.slowest]
+        rows = [(run.key, _short(run.seconds), f"{_long(run.seconds_ago)} ago") for run in controller.slowest]
         yield from _table(("key", "#took", "#ended"), rows)
 
 
-def _failing(one: ControllerState) -> Iterable[str]:
-    if not one.failing:
+def _failing(controller: ControllerState) -> Iterable[str]:
+    if not controller.failing:
         return
-    more = f" and {one.failing_more:,} more" if one.failing_more else ""
-    yield f"<h3>Keys that fail <span class='dim'>{len(one.failing)}{more}</span></h3>"
+    more = f" and {controller.failing_more:,} more" if controller.failing_more else ""
+    yield f"<h3>Keys that fail <span class='dim'>{len(controller.failing)}{more}</span></h3>"
     rows = [
         (
             key.key,
@@ -117,7 +117,7 @@ def _failing(one: ControllerState) -> Iterable[str]:
             f"{_long(key.seconds_ago)} ago",
             "waits for a change" if key.retried_in is None else f"in {_long(key.retried_in)}",
         )
-        for key in one.failing
+        for key in controller.failing
     ]
     yield from _table(("key", "*last error", "#attempt", "#failed", "#retried"), rows)
 
@@ -129,27 +129,27 @@ def _caches(caches: Sequence[CacheState]) -> Iterable[str]:
         return
     rows = [
         (
-            one.place,
-            one.state,
-            "in step" if one.live else one.why,
-            f"{one.objects:,}" if one.synced else "not synced",
-            _bytes(one.size),
-            one.version or "none",
-            "never" if one.silent is None else f"{_long(one.silent)} ago",
-            str(one.failures),
+            cache.place,
+            cache.state,
+            "in step" if cache.live else cache.why,
+            f"{cache.objects:,}" if cache.synced else "not synced",
+            _bytes(cache.size),
+            cache.version or "none",
+            "never" if cache.silent is None else f"{_long(cache.silent)} ago",
+            str(cache.failures),
         )
-        for one in caches
+        for cache in caches
     ]
-    heads = ("kind", "state", "*sync status", "#objects", "#size", "#version", "#last byte", "#failures")
-    yield from _table(heads, rows)
+    headings = ("kind", "state", "*sync status", "#objects", "#size", "#version", "#last byte", "#failures")
+    yield from _table(headings, rows)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]:
+def _table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]:
     """Yield a table. A heading with # is for numbers, with * for sentences; the first is for keys."""
-    classes = ["key", *({"#": "number", "*": "wide"}.get(head[:1], "") for head in heads[1:])]
+    classes = ["key", *({"#": "number", "*": "wide"}.get(heading[:1], "") for heading in headings[1:])]
     yield '<div class="scroll"><table><thead><tr>'
-    for name, head in zip(classes, heads, strict=True):
-        yield f'<th class="{name}">{escape(head.lstrip("#*"))}</th>'
+    for name, heading in zip(classes, headings, strict=True):
+        yield f'<th class="{name}">{escape(heading.lstrip("#*"))}</th>'
     yield "</tr></thead><tbody>"
     for row in rows:
         yield "<tr>"
@@ -160,22 +160,22 @@ def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterable[str]
 
 
 def _short(seconds: float) -> str:
-    """Return a duration that is usually short."""
+    """Format a duration that is usually below a second."""
     return f"{seconds * 1000:.0f} ms" if seconds < 1 else _long(seconds)
 
 
 def _long(seconds: float) -> str:
     if seconds < 60:
         return f"{seconds:.0f} s"
-    minutes, rest = divmod(int(seconds), 60)
+    minutes, seconds_left = divmod(int(seconds), 60)
     if minutes < 60:
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {seconds_left} s"
     hours, minutes = divmod(minutes, 60)
     return f"{hours} h {minutes} min" if hours < 48 else f"{hours // 24} days"
 
 
 def _bytes(size: int) -> str:
-    for unit, least in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
-        if size >= least:
-            return f"{size / least:.1f} {unit}"
+    for unit, unit_size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+        if size >= unit_size:
+            return f"{size / unit_size:.1f} {unit}"
     return f"{size} B"

@@ -1,4 +1,4 @@
-"""The plot of the debug page: keys that are due, and runs that failed, over the last minutes, as an SVG."""
+"""The plot of the debug page, an SVG: due keys, runs and failures over the last ten minutes."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ _LEGEND: Final = (
 
 
 def plot(samples: Sequence[Sample]) -> str:
-    """Return the legend and the plot; a sentence if there is nothing to plot yet."""
+    """Return the legend and the plot, or a sentence before the second sample."""
     if len(samples) < 2:
         return '<p class="dim">The first samples come in a few seconds.</p>'
     end = samples[-1].at
-    most = max(1, *(max(one.due, one.ended, one.failed) for one in samples))
+    maximum = max(1, *(max(sample.due, sample.ended, sample.failed) for sample in samples))
     lines = [
-        ("--good", [(one.at, one.ended) for one in samples]),
-        ("--second", [(one.at, one.failed) for one in samples]),
-        ("--first", [(one.at, one.due) for one in samples]),
+        ("--good", [(sample.at, sample.ended) for sample in samples]),
+        ("--second", [(sample.at, sample.failed) for sample in samples]),
+        ("--first", [(sample.at, sample.due) for sample in samples]),
     ]
-    drawn = "".join(
-        f'<polyline points="{_points(points, end, most)}" fill="none" stroke="var({colour})"'
+    polylines = "".join(
+        f'<polyline points="{_points(points, end, maximum)}" fill="none" stroke="var({colour})"'
         ' stroke-width="1.8" stroke-linejoin="round"/>'
         for colour, points in lines
     )
     return f"""{_LEGEND}<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"
- aria-label="keys due, runs and failures of the last ten minutes">{_grid(most)}{drawn}</svg>"""
+ aria-label="keys due, runs and failures of the last ten minutes">{_grid(maximum)}{polylines}</svg>"""
 
 
-def _grid(most: int) -> str:
+def _grid(maximum: int) -> str:
     base, right = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
     lines = "".join(
         f'<line x1="{_LEFT}" x2="{right}" y1="{y}" y2="{y}" stroke="var(--line)"/>' for y in (_TOP, base)
@@ -54,16 +54,19 @@ def _grid(most: int) -> str:
         )
     )
     counts = (
-        f'<text x="{_LEFT - 6}" y="{_TOP + 4}" text-anchor="end">{most:,}</text>'
+        f'<text x="{_LEFT - 6}" y="{_TOP + 4}" text-anchor="end">{maximum:,}</text>'
         f'<text x="{_LEFT - 6}" y="{base + 4}" text-anchor="end">0</text>'
     )
     return lines + times + counts
 
 
-def _x(ago: float) -> float:
-    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * max(0.0, 1 + ago / _SPAN)
+def _x(seconds: float) -> float:
+    """Return the x coordinate of a time before now, as a negative number of seconds."""
+    return _LEFT + (_WIDTH - _LEFT - _RIGHT) * max(0.0, 1 + seconds / _SPAN)
 
 
-def _points(points: Sequence[tuple[float, int]], end: float, most: int) -> str:
+def _points(points: Sequence[tuple[float, int]], end: float, maximum: int) -> str:
     height = _HEIGHT - _TOP - _BOTTOM
-    return " ".join(f"{_x(at - end):.1f},{_TOP + height * (1 - value / most):.1f}" for at, value in points)
+    return " ".join(
+        f"{_x(time - end):.1f},{_TOP + height * (1 - value / maximum):.1f}" for time, value in points
+    )

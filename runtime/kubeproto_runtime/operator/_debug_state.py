@@ -1,6 +1,7 @@
-"""What the debug page shows, as a value: how controllers, queues and caches of an operator are doing.
+"""`DebugState`: the controllers, queues and caches of an operator at one moment, for the debug page.
 
-It has keys and numbers of objects, and what `error_summary` keeps of errors: no contents, no tokens.
+It has keys and numbers of objects, and the `error_summary` of errors: no contents, no tokens. The names of
+its fields are the keys of ``/debug.json``.
 """
 
 from __future__ import annotations
@@ -17,19 +18,19 @@ if TYPE_CHECKING:
     from ..reconciling._reconciling import Reconciling
     from ._election import Election
 
-EVERY: Final = 5.0  # seconds between two samples of the history
-_KEPT: Final = 120  # of them: ten minutes
-_MOST_KEYS: Final = 20  # failing keys that are listed; the rest is counted
+_SAMPLE_PERIOD: Final = 5.0  # seconds
+_MAX_SAMPLES: Final = 120  # ten minutes
+_MAX_FAILING_KEYS: Final = 20  # that are listed; the others are counted
 
 
-class FailingKeyShown(Struct, frozen=True, rename="camel"):
-    """A key that failed: how often, when, what it was about, and in how many seconds it is retried."""
+class FailingKeyState(Struct, frozen=True, rename="camel"):
+    """A key that failed: its attempts, the last error, and the seconds until its retry."""
 
     key: str
     attempt: int
     seconds_ago: float
     error: str
-    retried_in: float | None  # None: when something changes
+    retried_in: float | None  # None: not before a change
 
 
 class SlowRun(Struct, frozen=True, rename="camel"):
@@ -50,18 +51,18 @@ class ControllerState(Struct, frozen=True, rename="camel"):
     running: int
     longest_run: float  # seconds of the longest run of this moment
     due: int
-    oldest: float  # seconds for which a key has been due
+    oldest: float  # seconds for which the oldest due key has been due
     delayed: int
     reconciled: int
     conflicts: int
     failed: int
-    failing: tuple[FailingKeyShown, ...]
-    failing_more: int  # those that are not listed
+    failing: tuple[FailingKeyState, ...]
+    failing_more: int  # failing keys that are not listed
     slowest: tuple[SlowRun, ...]
 
 
 class CacheState(Struct, frozen=True, rename="camel"):
-    """One cache and the watch that keeps it."""
+    """One cache and its watch."""
 
     place: str
     synced: bool
@@ -76,7 +77,7 @@ class CacheState(Struct, frozen=True, rename="camel"):
 
 
 class Sample(Struct, frozen=True, rename="camel"):
-    """One moment of the history: keys due and running, and the runs that ended since the sample before."""
+    """A sample of the history: due and running keys, and the runs that ended since the previous sample."""
 
     at: float
     due: int
@@ -90,7 +91,7 @@ class DebugState(Struct, frozen=True, rename="camel"):
 
     program: str
     uptime: float
-    election: str  # the lease, "" without an election
+    election: str  # the name of the lease; "" without an election
     leads: bool
     leader: str
     controllers: tuple[ControllerState, ...]
@@ -99,10 +100,10 @@ class DebugState(Struct, frozen=True, rename="camel"):
 
 
 class SampleHistory:
-    """Samples of the last minutes, taken while `run` runs."""
+    """The samples of the last ten minutes."""
 
     def __init__(self, controllers: Mapping[str, Reconciling]) -> None:
-        self.samples: deque[Sample] = deque(maxlen=_KEPT)
+        self.samples: deque[Sample] = deque(maxlen=_MAX_SAMPLES)
         self._controllers = controllers
         self._ended = self._failed = 0
 
@@ -110,18 +111,18 @@ class SampleHistory:
         """Take samples until cancelled."""
         while True:
             self.take(anyio.current_time())
-            await anyio.sleep(EVERY)
+            await anyio.sleep(_SAMPLE_PERIOD)
 
     def take(self, now: float) -> None:
         """Take one sample."""
         controllers = self._controllers.values()
-        ended = sum(one.stats.finished for one in controllers)
-        failed = sum(one.stats.failed for one in controllers)
+        ended = sum(controller.stats.finished for controller in controllers)
+        failed = sum(controller.stats.failed for controller in controllers)
         self.samples.append(
             Sample(
                 now,
-                sum(len(one.queue) for one in controllers),
-                sum(one.queue.running for one in controllers),
+                sum(len(controller.queue) for controller in controllers),
+                sum(controller.queue.running for controller in controllers),
                 ended - self._ended,
                 failed - self._failed,
             )
@@ -135,7 +136,7 @@ def debug_state(
 ) -> DebugState:  # fmt: skip
     """Return the state of an operator at this moment."""
     now = anyio.current_time()
-    caches = {id(cache): cache for one in controllers.values() for cache in one.caches}
+    caches = {id(cache): cache for controller in controllers.values() for cache in controller.caches}
     status = None if election is None else election.leadership_status
     return DebugState(
         program=program,
@@ -143,26 +144,26 @@ def debug_state(
         election="" if election is None else election.name,
         leads=status is None or status.leads,
         leader="" if status is None else status.leader or "",
-        controllers=tuple(_controller(name, one, now) for name, one in controllers.items()),
+        controllers=tuple(_controller(name, controller, now) for name, controller in controllers.items()),
         caches=tuple(_cache(cache) for cache in caches.values()),
         history=tuple(history),
     )
 
 
-def _controller(name: str, one: Reconciling, now: float) -> ControllerState:
-    queue, stats = one.queue, one.stats
-    latest = sorted(one.failing.items(), key=lambda item: -item[1].at)
-    shown: list[FailingKeyShown] = []
-    for key, failure in latest[:_MOST_KEYS]:
+def _controller(name: str, controller: Reconciling, now: float) -> ControllerState:
+    queue, stats = controller.queue, controller.stats
+    latest_failures = sorted(controller.failing.items(), key=lambda item: -item[1].at)
+    listed: list[FailingKeyState] = []
+    for key, failure in latest_failures[:_MAX_FAILING_KEYS]:
         due = queue.ready_at(key)
-        retried = None if due is None else max(0.0, due - now)
-        shown.append(FailingKeyShown(key, failure.attempt, now - failure.at, failure.summary, retried))
+        retried_in = None if due is None else max(0.0, due - now)
+        listed.append(FailingKeyState(key, failure.attempt, now - failure.at, failure.summary, retried_in))
     metrics = queue.metrics(now)
     return ControllerState(
         name=name,
-        resource=str(one.plan.resource),
-        synced=one.synced,
-        concurrency=one.plan.concurrency,
+        resource=str(controller.plan.resource),
+        synced=controller.synced,
+        concurrency=controller.plan.concurrency,
         running=queue.running,
         longest_run=metrics.longest_running_processor_seconds,
         due=len(queue),
@@ -171,9 +172,9 @@ def _controller(name: str, one: Reconciling, now: float) -> ControllerState:
         reconciled=stats.finished,
         conflicts=stats.conflicts,
         failed=stats.failed,
-        failing=tuple(shown),
-        failing_more=len(latest) - len(shown),
-        slowest=tuple(SlowRun(key, seconds, now - at) for key, seconds, at in stats.slowest.runs),
+        failing=tuple(listed),
+        failing_more=len(latest_failures) - len(listed),
+        slowest=tuple(SlowRun(key, seconds, now - ended_at) for key, seconds, ended_at in stats.slowest.runs),
     )
 
 

@@ -1,4 +1,4 @@
-"""What an operator, or any other program, consists of, as a value: what manifests are made from."""
+"""`ProgramDescription`: the parts of an operator, or of another program, for generated manifests."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ else:
 
 
 class FollowedKind(Struct, frozen=True):
-    """A kind that is listed and watched, and where."""
+    """A kind that is listed and watched, and in which namespaces."""
 
     resource: Resource
     namespaces: tuple[str | AllNamespaces, ...] = (ALL,)
 
 
 class ProgramDescription(Struct, frozen=True, kw_only=True):
-    """What a program follows, serves and writes by itself.
+    """The kinds that a program follows, and the ports that it serves.
 
-    `Operator.description` returns that of an operator. A program that follows objects without an Operator,
-    such as a web application with a cache, describes itself by one of these.
+    `Operator.description` describes an operator. A program that follows objects without an Operator, such as
+    a web application with a cache, constructs its own description.
     """
 
-    kinds: tuple[type[Any], ...] = ()  # those that its controllers reconcile, or that come with it
+    kinds: tuple[type[Any], ...] = ()  # that its controllers reconcile, or that are part of it
     follows: tuple[FollowedKind, ...] = ()
     reconciles: bool = True  # if not, several replicas may run without an election
     lease: str = ""  # the name of the Lease of its election, if there is one
-    health_port: int | None = None  # where /livez and /readyz are served
-    http_port: int | None = None  # where others in the cluster call it; may be the health port too
+    health_port: int | None = None  # for /livez and /readyz
+    http_port: int | None = None  # for calls from the cluster; may be the health port too
     webhooks: WebhookServer | None = None
     grace: float = 30.0
 
@@ -53,9 +53,9 @@ def describe(
     plans = tuple(plans)
     follows: dict[str, FollowedKind] = {}
     for source in (source for plan in plans for source in plan.sources):
-        before = follows.get(str(source.resource))
-        places = (*before.namespaces, *source.namespaces) if before else source.namespaces
-        follows[str(source.resource)] = FollowedKind(source.resource, tuple(dict.fromkeys(places)))
+        previous = follows.get(str(source.resource))
+        namespaces = (*previous.namespaces, *source.namespaces) if previous else source.namespaces
+        follows[str(source.resource)] = FollowedKind(source.resource, tuple(dict.fromkeys(namespaces)))
     return ProgramDescription(
         kinds=tuple(dict.fromkeys(plan.kind for plan in plans)),
         follows=tuple(follows.values()),

@@ -1,4 +1,4 @@
-"""What an operator needs from an election."""
+"""`Election`: the interface of an operator to a leader election."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class Election(Protocol):
-    """Lets one of several processes work; `LeaderElector` is one on a Lease."""
+    """Allows one of several processes to work; `LeaderElector` is an election on a Lease."""
 
     @property
     def name(self) -> str:
-        """What it is about, for people and metrics."""
+        """The name for logs and metrics."""
         ...
 
     @property
@@ -24,15 +24,16 @@ class Election(Protocol):
 
     @property
     def holds(self) -> bool:
-        """Whether no other process can lead at this moment: somewhat longer than this one does.
+        """Whether no other process can lead at this moment; `LeaseFence` refuses writes otherwise.
 
-        Until then, work that is ending may still write.
+        This is True for longer than this process leads: cancelled work may write while it cleans up.
         """
         ...
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Wait until this process leads, run `work`, and release the lease when that returns.
+        """Wait until this process leads, run `work`, and release the lease when `work` returns.
 
-        When it no longer leads, `work` is cancelled before another process can begin; it may be run again.
+        When the process no longer leads, `work` is cancelled before another process can begin. It is called
+        again when the process leads again.
         """
         ...

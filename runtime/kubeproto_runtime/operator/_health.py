@@ -1,4 +1,4 @@
-"""A few pages over plain HTTP, for probes and for Prometheus."""
+"""The health port: pages over plain HTTP for probes, Prometheus and people."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from ._debug_state import DebugState
 
-_LONGEST: Final = 16384  # bytes of a head; other servers allow as much
-_PATIENCE: Final = 5.0  # seconds for one request and its response: a probe waits one
+_MAX_HEAD: Final = 16384  # bytes; other servers allow as many
+_TIMEOUT: Final = 5.0  # seconds for one request and its response: a probe waits for one second
 
 _log: Final = logging.getLogger("kubeproto.health")
 
@@ -35,12 +35,12 @@ _METRICS: Final = "text/plain; version=0.0.4; charset=utf-8"
 _HTML: Final = "text/html; charset=utf-8"
 _JSON: Final = "application/json"
 # The page is complete: nothing is fetched, no script runs, and no other page may frame it.
-_CLOSED: Final = (
+_HTML_HEADERS: Final = (
     ("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"),
     ("X-Content-Type-Options", "nosniff"),
     ("Cache-Control", "no-store"),
 )
-_NOT_HERE: Final = (
+_NOT_ON_LOOPBACK: Final = (
     "the debug page is shown to this machine alone: use kubectl port-forward, or Operator(debug=True)\n"
 )
 
@@ -54,13 +54,13 @@ class HealthPage(Struct, frozen=True):
 
 
 class HealthPages(Struct, frozen=True):
-    """The pages that `serve` shows: health, readiness, the metrics and the debug page.
+    """The pages of `serve`: health, readiness, metrics and the debug page.
 
-    `well`, `ready` and `webhooks` return lines of text, and whether all are in order. `debug` returns
-    what the debug page shows; it is shown on loopback alone unless it is `debug_everywhere`.
+    `healthy`, `ready` and `webhooks` return whether all is in order, and lines of text. The debug page, of
+    the state that `debug` returns, is shown on loopback alone unless `debug_everywhere` is True.
     """
 
-    well: Callable[[], tuple[bool, str]]
+    healthy: Callable[[], tuple[bool, str]]
     ready: Callable[[], tuple[bool, str]]
     metrics: Callable[[], str]
     webhooks: Callable[[], tuple[bool, str]] | None = None
@@ -68,24 +68,24 @@ class HealthPages(Struct, frozen=True):
     debug_everywhere: bool = False
 
     def page(self, method: str, path: str, *, on_loopback: bool = False) -> HealthPage:
-        """Return the response to a request; `on_loopback` if it comes from this machine."""
+        """Return the page for a request; `on_loopback` is True if it comes from this machine."""
         if method not in ("GET", "HEAD"):
             return HealthPage(405, "only GET and HEAD\n")
         path = path.partition("?")[0]
         if path in ("/debug", "/debug.json") and self.debug is not None:
             if not (on_loopback or self.debug_everywhere):
-                return HealthPage(403, _NOT_HERE)
+                return HealthPage(403, _NOT_ON_LOOPBACK)
             state = self.debug()
             if path == "/debug.json":
                 return HealthPage(200, encode_json(state).decode(), _JSON)
             return HealthPage(200, debug_page(state), _HTML)
         match path:
             case "/healthz" | "/livez":
-                return _state(*self.well())
+                return _page_of(*self.healthy())
             case "/readyz":
-                return _state(*self.ready())
+                return _page_of(*self.ready())
             case "/readyz/webhooks" if self.webhooks is not None:
-                return _state(*self.webhooks())
+                return _page_of(*self.webhooks())
             case "/metrics":
                 return HealthPage(200, self.metrics(), _METRICS)
             case _:
@@ -93,11 +93,11 @@ class HealthPages(Struct, frozen=True):
 
 
 def respond(pages: HealthPages, request: Head, peer: str = "") -> Response:
-    """Respond to a request from this address. Each connection has one: probes and scrapers send no more."""
-    local = _is_loopback(peer) and _names_this_machine(request)
-    page = pages.page(request.method, request.target, on_loopback=local)
-    closed = _CLOSED if page.content_type == _HTML else ()
-    headers = (("Content-Type", page.content_type), ("Connection", "close"), *closed)
+    """Respond to a request of an address, and close its connection: probes and scrapers send one request."""
+    on_loopback = _is_loopback(peer) and _is_for_localhost(request)
+    page = pages.page(request.method, request.target, on_loopback=on_loopback)
+    html_headers = _HTML_HEADERS if page.content_type == _HTML else ()
+    headers = (("Content-Type", page.content_type), ("Connection", "close"), *html_headers)
     return Response(page.status, headers, page.text.encode())
 
 
@@ -108,7 +108,7 @@ async def serve(
     *,
     task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED,
 ) -> None:
-    """Serve the pages until cancelled; reports the port, once it listens."""
+    """Serve the pages until cancelled; report the port once it listens."""
 
     async def handle(stream: SocketStream) -> None:
         async def handler(request: Head) -> Response:
@@ -118,15 +118,15 @@ async def serve(
         peer = str(address[0]) if isinstance(address, tuple) else ""
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, RemoteProtocolError):
             async with stream:
-                with anyio.move_on_after(_PATIENCE):
-                    connection = ServerConnection(max_head=_LONGEST, max_body=_LONGEST)
+                with anyio.move_on_after(_TIMEOUT):
+                    connection = ServerConnection(max_head=_MAX_HEAD, max_body=_MAX_HEAD)
                     await serve_requests(_Channel(stream), connection, handler)
 
     listener = await anyio.create_tcp_listener(local_host=host, local_port=port)
     async with listener, anyio.create_task_group() as tasks:
         task_status.started(listener.extra(anyio.abc.SocketAttribute.local_port))
-        for one in listener.listeners:
-            tasks.start_soon(accept, one, handle, "health", _log)
+        for socket in listener.listeners:
+            tasks.start_soon(accept, socket, handle, "health", _log)
 
 
 class _Channel:
@@ -152,16 +152,15 @@ def _is_loopback(peer: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def _names_this_machine(request: Head) -> bool:
-    """Return whether the request was meant for this machine by name.
+def _is_for_localhost(request: Head) -> bool:
+    """Return whether the Host header names this machine.
 
-    In DNS rebinding, a browser believes that the name of an attacker's page is 127.0.0.1, and sends that
-    name.
+    In DNS rebinding, the name of an attacker's page resolves to 127.0.0.1, and a browser sends that name.
     """
     host = next((value for name, value in request.headers if name.lower() == "host"), "")
-    name = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
-    return name == "localhost" or _is_loopback(name.strip("[]"))
+    hostname = host.rpartition(":")[0] if ":" in host and not host.endswith("]") else host
+    return hostname == "localhost" or _is_loopback(hostname.strip("[]"))
 
 
-def _state(good: bool, text: str) -> HealthPage:
+def _page_of(good: bool, text: str) -> HealthPage:
     return HealthPage(200 if good else 503, text)

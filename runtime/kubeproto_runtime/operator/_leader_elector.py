@@ -1,4 +1,4 @@
-"""`LeaderElector`: does some work only while this process leads, as `kubeproto.control.election` decides.
+"""`LeaderElector`: runs a function only while this process leads, as `kubeproto.control.election` decides.
 
 ::
 
@@ -8,8 +8,8 @@
         ▼
     the work, in the task that called `run`
 
-While the work ends, for whatever reason, the lease is still renewed: no other process leads until this one
-has finished, as far as its time allows. Only then is the lease released.
+While the work ends, for whatever reason, the lease is still renewed, as long as the server allows it: no
+other process leads until the work has ended. Only then is the lease released.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
     _Send: TypeAlias = election.SendGet | election.SendCreate | election.SendUpdate
 
-# A process that was asked to end should end; otherwise another leads when the lease expires.
-_RELEASE: Final = 5.0
-_LEAST_TIMEOUT: Final = 1.0
+# Seconds for the release: a process must end even if the server does not respond. The lease expires then.
+_RELEASE_TIME: Final = 5.0
+_MIN_TIMEOUT: Final = 1.0
 
 _log: Final = logging.getLogger("kubeproto.leading")
 
@@ -51,11 +51,10 @@ class LeaderElector:
     """One candidate for one Lease. The defaults are those of Go's clients, whose leases these are too.
 
     `identity` is the name of this process among the candidates: usually the pod's name. `lease_duration`,
-    `renew_deadline` and `retry_period` are as in `election.Candidate`, which refuses what cannot work.
-    `on_leader` is called with the identity of each new leader, "" for nobody. `clock` judges how long this
-    one leads; unless given, it is one that counts the time for which the machine was suspended, and that of
-    the event loop where this is simulated. With `coordinated` the server chooses the leader, if its feature
-    gate is on.
+    `renew_deadline` and `retry_period` are as in `election.Candidate`, which refuses impossible combinations.
+    `on_leader` is called with the identity of each new leader, "" for nobody. `clock` measures the term; the
+    default also counts time for which the machine was suspended, unless the event loop simulates time. With
+    `coordinated` the server chooses the leader, if its feature gate is on.
     """
 
     def __init__(
@@ -91,18 +90,18 @@ class LeaderElector:
         self._client = _election_client(client, renew_deadline)
         self._api = self._client.requests(Lease, namespace=self._candidate.lease.metadata.namespace)
         self._running = False
-        self._lost = ""
-        self._lost_at: float | None = None
-        self._term = anyio.CancelScope()
+        self._end_reason = ""
+        self._ended_at: float | None = None
+        self._work_scope = anyio.CancelScope()
         self._exchange = anyio.CancelScope()
-        self._news = anyio.Event()
-        self._begin()
+        self._planned_changed = anyio.Event()
+        self._reset()
 
-    def _begin(self) -> None:
+    def _reset(self) -> None:
         self._state: election.State = election.begin(self._candidate)
-        self._until: float | None = None
-        self._holds_until = -inf  # the last `until`, of a lease that is not known to be another's
-        self._won = anyio.Event()
+        self._leads_until: float | None = None
+        self._holds_until = -inf  # the end of the last term, unless another process has taken the lease
+        self._leads = anyio.Event()
         self._planned: _Send | None = None
 
     def __repr__(self) -> str:
@@ -110,13 +109,13 @@ class LeaderElector:
 
     @property
     def name(self) -> str:
-        """The lease that it is about."""
+        """The lease, as namespace/name."""
         meta = self._candidate.lease.metadata
         return f"{meta.namespace}/{meta.name}"
 
     @property
     def lease_name(self) -> str:
-        """The name of its Lease, without the namespace."""
+        """The name of the lease, without its namespace."""
         return self._candidate.lease.metadata.name
 
     @property
@@ -126,25 +125,23 @@ class LeaderElector:
 
     @property
     def holds(self) -> bool:
-        """Whether the lease that this one took has not expired, by its own clock, and is not another's.
+        """Whether the lease of this process has not expired, by its own clock, and is not another's.
 
-        That lasts somewhat longer than the leadership: for as long as cancelled work may take to clean up.
+        That lasts longer than the term: cancelled work may clean up until the lease expires.
         """
-        own = self._candidate
-        return self.clock.now() < self._holds_until + own.lease_duration - own.renew_deadline
+        candidate = self._candidate
+        return self.clock.now() < self._holds_until + candidate.lease_duration - candidate.renew_deadline
 
     @property
     def leadership_status(self) -> election.LeadershipStatus:
-        """Whether this one leads, who does, and whether it is healthy: for health checks and metrics."""
+        """Whether this process leads, the leader, and the health of the election."""
         return election.leadership_status(self._state, self.clock.now())
 
     async def run(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Take part in the election, and do the work while leading: again, after the lease was lost and taken
-        again.
+        """Take part in the election, and run `work` in each term.
 
-        Returns, or raises, as soon as the work does, and releases the lease then, and when cancelled. Work
-        that is cancelled because the lease was lost should end within the rest of the lease, five seconds by
-        default.
+        It ends when `work` ends by itself, and releases the lease then, and when cancelled. After the loss of
+        the lease, cancelled work should end before the lease expires, within five seconds by default.
         """
         if self._running:
             raise RuntimeError(f"{self!r} is running already")
@@ -158,19 +155,19 @@ class LeaderElector:
     async def _run(self, work: Callable[[], Awaitable[None]]) -> None:
         if not self._clock_given:
             self.clock = default_clock()
-        self._begin()
+        self._reset()
         error: Exception | None = None
         async with anyio.create_task_group() as tasks:
             shield = anyio.CancelScope(shield=True)
             self._advance(election.Started())
-            tasks.start_soon(supervise, self._stand, shield)
+            tasks.start_soon(supervise, self._take_part, shield)
             try:
                 await self._work(work)
             except Exception as raised:  # it propagates without the group around it
                 error = raised
             finally:
                 self._advance(election.Stopped())
-                shield.deadline = anyio.current_time() + _RELEASE
+                shield.deadline = anyio.current_time() + _RELEASE_TIME
         if error is not None:
             raise error
 
@@ -178,63 +175,70 @@ class LeaderElector:
 
     async def _work(self, work: Callable[[], Awaitable[None]]) -> None:
         while True:
-            await self._won.wait()
+            await self._leads.wait()
             since = anyio.current_time()
-            with anyio.CancelScope() as self._term:
-                if not self._won.is_set():
-                    continue  # lost again before this task had its turn
+            with anyio.CancelScope() as self._work_scope:
+                if not self._leads.is_set():
+                    continue  # lost again before this task ran
                 self._log_lead()
                 await work()
-                if not self._term.cancel_called:
+                if not self._work_scope.cancel_called:
                     return
-            led = anyio.current_time() - since  # as in `_log_lead`, no two lines are the same
-            _log.warning("%r led for %.3f s and does not lead any more: %s", self, led, self._lost)
+            # With milliseconds: see `_log_lead`.
+            seconds = anyio.current_time() - since
+            _log.warning("%r led for %.3f s and does not lead any more: %s", self, seconds, self._end_reason)
 
     def _log_lead(self) -> None:
         # If the lease is lost and won again within milliseconds, the same line would be logged twice.
-        if self._lost_at is None:
+        if self._ended_at is None:
             _log.info("%r leads", self)
         else:
-            _log.info("%r leads again, after %.3f s", self, anyio.current_time() - self._lost_at)
+            _log.info("%r leads again, after %.3f s", self, anyio.current_time() - self._ended_at)
 
-    def _cut(self, reason: str) -> None:
-        """Stop the work: at once, as far as anything can be."""
-        self._until, self._lost, self._lost_at = None, reason, anyio.current_time()
-        if self._won.is_set():
-            self._won = anyio.Event()
-        self._term.cancel()
+    def _end_term(self, reason: str) -> None:
+        """Cancel the work."""
+        self._leads_until, self._end_reason, self._ended_at = None, reason, anyio.current_time()
+        if self._leads.is_set():
+            self._leads = anyio.Event()
+        self._work_scope.cancel()
 
     # The election
 
-    async def _stand(self, shield: anyio.CancelScope) -> None:
+    async def _take_part(self, shield: anyio.CancelScope) -> None:
         current_fence.set(None)  # an operator that no longer holds the lease must be able to take it again
         current_counts.set(None)  # its metrics are about the work
         with shield:
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(supervise, self._watch_the_clock)
+                tasks.start_soon(supervise, self._watch_deadline)
                 if self._coordinated is not None:
-                    lease = self._candidate.lease.metadata
-                    place = lease.namespace, lease.name, self._candidate.identity
-                    tasks.start_soon(supervise, keep_candidacy, self._client, *place, self._coordinated)
+                    tasks.start_soon(
+                        supervise,
+                        keep_candidacy,
+                        self._client,
+                        self._candidate.lease.metadata.namespace,
+                        self.lease_name,
+                        self._candidate.identity,
+                        self._coordinated,
+                    )
                 while not isinstance(self._state, election.Ended):
-                    await self._ask()
+                    await self._send_planned()
                 tasks.cancel_scope.cancel()
 
-    async def _watch_the_clock(self) -> None:
-        """Cancel the work when its time is up, whatever else is under way."""
+    async def _watch_deadline(self) -> None:
+        """Cancel the work at the end of the term, even if a request is pending."""
         while True:
-            await self._won.wait()
-            while (until := self._until) is not None and self.clock.now() < until:
+            await self._leads.wait()
+            while (until := self._leads_until) is not None and self.clock.now() < until:
                 await self.clock.sleep_until(until)
             if until is not None:
-                self._cut("its time is up")
+                self._end_term("the renewal deadline has passed")
                 self._advance(election.LeaseExpired())
 
-    async def _ask(self) -> None:
+    async def _send_planned(self) -> None:
         """Send the planned request, and pass its outcome to the machine."""
         if self._planned is None:
-            self._news = anyio.Event()
-            await self._news.wait()
+            self._planned_changed = anyio.Event()
+            await self._planned_changed.wait()
             return
         planned, self._planned = self._planned, None
         event: election.Event | None = None
@@ -244,11 +248,11 @@ class LeaderElector:
         if event is not None and not self._exchange.cancel_called:
             self._advance(event)
 
-    def _announce(self, leader: str) -> None:
+    def _notify(self, leader: str) -> None:
         if self._on_leader is not None:
             try:
                 self._on_leader(leader)
-            except failures():  # an observer that fails must not cost the lease
+            except failures():  # the lease must survive a failing observer
                 _log.exception("%r: on_leader failed", self)
 
     async def _send(self, planned: _Send) -> election.Event:
@@ -278,12 +282,12 @@ class LeaderElector:
         for action in actions:
             match action:
                 case election.StartLeading(until):
-                    self._until = self._holds_until = until
-                    self._won.set()
+                    self._leads_until = self._holds_until = until
+                    self._leads.set()
                 case election.StopLeading(reason):
-                    if self._until is not None and self.clock.now() < self._until:
-                        self._holds_until = -inf  # it is another's or deleted, and has not merely expired
-                    self._cut(reason)
+                    if self._leads_until is not None and self.clock.now() < self._leads_until:
+                        self._holds_until = -inf  # it was taken or deleted, and has not merely expired
+                    self._end_term(reason)
                 case election.CancelRequest():
                     self._planned = None
                     self._exchange.cancel()
@@ -291,21 +295,21 @@ class LeaderElector:
                     if leader != self._candidate.identity:
                         self._holds_until = -inf
                     _log.info("%r: %s leads", self, leader or "nobody")
-                    self._announce(leader)
+                    self._notify(leader)
                 case election.SendGet() | election.SendCreate() | election.SendUpdate():
                     self._planned = action
-        self._news.set()
+        self._planned_changed.set()
 
 
 def _election_client(client: Client, renew_deadline: float) -> Client:
-    """Return a client without the rate limits of another, which reconciles may use up.
+    """Return a client of the same server without a rate limit, which reconciles may exhaust.
 
-    It retries nothing, because the election does.
+    It retries nothing, because the election retries.
     """
     return Client(
         client.transport,
         retries=NO_RETRIES,
-        timeout=max(_LEAST_TIMEOUT, renew_deadline / 2),
+        timeout=max(_MIN_TIMEOUT, renew_deadline / 2),
         wall=client.wall,
         rng=client.random,
     )

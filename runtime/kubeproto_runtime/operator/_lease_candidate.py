@@ -1,9 +1,8 @@
-"""The candidate's part in a coordinated election: an object that shows that it is alive, and responds to
-pings.
+"""The LeaseCandidate of a process in a coordinated election, and its responses to pings.
 
-The server chooses among the LeaseCandidates of a lease, by their versions, and writes the name of one into
-the Lease. To know which of them are still alive it writes a `pingTime` into each; one that writes a later
-`renewTime` is. See https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/.
+The server chooses one of the LeaseCandidates of a lease, by their versions, and writes its name into the
+Lease. To find the live candidates it writes a `pingTime` into each; a live candidate writes a later
+`renewTime`. See https://kubernetes.io/docs/concepts/cluster-administration/coordinated-leader-election/.
 """
 
 from __future__ import annotations
@@ -26,57 +25,59 @@ if TYPE_CHECKING:
 
 CANDIDATES: Final = Resource("coordination.k8s.io", "v1beta1", "LeaseCandidate", "leasecandidates")
 
-_LOOK_AGAIN: Final = 300.0  # seconds; Go's client looks as often, pinged or not
+_REFRESH_PERIOD: Final = 300.0  # seconds; as in Go's client, without a ping
 _RETRY_DELAY: Final = 5.0
 
 _log: Final = logging.getLogger("kubeproto.leading")
 
 
 class Coordinated(Struct, frozen=True, kw_only=True):
-    """What the server chooses by: versions such as 1.36.0, and its strategy."""
+    """A coordinated election: the versions of this process, such as 1.36.0, and the server's strategy."""
 
     binary_version: str
     emulation_version: str = ""
     strategy: str = "OldestEmulationVersion"
 
 
-async def keep_candidacy(client: Client, namespace: str, lease: str, name: str, by: Coordinated) -> None:
+async def keep_candidacy(
+    client: Client, namespace: str, lease: str, name: str, coordinated: Coordinated
+) -> None:
     """Take part as a candidate until cancelled."""
     api = client.api(Dynamic, namespace=namespace, resource=CANDIDATES)
-    told = ""
+    logged = ""
     while True:
         try:
-            await _answer(api, lease, name, by)
-            await api.wait_for(name, _ASKED, timeout=_LOOK_AGAIN)
+            await _renew(api, lease, name, coordinated)
+            await api.wait_for(name, _PINGED, timeout=_REFRESH_PERIOD)
         except WaitTimeout:
             pass  # not pinged yet
         except KubeprotoError as error:
             # It is retried for as long as it fails; the failure is logged once.
-            _log.log(
-                logging.DEBUG if str(error) == told else logging.WARNING, "candidate %s: %s", name, error
-            )
-            told = str(error)
+            level = logging.DEBUG if str(error) == logged else logging.WARNING
+            _log.log(level, "candidate %s: %s", name, error)
+            logged = str(error)
             await anyio.sleep(_RETRY_DELAY)
 
 
-async def _answer(api: BoundApi[Dynamic], lease: str, name: str, by: Coordinated) -> None:
+async def _renew(api: BoundApi[Dynamic], lease: str, name: str, coordinated: Coordinated) -> None:
     """Create the candidate, or respond to a ping."""
     now = str(MicroTime.of(api.client.wall()))
-    found = await api.get_or_none(name)
-    if found is None:
-        spec = {"leaseName": lease, "renewTime": now, "strategy": by.strategy}
-        spec |= {
-            "binaryVersion": by.binary_version,
-            "emulationVersion": by.emulation_version or by.binary_version,
+    candidate = await api.get_or_none(name)
+    if candidate is None:
+        spec = {
+            "leaseName": lease,
+            "renewTime": now,
+            "strategy": coordinated.strategy,
+            "binaryVersion": coordinated.binary_version,
+            "emulationVersion": coordinated.emulation_version or coordinated.binary_version,
         }
-        made = Dynamic(metadata=ObjectMeta(name=name), content={"spec": spec})
-        await api.create(made)
-    elif not _ASKED.missing(found):
-        guard = {"resourceVersion": found.metadata.resource_version}
-        await api.merge_patch(name, {"metadata": guard, "spec": {"renewTime": now}})
+        await api.create(Dynamic(metadata=ObjectMeta(name=name), content={"spec": spec}))
+    elif not _PINGED.missing(candidate):
+        precondition = {"resourceVersion": candidate.metadata.resource_version}
+        await api.merge_patch(name, {"metadata": precondition, "spec": {"renewTime": now}})
 
 
-def _unasked(obj: Dynamic | None) -> str:
+def _missing_ping(obj: Dynamic | None) -> str:
     spec: dict[str, Any] = {} if obj is None else obj.get("spec", {})
     ping, renewed = spec.get("pingTime"), spec.get("renewTime")
     if obj is None or (ping and (not renewed or parse_time(ping) > parse_time(renewed))):
@@ -84,4 +85,4 @@ def _unasked(obj: Dynamic | None) -> str:
     return "it has not been pinged"
 
 
-_ASKED: Final = Condition[Dynamic]("asked", _unasked)
+_PINGED: Final = Condition[Dynamic]("asked", _missing_ping)

@@ -1,4 +1,4 @@
-"""`Operator`: several controllers in one process, from their start to their end.
+"""`Operator`: runs several controllers in one process, from start to stop.
 
     outer: health, signals, caches ──────────────────────────────────────────────►│
       inner: sources of each controller ─────────────────────────────────────────►│
@@ -6,15 +6,16 @@
 
 - Caches are shared by all controllers of one client, and filled while another process leads: a new leader
   begins at once.
-- After `stop` no run begins; current runs have `grace` seconds to end; then the lease is released. A process
-  that loses the lease is cancelled without a grace, and is a candidate again.
-- An error in one part ends all the others, and `run` raises it; several are raised as a group. An error of a
-  reconcile is retried and ends nothing.
+- After `stop` no run begins; current runs have `grace` seconds to end; then the lease is released. When the
+  lease is lost, runs are cancelled at once, and the process is a candidate again.
+- An error in one part ends all the others, and `run` raises it; several errors are raised as a group. A
+  failed reconcile is retried and ends nothing.
 """
 
 from __future__ import annotations
 
 import logging
+import signal
 import warnings
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, nullcontext
@@ -28,12 +29,10 @@ from ..caches._caches import Caches
 from ..calls._outgoing import RequestCounts, current_counts
 from ..reconciling._plans import ControllerPlan
 from ..reconciling._reconciling import Reconciling
-from ..tasks._stray_cancellations import supervise
+from ..tasks._stray_cancellations import only_error, supervise
 from ._description import ProgramDescription, describe
 from ._election import Election
-from ._failures import only_error
 from ._lease_fence import LeaseFence
-from ._signals import handle_signals
 from ._status import health, metrics_text, readiness
 
 if TYPE_CHECKING:
@@ -46,23 +45,26 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.operator")
 _PROGRAM: Final = f"kubeproto {version('kubeproto')}"
+_SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)  # Kubernetes sends SIGTERM, a terminal SIGINT
 
 
 class Run:
     """A controller that is ready to run: await it, or give it to an `Operator` together with others."""
 
+    _used = True  # `__del__` is called even if `__init__` was not, because its arguments were wrong
+
     def __init__(self, plan: ControllerPlan, election: Election | None = None) -> None:
         self.plan = plan
         self.election = election
-        self.begun = False
-        self._taken = False
+        self.started = False
+        self._used = False
 
-    def take(self) -> None:
-        """Note that it will be run."""
-        self._taken = True
+    def mark_used(self) -> None:
+        """Note that an operator will run it: otherwise a warning is shown when it is deleted."""
+        self._used = True
 
     def __del__(self) -> None:
-        if not getattr(self, "_taken", True):
+        if not self._used:
             warnings.warn(
                 f"controller {self.plan.name} was never run: await what run() returned,"
                 " or give it to an Operator",
@@ -75,21 +77,22 @@ class Run:
 
     def __await__(self) -> Generator[Any, Any, None]:
         election, self.election = self.election, None
-        self.take()
+        self.mark_used()
         return Operator(election=election).run(self).__await__()
 
 
 OperatorPart: TypeAlias = Run | Callable[[], Coroutine[Any, Any, None]]
-"""What an operator runs: controllers, and other work that only the leader does."""
+"""A controller, or another function that only the leader runs."""
 
 
 class Operator:
     """Runs controllers side by side until stopped; with an election, only while this process leads.
 
-    `port` serves ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``, the last to this machine only
-    unless `debug` is True, and never if it is False; port 0 takes any, and then `port` says which. With
-    `signals`, SIGTERM and SIGINT stop it, and a second one ends it at once. `grace` is how many seconds
-    runs may continue when it stops. `webhooks` are served from the start to the end, by every process.
+    `port` serves ``/healthz``, ``/readyz``, ``/metrics`` and ``/debug``. The debug page is for this machine
+    only unless `debug` is True, and off if it is False. With port 0 the system chooses a port, and the
+    attribute `port` is its number. With `signals`, SIGTERM and SIGINT stop the operator, and a second signal
+    cancels it. `grace` is the number of seconds for which runs may continue after a stop. `webhooks` are
+    served from start to end, by every process.
     """
 
     def __init__(
@@ -105,7 +108,7 @@ class Operator:
     ) -> None:
         self.port = port
         self._debug = debug
-        self._begun: float | None = None
+        self._started_at: float | None = None
         self._history: SampleHistory | None = None
         self._webhooks = webhooks
         self._election = election
@@ -113,8 +116,8 @@ class Operator:
         self._grace = grace
         self._host = host
         self._controllers: dict[str, Reconciling] = {}
-        self._others: list[Callable[[], Coroutine[Any, Any, None]]] = []
-        self._waiting: list[OperatorPart] = []  # what was added before `run`
+        self._functions: list[Callable[[], Coroutine[Any, Any, None]]] = []
+        self._added: list[OperatorPart] = []  # before `run`
         self._caches: dict[Client, Caches] = {}
         self._counts = RequestCounts()
         self._fence = None if election is None else LeaseFence(election)
@@ -122,14 +125,14 @@ class Operator:
         self._stopped = False
 
     async def run(self, *parts: OperatorPart) -> None:
-        """Run these and what is added, until stopped; raises the error that ended it, if one did."""
+        """Run these parts, and those of `add`, until stopped; raise the error that ended it, if any."""
         for part in parts:
             if isinstance(part, Run):
-                part.take()
+                part.mark_used()
         if self._stages is not None:
             raise RuntimeError("this operator has been run already")
         self._stages = stages = _Stages()
-        self._begun = anyio.current_time()
+        self._started_at = anyio.current_time()
         if self._stopped:
             return
         try:
@@ -142,25 +145,25 @@ class Operator:
         finally:
             for client in self._caches:
                 client.counters.remove(self._counts)
-        raise error  # outside, so that its context stays what it was
+        raise error  # outside of `except`, so that its context stays the same
 
     def add(self, *parts: OperatorPart) -> None:
-        """Run these as well: from now on, or with the others once `run` is called."""
+        """Run these parts as well: from now on, or once `run` is called."""
         stages = self._stages
         for part in parts:
             if isinstance(part, Run):
-                part.take()
+                part.mark_used()
         if stages is None:
-            self._waiting += parts
+            self._added += parts
             return
         if stages.following is None:
-            raise RuntimeError("this operator has ended: make another one to run more")
+            raise RuntimeError("this operator has ended: create another Operator")
         for part in parts:
             with self._task_context():  # whichever task adds them
                 self._add(part, stages, stages.following)
 
     def stop(self) -> None:
-        """Start no more runs, let current runs end within the grace period, and then end."""
+        """Start no more runs, wait for current runs for the grace period, and end."""
         self._stopped = True
         for reconciling in self._controllers.values():
             reconciling.stop()
@@ -169,25 +172,25 @@ class Operator:
             if not self._stages.busy:
                 self._stages.standby.cancel()
 
-    # What it reports
+    # Status
 
     @property
     def leading(self) -> bool:
         """Whether controllers of this process reconcile; without an election they always do."""
         return self._election is None or self._election.leadership_status.leads
 
-    def well(self) -> tuple[bool, str]:
-        """Return whether every part works, and a line for each: what ``/healthz`` responds with."""
+    def healthy(self) -> tuple[bool, str]:
+        """Return the response of ``/healthz``: whether every part works, and a line for each."""
         return health(self._controllers, self._election)
 
     def ready(self) -> tuple[bool, str]:
-        """Return whether every cache has synced, and a line for each: what ``/readyz`` responds with."""
+        """Return the response of ``/readyz``: whether every cache has synced, and a line for each."""
         return readiness(self._controllers, self._webhooks)
 
     def webhooks_ready(self) -> tuple[bool, str]:
-        """Return whether webhooks are served, and a line: what ``/readyz/webhooks`` responds with.
+        """Return the response of ``/readyz/webhooks``: whether webhooks are served, and a line.
 
-        It does not wait for the caches: those of a kind that webhooks convert may need the webhooks first.
+        It does not wait for the caches: the cache of a kind that a webhook converts needs the webhook first.
         """
         return readiness({}, self._webhooks)
 
@@ -196,18 +199,18 @@ class Operator:
         return metrics_text(self._controllers, self._election, self._counts, self._webhooks)
 
     def debug(self) -> DebugState:
-        """Return what ``/debug`` shows; of the last minutes only where there is a `port`."""
+        """Return the state that ``/debug`` shows; its history needs a `port`."""
         from ._debug_state import debug_state
 
-        uptime = 0.0 if self._begun is None else anyio.current_time() - self._begun
+        uptime = 0.0 if self._started_at is None else anyio.current_time() - self._started_at
         samples = () if self._history is None else self._history.samples
         return debug_state(_PROGRAM, uptime, self._controllers, self._election, samples)
 
     @property
     def description(self) -> ProgramDescription:
-        """What it consists of: with what was added, whether it runs already or not."""
-        added = (part.plan for part in self._waiting if isinstance(part, Run))
-        running = (one.plan for one in self._controllers.values())
+        """The controllers and other parts, whether they run yet or not."""
+        added = (part.plan for part in self._added if isinstance(part, Run))
+        running = (controller.plan for controller in self._controllers.values())
         return describe(
             {id(plan): plan for plan in (*added, *running)}.values(), election=self._election,
             health_port=self.port, webhooks=self._webhooks, grace=self._grace,
@@ -228,13 +231,13 @@ class Operator:
     async def _run(self, stages: _Stages, parts: tuple[OperatorPart, ...]) -> None:
         async with anyio.create_task_group() as stages.outer:
             if self._signals:
-                end = stages.outer.cancel_scope.cancel
-                stages.outer.start_soon(supervise, handle_signals, self.stop, end)
+                cancel = stages.outer.cancel_scope.cancel
+                stages.outer.start_soon(supervise, _handle_signals, self.stop, cancel)
             if self.port is not None:
                 # Imported here: most operators in tests serve no pages, and need no h11.
                 from ._health import HealthPages, serve
 
-                pages = HealthPages(self.well, self.ready, self.metrics)
+                pages = HealthPages(self.healthy, self.ready, self.metrics)
                 if self._webhooks is not None:
                     pages = structs.replace(pages, webhooks=self.webhooks_ready)
                 if self._debug is not False:
@@ -246,14 +249,14 @@ class Operator:
                 self.port = await stages.outer.start(serve, pages, self._host, self.port)
                 _log.info("serving health and metrics on port %d", self.port)
             if self._webhooks is not None:
-                # Not awaited: the certificate may be one that the leader is yet to make.
+                # Not awaited: the leader may have to issue the certificate first.
                 stages.outer.start_soon(supervise, self._webhooks.run)
-                self._others.append(self._webhooks.certificates.renew)
+                self._functions.append(self._webhooks.certificates.renew)
             async with anyio.create_task_group() as following:
                 stages.following = following
                 try:
-                    self.add(*self._waiting, *parts)
-                    self._announce()
+                    self.add(*self._added, *parts)
+                    self._log_controllers()
                     await self._lead(stages)
                 finally:
                     stages.following = None
@@ -262,9 +265,9 @@ class Operator:
 
     def _add(self, part: OperatorPart, stages: _Stages, following: TaskGroup) -> None:
         if not isinstance(part, Run):
-            self._others.append(part)
-            if stages.others is not None:
-                stages.others.start_soon(supervise, part)
+            self._functions.append(part)
+            if stages.functions is not None:
+                stages.functions.start_soon(supervise, part)
             return
         reconciling = self._begin(part, stages)
         following.start_soon(supervise, reconciling.follow)
@@ -275,31 +278,33 @@ class Operator:
 
     def _begin(self, run: Run, stages: _Stages) -> Reconciling:
         name = run.plan.name
-        if run.begun:
+        if run.started:
             raise RuntimeError(f"controller {name} has been run already")
         if run.election is not None:
             raise ValueError(f"controller {name} has an election of its own: give it to the operator instead")
         if name in self._controllers:
             raise ValueError(f"there are two controllers {name!r}: give one of them another name")
-        run.begun = True
+        run.started = True
         caches = self._caches_of(run.plan.client, stages)
         leads = None if self._election is None else _leading(self._election)
-        found = self._controllers[name] = Reconciling(run.plan, caches, leads)
-        return found
+        reconciling = self._controllers[name] = Reconciling(run.plan, caches, leads)
+        return reconciling
 
     def _caches_of(self, client: Client, stages: _Stages) -> Caches:
-        found = self._caches.get(client)
-        if found is None:
+        caches = self._caches.get(client)
+        if caches is None:
             if stages.outer is None:
                 raise RuntimeError("this operator does not run")
             client.counters.append(self._counts)
-            found = self._caches[client] = Caches(client)
-            stages.outer.start_soon(supervise, _hold, found)
-        return found
+            caches = self._caches[client] = Caches(client)
+            stages.outer.start_soon(supervise, _keep_open, caches)
+        return caches
 
-    def _announce(self) -> None:
-        """Log what runs here, once."""
-        kinds = ", ".join(f"{one.plan.resource} in {_places(one)}" for one in self._controllers.values())
+    def _log_controllers(self) -> None:
+        kinds = ", ".join(
+            f"{controller.plan.resource} in {_scope_text(controller.plan)}"
+            for controller in self._controllers.values()
+        )
         _log.info("%s runs controllers of %s", _PROGRAM, kinds or "nothing")
 
     async def _lead(self, stages: _Stages) -> None:
@@ -311,43 +316,43 @@ class Operator:
                 await self._election.run(self._work)
 
     async def _work(self) -> None:
-        """Do what only the leader may do, from the start of its runs to the end of the last one."""
+        """Run the controllers and the functions: only the leader does."""
         stages = self._stages
         if stages is None or self._stopped:
             return
-        stages.busy, ended = True, False
+        stages.busy, drained = True, False
         try:
             with anyio.CancelScope() as scope:
-                await self._perform(stages, scope)
-            ended = True
+                await self._run_as_leader(stages, scope)
+            drained = True
         finally:
             stages.busy = False
-            if stages.stopped.is_set() and not (ended and self.leading):
-                # The lease was lost while the runs were ending: nothing is left to lead for.
+            if stages.stopped.is_set() and not (drained and self.leading):
+                # The lease was lost while the runs were ending: there is no reason to lead again.
                 stages.standby.cancel()
         if scope.cancelled_caught:
             _log.warning("runs had not ended within %g s and were cancelled", self._grace)
         else:
             _log.info("drained: every run has ended")
 
-    async def _perform(self, stages: _Stages, scope: anyio.CancelScope) -> None:
-        async with anyio.create_task_group() as others:
+    async def _run_as_leader(self, stages: _Stages, scope: anyio.CancelScope) -> None:
+        async with anyio.create_task_group() as functions:
             async with anyio.create_task_group() as working:
-                stages.others, stages.working = others, working
+                stages.functions, stages.working = functions, working
                 try:
-                    for other in self._others:
-                        others.start_soon(supervise, other)
+                    for function in self._functions:
+                        functions.start_soon(supervise, function)
                     for reconciling in self._controllers.values():
                         working.start_soon(supervise, reconciling.work)
                     await stages.stopped.wait()
-                    running = sum(one.queue.running for one in self._controllers.values())
+                    running = sum(controller.queue.running for controller in self._controllers.values())
                     _log.info("stopping: %d runs may end within %g s, and none begins", running, self._grace)
                     scope.deadline = anyio.current_time() + self._grace
                 finally:
                     # Parts that are added from here on wait for the next leadership: on asyncio, a cancelled
                     # group in which only shielded tasks are left does not cancel new ones.
-                    stages.others = stages.working = None
-            others.cancel_scope.cancel()
+                    stages.functions = stages.working = None
+            functions.cancel_scope.cancel()
 
 
 class _Stages:
@@ -356,9 +361,9 @@ class _Stages:
     def __init__(self) -> None:
         self.outer: TaskGroup | None = None
         self.following: TaskGroup | None = None
-        self.others: TaskGroup | None = None
+        self.functions: TaskGroup | None = None
         self.working: TaskGroup | None = None
-        self.busy = False  # whether the work of a leader is under way
+        self.busy = False  # whether this process does the work of a leader
         self.standby = anyio.CancelScope()
         self.stopped = anyio.Event()
 
@@ -367,13 +372,23 @@ def _leading(election: Election) -> Callable[[], bool]:
     return lambda: election.leadership_status.leads
 
 
-async def _hold(caches: Caches) -> None:
+async def _keep_open(caches: Caches) -> None:
     async with caches:
         await anyio.sleep_forever()
 
 
-def _places(one: Reconciling) -> str:
-    named = [place for place in one.plan.sources[0].namespaces if isinstance(place, str)]
-    if not one.plan.resource.namespaced:
+def _scope_text(plan: ControllerPlan) -> str:
+    if not plan.resource.namespaced:
         return "the cluster"
-    return f"namespace {', '.join(named)}" if named else "all namespaces"
+    names = [namespace for namespace in plan.sources[0].namespaces if isinstance(namespace, str)]
+    return f"namespace {', '.join(names)}" if names else "all namespaces"
+
+
+async def _handle_signals(stop: Callable[[], None], cancel: Callable[[], None]) -> None:
+    """Stop on the first signal, and cancel on the second; needs the main thread."""
+    with anyio.open_signal_receiver(*_SIGNALS) as signals:
+        react = stop
+        async for number in signals:
+            _log.info("%s received", signal.Signals(number).name)
+            react()
+            react = cancel

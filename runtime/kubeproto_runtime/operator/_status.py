@@ -1,4 +1,4 @@
-"""What an operator reports about itself: whether it works, whether it is ready, and its metrics."""
+"""The health, the readiness and the metrics of an operator."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ def health(controllers: Mapping[str, Reconciling], election: Election | None) ->
     """
     now = anyio.current_time()
     lines = [
-        (not (stuck := one.workers.stuck_keys(now)), f"controller {name}: {_stuck_keys(stuck) or 'works'}")
-        for name, one in controllers.items()
+        (not (keys := controller.workers.stuck_keys(now)), f"controller {name}: {_describe_stuck(keys)}")
+        for name, controller in controllers.items()
     ]
     if election is not None:
-        leadership_status = election.leadership_status
-        state = "leads" if leadership_status.leads else f"follows {leadership_status.leader or 'nobody'}"
-        lines.append((leadership_status.healthy, f"election {election.name}: {state}"))
-    return _listed(lines)
+        status = election.leadership_status
+        state = "leads" if status.leads else f"follows {status.leader or 'nobody'}"
+        lines.append((status.healthy, f"election {election.name}: {state}"))
+    return _format_lines(lines)
 
 
 def readiness(controllers: Mapping[str, Reconciling], webhooks: WebhookServer | None) -> tuple[bool, str]:
     """Return whether every cache has synced and the webhooks are served, with a line for each.
 
-    The caches of a candidate sync, too, and its webhooks are called as those of the leader are.
+    This is the same for candidates: their caches sync, and their webhooks are called.
     """
-    caches = {id(cache): cache for one in controllers.values() for cache in one.caches}
+    caches = {id(cache): cache for controller in controllers.values() for cache in controller.caches}
     lines = [
         (cache.synced, f"cache of {cache.place}: {cache.sync_status.why or 'in step'}")
         for cache in caches.values()
     ]
     lines += [
-        (one.synced, f"controller {name}: {'ready' if one.synced else 'waits for its caches'}")
-        for name, one in controllers.items()
+        (controller.synced, f"controller {name}: {'ready' if controller.synced else 'waits for its caches'}")
+        for name, controller in controllers.items()
     ]
     if webhooks is not None:
         lines.append((webhooks.listens, f"webhooks: {'served' if webhooks.listens else 'not served'}"))
-    return _listed(lines)
+    return _format_lines(lines)
 
 
 def metrics_text(
@@ -62,13 +62,13 @@ def metrics_text(
         [
             ControllerStats(
                 name,
-                one.plan.concurrency,
-                one.queue.running,
-                one.stats,
-                one.queue.metrics(now),
-                one.own_writes.machine,
+                controller.plan.concurrency,
+                controller.queue.running,
+                controller.stats,
+                controller.queue.metrics(now),
+                controller.own_writes.machine,
             )
-            for name, one in controllers.items()
+            for name, controller in controllers.items()
         ],
         counts.totals,
         {} if election is None else {election.name: election.leadership_status.leads},
@@ -77,11 +77,11 @@ def metrics_text(
     )
 
 
-def _listed(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
-    """Return the lines in the form of Kubernetes' own servers, and whether all are in order."""
+def _format_lines(lines: list[tuple[bool, str]]) -> tuple[bool, str]:
+    """Return whether all lines are in order, and their text in the form of Kubernetes' own servers."""
     text = "".join(f"[{'+' if good else '-'}] {line}\n" for good, line in lines)
     return all(good for good, _ in lines), text
 
 
-def _stuck_keys(keys: list[str]) -> str:
-    return f"{', '.join(keys[:5])} does not end, although it was cancelled" if keys else ""
+def _describe_stuck(keys: list[str]) -> str:
+    return f"{', '.join(keys[:5])} does not end, although it was cancelled" if keys else "works"

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Generator
 
 
 class Exiting(BaseException):
@@ -55,3 +55,22 @@ async def supervise(work: Callable[..., Awaitable[Any]], *args: object) -> None:
         raise RuntimeError(f"{work!r} awaited something that was cancelled") from error
     except (SystemExit, KeyboardInterrupt) as error:
         raise Exiting from error
+
+
+def only_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    """Return the one error in a group; if there are several, a group of them."""
+    leaves = list(_leaves(group))
+    for error in leaves:
+        if isinstance(error, Exiting) and error.__cause__ is not None:
+            return error.__cause__  # SystemExit or KeyboardInterrupt: everything has been cleaned up by now
+    # A task that awaited another task raises the error of that task once more.
+    errors = [error for error in leaves if error.__cause__ not in leaves] or leaves
+    return errors[0] if len(errors) == 1 else BaseExceptionGroup("several parts have failed", errors)
+
+
+def _leaves(group: BaseExceptionGroup[BaseException]) -> Generator[BaseException]:
+    for error in group.exceptions:
+        if isinstance(error, BaseExceptionGroup):
+            yield from _leaves(error)
+        else:
+            yield error
