@@ -280,7 +280,7 @@ def empty_project(tmp_path: Path) -> Path:
     (simulator / "workloads" / "services" / "_endpoints_controller.py").touch()
     (tmp_path / "simulator" / "kubeproto_serve").mkdir()
     (tmp_path / "simulator" / "kubeproto_serve" / "__init__.py").touch()
-    (tmp_path / "kubeproto" / "crd" / "definitions" / "_reading.py").touch()
+    (tmp_path / "kubeproto" / "crd" / "definitions" / "_definition_reading.py").touch()
     return tmp_path
 
 
@@ -318,7 +318,11 @@ def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> No
             "simulator/kubeproto_sim/workloads/jobs/_job_sync.py",
             "from ..services import _endpoints_controller",
         ),
-        ("crd-layers", "kubeproto/crd/cel/_rules.py", "from ..definitions import _reading"),
+        (
+            "crd-layers",
+            "kubeproto/crd/cel/_rule_outcomes.py",
+            "from ..definitions import _definition_reading",
+        ),
         ("kinds-on-demand", "kubeproto/control/_events.py", "from kubeproto.kinds import events_v1"),
     ],
 )

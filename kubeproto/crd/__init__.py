@@ -1,15 +1,19 @@
-"""Custom resources: definitions made from classes, read and compared; objects checked; reviews answered."""
+"""Custom resources: definitions built from classes, read and compared; checks of objects; webhook reviews."""
 
-from ._typed import check_object_rules, validate_object
+from ._typed_objects import check_object_rules, validate_object
 from ._violations import Violation, invalid_status
-from .cel._evaluation import CannotEvaluate, CelFailure, evaluate_with
-from .cel._rules import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_rules
-from .definitions._changes import SchemaChange, compare_definitions
+from .cel._cel_evaluation import CannotEvaluate, CelFailure, evaluate_with
+from .cel._rule_outcomes import NotEvaluated, Passed, RuleOutcome, RuleViolated, check_rules
+from .definitions._definition_building import (
+    CustomResourceDefinition,
+    DefinitionError,
+    definition_of,
+    definitions_of,
+)
+from .definitions._definition_changes import SchemaChange, compare_definitions
 from .definitions._definition_checks import check_definition
-from .definitions._definitions import CustomResourceDefinition, DefinitionError, definition_of, definitions_of
-from .definitions._reading import DefinedKind, DefinedVersion, KindConversion, read_definition
-from .definitions._structural import check_schema
-from .reviews._admission import (
+from .definitions._definition_reading import DefinedKind, DefinedVersion, KindConversion, read_definition
+from .reviews._admission_reviews import (
     AdmissionRequest,
     AdmissionVerdict,
     UserInfo,
@@ -19,12 +23,12 @@ from .reviews._admission import (
     read_admission,
     respond_to_admission,
 )
-from .reviews._conversion import ConversionRequest, read_conversion, respond_to_conversion
-from .schemas._refusals import SchemaError
-from .schemas._schemas import schema_of
-from .validation._defaulting import default
+from .reviews._conversion_reviews import ConversionRequest, read_conversion, respond_to_conversion
+from .schemas._annotations import SchemaError
+from .schemas._schema_building import schema_of
+from .validation._defaulting import apply_defaults
+from .validation._object_validation import validate
 from .validation._pruning import prune
-from .validation._validation import validate
 
 __all__ = [
     "AdmissionRequest",
@@ -46,13 +50,12 @@ __all__ = [
     "UserInfo",
     "Violation",
     "allow",
+    "apply_defaults",
     "change",
     "check_definition",
     "check_object_rules",
     "check_rules",
-    "check_schema",
     "compare_definitions",
-    "default",
     "definition_of",
     "definitions_of",
     "deny",

@@ -1,4 +1,4 @@
-"""What is wrong with a field, in a server's words: a path, a reason, the value and the broken rule."""
+"""Violations in the wording of a server: the path of a field, a reason, the value and the broken rule."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _WITHOUT_VALUE: Final = ("FieldValueRequired", "FieldValueForbidden", "FieldValu
 
 
 class Violation(Struct, frozen=True):
-    """One field that breaks one rule. `str()` is the line that kubectl would print."""
+    """A field that breaks a rule. `str()` is the line that kubectl would print."""
 
     reason: str
     field: str
@@ -39,14 +39,14 @@ class Violation(Struct, frozen=True):
 
     @property
     def message(self) -> str:
-        """The message of the cause in a Status: the kind of fault, the value, the rule."""
+        """The message of the cause in a Status: the reason, the value, the rule."""
         title = _TITLES[self.reason]
         if self.value is not NO_VALUE and self.reason not in _WITHOUT_VALUE:
-            title += f": {show_value(self.value)}"
+            title += f": {format_value(self.value)}"
         return f"{title}: {self.detail}" if self.detail else title
 
     def cause(self) -> StatusCause:
-        """The same as a cause of a Status."""
+        """Return the violation as a cause of a Status."""
         return StatusCause(reason=self.reason, message=self.message, field=self.field)
 
     def __str__(self) -> str:
@@ -54,50 +54,50 @@ class Violation(Struct, frozen=True):
 
 
 def required(field: str, detail: str = "") -> Violation:
-    """A required field is missing."""
+    """Return the violation for a missing field that is required."""
     return Violation("FieldValueRequired", field, detail=detail)
 
 
 def invalid(field: str, value: Any, detail: str) -> Violation:
-    """A value breaks a rule."""
+    """Return the violation for a value that breaks a rule."""
     return Violation("FieldValueInvalid", field, value, detail)
 
 
 def forbidden(field: str, detail: str) -> Violation:
-    """A field must not be set."""
+    """Return the violation for a field that must not be set."""
     return Violation("FieldValueForbidden", field, detail=detail)
 
 
 def duplicate(field: str, value: Any) -> Violation:
-    """A value is a duplicate where values are unique."""
+    """Return the violation for a duplicate where values must be unique."""
     return Violation("FieldValueDuplicate", field, value)
 
 
 def unsupported(field: str, value: Any, supported: Sequence[Any]) -> Violation:
-    """A value is not one of the allowed ones."""
-    shown = (show_value(one if isinstance(one, str) else show_value(one)) for one in supported)
+    """Return the violation for a value that is not in the list of supported values."""
+    texts = (format_value(value if isinstance(value, str) else format_value(value)) for value in supported)
     return Violation(
-        "FieldValueNotSupported", field, value, f"supported values: {', '.join(shown)}" if supported else ""
+        "FieldValueNotSupported", field, value, f"supported values: {', '.join(texts)}" if supported else ""
     )
 
 
 def invalid_status(resource: Resource, name: str, violations: Iterable[Violation]) -> Status:
-    """Return the 422 that a server responds with when an object of this resource breaks rules."""
+    """Return the Status (422) of a server for an object of this resource with these violations."""
     causes = tuple(violation.cause() for violation in violations)
     lines = [f"{cause.field}: {cause.message}" for cause in causes]
     kind = f"{resource.kind}.{resource.group}" if resource.group else resource.kind
     message = lines[0] if len(lines) == 1 else f"[{', '.join(lines)}]"
     return Status(
         status="Failure",
-        message=f"{kind} {show_value(name)} is invalid: {message}",
+        message=f"{kind} {format_value(name)} is invalid: {message}",
         reason="Invalid",
         details=StatusDetails(name=name, group=resource.group, kind=resource.kind, causes=causes),
         code=422,
     )
 
 
-def show_value(value: Any) -> str:
-    """Return a value for a message: JSON, but an integer is written without a fraction, as Go does."""
+def format_value(value: Any) -> str:
+    """Return a value for a message: JSON, but 5.0 without a fraction, as Go writes it."""
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     return msgspec.json.encode(value).decode()

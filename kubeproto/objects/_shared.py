@@ -2,6 +2,7 @@
 
 from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, identified, kept_text, read_whole, shows_all
 from ._json_hooks import dec_hook, enc_hook
+from ._json_values import copy_json
 from ._list import Malformed
 from ._reading import reader
 from ._scanning import check_json, elements, is_json
@@ -22,6 +23,7 @@ __all__ = [
     "Malformed",
     "Span",
     "check_json",
+    "copy_json",
     "dec_hook",
     "elements",
     "enc_hook",

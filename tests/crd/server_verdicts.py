@@ -13,7 +13,7 @@ from typing import Any, Final
 import random_shapes
 
 import kubeproto as kp
-from kubeproto.crd import default, definition_of, prune, validate
+from kubeproto.crd import apply_defaults, definition_of, prune, validate
 
 VERDICTS: Final = Path(__file__).parent / "server_verdicts.jsonl.gz"
 SEED: Final = "17"
@@ -50,7 +50,7 @@ def judge(schema: Json, spec: Json) -> tuple[Causes, Any]:
     """What this side refuses in a spec, and the spec as it would be stored."""
     obj = {"spec": copy.deepcopy(spec)}
     prune(schema, obj)
-    default(schema, obj)
+    apply_defaults(schema, obj)
     return causes(validate(schema, obj)), obj.get("spec")
 
 

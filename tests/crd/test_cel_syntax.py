@@ -1,4 +1,4 @@
-"""Expressions are read as trees, and written again as expressions of the same tree."""
+"""Expressions are parsed as trees, and trees written as expressions."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto.crd import NotEvaluated, Passed, RuleViolated, check_rules
-from kubeproto.crd.cel._syntax import (
+from kubeproto.crd.cel._cel_syntax import (
     Binary,
     Call,
+    CelSyntaxError,
     Index,
-    ListOf,
+    ListNode,
     Literal,
-    MapOf,
+    MapNode,
     Name,
     Select,
-    SyntaxFault,
     Ternary,
     Unary,
     parse,
     write,
 )
 
-PIECES: Final = (
+TOKENS: Final = (
     "self", "a", "in", "true", "null", "1", "-1", "1.5", "2u", "0x1F", "@", "'",
     "'s'", '"""t"""', "r'\\d'", "b'x'", "(",
     ")", "[", "]", "{", "}", ".", ".?", "?", ":", ",", "+", "-", "!", "&&", "||", "==", "<", "//c\n", " ",
@@ -49,8 +49,8 @@ A, B, ONE = Name("a"), Name("b"), Literal("1", "integer")
         ("a ? b : a ? b : 1", Ternary(A, B, Ternary(A, B, ONE))),
         ("a.?b[?1]", Index(Select(A, "b", optional=True), ONE, optional=True)),
         ("a.b(1, )".replace(", ", ""), Call("b", A, (ONE,))),
-        ("[?a, 1,]", ListOf(((A, True), (ONE, False)))),
-        ("{a: 1, ?b: a}", MapOf(((A, ONE, False), (B, A, True)))),
+        ("[?a, 1,]", ListNode(((A, True), (ONE, False)))),
+        ("{a: 1, ?b: a}", MapNode(((A, ONE, False), (B, A, True)))),
         ("a // why\n in b", Binary("in", A, B)),
         ("r'\\'", Literal("r'\\'", "string")),
         ('b"x"', Literal('b"x"', "bytes")),
@@ -58,7 +58,7 @@ A, B, ONE = Name("a"), Name("b"), Literal("1", "integer")
         ("a.namespace", Select(A, "namespace")),
     ],
 )
-def test_an_expression_is_read_as_its_tree(source: str, tree: Any) -> None:
+def test_an_expression_is_parsed_as_its_tree(source: str, tree: Any) -> None:
     assert parse(source) == tree
 
 
@@ -81,21 +81,21 @@ def test_an_expression_is_read_as_its_tree(source: str, tree: Any) -> None:
         "1 = 2",
     ],
 )
-def test_what_is_not_an_expression_is_a_fault(source: str) -> None:
-    with pytest.raises(SyntaxFault):
+def test_an_invalid_expression_is_a_syntax_error(source: str) -> None:
+    with pytest.raises(CelSyntaxError):
         parse(source)
 
 
-@given(st.lists(st.sampled_from(PIECES), max_size=12).map("".join))
-def test_any_text_is_a_tree_that_is_written_and_read_again_or_a_fault(source: str) -> None:
+@given(st.lists(st.sampled_from(TOKENS), max_size=12).map("".join))
+def test_any_text_is_a_tree_that_can_be_written_and_parsed_or_a_syntax_error(source: str) -> None:
     try:
         tree = parse(source)
-    except SyntaxFault:
+    except CelSyntaxError:
         return
     assert parse(write(tree)) == tree
 
 
-def test_the_rules_of_the_table_are_written_and_read_again() -> None:
+def test_the_rules_of_the_table_can_be_written_and_parsed_again() -> None:
     for _, _, rule, _, end in ROWS:
         if "yntax error" not in end and "reserved" not in end:
             assert parse(write(parse(rule))) == parse(rule)

@@ -157,17 +157,20 @@ def _other(**options: Any) -> type[kp.KubeObject]:
 
 
 MISMATCHES: list[tuple[dict[str, Any], str]] = [
-    ({"group": "other.example.com"}, "group is 'library.example.com' here and 'other.example.com' there"),
-    ({"kind": "Tome", "plural": "books"}, "kind is 'Book' here and 'Tome' there"),
-    ({"plural": "tomes"}, "plural is 'books' here and 'tomes' there"),
-    ({"singular": "tome"}, "singular is 'book' here and 'tome' there"),
-    ({"namespaced": False}, "namespaced is True here and False there"),
+    ({"group": "other.example.com"}, "group is 'library.example.com' and 'other.example.com'"),
+    ({"kind": "Tome", "plural": "books"}, "kind is 'Book' and 'Tome'"),
+    ({"plural": "tomes"}, "plural is 'books' and 'tomes'"),
+    ({"singular": "tome"}, "singular is 'book' and 'tome'"),
+    ({"namespaced": False}, "namespaced is True and False"),
     ({"version": "v1"}, "Book and Other are both version 'v1'"),
-    ({"definition": Definition(short_names=("b",))}, "short_names is ('bk',) here and ('b',) there"),
-    ({"categories": ("some",)}, "categories is ('all',) here and ('some',) there"),
+    ({"definition": Definition(short_names=("b",))}, "short_names is ('bk',) and ('b',)"),
+    ({"categories": ("some",)}, "categories is ('all',) and ('some',)"),
     ({"definition": Definition(conversion=ConversionWebhook(url="https://c"))}, "conversion is"),
     ({"definition": Definition(labels={"team": "x"})}, "labels 'team' is 'library' in another version"),
-    ({"definition": Definition(storage=True)}, "exactly one version is stored, and v1 and v2 of v1, v2"),
+    (
+        {"definition": Definition(storage=True)},
+        "exactly one version must be the stored version, and v1 and v2 of v1, v2",
+    ),
 ]
 
 
@@ -181,7 +184,7 @@ def test_versions_that_are_not_of_one_kind_are_refused_with_the_difference(
 
 
 def test_without_a_stored_version_the_error_says_how_to_name_one() -> None:
-    with pytest.raises(DefinitionError, match="none of v2, v3 says so; give one"):
+    with pytest.raises(DefinitionError, match="none of v2, v3 has storage=True; set storage=True"):
         definition_of(_other(), _other(version="v3"))
     made = definition_of(_other(), _other(version="v3"), storage="v3")
     assert [version["storage"] for version in made.spec["versions"]] == [True, False]

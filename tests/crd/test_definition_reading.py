@@ -79,7 +79,7 @@ def test_what_is_not_a_definition_is_an_error_that_says_so() -> None:
         kp.InvalidObject, match=r"not a CustomResourceDefinition .* missing required field `spec`"
     ):
         read_definition(b"{}")
-    with pytest.raises(kp.InvalidObject, match="exactly one version must be the stored one"):
+    with pytest.raises(kp.InvalidObject, match="exactly one version must have storage: true"):
         read_definition(MADE.to_json().replace('"storage": true', '"storage": false'))
     with pytest.raises(LookupError, match="has no version 'v3', only v1, v1beta1"):
         read_definition(MADE.to_json()).version("v3")
@@ -106,41 +106,41 @@ RULE = {"rule": "self > 1"}
 OTHER_RULE = {"rule": "self < 9"}
 CHANGES: list[tuple[dict[str, Any] | None, dict[str, Any] | None, list[tuple[str, bool]]]] = [
     (INT, INT, []),
-    (INT, None, [("f: the field is gone: stored values are pruned", True)]),
+    (INT, None, [("f: the field is removed: stored values are pruned", True)]),
     (None, INT, [("f: the field is new", False)]),
-    (INT, STRING, [("f: the type was integer and becomes string", True)]),
-    (INT, {"type": "number"}, [("f: the type was integer and becomes number", False)]),
+    (INT, STRING, [("f: the type changes from integer to string", True)]),
+    (INT, {"type": "number"}, [("f: the type changes from integer to number", False)]),
     (
         INT,
         {"x-kubernetes-int-or-string": True},
-        [("f: the type was integer and becomes int-or-string", False)],
+        [("f: the type changes from integer to int-or-string", False)],
     ),
     (
         {"x-kubernetes-int-or-string": True},
         INT,
-        [("f: the type was int-or-string and becomes integer", True)],
+        [("f: the type changes from int-or-string to integer", True)],
     ),
     (
         INT,
         {"x-kubernetes-preserve-unknown-fields": True},
-        [("f: the type was integer and becomes anything", False)],
+        [("f: the type changes from integer to any", False)],
     ),
     ({**INT, "nullable": True}, INT, [("f: null is no longer allowed", True)]),
-    (INT, {**INT, "nullable": True}, [("f: null is allowed now", False)]),
-    (INT, {**INT, "minimum": 1}, [("f: minimum was None and becomes 1", True)]),
-    ({**INT, "minimum": 1}, {**INT, "minimum": 2}, [("f: minimum was 1 and becomes 2", True)]),
-    ({**INT, "minimum": 2}, {**INT, "minimum": 1}, [("f: minimum was 2 and becomes 1", False)]),
-    ({**INT, "maximum": 1}, {**INT, "maximum": 2}, [("f: maximum was 1 and becomes 2", False)]),
-    ({**INT, "maximum": 2}, {**INT, "maximum": 1}, [("f: maximum was 2 and becomes 1", True)]),
-    ({**INT, "maximum": 2}, INT, [("f: maximum was 2 and becomes None", False)]),
+    (INT, {**INT, "nullable": True}, [("f: null is now allowed", False)]),
+    (INT, {**INT, "minimum": 1}, [("f: minimum changes from None to 1", True)]),
+    ({**INT, "minimum": 1}, {**INT, "minimum": 2}, [("f: minimum changes from 1 to 2", True)]),
+    ({**INT, "minimum": 2}, {**INT, "minimum": 1}, [("f: minimum changes from 2 to 1", False)]),
+    ({**INT, "maximum": 1}, {**INT, "maximum": 2}, [("f: maximum changes from 1 to 2", False)]),
+    ({**INT, "maximum": 2}, {**INT, "maximum": 1}, [("f: maximum changes from 2 to 1", True)]),
+    ({**INT, "maximum": 2}, INT, [("f: maximum changes from 2 to None", False)]),
     (
         {**INT, "maximum": 2},
         {**INT, "maximum": 2, "exclusiveMaximum": True},
-        [("f: exclusiveMaximum was False and becomes True", True)],
+        [("f: exclusiveMaximum changes from False to True", True)],
     ),
     (STRING, {**STRING, "pattern": "a"}, [("f: pattern is new", True)]),
     ({**STRING, "pattern": "a"}, {**STRING, "pattern": "b"}, [("f: pattern changes", True)]),
-    ({**STRING, "pattern": "a"}, STRING, [("f: pattern is gone", False)]),
+    ({**STRING, "pattern": "a"}, STRING, [("f: pattern is removed", False)]),
     (
         {**INT, "x-kubernetes-validations": [RULE, OTHER_RULE]},
         {**INT, "x-kubernetes-validations": [RULE]},
@@ -151,39 +151,39 @@ CHANGES: list[tuple[dict[str, Any] | None, dict[str, Any] | None, list[tuple[str
         {**INT, "x-kubernetes-validations": [RULE, OTHER_RULE]},
         [("f: x-kubernetes-validations changes", True)],
     ),
-    (STRING, {**STRING, "enum": ["a"]}, [("f: only ['a'] are allowed now", True)]),
+    (STRING, {**STRING, "enum": ["a"]}, [("f: only ['a'] are now allowed", True)]),
     (
         {**STRING, "enum": ["a", "b"]},
         {**STRING, "enum": ["b", "c"]},
-        [("f: 'a' is no longer allowed", True), ("f: 'c' is allowed now", False)],
+        [("f: 'a' is no longer allowed", True), ("f: 'c' is now allowed", False)],
     ),
-    ({**STRING, "enum": ["a"]}, STRING, [("f: any value is allowed now", False)]),
-    ({**INT, "default": 1}, {**INT, "default": 2}, [("f: the default was 1 and becomes 2", False)]),
+    ({**STRING, "enum": ["a"]}, STRING, [("f: any value is now allowed", False)]),
+    ({**INT, "default": 1}, {**INT, "default": 2}, [("f: the default changes from 1 to 2", False)]),
     ({**INT, "description": "a"}, INT, [("f: the description changes", False)]),
     (
         {"type": "array", "items": INT},
         {"type": "array", "items": {**INT, "minimum": 1}},
-        [("f[]: minimum was None and becomes 1", True)],
+        [("f[]: minimum changes from None to 1", True)],
     ),
     (
         {"type": "object", "additionalProperties": INT},
         {"type": "object", "additionalProperties": STRING},
-        [("f{}: the type was integer and becomes string", True)],
+        [("f{}: the type changes from integer to string", True)],
     ),
     (
         {"type": "object", "additionalProperties": INT},
         {"type": "object"},
-        [("f: what is not named is no longer allowed: stored entries are pruned", True)],
+        [("f: additional properties are no longer allowed: stored entries are pruned", True)],
     ),
     (
         {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
         {"type": "object"},
-        [("f: unknown fields are pruned now", True)],
+        [("f: unknown fields are now pruned", True)],
     ),
     (
         {"type": "array", "items": INT},
         {"type": "array", "items": INT, "x-kubernetes-list-type": "set"},
-        [("f: x-kubernetes-list-type was None and becomes set", True)],
+        [("f: x-kubernetes-list-type changes from None to set", True)],
     ),
 ]
 
@@ -193,16 +193,16 @@ def test_a_change_of_a_field_is_told_with_whether_it_breaks(
     old: dict[str, Any] | None, new: dict[str, Any] | None, changes: list[tuple[str, bool]]
 ) -> None:
     found = compare_definitions(_kind(old), _kind(new))
-    assert [(str(one), one.breaks) for one in found] == [(f"v1 {text}", breaks) for text, breaks in changes]
+    assert [(str(one), one.breaking) for one in found] == [(f"v1 {text}", breaks) for text, breaks in changes]
 
 
 def test_a_field_that_becomes_required_breaks_unless_a_default_fills_it() -> None:
     def breaks(field: dict[str, Any]) -> list[bool]:
-        return [one.breaks for one in compare_definitions(_kind(field), _kind(field, required=["f"]))]
+        return [one.breaking for one in compare_definitions(_kind(field), _kind(field, required=["f"]))]
 
     assert (breaks(INT), breaks({**INT, "default": 1})) == ([True], [False])
     (back,) = compare_definitions(_kind(INT, required=["f"]), _kind(INT))
-    assert str(back) == "v1 f: the field is optional now"
+    assert str(back) == "v1 f: the field is now optional"
 
 
 def _with_versions(*versions: dict[str, Any], **names: Any) -> Any:
@@ -219,14 +219,14 @@ VERSIONS: list[tuple[Any, Any, list[tuple[str, bool]]]] = [
         _with_versions(V1, V2),
         _with_versions({**V2, "storage": True}),
         [
-            ("v1: the version is gone: stored objects cannot be read", True),
-            ("v2: the stored version was v1", False),
+            ("v1: the version is removed: stored objects cannot be read", True),
+            ("v2: becomes the stored version instead of v1", False),
         ],
     ),
     (
         _with_versions(V1, V2),
         _with_versions(V1),
-        [("v2: the version is gone: clients that talk in it fail", True)],
+        [("v2: the version is removed: clients that use it fail", True)],
     ),
     (_with_versions(V1), _with_versions(V1, V2), [("v2: the version is new", False)]),
     (
@@ -237,12 +237,12 @@ VERSIONS: list[tuple[Any, Any, list[tuple[str, bool]]]] = [
     (
         _with_versions({**V1, "subresources": {"status": {}}}),
         _with_versions(V1),
-        [("v1: the subresource status is gone", True)],
+        [("v1: the subresource status is removed", True)],
     ),
     (
         _with_versions({**V1, "selectableFields": [{"jsonPath": ".a"}]}),
         _with_versions({**V1, "selectableFields": [{"jsonPath": ".b"}]}),
-        [("v1 .a: the field is no longer selectable", True), ("v1 .b: the field is selectable now", False)],
+        [("v1 .a: the field is no longer selectable", True), ("v1 .b: the field is now selectable", False)],
     ),
     (
         _with_versions(V1),
@@ -252,12 +252,12 @@ VERSIONS: list[tuple[Any, Any, list[tuple[str, bool]]]] = [
     (
         _with_versions(V1),
         _with_versions(V1, kind="Rack"),
-        [("kind was 'Shelf' and becomes 'Rack': another kind", True)],
+        [("kind changes from 'Shelf' to 'Rack': this is another kind", True)],
     ),
     (
         _with_versions(V1),
         _with_versions(V1, shortNames=["s"]),
-        [("short_names was ('sh',) and becomes ('s',)", False)],
+        [("short_names changes from ('sh',) to ('s',)", False)],
     ),
 ]
 
@@ -266,15 +266,15 @@ VERSIONS: list[tuple[Any, Any, list[tuple[str, bool]]]] = [
 def test_a_change_of_a_version_or_name_is_told_with_whether_it_breaks(
     old: Any, new: Any, changes: list[tuple[str, bool]]
 ) -> None:
-    assert [(str(one), one.breaks) for one in compare_definitions(old, new)] == changes
+    assert [(str(one), one.breaking) for one in compare_definitions(old, new)] == changes
 
 
 def test_a_field_that_goes_breaks_nothing_where_unknown_fields_are_kept() -> None:
     keeps = {"x-kubernetes-preserve-unknown-fields": True}
     gone = compare_definitions(_kind(INT, **keeps), _kind(None, **keeps))
     (change,) = gone
-    assert (str(change), change.breaks) == (
-        "v1 f: the field is gone: stored values are kept unchecked",
+    assert (str(change), change.breaking) == (
+        "v1 f: the field is removed: stored values are preserved without checks",
         False,
     )
 

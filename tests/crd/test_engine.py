@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubeproto as kp
-from kubeproto.crd import check_schema, default, invalid_status, prune, validate
+from kubeproto.crd import apply_defaults, invalid_status, prune, validate
+from kubeproto.crd.definitions._structural_checks import check_schema
 
 RECORDINGS = Path(__file__).parent.parent / "recordings"
 FOO = kp.Resource("wire.test", "v1", "Foo", "foos")
@@ -49,7 +50,7 @@ def recorded(name: str) -> tuple[dict[str, Any], dict[str, Any], list[list[str]]
 @pytest.mark.parametrize("name", ["cr-validation-422.json", "cr-validation-rule-422.json"])
 def test_a_refusal_is_word_for_word_the_one_that_a_server_gave(name: str) -> None:
     obj, answer, _ = recorded(name)
-    default(FOO_SCHEMA, obj)
+    apply_defaults(FOO_SCHEMA, obj)
     status = invalid_status(FOO, obj["metadata"]["name"], validate(FOO_SCHEMA, obj))
     ours = json.loads(msgspec.json.encode(status))
     assert {"kind": "Status", "apiVersion": "v1", "metadata": {}} | ours == answer
@@ -59,7 +60,7 @@ def test_pruning_and_defaulting_give_the_object_and_the_warnings_that_a_server_g
     obj, answer, headers = recorded("cr-pruned-field-201.json")
     warnings = [f'299 - "unknown field \\"{path}\\""' for path in sorted(prune(FOO_SCHEMA, obj))]
     assert warnings == [value for name, value in headers if name == "Warning"]
-    default(FOO_SCHEMA, obj)
+    apply_defaults(FOO_SCHEMA, obj)
     assert validate(FOO_SCHEMA, obj) == []
     assert obj["spec"] == answer["spec"] == {"color": "red", "size": 3}
 
@@ -388,7 +389,7 @@ DEFAULTED: list[tuple[dict[str, Any], Any, Any]] = [
 @pytest.mark.parametrize(("schema", "obj", "filled"), DEFAULTED)
 def test_defaulting_fills_what_is_left_out_or_null(schema: dict[str, Any], obj: Any, filled: Any) -> None:
     given_ = copy.deepcopy(obj)
-    default(schema, given_)
+    apply_defaults(schema, given_)
     assert given_ == filled
 
 
@@ -396,8 +397,8 @@ def test_a_default_is_copied_into_each_object() -> None:
     schema = in_field({"type": "array", "items": INT, "default": []})
     first: dict[str, Any] = {}
     second: dict[str, Any] = {}
-    default(schema, first)
-    default(schema, second)
+    apply_defaults(schema, first)
+    apply_defaults(schema, second)
     first["f"].append(1)
     assert (second, schema["properties"]["f"]["default"]) == ({"f": []}, [])
 
@@ -441,10 +442,10 @@ def test_any_json_is_pruned_defaulted_and_judged_and_the_second_time_changes_not
     obj: dict[str, Any],
 ) -> None:
     prune(FOO_SCHEMA, obj)
-    default(FOO_SCHEMA, obj)
+    apply_defaults(FOO_SCHEMA, obj)
     once = copy.deepcopy(obj)
     assert prune(FOO_SCHEMA, obj) == []
-    default(FOO_SCHEMA, obj)
+    apply_defaults(FOO_SCHEMA, obj)
     assert obj == once
     for violation in validate(FOO_SCHEMA, obj):
         assert violation.cause().field

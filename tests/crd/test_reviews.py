@@ -96,7 +96,7 @@ def test_a_change_goes_out_as_a_json_patch_in_base64() -> None:
 
 def test_a_change_that_changes_nothing_sends_no_patch_and_a_deletion_cannot_be_changed() -> None:
     assert answered(change(POD)) == {"allowed": True}
-    with pytest.raises(ValueError, match="a DELETE has no object"):
+    with pytest.raises(ValueError, match="a DELETE request has no object to change"):
         answered(change(POD), operation="DELETE", object=None)
 
 
@@ -110,8 +110,8 @@ def test_a_change_that_changes_nothing_sends_no_patch_and_a_deletion_cannot_be_c
             "missing required field `request`",
         ),
         (admission(operation="PATCH"), "Invalid enum value 'PATCH'"),
-        (admission().replace(b"s.io/v1", b"s.io/v1beta1"), "but admission.k8s.io/v1beta1 AdmissionReview"),
-        (admission().replace(b"AdmissionReview", b"TokenReview"), "but admission.k8s.io/v1 TokenReview"),
+        (admission().replace(b"s.io/v1", b"s.io/v1beta1"), "not AdmissionReview of admission.k8s.io/v1beta1"),
+        (admission().replace(b"AdmissionReview", b"TokenReview"), "not TokenReview of admission.k8s.io/v1"),
     ],
 )
 def test_what_is_not_an_admission_request_is_an_error_that_says_why(body: bytes, message: str) -> None:
@@ -175,9 +175,9 @@ def test_one_object_that_cannot_be_converted_fails_them_all_with_its_name() -> N
 @pytest.mark.parametrize(
     ("metadata", "kind", "message"),
     [
-        ({"name": "x"}, "Book", "a conversion may change no metadata but labels and annotations: name"),
+        ({"name": "x"}, "Book", "a conversion must not change metadata except labels and annotations: name"),
         ({"uid": "x", "generation": 2}, "Book", "labels and annotations: generation, uid"),
-        ({}, "Tome", "a conversion must keep the kind, not make it 'Tome'"),
+        ({}, "Tome", "a conversion must not change the kind, to 'Tome'"),
     ],
 )
 def test_a_conversion_that_touches_the_identity_fails(
@@ -221,7 +221,7 @@ def test_a_bug_in_a_converter_is_not_a_response() -> None:
         ),
         (
             conversion().replace(b"s.io/v1", b"s.io/v1beta1"),
-            "but apiextensions.k8s.io/v1beta1 ConversionReview",
+            "not ConversionReview of apiextensions.k8s.io/v1beta1",
         ),
     ],
 )

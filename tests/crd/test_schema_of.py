@@ -15,7 +15,8 @@ import pytest
 from msgspec import Meta
 
 import kubeproto as kp
-from kubeproto.crd import SchemaError, check_schema, definition_of, prune, schema_of, validate
+from kubeproto.crd import SchemaError, definition_of, prune, schema_of, validate
+from kubeproto.crd.definitions._structural_checks import check_schema
 from kubeproto.kinds.core_v1 import PodTemplateSpec
 from kubeproto.objects import (
     Atomic,
@@ -259,26 +260,26 @@ def test_a_quantity_is_an_int_or_a_string_of_the_right_form() -> None:
 
 
 REFUSED: list[tuple[Any, str, str]] = [
-    (Node, "children[]", "Node stands inside itself"),
+    (Node, "children[]", "Node contains itself"),
     (datetime.timedelta, "the type", "ISO 8601"),
     (datetime.time, "the type", "time of day"),
-    (complex, "the type", "JSON has no such numbers"),
+    (complex, "the type", "JSON has no complex numbers"),
     (None.__class__, "the type", "only be null"),
-    (str | bool, "the type", "one type"),
-    (Disk | str, "the type", "one type"),
-    (Disk | Tape, "size", "the Structs with the tag 'type' type it differently"),
+    (str | bool, "the type", "only one type"),
+    (Disk | str, "the type", "only one type"),
+    (Disk | Tape, "size", "the Structs with the tag 'type' give it different types"),
     (Disk | Cloud, "the type", "different tag fields: 'type', 'kind'"),
-    (Pair, "the type", "a list of different things"),
-    (tuple[int, str], "the type", "one type"),
+    (Pair, "the type", "a list of several types"),
+    (tuple[int, str], "the type", "the same type"),
     (dict[int, str], "the type", "strings"),
     (dict[Annotated[str, Meta(max_length=3)], str], "the type", "keys of a map"),
     (Literal[True, "a"], "the type", "strings or integers"),
     (Annotated[str, Meta(pattern="a(?=b)")], "the type", "Go's regular expressions"),
     (Annotated[str, Meta(pattern=r"(a)\1")], "the type", "Go's regular expressions"),
-    (Annotated[str, ListMap("a")], "the type", "ListMap is for lists"),
-    (Annotated[int, Atomic()], "the type", "Atomic is for"),
+    (Annotated[str, ListMap("a")], "the type", "ListMap is only for lists"),
+    (Annotated[int, Atomic()], "the type", "Atomic is only for"),
     (range, "the type", "no schema of Kubernetes describes range"),
-    (Box[list[dict[str, complex]]], "content[]{}", "JSON has no such numbers"),
+    (Box[list[dict[str, complex]]], "content[]{}", "JSON has no complex numbers"),
 ]
 
 
@@ -295,9 +296,7 @@ def test_recursion_through_two_classes_is_named_from_where_it_began() -> None:
         root: Node
 
     Tree.__annotations__ = {"root": Node}
-    with pytest.raises(
-        SchemaError, match=r"root\.children\[\]: Node stands inside itself \(it began at root\)"
-    ):
+    with pytest.raises(SchemaError, match=r"root\.children\[\]: Node contains itself \(it begins at root\)"):
         schema_of(Tree)
 
 

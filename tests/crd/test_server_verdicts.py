@@ -7,7 +7,7 @@ from typing import Any
 import server_verdicts
 from server_verdicts import agree, judge, kind_of, schema_of_kind
 
-from kubeproto.crd import check_schema
+from kubeproto.crd.definitions._structural_checks import check_schema
 
 SHAPES = list(server_verdicts.recorded())
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from kubeproto.crd import check_schema
+from kubeproto.crd.definitions._structural_checks import check_schema
 
 INT: dict[str, Any] = {"type": "integer"}
 STRING: dict[str, Any] = {"type": "string"}

@@ -18,12 +18,12 @@ from kubeproto.crd import (
     Passed,
     RuleViolated,
     check_object_rules,
-    check_schema,
     definition_of,
     prune,
     validate,
     validate_object,
 )
+from kubeproto.crd.definitions._structural_checks import check_schema
 from kubeproto.objects import Definition, ListMap, Rule, decode
 
 
@@ -166,7 +166,7 @@ def test_a_lazy_object_is_judged_as_it_came() -> None:
     wire["spec"]["title"] = "moby"
     lazy = decode(msgspec.json.encode(wire), Book)
     assert [violation.field for violation in validate_object(lazy)] == ["spec.title"]
-    with pytest.raises(TypeError, match="Dynamic is not a kind with a class of its own"):
+    with pytest.raises(TypeError, match="Dynamic is not a kind with its own class"):
         validate_object(kp.Dynamic())
 
 

@@ -14,8 +14,8 @@ from typing import Any, Final
 import msgspec
 
 from kubeproto.crd import validate
-from kubeproto.crd._urls import parse_url
-from kubeproto.crd.cel._versions import canonical, order
+from kubeproto.crd._go_urls import parse_url
+from kubeproto.crd.cel._semantic_versions import canonical_version, compare_versions
 from kubeproto.objects import FieldSelector, PatchError, apply_json_patch
 from kubeproto.yaml import YamlError, read_documents
 
@@ -239,7 +239,7 @@ def _versions(rng: random.Random) -> Question:
 
 def _ordered(question: Question) -> Any:
     try:
-        return order(canonical(question["Text"]), canonical(question["Name"]))
+        return compare_versions(canonical_version(question["Text"]), canonical_version(question["Name"]))
     except ValueError:
         return REFUSED
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 import kubeproto as kp
 from kubeproto.crd import (
     CustomResourceDefinition,
-    default,
+    apply_defaults,
     definition_of,
     schema_of,
     validate,
@@ -140,7 +140,7 @@ def test_a_hostile_object_is_refused_with_the_words_that_were_foretold(asker: As
                 at = at[step]
             at[place[-1]] = value
             request = books.create(decode(msgspec.json.encode(obj), kp.Dynamic), dry_run=True)
-            default(TYPED.SCHEMA, obj)
+            apply_defaults(TYPED.SCHEMA, obj)
             foretold = {(one.field, one.message) for one in validate(TYPED.SCHEMA, obj)}
             assert refused(asker, request) == foretold, field
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.crd import default, prune, validate
+from kubeproto.crd import apply_defaults, prune, validate
 from kubeproto_sim.kinds._quick import quick_check
 
 SPEC: dict[str, Any] = {
@@ -48,7 +48,7 @@ def test_what_fits_is_pruned_defaulted_and_valid(spec: dict[str, Any]) -> None:
     if quick_check(SCHEMA)(obj):
         same = copy.deepcopy(obj)
         assert prune(SCHEMA, same) == []
-        default(SCHEMA, same)
+        apply_defaults(SCHEMA, same)
         assert same == obj
         assert validate(SCHEMA, obj) == []
 

@@ -1,4 +1,4 @@
-"""What a server checks of a whole definition: names, versions, subresources, columns, schemas."""
+"""A server's checks of a definition: names, versions, subresources, columns, schemas."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from typing import Any, Final
 
 from ...objects import dns_1035_label_errors, dns_subdomain_errors, is_object
 from .._violations import Violation, child, duplicate, forbidden, invalid, key, required, unsupported
-from ..cel._rule_forms import find_schema
-from ._structural import check_schema
+from ..cel._rule_checks import find_schema
+from ._structural_checks import check_schema
 
 _Violations = Iterator[Violation]
 
 _COLUMN_TYPES: Final = ("boolean", "date", "integer", "number", "string")
 _COLUMN_FORMATS: Final = ("byte", "date", "date-time", "double", "float", "int32", "int64", "password")
 _SELECTABLE_TYPES: Final = ("boolean", "integer", "string")
-_MOST_SELECTABLE_FIELDS: Final = 8
-_LONGEST_WARNING: Final = 256
+_MAX_SELECTABLE_FIELDS: Final = 8
+_MAX_WARNING: Final = 256
 _SCOPES: Final = ("Cluster", "Namespaced")
-# With the status subresource the schema of the status is cut out, so nothing at the root may concern both.
+# With the status subresource, status and spec are validated separately: no keyword may concern both.
 _NOT_AT_ROOT: Final = (
     "allOf", "anyOf", "oneOf", "not", "enum", "default",
     "additionalProperties", "maxProperties", "minProperties",
@@ -27,7 +27,7 @@ _NOT_AT_ROOT: Final = (
 
 
 def check_definition(definition: dict[str, Any]) -> list[Violation]:
-    """Return what a server would refuse in a definition given as JSON; empty if it is valid."""
+    """Return the violations that a server would report for a definition as JSON; empty if it is valid."""
     return list(_check(definition))
 
 
@@ -41,7 +41,7 @@ def _check(definition: dict[str, Any]) -> _Violations:
     if not group:
         yield required("spec.group")
     else:
-        yield from _name_violations(dns_subdomain_errors, "spec.group", group)
+        yield from _check_name(dns_subdomain_errors, "spec.group", group)
         if "." not in group:
             yield invalid("spec.group", group, "should be a domain with at least one dot")
     if spec.get("scope") not in _SCOPES:
@@ -51,15 +51,17 @@ def _check(definition: dict[str, Any]) -> _Violations:
     versions: list[dict[str, Any]] = spec.get("versions") or []
     for index, version in enumerate(versions):
         yield from _check_version(version, f"spec.versions[{index}]")
-    known = [version.get("name") for version in versions]
-    if len(set(known)) < len(known):
-        yield invalid("spec.versions", known, "must contain unique version names")
+    version_names = [version.get("name") for version in versions]
+    if len(set(version_names)) < len(version_names):
+        yield invalid("spec.versions", version_names, "must contain unique version names")
     if sum(bool(version.get("storage")) for version in versions) != 1:
-        yield invalid("spec.versions", known, "must have exactly one version marked as storage version")
+        yield invalid(
+            "spec.versions", version_names, "must have exactly one version marked as storage version"
+        )
     yield from _check_conversion(spec.get("conversion") or {})
 
 
-def _name_violations(
+def _check_name(
     errors_of: Callable[[str], tuple[str, ...]], path: str, text: str, prefix: str = ""
 ) -> _Violations:
     for error in errors_of(text):
@@ -69,38 +71,38 @@ def _name_violations(
 def _check_names(names: dict[str, Any]) -> _Violations:
     for name in ("plural", "singular"):
         text = names.get(name, "")
-        where = f"spec.names.{name}"
-        yield from _name_violations(dns_1035_label_errors, where, text) if text else [required(where)]
+        field_path = f"spec.names.{name}"
+        yield from _check_name(dns_1035_label_errors, field_path, text) if text else [required(field_path)]
     for name in ("kind", "listKind"):
         text = names.get(name, "" if name == "kind" else f"{names.get('kind', '')}List")
-        where, prefix = f"spec.names.{name}", "may have mixed case, but should otherwise match: "
+        field_path, prefix = f"spec.names.{name}", "may have mixed case, but should otherwise match: "
         if not text:
-            yield required(where)
+            yield required(field_path)
         elif dns_1035_label_errors(text.lower()):
-            yield from _name_violations(dns_1035_label_errors, where, text, prefix)
+            yield from _check_name(dns_1035_label_errors, field_path, text, prefix)
     if names.get("kind") and names.get("kind") == names.get("listKind"):
         yield invalid("spec.names.listKind", names["listKind"], "kind and listKind may not be the same")
     for name in ("shortNames", "categories"):
         for index, text in enumerate(names.get(name) or ()):
-            yield from _name_violations(dns_1035_label_errors, f"spec.names.{name}[{index}]", text)
+            yield from _check_name(dns_1035_label_errors, f"spec.names.{name}[{index}]", text)
 
 
 def _check_version(version: dict[str, Any], path: str) -> _Violations:
-    yield from _name_violations(dns_1035_label_errors, child(path, "name"), version.get("name", ""))
+    yield from _check_name(dns_1035_label_errors, child(path, "name"), version.get("name", ""))
     yield from _check_deprecation(version, child(path, "deprecationWarning"))
     validation: dict[str, Any] = version.get("schema") or {}
     schema: dict[str, Any] | None = validation.get("openAPIV3Schema")
-    where = child(path, "schema.openAPIV3Schema")
+    field_path = child(path, "schema.openAPIV3Schema")
     subresources: dict[str, Any] = version.get("subresources") or {}
     if schema is None:
-        yield required(where, "schemas are required")
+        yield required(field_path, "schemas are required")
     else:
         if "status" in subresources:
             for keyword in _NOT_AT_ROOT:
                 if keyword in schema:
                     detail = f"{keyword} is not allowed at the root if the status subresource is enabled"
-                    yield invalid(where, keyword, detail)
-        yield from check_schema(schema, where)
+                    yield invalid(field_path, keyword, detail)
+        yield from check_schema(schema, field_path)
     if is_object(subresources.get("scale")):
         yield from _check_scale(subresources["scale"], child(path, "subresources.scale"))
     for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
@@ -117,8 +119,8 @@ def _check_deprecation(version: dict[str, Any], path: str) -> _Violations:
         yield invalid(path, warning, "can only be set for deprecated versions")
     if not warning:
         yield invalid(path, warning, "must not be an empty string")
-    if len(warning) > _LONGEST_WARNING:
-        yield invalid(path, warning, f"must be <= {_LONGEST_WARNING} characters long")
+    if len(warning) > _MAX_WARNING:
+        yield invalid(path, warning, f"must be <= {_MAX_WARNING} characters long")
     if not warning.isprintable():
         yield invalid(path, warning, "must only contain printable UTF-8 characters")
 
@@ -129,15 +131,15 @@ def _check_scale(scale: dict[str, Any], path: str) -> _Violations:
         ("statusReplicasPath", (".status.",)),
         ("labelSelectorPath", (".spec.", ".status.")),
     ):
-        text, where = scale.get(name, ""), child(path, name)
+        text, field_path = scale.get(name, ""), child(path, name)
         if not text:
             if name != "labelSelectorPath":
-                yield required(where)
+                yield required(field_path)
         elif not text.startswith("."):
-            yield invalid(where, text, "must be a simple json path starting with .")
+            yield invalid(field_path, text, "must be a simple json path starting with .")
         elif not text.startswith(roots):
-            under = "either .spec or .status" if len(roots) > 1 else roots[0].rstrip(".")
-            yield invalid(where, text, f"should be a json path under {under}")
+            parent = "either .spec or .status" if len(roots) > 1 else roots[0].rstrip(".")
+            yield invalid(field_path, text, f"should be a json path under {parent}")
 
 
 def _check_column(column: dict[str, Any], path: str) -> _Violations:
@@ -160,30 +162,30 @@ def _check_column(column: dict[str, Any], path: str) -> _Violations:
 
 
 def _check_selectable(fields: list[dict[str, Any]], schema: dict[str, Any], path: str) -> _Violations:
-    seen: set[str] = set()
+    json_paths: set[str] = set()
     for index, field in enumerate(fields):
-        json_path, where = field.get("jsonPath", ""), child(key(path, index), "jsonPath")
+        json_path, field_path = field.get("jsonPath", ""), child(key(path, index), "jsonPath")
         if not json_path:
-            yield required(where)
+            yield required(field_path)
             continue
-        found = None if "[" in json_path else find_schema(schema, json_path)
+        field_schema = None if "[" in json_path else find_schema(schema, json_path)
         if json_path.startswith(".metadata"):
-            yield invalid(where, json_path, "must not point to fields in metadata")
-        elif found is None:
-            yield invalid(where, json_path, "is an invalid path: does not refer to a valid field")
-        elif found.get("type") not in _SELECTABLE_TYPES:
+            yield invalid(field_path, json_path, "must not point to fields in metadata")
+        elif field_schema is None:
+            yield invalid(field_path, json_path, "is an invalid path: does not refer to a valid field")
+        elif field_schema.get("type") not in _SELECTABLE_TYPES:
             yield invalid(
-                where,
+                field_path,
                 json_path,
                 "must point to a field of type string, boolean or integer. Enum string fields and strings"
                 " with formats are allowed.",
             )
-        if json_path in seen:
-            yield duplicate(where, json_path)
-        seen.add(json_path)
-    if len(seen) > _MOST_SELECTABLE_FIELDS:
-        detail = f"must have at most {_MOST_SELECTABLE_FIELDS} items"
-        yield Violation("FieldValueTooMany", path, len(seen), detail)
+        if json_path in json_paths:
+            yield duplicate(field_path, json_path)
+        json_paths.add(json_path)
+    if len(json_paths) > _MAX_SELECTABLE_FIELDS:
+        detail = f"must have at most {_MAX_SELECTABLE_FIELDS} items"
+        yield Violation("FieldValueTooMany", path, len(json_paths), detail)
 
 
 def _check_conversion(conversion: dict[str, Any]) -> _Violations:
@@ -195,14 +197,16 @@ def _check_conversion(conversion: dict[str, Any]) -> _Violations:
                 yield forbidden("spec.conversion.webhookClientConfig", detail)
         case "Webhook":
             client: dict[str, Any] = (webhook or {}).get("clientConfig") or {}
-            where = "spec.conversion.webhookClientConfig"
+            field_path = "spec.conversion.webhookClientConfig"
             if ("url" in client) == ("service" in client):
-                yield required(where, "exactly one of url or service is required")
+                yield required(field_path, "exactly one of url or service is required")
             elif "url" in client and not client["url"].startswith("https://"):
-                yield invalid(child(where, "url"), client["url"], "'https' is the only allowed URL scheme")
+                yield invalid(
+                    child(field_path, "url"), client["url"], "'https' is the only allowed URL scheme"
+                )
             for name in ("name", "namespace") if "service" in client else ():
                 if not client["service"].get(name):
-                    yield required(f"{where}.service.{name}", f"service {name} is required")
+                    yield required(f"{field_path}.service.{name}", f"service {name} is required")
             if not (webhook or {}).get("conversionReviewVersions"):
                 yield required("spec.conversion.conversionReviewVersions")
         case other:

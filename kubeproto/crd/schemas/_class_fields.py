@@ -1,4 +1,4 @@
-"""The fields of a class as they are in JSON: names, types with their notes, defaults, tags."""
+"""The fields of a class as they are in JSON: names, types with their annotations, defaults, tags."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from msgspec import UNSET, Struct
 from ...objects import Constant
 from ...objects._shared import enc_hook
 
-# Qualifiers of TypedDict's fields, whose meaning is in `__required_keys__`. ReadOnly is newer than 3.11.
-_REQUIREDNESS: Final = tuple(
+# Qualifiers of TypedDict's fields, which `__required_keys__` interprets. ReadOnly is newer than 3.11.
+_QUALIFIERS: Final = tuple(
     getattr(typing, name) for name in ("Required", "NotRequired", "ReadOnly") if hasattr(typing, name)
 )
 
@@ -31,19 +31,19 @@ class ClassField:
 
 def unwrap(type_: Any) -> tuple[Any, list[Any]]:
     """Return a type without its wrappers (Annotated, NewType, aliases), and the annotations on them."""
-    notes: list[Any] = []
+    annotations: list[Any] = []
     while True:
         if get_origin(type_) is Annotated:
-            notes = [*type_.__metadata__, *notes]
+            annotations = [*type_.__metadata__, *annotations]
             type_ = type_.__origin__
         elif isinstance(type_, typing.NewType):
             type_ = type_.__supertype__
-        elif get_origin(type_) in _REQUIREDNESS:
+        elif get_origin(type_) in _QUALIFIERS:
             type_ = get_args(type_)[0]
         elif type(type_).__name__ == "TypeAliasType":
             type_ = type_.__value__
         else:
-            return type_, notes
+            return type_, annotations
 
 
 def tag_of(cls: Any) -> tuple[str, Any] | None:
@@ -67,8 +67,9 @@ def fields_of(type_: Any) -> list[ClassField] | None:
 
 
 def _is_required(cls: Any, name: str, hint: Any) -> bool:
-    # Where annotations are strings (`from __future__ import annotations`), the class has not seen these.
-    while get_origin(hint) in (Annotated, *_REQUIREDNESS):
+    # With `from __future__ import annotations` the annotations are strings, which the class has not
+    # evaluated.
+    while get_origin(hint) in (Annotated, *_QUALIFIERS):
         if get_origin(hint) in (typing.Required, typing.NotRequired):
             return get_origin(hint) is typing.Required
         hint = get_args(hint)[0]
@@ -87,18 +88,18 @@ def _struct_field(field: msgspec.structs.FieldInfo) -> ClassField:
     elif isinstance(factory := field.default_factory, (Constant, type)):
         # Any other factory may return a different value each time, which cannot be a default for a server.
         default = factory()  # pyright: ignore[reportUnknownVariableType] # the class of a field is any class
-    return ClassField(field.encode_name, field.type, field.required, _on_the_wire(default))
+    return ClassField(field.encode_name, field.type, field.required, _to_json(default))
 
 
 def _dataclass_field(cls: Any, name: str, hint: Any) -> ClassField:
     field = cls.__dataclass_fields__[name]
     missing = type(field.default).__name__ == "_MISSING_TYPE"
     required = missing and type(field.default_factory).__name__ == "_MISSING_TYPE"
-    return ClassField(name, hint, required, UNSET if missing else _on_the_wire(field.default))
+    return ClassField(name, hint, required, UNSET if missing else _to_json(field.default))
 
 
-def _on_the_wire(default: Any) -> Any:
+def _to_json(default: Any) -> Any:
     if default is UNSET:
         return default
-    # Through JSON, in which a tuple is a list.
+    # Encoded and decoded, because a tuple is a list in JSON.
     return msgspec.json.decode(msgspec.json.encode(default, enc_hook=enc_hook))

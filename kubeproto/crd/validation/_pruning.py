@@ -1,4 +1,4 @@
-"""Pruning: fields that a schema does not name are dropped, unless it preserves unknown fields.
+"""Pruning: fields that a schema does not specify are removed, unless it preserves unknown fields.
 
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions/#field-pruning
 """
@@ -13,64 +13,64 @@ from ...objects import ObjectMeta, is_list, is_object
 from .._violations import child, key
 
 _META: Final = ("apiVersion", "kind", "metadata")
-_KNOWN: Final = frozenset(field.encode_name for field in msgspec.structs.fields(ObjectMeta))
+_METADATA_FIELDS: Final = frozenset(field.encode_name for field in msgspec.structs.fields(ObjectMeta))
 _PRESERVE: Final = "x-kubernetes-preserve-unknown-fields"
 
 
 def prune(schema: dict[str, Any], obj: Any) -> list[str]:
-    """Drop from an object, in place, what its schema does not name; return the paths of what was dropped."""
-    dropped: list[str] = []
-    _prune(schema | {"x-kubernetes-embedded-resource": True}, obj, "", dropped)
-    return dropped
+    """Remove the fields that a schema does not specify, in place; return their paths."""
+    removed: list[str] = []
+    _prune(schema | {"x-kubernetes-embedded-resource": True}, obj, "", removed)
+    return removed
 
 
-def _prune(schema: Any, value: Any, path: str, dropped: list[str]) -> None:
-    keeps = schema is not None and schema.get(_PRESERVE, False)
+def _prune(schema: Any, value: Any, path: str, removed: list[str]) -> None:
+    preserves = schema is not None and schema.get(_PRESERVE, False)
     if is_object(value):
-        _prune_members(schema or {}, value, path, dropped, keeps)
+        _prune_members(schema or {}, value, path, removed, preserves)
     elif is_list(value):
         items: dict[str, Any] | None = None if schema is None else schema.get("items")
-        if keeps:
+        if preserves:
             if items is None:
                 return
-            # Below a list that keeps everything, elements keep everything too.
+            # A list that preserves unknown fields also preserves those of its elements.
             items = items | {_PRESERVE: True}
         for index, element in enumerate(value):
-            _prune(items, element, key(path, index), dropped)
+            _prune(items, element, key(path, index), removed)
 
 
 def _prune_members(
-    schema: dict[str, Any], value: dict[str, Any], path: str, dropped: list[str], keeps: bool
+    schema: dict[str, Any], value: dict[str, Any], path: str, removed: list[str], preserves: bool
 ) -> None:
-    known: dict[str, Any] = schema.get("properties", {})
-    others = schema.get("additionalProperties")
+    properties: dict[str, Any] = schema.get("properties", {})
+    additional = schema.get("additionalProperties")
     for name in list(value):
         if schema.get("x-kubernetes-embedded-resource") and name in _META:
             if path and name == "metadata":
-                _prune_metadata(value, child(path, name), dropped)
+                _prune_metadata(value, child(path, name), removed)
             continue
-        if name in known:
-            _prune(known[name], value[name], child(path, name), dropped)
-        elif is_object(others):
-            _prune(others, value[name], child(path, name), dropped)
-        elif others is True:
-            _prune(None, value[name], child(path, name), dropped)
-        elif not keeps:
+        if name in properties:
+            _prune(properties[name], value[name], child(path, name), removed)
+        elif is_object(additional):
+            _prune(additional, value[name], child(path, name), removed)
+        elif additional is True:
+            _prune(None, value[name], child(path, name), removed)
+        elif not preserves:
             del value[name]
-            dropped.append(child(path, name))
+            removed.append(child(path, name))
 
 
-def _prune_metadata(value: dict[str, Any], path: str, dropped: list[str]) -> None:
-    """Prune metadata inside an object: it is read by its type and written again, without what is empty."""
+def _prune_metadata(value: dict[str, Any], path: str, removed: list[str]) -> None:
+    """Prune metadata of an embedded object: a server decodes its type and encodes it without empty fields."""
     metadata = value["metadata"]
     if not is_object(metadata):
         return
     try:
         msgspec.convert(metadata, ObjectMeta)
     except msgspec.ValidationError:
-        return  # it is refused altogether
+        return  # validation refuses it
     for name in list(metadata):
-        if name not in _KNOWN:
-            dropped.append(child(path, name))
-        if name not in _KNOWN or metadata[name] in (None, "", [], {}):
+        if name not in _METADATA_FIELDS:
+            removed.append(child(path, name))
+        if name not in _METADATA_FIELDS or metadata[name] in (None, "", [], {}):
             del metadata[name]

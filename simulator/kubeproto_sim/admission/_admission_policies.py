@@ -172,7 +172,7 @@ def _failure_message(validation: Json, variables: Json, *, ignores: bool) -> str
     expression: str = validation["expression"].strip()
     try:
         result = evaluate_with(expression, variables)
-        problem = f"resulted in error: {result.why}" if isinstance(result, CelFailure) else ""
+        problem = f"resulted in error: {result.reason}" if isinstance(result, CelFailure) else ""
     except CannotEvaluate as error:
         result, problem = None, f"was not evaluated: {error}"
     if problem:

@@ -183,7 +183,7 @@ def conditions_hold(conditions: list[Json], request: Json) -> bool:
             errors.append(f"expression '{expression}' was not evaluated: {error}")
             continue
         if isinstance(result, CelFailure):
-            errors.append(f"expression '{expression}' resulted in error: {result.why}")
+            errors.append(f"expression '{expression}' resulted in error: {result.reason}")
         elif result is not True:
             return False
     if errors:

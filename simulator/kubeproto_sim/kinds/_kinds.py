@@ -19,7 +19,7 @@ from kubeproto.crd import (
     KindConversion,
     NotEvaluated,
     Violation,
-    default,
+    apply_defaults,
     prune,
     validate,
 )
@@ -108,7 +108,7 @@ class SchemaCodec:
         unknown: list[str] = []
         if not self._fits(obj):
             unknown = prune(self.schema, obj)
-            default(self.schema, obj)
+            apply_defaults(self.schema, obj)
         meta: dict[str, Any] = obj["metadata"]
         if not stored_form(_OBJECT_META, NEWEST)(meta):
             _META_CODEC.write(meta)
@@ -133,7 +133,7 @@ class SchemaCodec:
         rules: bool = True,
     ) -> list[Violation]:
         """Return what the schema and its rules refuse; `unknown` gets rules that cannot be evaluated."""
-        return [] if self._fits(obj) else validate(self.schema, obj, old, rules=rules, unknown=unknown)
+        return [] if self._fits(obj) else validate(self.schema, obj, old, rules=rules, not_evaluated=unknown)
 
 
 class Served:

@@ -78,7 +78,7 @@ def _schema_violations(
     violations = codec.violations(obj, old, unknown, rules=not blocked)
     # A real server evaluates these rules, and may refuse the write.
     request.warnings += [
-        f"{one.field or '<nil>'}: the rule {one.rule!r} was not evaluated: {one.why}" for one in unknown
+        f"{one.field or '<nil>'}: the rule {one.rule!r} was not evaluated: {one.reason}" for one in unknown
     ]
     if blocked:
         violations = [*(one for one in violations if one.field != "<nil>"), _UNCHECKED]
