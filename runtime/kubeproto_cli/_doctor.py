@@ -82,7 +82,7 @@ def _as_json(check: Check) -> str:
 
 def _as_text(check: Check, color: bool) -> str:
     outcome = styled(f"{check.outcome:<8}", _STYLES[check.outcome], color)
-    lines = [f"{outcome} {styled(f'{check.name:<12}', BOLD, color)} {check.found}"]
+    lines = [f"{outcome} {styled(f'{check.name:<12}', BOLD, color)} {check.finding}"]
     if check.advice:
         lines.append(f"{'':21} to do: {check.advice}")
     return "\n".join(lines)

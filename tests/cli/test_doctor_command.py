@@ -39,7 +39,7 @@ def test_what_is_wrong_has_a_line_with_what_to_do_and_status_1(cli: CommandLine)
     done = cli.call("doctor", "--context", "prod", status=1)
     assert done.stderr == ""
     assert done.stdout.splitlines()[-2:] == [
-        "failed   context      the context 'prod' is asked for, and does not exist",
+        "failed   context      the requested context 'prod' does not exist",
         f"{'':21} to do: choose one of kubeproto: --context NAME, or `kubectl config use-context NAME`",
     ]
 
@@ -52,14 +52,14 @@ def test_json_has_one_object_a_check(cli: CommandLine) -> None:
     assert {check["outcome"] for check in checks} == {"ok", "failed"}
     (failure,) = [check for check in checks if check["outcome"] == "failed"]
     assert failure["name"] == "namespace"
-    assert failure["found"] == "gone does not exist"
+    assert failure["finding"] == "gone does not exist"
     assert "kubectl create namespace gone" in failure["advice"]
 
 
 def test_the_rights_of_a_file_are_checked(cli: CommandLine) -> None:
     path = cli.folder / "access.json"
     path.write_text(dump_access([RequiredAccess("", "pods", "list")]))
-    assert "all 1 that are needed are there" in cli.call("doctor", "--access", str(path)).stdout
+    assert "the account has all 1 needed rights" in cli.call("doctor", "--access", str(path)).stdout
     path.write_text("no")
     done = cli.call("doctor", "--access", str(path), status=1)
     assert done.stdout == ""

@@ -191,9 +191,9 @@ def test_what_is_not_an_operator_is_refused_with_what_to_return(wrong: Any) -> N
 
 
 def test_certificates_for_other_names_are_refused_with_what_to_change() -> None:
-    with pytest.raises(ValueError, match=r"keeps no authorities current in .*Configuration others-books"):
+    with pytest.raises(ValueError, match=r"does not renew the authorities in .*Configuration others-books"):
         objects_of(with_managed, msgspec.structs.replace(PACKAGING, name="others"))
-    with pytest.raises(ValueError, match=r"is not for books-webhooks\.elsewhere\.svc, where"):
+    with pytest.raises(ValueError, match=r"is not valid for books-webhooks\.elsewhere\.svc, where"):
         objects_of(with_managed, msgspec.structs.replace(PACKAGING, namespace="elsewhere"))
 
 

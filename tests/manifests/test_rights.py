@@ -119,7 +119,7 @@ def test_a_right_is_granted_where_it_is_used_and_nowhere_else(
 
 def test_what_is_recorded_and_what_is_declared_in_its_own_namespace_is_one_role() -> None:
     recorded = [RequiredAccess(GROUP, "books", "patch", "own", "moby"), IN_OWN]
-    found = roles(an_operator("library"), recorded, own="library")
+    found = roles(an_operator("library"), recorded, own_namespace="library")
     assert found["library"] == (
         rule("get", "secrets", "", "ink"),
         rule("list watch", "books", GROUP),

@@ -32,7 +32,7 @@ from kubeproto.config import credentials as c
 from kubeproto.wire import header
 from kubeproto_runtime.client._connect import keeping
 from kubeproto_runtime.credentials import Authorized
-from kubeproto_runtime.credentials._files import FoundConfig, Login, find, keep, read
+from kubeproto_runtime.credentials._files import LocatedConfig, Login, find, keep, read
 
 ISSUER: Final = "https://issuer.test"
 RENEWED: Final = c.Keep("id-2", "refresh-2")
@@ -239,12 +239,12 @@ class Provider:
         return jwt(1000.0 + 1000.0 * self.given)
 
 
-def oidc(home: Home, **facts: Any) -> FoundConfig:
+def oidc(home: Home, **facts: Any) -> LocatedConfig:
     identity = Identity(
         oidc=Oidc(issuer=ISSUER, client_id="kubectl", id_token=jwt(0), refresh_token="refresh-1")
     )
     config = Config(connection=Connection(server=SERVER), identity=identity)
-    return FoundConfig(config, login(home), **facts)
+    return LocatedConfig(config, login(home), **facts)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -189,7 +189,7 @@ BROKEN: Final[dict[str, tuple[Callable[[Setup], None], str, str, str]]] = {
     "unknown context": (
         put("document", **{"current-context": "prod"}),
         "context",
-        "'prod' is the current one, and does not exist",
+        "the current context 'prod' does not exist",
         "choose one of kubeproto",
     ),
     "missing cluster": (put("context", cluster="gone"), "context", "names the cluster 'gone'", "set-cluster"),
@@ -239,7 +239,7 @@ BROKEN: Final[dict[str, tuple[Callable[[Setup], None], str, str, str]]] = {
     "key of another certificate": (
         use_other_key,
         "credentials",
-        "a key that is not that of it",
+        "a key of another certificate",
         "new kubeconfig",
     ),
     "unknown authority": (
@@ -292,7 +292,7 @@ def test_what_is_wrong_is_found_with_what_to_do(how: str, setup: Setup) -> None:
     failures = [check for check in checks if check.outcome == "failed"]
     assert name in [check.name for check in failures], checks
     (check,) = [check for check in failures if check.name == name]
-    assert found in check.found
+    assert found in check.finding
     assert advice in check.advice
     assert check.advice
     # What stands before it on the way is well.
@@ -316,7 +316,7 @@ def test_a_set_up_that_works_has_no_complaint(setup: Setup) -> None:
 def test_a_file_that_does_not_exist_is_found_with_where_to_get_one(tmp_path: Path) -> None:
     (check,) = look(tmp_path / "gone")
     assert (check.name, check.outcome) == ("kubeconfig", "failed")
-    assert check.found == f"{tmp_path}/gone does not exist"
+    assert check.finding == f"{tmp_path}/gone does not exist"
     assert "$KUBECONFIG" in check.advice
 
 
@@ -350,7 +350,7 @@ def test_of_several_files_those_that_are_missing_are_named(
     monkeypatch.setenv("KUBECONFIG", f"{setup.folder}/gone:{setup.path}")
     checks = asyncio.run(diagnose())
     assert checks[0].outcome == "warning"
-    assert "gone does not exist" in checks[0].found
+    assert "gone does not exist" in checks[0].finding
     assert {check.outcome for check in checks[1:]} == {"ok"}
 
 
@@ -360,7 +360,9 @@ def test_a_file_that_others_can_read_and_a_server_that_is_not_verified_are_warne
     setup.path.write_text(json.dumps(setup.document))
     setup.path.chmod(0o644)
     checks = setup.checks()
-    warnings = {check.found.partition(":")[0]: check.advice for check in checks if check.outcome == "warning"}
+    warnings = {
+        check.finding.partition(":")[0]: check.advice for check in checks if check.outcome == "warning"
+    }
     assert warnings["insecure-skip-tls-verify is set"].startswith("put the authority")
     (advice,) = [advice for found, advice in warnings.items() if "other users" in found]
     assert advice == f"chmod 600 {setup.path}"
@@ -372,10 +374,10 @@ def test_rights_that_are_needed_are_asked_for_one_by_one(setup: Setup) -> None:
         RequiredAccess("apps", "deployments/scale", "patch"),
     ]
     granted = setup.checks(needed=needed)
-    assert granted[-1] == Check("rights", "ok", "all 2 that are needed are there")
+    assert granted[-1] == Check("rights", "ok", "the account has all 2 needed rights")
     setup.path.unlink()
     setup.user["token"] = "n0b0dy"
-    refused = [check.found for check in setup.checks(needed=needed)[-2:]]
+    refused = [check.finding for check in setup.checks(needed=needed)[-2:]]
     assert refused == [
         "the account may not list pods in all namespaces",
         "the account may not patch deployments/scale.apps in default",
@@ -386,7 +388,7 @@ def test_a_right_in_a_namespace_is_not_one_in_all(setup: Setup) -> None:
     setup.user["token"] = "r34der"
     needed = [RequiredAccess("", "pods", "list"), RequiredAccess("", "pods", "list", scope="cluster")]
     rights = [check for check in setup.checks(needed=needed) if check.name == "rights"]
-    assert [(check.outcome, check.found) for check in rights] == [
+    assert [(check.outcome, check.finding) for check in rights] == [
         ("ok", "in default: list pods"),
         ("failed", "the account may not list pods in all namespaces"),
     ]
@@ -463,12 +465,18 @@ def version_of(minor: int) -> bytes:
             {"body": version_of(36), "shift": 3600},
             "clock",
             "warning",
-            "60 min behind that of the server",
+            "60 min behind the clock of the server",
             "timedatectl",
         ),
-        ({"body": version_of(36), "shift": -7200}, "clock", "warning", "2 h ahead of that of", "timedatectl"),
+        (
+            {"body": version_of(36), "shift": -7200},
+            "clock",
+            "warning",
+            "2 h ahead of the clock of",
+            "timedatectl",
+        ),
         ({"body": version_of(36)}, "clock", "ok", "agree", ""),
-        ({"status": 403, "body": b"no"}, "server", "skipped", "does not say its version", ""),
+        ({"status": 403, "body": b"no"}, "server", "skipped", "it refuses its version", ""),
     ],
 )
 def test_what_a_server_says_of_itself(
@@ -481,7 +489,7 @@ def test_what_a_server_says_of_itself(
         checks = setup.checks()
     (check,) = [check for check in checks if check.name == name]
     assert (check.outcome, bool(check.advice)) == (outcome, bool(advice))
-    assert found in check.found
+    assert found in check.finding
     assert advice in check.advice
 
 
@@ -504,7 +512,7 @@ def test_a_port_without_http_and_one_without_tls_are_distinguished(setup: Setup)
         for scheme in ("http", "https"):
             setup.path.unlink(missing_ok=True)
             setup.cluster["server"] = f"{scheme}://127.0.0.1:{port}"
-            found[scheme] = setup.checks()[-1].found
+            found[scheme] = setup.checks()[-1].finding
         listening.shutdown(socket.SHUT_RDWR)
         thread.join()
     assert "before the head of the response was complete" in found["http"]
@@ -518,7 +526,7 @@ def test_an_expired_certificate_of_a_server_is_found(tmp_path: Path, setup: Setu
         document = json.loads(served.kubeconfig)
         setup.document.update(document)
         (check,) = [check for check in setup.checks() if check.outcome == "failed"]
-    assert (check.name, check.found) == ("connection", "the certificate of the server has expired")
+    assert (check.name, check.finding) == ("connection", "the certificate of the server has expired")
     assert "clock of this machine" in check.advice
 
 
@@ -527,10 +535,10 @@ def test_a_server_that_never_responds_is_given_up(setup: Setup) -> None:
         setup.cluster["server"] = f"http://127.0.0.1:{silent.getsockname()[1]}"
         checks = setup.checks(timeout=0.05)
     assert checks[-1].name == "connection"
-    assert "did not respond in time" in checks[-1].found
+    assert "did not respond in time" in checks[-1].finding
 
 
 def test_the_clock_that_tells_what_has_expired_is_given(setup: Setup) -> None:
     setup.user["token"] = jwt(time.time() + 86400)
     checks = setup.checks(wall=lambda: time.time() + 400 * 86400)
-    assert "which has expired" in next(check.found for check in checks if check.outcome == "failed")
+    assert "which has expired" in next(check.finding for check in checks if check.outcome == "failed")

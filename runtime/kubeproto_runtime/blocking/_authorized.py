@@ -11,7 +11,7 @@ from kubeproto import BlockingIncoming, BlockingTransport, Head, KubeprotoError
 from kubeproto.config import credentials as c
 
 from ..calls._effects import drive_blocking
-from ..credentials._authorized import MOST_ANSWERED, check_open
+from ..credentials._authorized import MAX_PROVIDER_RESPONSE, check_open
 from ..credentials._credential_source import CredentialSource, Leave, Open
 from ..credentials._files import read_all
 from ..credentials._identity_transports import IdentityTransport, IdentityTransports
@@ -138,8 +138,8 @@ class BlockingAuthorized:
                 body = bytearray()
                 for piece in incoming:
                     body += piece
-                    if len(body) > MOST_ANSWERED:
-                        return c.Failed(f"the response is longer than {MOST_ANSWERED} bytes")
+                    if len(body) > MAX_PROVIDER_RESPONSE:
+                        return c.Failed(f"the response is longer than {MAX_PROVIDER_RESPONSE} bytes")
                 return c.Responded(incoming.status, incoming.headers, bytes(body))
         except KubeprotoError as error:
             return c.Failed(" ".join(str(error).split()))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict, Unpack
 from kubeproto.config import Config, ConfigError, Impersonation, Overrides, PluginPolicy
 
 from ..credentials._authorized import Authorized, Opener
-from ..credentials._files import FoundConfig, find, keep
+from ..credentials._files import LocatedConfig, find, keep
 from ..tasks._event_loop import event_loop
 from ._client import Client
 from ._installed import entry_points, load
@@ -129,7 +129,7 @@ async def _connected(
         yield Client(authorized, namespace=found.config.namespace, **(client or {}))
 
 
-def found_by(config: Config | None, overrides: Overrides, wanted: tuple[str, ...]) -> FoundConfig:
+def found_by(config: Config | None, overrides: Overrides, wanted: tuple[str, ...]) -> LocatedConfig:
     """Return the configuration that was given or is found, and log its warnings."""
     if config is None:
         found = find(overrides)
@@ -138,7 +138,7 @@ def found_by(config: Config | None, overrides: Overrides, wanted: tuple[str, ...
             f"a config leaves nothing to be looked for: {', '.join(wanted)} make no sense beside"
         )
     else:
-        found = FoundConfig(config)
+        found = LocatedConfig(config)
     for warning in found.config.warnings:
         _log.warning("%s: %s", found.config.source or "the configuration", warning)
     return found
@@ -179,7 +179,7 @@ def overrides_of(
     )
 
 
-def keeping(found: FoundConfig) -> Callable[[c.Keep], None] | None:
+def keeping(found: LocatedConfig) -> Callable[[c.Keep], None] | None:
     """Return the function that writes renewed tokens back to their file; None if they are from no file."""
     if found.login is None:
         return None

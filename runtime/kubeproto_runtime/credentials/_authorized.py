@@ -1,8 +1,7 @@
-"""`Authorized`: a transport with credentials, over transports that do not know them.
+"""`Authorized`: a transport with credentials, over transports without.
 
-It performs the actions of the credentials machine. A request waits for credentials as long as they take: a
-plugin may have to ask a person, and has a separate deadline, while `timeout` bounds each exchange with the
-server.
+It performs the actions of the credentials machine. A request waits for credentials without a limit: a plugin
+may need input of a person, and has a separate deadline, while `timeout` limits each exchange with the server.
 """
 
 from __future__ import annotations
@@ -43,17 +42,17 @@ if TYPE_CHECKING:
 Opener: TypeAlias = "Callable[[Connection], AbstractAsyncContextManager[Transport]]"
 
 # The response of an identity provider: two addresses or three tokens.
-MOST_ANSWERED: Final = 1024 * 1024
+MAX_PROVIDER_RESPONSE: Final = 1024 * 1024
 
 _Line: TypeAlias = "IdentityTransport[tuple[Transport, AbstractAsyncContextManager[Transport]]]"
 
 
 class Authorized:
-    """Carries requests with the credentials of a `Config`, over transports that `opener` makes for it.
+    """Carries requests with the credentials of a `Config`, over transports that `opener` creates.
 
-    A 401 renews them once, and the request is sent once more, a stream at its opening. A request that has
-    an Authorization of its own is left alone. A transport is entered by the first request that needs it and
-    left by another, so its context must not hold a task group.
+    A 401 renews them once, and the request is sent once more, a stream at its opening. A request with an
+    Authorization header of its own is sent unchanged. A transport is entered by the first request that needs
+    it and left by another, so its context must not hold a task group.
     """
 
     def __init__(
@@ -126,7 +125,7 @@ class Authorized:
         exchange: Callable[[Credentials], AbstractAsyncContextManager[T]],
         refuses: Callable[[T], bool],
     ) -> AsyncGenerator[T]:
-        """Perform the effects of opening an exchange, and leave what was opened last."""
+        """Perform the effects of opening an exchange, and leave the last opened exchange."""
         check_open(self._closed)
         self._check_loop()
         async with AsyncExitStack() as stack:
@@ -148,7 +147,7 @@ class Authorized:
         self._loop = self._loop or running
         if running != self._loop:
             raise LocalProtocolError(
-                f"this client belongs to {self._loop}, and {running} runs here: call connect() inside of the"
+                f"this client belongs to {self._loop}, and {running} runs here: call connect() in the"
                 " event loop that uses the client"
             )
 
@@ -161,7 +160,9 @@ class Authorized:
         try:
             upgrade: _Upgrade | None = getattr(transport, "upgrade", None)
             if upgrade is None:
-                raise LocalProtocolError(f"{transport!r} has no WebSockets, which {request.verb} needs")
+                raise LocalProtocolError(
+                    f"{transport!r} has no WebSockets, which {request.verb} needs: use another transport"
+                )
             async with upgrade(credentials.sign(request), timeout=timeout, idle=idle) as socket:
                 yield socket
         finally:
@@ -191,7 +192,8 @@ class Authorized:
         return line
 
     def _spawn(self, renewal: TaskEffects[anyio.Event, None]) -> None:
-        """Renew in a separate task. There is one at a time; the last one has ended, or is about to."""
+        """Renew in a separate task. There is a single renewal at a time: the last has ended, or is about
+        to."""
         self._renewal = spawn(lambda: drive(renewal, self._do))
 
     async def _do(self, effect: c.Task | anyio.Event) -> c.Event | None:
@@ -208,17 +210,17 @@ class Authorized:
                 return None
 
     async def _ask(self, ask: Ask) -> c.Event:
-        """Ask an identity provider, over a transport for this one request."""
+        """Send a request to an identity provider, over a transport for this request alone."""
         try:
             async with (
                 self._opener(ask.connection) as transport,
                 transport.send(ask.head, timeout=ask.timeout) as incoming,
             ):
                 body = bytearray()
-                async for piece in incoming:
-                    body += piece
-                    if len(body) > MOST_ANSWERED:
-                        return c.Failed(f"the response is longer than {MOST_ANSWERED} bytes")
+                async for chunk in incoming:
+                    body += chunk
+                    if len(body) > MAX_PROVIDER_RESPONSE:
+                        return c.Failed(f"the response is longer than {MAX_PROVIDER_RESPONSE} bytes")
                 return c.Responded(incoming.status, incoming.headers, bytes(body))
         except KubeprotoError as error:
             return c.Failed(" ".join(str(error).split()))

@@ -5,8 +5,8 @@ others (`_effects`). An effect is a task of the machine, whose outcome is sent b
 
 A renewal runs beside the requests: `spawn` drives it in a separate task or thread. So a request that is
 cancelled does not end the renewal that it began, and requests use credentials that are still valid meanwhile.
-The machine is notified when a renewal ends in any way: one that raises has failed, one that is cancelled is
-abandoned, and in either case the requests that wait for it continue.
+The machine is notified of every end of a renewal: an exception is a failure, a cancellation abandons it, and
+in both cases the waiting requests continue.
 """
 
 from __future__ import annotations
@@ -56,17 +56,17 @@ _log: Final = logging.getLogger("kubeproto.credentials")
 
 
 class Open(Struct, frozen=True):
-    """Open the exchange with these credentials; the effect returns what was opened."""
+    """Open the exchange with these credentials; the effect returns the opened exchange."""
 
     credentials: Credentials
 
 
 class Leave(Struct, frozen=True):
-    """Leave what was opened."""
+    """Leave the opened exchange."""
 
 
 class CredentialSource(Generic[S]):
-    """The credentials of one user. `clock` gives Unix time, `keep` stores renewed tokens."""
+    """The credentials of a user. `clock` returns Unix time, `keep` stores renewed tokens."""
 
     def __init__(
         self,
@@ -87,7 +87,7 @@ class CredentialSource(Generic[S]):
         self._warned = ""
 
     def obtain(self) -> TaskEffects[S, Credentials]:
-        """Return credentials for a request; `CredentialsError` says why there are none."""
+        """Return credentials for a request; `CredentialsError` has the reason of their absence."""
         while True:
             outcome, changed = yield from self._advance(c.Wanted())
             match outcome:
@@ -107,19 +107,19 @@ class CredentialSource(Generic[S]):
     def open(self, head: Head, refuses: Callable[[Opened], bool]) -> Opening[S, Opened]:
         """Open an exchange with credentials, and once more with others if the response is a 401.
 
-        `refuses` says whether what was opened is a 401; an upgrade raises `Unauthorized` instead. A request
-        that has an Authorization of its own is left alone.
+        `refuses` returns whether the opened exchange is a 401; an upgrade raises `Unauthorized` instead. A
+        request with an Authorization header of its own is sent unchanged.
         """
-        given = yield from self.obtain()
+        credentials = yield from self.obtain()
         ours = not header(head.headers, "authorization")
         try:
-            opened: Opened = yield Open(given)
+            opened: Opened = yield Open(credentials)
         except Unauthorized:
-            renewed = (yield from self.renew(given)) if ours else None
+            renewed = (yield from self.renew(credentials)) if ours else None
             if renewed is None:
                 raise
         else:
-            renewed = (yield from self.renew(given)) if ours and refuses(opened) else None
+            renewed = (yield from self.renew(credentials)) if ours and refuses(opened) else None
             if renewed is None:
                 return opened
         yield Leave()
@@ -195,8 +195,8 @@ class CredentialSource(Generic[S]):
         except ConfigError as error:
             self._warn(f"the renewed login will be lost when this program ends: {error}")
 
-    def _warn(self, why: str) -> None:
+    def _warn(self, reason: str) -> None:
         """Log a repeated failure once: a wrong token is refused with every request."""
-        if why != self._warned:
-            self._warned = why
-            _log.warning("%s", why)
+        if reason != self._warned:
+            self._warned = reason
+            _log.warning("%s", reason)

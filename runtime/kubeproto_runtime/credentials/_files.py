@@ -1,6 +1,6 @@
-"""The files of a configuration: reads those that the core asks for, and writes the tokens of a login.
+"""Read the files of a configuration that the core needs, and write the tokens of a login.
 
-They are read directly and not in a thread: they are small, local, and read once a minute.
+They are read directly and not in a thread, because they are small, local, and read once a minute.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kubeproto.config import credentials as c
 
 # A kubeconfig of a thousand clusters has some megabytes; a longer file is a device, or a mistake.
-_MOST: Final = 64 * 1024 * 1024
+_MAX_FILE: Final = 64 * 1024 * 1024
 
 Files = dict[str, bytes | UnreadableFile]
 
@@ -53,44 +53,48 @@ class Login(Struct, frozen=True):
         return f"Login(path={self.path!r}, user={self.user!r})"
 
 
-class FoundConfig(Struct, frozen=True):
-    """The configuration that was found. `login` is set if renewed tokens are to be written to a file."""
+class LocatedConfig(Struct, frozen=True):
+    """A configuration of files or of a pod. `login` is set if renewed tokens are written to a file."""
 
     config: Config
     login: Login | None = None
 
 
-def find(overrides: Overrides, environ: Mapping[str, str] | None = None) -> FoundConfig:
+def find(overrides: Overrides, environ: Mapping[str, str] | None = None) -> LocatedConfig:
     """Return the configuration that kubectl would use, or the pod's; `ConfigError` if there is none."""
     environ = ConcealedVariables(os.environ if environ is None else environ)
     home = os.path.expanduser("~")
     home = "" if home == "~" else home  # without a home directory, the pod or a named file can be used
     files: Files = {}
-    while isinstance(found := infer(environ, files, overrides, home=home, separator=os.pathsep), Needs):
-        files.update((path, read(path)) for path in found.paths)
+    while isinstance(config := infer(environ, files, overrides, home=home, separator=os.pathsep), Needs):
+        files.update((path, read(path)) for path in config.paths)
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
-    if found.identity.holds_secret and not overrides.token:
+    if config.identity.holds_secret and not overrides.token:
         read_by_others = [path for path in paths if isinstance(files.get(path), bytes) and _is_open(path)]
-        found = replace(found, warnings=(*found.warnings, *map(_open_warning, read_by_others)))
-    if found.identity.oidc is None or not found.identity.oidc.refresh_token:
-        return FoundConfig(found)
-    return FoundConfig(found, _login(paths, files, overrides, found.identity.oidc))
+        config = replace(config, warnings=(*config.warnings, *map(_open_warning, read_by_others)))
+    if config.identity.oidc is None or not config.identity.oidc.refresh_token:
+        return LocatedConfig(config)
+    return LocatedConfig(config, _login(paths, files, overrides, config.identity.oidc))
 
 
 def read(path: str) -> bytes | UnreadableFile:
-    """Return the content of a file, or why it could not be read."""
+    """Return the content of a file, or the reason of the failure."""
     try:
         with Path(path).open("rb") as file:
-            content = file.read(_MOST + 1)
+            content = file.read(_MAX_FILE + 1)
     except OSError as error:
         return UnreadableFile(error.strerror or type(error).__name__, isinstance(error, FileNotFoundError))
     except ValueError:  # a zero byte in the path
-        return UnreadableFile("the path makes no sense")
-    return UnreadableFile(f"it is longer than {_MOST} bytes") if len(content) > _MOST else Concealed(content)
+        return UnreadableFile("the path contains a zero byte")
+    return (
+        UnreadableFile(f"it is longer than {_MAX_FILE} bytes")
+        if len(content) > _MAX_FILE
+        else Concealed(content)
+    )
 
 
 def _is_open(path: str) -> bool:
-    """Return whether other users of this machine may read a file; on Windows this is not known."""
+    """Return whether other users of this machine may read a file; on Windows always False."""
     try:
         return os.name == "posix" and bool(Path(path).stat().st_mode & (stat.S_IRGRP | stat.S_IROTH))
     except OSError:
@@ -107,7 +111,7 @@ def read_all(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
 
 
 def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc) -> Login | None:
-    """Return which of the files has the chosen user: the first that names it, as when they are merged."""
+    """Return the login of the first file with the chosen user, which is the user after the merge."""
     configs = [read_kubeconfig(content, path) for path in paths if isinstance(content := files[path], bytes)]
     choice = merge_kubeconfigs(configs).choose(
         context=overrides.context,
@@ -123,9 +127,9 @@ def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc)
 
 
 def keep(login: Login, tokens: c.Keep) -> Login:
-    """Write renewed tokens back; return the new login. `ConfigError` says why that failed.
+    """Write renewed tokens back; return the new login. `ConfigError` has the reason of a failure.
 
-    As kubectl does: under its lock, all at once, and not if the user has logged in again meanwhile.
+    Like kubectl, it holds the lock, replaces the file at once, and keeps the tokens of a newer login.
     """
     path = Path(os.path.realpath(login.path))  # otherwise a link would be replaced by a file
     try:
@@ -165,8 +169,8 @@ def _provider(document: dict[str, Any], user: str) -> dict[str, str]:
     entries: list[dict[str, Any]] = document.get("users") or []
     for entry in entries:
         if entry.get("name") == user:
-            said: dict[str, Any] = entry.get("user") or {}
-            provider: dict[str, Any] = said.get("auth-provider") or {}
+            settings: dict[str, Any] = entry.get("user") or {}
+            provider: dict[str, Any] = settings.get("auth-provider") or {}
             config: dict[str, str] = provider.get("config") or {}
             return config
     return {}
@@ -174,7 +178,7 @@ def _provider(document: dict[str, Any], user: str) -> dict[str, str]:
 
 @contextmanager
 def _locked(path: Path) -> Generator[None]:
-    """Hold the lock that kubectl takes when it writes: a file beside, which must not exist yet."""
+    """Hold the lock of kubectl for writes: a file beside the kubeconfig, which must not exist yet."""
     lock = path.with_name(f"{path.name}.lock")
     os.close(os.open(lock, os.O_CREAT | os.O_EXCL, 0o600))
     try:
@@ -185,7 +189,7 @@ def _locked(path: Path) -> Generator[None]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Replace a file at once, so that no reader sees half of it and no other user can read it."""
+    """Replace a file at once, so that no reader sees a part of it and no other user can read it."""
     import tempfile  # it imports the compressors, which only this needs
 
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # readable by its owner alone

@@ -1,7 +1,7 @@
-"""Which transport a request goes over: the one that shows the client certificate of its credentials.
+"""Transports by the client certificate of their credentials.
 
-When the certificate changes, a new transport replaces the old one. Responses of the old one continue, and
-after the last of them it has to be closed.
+When the certificate changes, a new transport replaces the old transport, whose responses continue. After the
+last of them the caller closes it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ X = TypeVar("X")
 
 
 class IdentityTransport(Generic[X]):
-    """One transport in use. `pair` is its client certificate, with the key."""
+    """A transport in use. `pair` is its client certificate, with the key."""
 
     def __init__(self, transport: X, pair: tuple[bytes, bytes]) -> None:
         self.transport = transport
@@ -22,7 +22,7 @@ class IdentityTransport(Generic[X]):
 
 
 class IdentityTransports(Generic[X]):
-    """The transports of one server: the newest, and old ones with open responses."""
+    """The transports of a server: the newest, and older transports with open responses."""
 
     def __init__(self) -> None:
         self._newest: IdentityTransport[X] | None = None
@@ -32,7 +32,7 @@ class IdentityTransports(Generic[X]):
     def take(self, pair: tuple[bytes, bytes]) -> IdentityTransport[X] | None:
         """Return the newest transport, if it shows this certificate.
 
-        The caller gives it up with `release`.
+        The caller returns it with `release`.
         """
         with self._lock:
             line = self._newest
@@ -42,26 +42,26 @@ class IdentityTransports(Generic[X]):
             return line
 
     def add(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
-        """Make this the newest transport, and take it. Return those to be closed."""
+        """Make this the newest transport, and take it. Return the transports to be closed."""
         with self._lock:
             old, self._newest = self._newest, line
             line.users += 1
             self._open.append(line)
-            return self._forgotten(old)
+            return self._forget(old)
 
     def release(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
-        """Note that a response has ended. Return the transports to be closed."""
+        """Record the end of a response. Return the transports to be closed."""
         with self._lock:
             line.users -= 1
-            return self._forgotten(line)
+            return self._forget(line)
 
     def clear(self) -> list[IdentityTransport[X]]:
-        """Return all transports, which have to be closed, whatever responses they have."""
+        """Return all transports, to be closed, with or without open responses."""
         with self._lock:
             lines, self._open, self._newest = self._open, [], None
             return lines
 
-    def _forgotten(self, line: IdentityTransport[X] | None) -> list[IdentityTransport[X]]:
+    def _forget(self, line: IdentityTransport[X] | None) -> list[IdentityTransport[X]]:
         if line is None or line is self._newest or line.users or line not in self._open:
             return []
         self._open.remove(line)

@@ -1,8 +1,7 @@
-"""Exec plugins: runs a program that prints credentials, and reports its outcome.
+"""Run exec plugins, which print credentials, and report their outcome.
 
-Its standard error goes where that of this program goes and is never read, so that no log and no error can
-quote a secret from it. A plugin that hangs, or prints without end, is killed with all processes that it has
-started.
+A plugin inherits standard error, which is never read, so that no log and no error can quote a secret from it.
+A plugin that hangs, or prints without end, is killed with all of its processes.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from anyio.abc import Process
 
 # A token of OIDC has some kilobytes, a certificate chain some more.
-_MOST_OUTPUT: Final = 1024 * 1024
+_MAX_OUTPUT: Final = 1024 * 1024
 
 
 def terminal() -> bool:
-    """True if a plugin could talk to a person."""
+    """Return whether a plugin can interact with a person."""
     try:
         return sys.stdin is not None and sys.stdin.isatty()
     except ValueError:  # it has been closed
@@ -45,7 +44,7 @@ async def run_plugin(task: c.RunPlugin) -> c.Event:
         with anyio.move_on_after(task.timeout):
             stdout = await _read(process)
             if stdout is None:
-                return c.Failed(f"it printed more than {_MOST_OUTPUT} bytes")
+                return c.Failed(f"it printed more than {_MAX_OUTPUT} bytes")
             return c.PluginEnded(await process.wait(), stdout)
         return c.Failed(f"it did not end within {task.timeout:g} s")
     finally:
@@ -67,7 +66,7 @@ async def _start(task: c.RunPlugin) -> Process:
 
 
 def run_plugin_blocking(task: c.RunPlugin) -> c.Event:
-    """The same for a thread, whether it has an event loop or not."""
+    """Run a plugin in a thread with or without an event loop."""
     from anyio.from_thread import start_blocking_portal  # only programs with a plugin need it
 
     with start_blocking_portal("asyncio") as portal:
@@ -75,18 +74,18 @@ def run_plugin_blocking(task: c.RunPlugin) -> c.Event:
 
 
 async def _read(process: Process) -> bytes | None:
-    """Return all that it prints; None if that is too much."""
+    """Return its standard output; None beyond the limit."""
     assert process.stdout is not None  # it is a pipe
     output = bytearray()
-    async for piece in process.stdout:
-        output += piece
-        if len(output) > _MOST_OUTPUT:
+    async for chunk in process.stdout:
+        output += chunk
+        if len(output) > _MAX_OUTPUT:
             return None
     return bytes(output)
 
 
 async def _end(process: Process, *, alone: bool) -> None:
-    """Kill the rest of its processes, and leave no zombie."""
+    """Kill its remaining processes, and leave no zombie."""
     with anyio.CancelScope(shield=True):
         if process.returncode is None:
             _kill(process.pid, alone=alone)
@@ -106,4 +105,4 @@ def _kill(pid: int, *, alone: bool) -> None:
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
         return "it is not a program, and not a script with a #! line"
-    return (error.strerror if isinstance(error, OSError) else "") or "its command makes no sense"
+    return (error.strerror if isinstance(error, OSError) else "") or "its command is invalid"

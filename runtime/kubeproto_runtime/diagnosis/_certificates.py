@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 
 
-class CertificateFacts(Struct, frozen=True):
-    """The parts of a certificate that are reported."""
+class CertificateFields(Struct, frozen=True):
+    """The reported fields of a certificate."""
 
     subject: str
     issuer: str
@@ -25,28 +25,28 @@ class CertificateFacts(Struct, frozen=True):
     until: float
     public_key: bytes
 
-    def fits(self, key: bytes) -> bool:
+    def matches(self, key: bytes) -> bool:
         """Return whether a private key, as PEM, belongs to this certificate."""
         try:
             private = serialization.load_pem_private_key(key, None)
         except (ValueError, TypeError):
             return False
-        return _encoded(private.public_key()) == self.public_key
+        return _encode_key(private.public_key()) == self.public_key
 
 
-def read_certificate(data: bytes) -> CertificateFacts:
-    """Return the facts of the first certificate, in PEM or DER; ValueError if there is none."""
+def read_certificate(data: bytes) -> CertificateFields:
+    """Return the fields of the first certificate, in PEM or DER; ValueError without a certificate."""
     if b"-----BEGIN " in data:
-        found = x509.load_pem_x509_certificate(data)
+        certificate = x509.load_pem_x509_certificate(data)
     else:
-        found = x509.load_der_x509_certificate(data)
-    return CertificateFacts(
-        subject=_name(found.subject),
-        issuer=_name(found.issuer),
-        names=_names(found),
-        since=found.not_valid_before_utc.timestamp(),
-        until=found.not_valid_after_utc.timestamp(),
-        public_key=_encoded(found.public_key()),
+        certificate = x509.load_der_x509_certificate(data)
+    return CertificateFields(
+        subject=_name(certificate.subject),
+        issuer=_name(certificate.issuer),
+        names=_names(certificate),
+        since=certificate.not_valid_before_utc.timestamp(),
+        until=certificate.not_valid_after_utc.timestamp(),
+        public_key=_encode_key(certificate.public_key()),
     )
 
 
@@ -57,13 +57,13 @@ def _name(name: x509.Name) -> str:
 
 def _names(certificate: x509.Certificate) -> tuple[str, ...]:
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return ()
-    hosts = found.get_values_for_type(x509.DNSName)
-    addresses = [str(one) for one in found.get_values_for_type(x509.IPAddress)]
-    return tuple(printable(one, 200) for one in (*hosts, *addresses))
+    hosts = extension.get_values_for_type(x509.DNSName)
+    addresses = [str(name) for name in extension.get_values_for_type(x509.IPAddress)]
+    return tuple(printable(name, 200) for name in (*hosts, *addresses))
 
 
-def _encoded(key: PublicKeyTypes) -> bytes:
+def _encode_key(key: PublicKeyTypes) -> bytes:
     return key.public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)

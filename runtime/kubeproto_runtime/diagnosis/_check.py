@@ -1,4 +1,4 @@
-"""`Check`: one thing that was checked, what was found, and what to do about it."""
+"""`Check`: the outcome of a check, its finding, and advice."""
 
 from __future__ import annotations
 
@@ -10,35 +10,35 @@ CheckOutcome: TypeAlias = Literal["ok", "warning", "failed", "skipped"]
 
 
 class Check(Struct, frozen=True):
-    """One thing that was checked: its name, what was found, and what to do unless it is in order.
+    """The outcome of a check: its name, the finding, and advice unless it is in order.
 
-    Neither text holds a token, a password or a key.
+    No text contains a token, a password or a key.
     """
 
     name: str
     outcome: CheckOutcome
-    found: str
+    finding: str
     advice: str = ""
 
     def __str__(self) -> str:
-        return f"{self.name}: {self.outcome}: {self.found}" + (f"; {self.advice}" if self.advice else "")
+        return f"{self.name}: {self.outcome}: {self.finding}" + (f"; {self.advice}" if self.advice else "")
 
 
-def passed(name: str, found: str) -> Check:
+def passed(name: str, finding: str) -> Check:
     """Return a check that found no problem."""
-    return Check(name, "ok", found)
+    return Check(name, "ok", finding)
 
 
-def warned(name: str, found: str, advice: str) -> Check:
-    """Return a check that found something that works and should be fixed nevertheless."""
-    return Check(name, "warning", found, advice)
+def warned(name: str, finding: str, advice: str) -> Check:
+    """Return a check of a working set-up that should be corrected nevertheless."""
+    return Check(name, "warning", finding, advice)
 
 
-def failed(name: str, found: str, advice: str) -> Check:
-    """Return a check that found something that has to be fixed."""
-    return Check(name, "failed", found, advice)
+def failed(name: str, finding: str, advice: str) -> Check:
+    """Return a check of a set-up that must be corrected."""
+    return Check(name, "failed", finding, advice)
 
 
-def skipped(name: str, found: str) -> Check:
-    """Return a check that could not be made, which is not a fault of the set-up."""
-    return Check(name, "skipped", found)
+def skipped(name: str, finding: str) -> Check:
+    """Return a check that was impossible, which is no fault of the set-up."""
+    return Check(name, "skipped", finding)

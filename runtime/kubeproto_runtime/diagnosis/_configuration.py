@@ -1,4 +1,4 @@
-"""The files of a configuration: which there are, which context they choose, and whether it can be used."""
+"""Check the files of a configuration, the chosen context and its settings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubeproto.config import (
     read_kubeconfig,
 )
 
-from ..credentials._files import FoundConfig, find, read
+from ..credentials._files import LocatedConfig, find, read
 from ._check import failed, passed, warned
 
 if TYPE_CHECKING:
@@ -33,16 +33,22 @@ _IN_POD: Final = "KUBERNETES_SERVICE_HOST"
 
 def examine_configuration(
     overrides: Overrides, environ: Mapping[str, str]
-) -> Generator[Check, None, FoundConfig | None]:
+) -> Generator[Check, None, LocatedConfig | None]:
     """Check the files, and return the configuration that a client would use; None if there is none."""
     home = os.path.expanduser("~")
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
     configs: list[Kubeconfig] = []
     for path in paths:
-        without = (
-            "a server is asked for" if overrides.server else "this is a pod" if _IN_POD in environ else ""
+        alternative = (
+            "the server is given by an option"
+            if overrides.server
+            else "this is a pod"
+            if _IN_POD in environ
+            else ""
         )
-        config = yield from _file(path, alone=len(paths) == 1, without="" if overrides.path else without)
+        config = yield from _file(
+            path, alone=len(paths) == 1, alternative="" if overrides.path else alternative
+        )
         if config is None and not _is_missing(path):
             return None
         if config is not None:
@@ -62,12 +68,12 @@ def _is_missing(path: str) -> bool:
     return isinstance(content, UnreadableFile) and content.missing
 
 
-def _file(path: str, *, alone: bool, without: str) -> Generator[Check, None, Kubeconfig | None]:
-    """Check one file; `without` says why it need not exist."""
+def _file(path: str, *, alone: bool, alternative: str) -> Generator[Check, None, Kubeconfig | None]:
+    """Check a file; `alternative` is the configuration that replaces a missing file."""
     content = read(path)
     if isinstance(content, UnreadableFile):
-        if content.missing and without:
-            yield passed("kubeconfig", f"{path} does not exist, and {without}")
+        if content.missing and alternative:
+            yield passed("kubeconfig", f"{path} does not exist, and {alternative}")
         elif content.missing:
             check = failed if alone else warned
             yield check(
@@ -93,11 +99,11 @@ def _file(path: str, *, alone: bool, without: str) -> Generator[Check, None, Kub
 def _context(
     merged: Kubeconfig, paths: tuple[str, ...], overrides: Overrides, environ: Mapping[str, str]
 ) -> Generator[Check, None, bool]:
-    """Check what the context names; return whether it can be used."""
+    """Check the cluster and user of the context; return whether it can be used."""
     name = overrides.context or merged.current_context
-    known = [one.name for one in merged.contexts]
-    listed = ", ".join(known[:10]) + (", …" if len(known) > 10 else "")
-    choose = f"choose one of {listed}" if known else "the file has none: get it again from the cluster"
+    names = [context.name for context in merged.contexts]
+    listed = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+    choose = f"choose one of {listed}" if names else "the file has none: get it again from the cluster"
     if not (name or overrides.cluster):
         if overrides.server or _IN_POD in environ:
             return True
@@ -106,10 +112,10 @@ def _context(
             f"{choose}: --context NAME, or `kubectl config use-context NAME`",
         )  # fmt: skip
         return False
-    if name and name not in known:
-        source = "asked for" if overrides.context else "the current one"
+    if name and name not in names:
+        source = "requested" if overrides.context else "current"
         yield failed(
-            "context", f"the context {name!r} is {source}, and does not exist",
+            "context", f"the {source} context {name!r} does not exist",
             f"{choose}: --context NAME, or `kubectl config use-context NAME`",
         )  # fmt: skip
         return False
@@ -134,25 +140,29 @@ def _context(
     return True
 
 
-def _settings(overrides: Overrides, environ: Mapping[str, str]) -> Generator[Check, None, FoundConfig | None]:
+def _settings(
+    overrides: Overrides, environ: Mapping[str, str]
+) -> Generator[Check, None, LocatedConfig | None]:
     try:
-        found = find(overrides, environ)
+        located = find(overrides, environ)
     except ConfigError as error:
         yield failed("settings", str(error), _advice(str(error)))
         return None
-    config = found.config
-    through = f", through the proxy {_place(config.connection.address)}" if config.connection.proxy else ""
+    config = located.config
+    through = (
+        f", through the proxy {_address_text(config.connection.address)}" if config.connection.proxy else ""
+    )
     yield passed("settings", f"{config.source}: {config.connection.server}{through}")
     for warning in config.warnings:
-        what, _, remedy = warning.partition(": ")
+        problem, _, remedy = warning.partition(": ")
         if remedy.startswith("chmod"):
-            yield warned("settings", what, remedy)
+            yield warned("settings", problem, remedy)
         else:
-            yield warned("settings", warning, _ADVICE.get(what, "write https:// into its server"))
-    return found
+            yield warned("settings", warning, _ADVICE.get(problem, "write https:// into its server"))
+    return located
 
 
-def _place(address: tuple[str, int]) -> str:
+def _address_text(address: tuple[str, int]) -> str:
     host, port = address
     return f"{host}:{port}"
 
@@ -164,8 +174,8 @@ _ADVICE: Final = {
 }
 
 
-def _advice(said: str) -> str:
-    if "cannot be read" in said:
+def _advice(message: str) -> str:
+    if "cannot be read" in message:
         return (
             "a path in a kubeconfig is relative to its folder: put the file there, or get a kubeconfig"
             " that holds what the file has (`kubectl config view --flatten`)"

@@ -86,8 +86,8 @@ def _token(token: str, path: str, now: float) -> Check:
     if not isinstance(expiry, int | float):
         return passed("credentials", f"{source}, which does not say when it expires")
     if expiry <= now:
-        return failed("credentials", f"{source}, which has expired at {_time(expiry)}", _LOGIN)
-    return passed("credentials", f"{source}, which expires at {_time(expiry)}")
+        return failed("credentials", f"{source}, which has expired at {_format_time(expiry)}", _LOGIN)
+    return passed("credentials", f"{source}, which expires at {_format_time(expiry)}")
 
 
 def _claims(token: str) -> dict[str, Any]:
@@ -102,14 +102,14 @@ def _claims(token: str) -> dict[str, Any]:
 
 
 def _pair(identity: Identity) -> tuple[bytes, bytes]:
-    found = [
+    pair = [
         inline or (b"" if not path else _bytes(path))
         for inline, path in (
             (identity.certificate, identity.certificate_file),
             (identity.key, identity.key_file),
         )
     ]
-    return found[0], found[1]
+    return pair[0], pair[1]
 
 
 def _bytes(path: str) -> bytes:
@@ -122,32 +122,34 @@ def _certificate(pem: bytes, key: bytes, now: float) -> Iterator[Check]:
         from ._certificates import read_certificate
     except ModuleNotFoundError:
         yield skipped(
-            "credentials", "a client certificate; what it says can be read with kubeproto[webhooks]"
+            "credentials", "a client certificate; pip install 'kubeproto[webhooks]' to check its content"
         )
         return
     try:
         certificate = read_certificate(pem)
     except ValueError:
-        yield failed("credentials", "the client certificate is not one", _RENEW)
+        yield failed("credentials", "the client certificate is not a PEM certificate", _RENEW)
         return
-    what = f"a client certificate for {certificate.subject}"
-    if not certificate.fits(key):
-        yield failed("credentials", f"{what}, and a key that is not that of it", _RENEW)
+    subject = f"a client certificate for {certificate.subject}"
+    if not certificate.matches(key):
+        yield failed("credentials", f"{subject}, and a key of another certificate", _RENEW)
     elif certificate.until <= now:
-        yield failed("credentials", f"{what}, which has expired at {_time(certificate.until)}", _RENEW)
+        yield failed(
+            "credentials", f"{subject}, which has expired at {_format_time(certificate.until)}", _RENEW
+        )
     elif certificate.since > now:
         yield failed(
-            "credentials", f"{what}, which is not valid before {_time(certificate.since)}",
+            "credentials", f"{subject}, which is not valid before {_format_time(certificate.since)}",
             "set the clock of this machine: `timedatectl set-ntp true`",
         )  # fmt: skip
     elif certificate.until - now < _SOON:
-        yield warned("credentials", f"{what}, which expires at {_time(certificate.until)}", _RENEW)
+        yield warned("credentials", f"{subject}, which expires at {_format_time(certificate.until)}", _RENEW)
     else:
-        yield passed("credentials", f"{what}, which expires at {_time(certificate.until)}")
+        yield passed("credentials", f"{subject}, which expires at {_format_time(certificate.until)}")
 
 
-def _time(at: float) -> str:
+def _format_time(timestamp: float) -> str:
     try:
-        return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return datetime.fromtimestamp(timestamp, UTC).strftime("%Y-%m-%d %H:%M UTC")
     except (OverflowError, ValueError, OSError):
         return "a time out of range"

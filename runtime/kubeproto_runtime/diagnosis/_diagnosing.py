@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .._access import RequiredAccess
     from ..client._connect import ConnectOptions
     from ..credentials._authorized import Opener
-    from ..credentials._files import FoundConfig
+    from ..credentials._files import LocatedConfig
     from ._check import Check
 
 _TIMEOUT: Final = 10.0
@@ -51,20 +51,22 @@ class Diagnosing(TypedDict, total=False):
     wall: Callable[[], float]
 
 
-async def diagnose(options: Diagnosing | None = None, **wanted: Unpack[ConnectOptions]) -> tuple[Check, ...]:
-    """Check each step on the way to a server, in order, and return what was found.
+async def diagnose(
+    options: Diagnosing | None = None, **connect_options: Unpack[ConnectOptions]
+) -> tuple[Check, ...]:
+    """Check each step on the way to a server, in order, and return the checks.
 
-    The files of the configuration, its credentials, the connection, the server, the account, its rights.
-    Problems are not raised, and nothing is written but reviews, which no server stores. The parameters of
-    `connect` choose what is checked; see `Diagnosing` for the others.
+    They cover the files of the configuration, its credentials, the connection, the server, the account, its
+    rights. Problems are not raised, and nothing is written but reviews, which no server stores. The
+    parameters of `connect` choose the configuration; see `Diagnosing` for the others.
     """
     options = options or {}
     notify = options.get("notify", _ignore)
     checks: list[Check] = []
     async with aclosing(
-        _checks(options, overrides_of(**wanted))
-    ) as found:  # otherwise an error in `notify` would leave a connection
-        async for check in found:
+        _checks(options, overrides_of(**connect_options))
+    ) as results:  # otherwise an error in `notify` would leave a connection
+        async for check in results:
             checks.append(check)
             notify(check)
     return tuple(checks)
@@ -77,16 +79,16 @@ def _ignore(check: Check) -> None:
 async def _checks(options: Diagnosing, overrides: Overrides) -> AsyncGenerator[Check]:
     wall = options.get("wall", time.time)
     steps = examine_configuration(overrides, ConcealedVariables(os.environ))
-    found: FoundConfig | None = None
+    config: LocatedConfig | None = None
     try:
         while True:
             yield next(steps)
     except StopIteration as end:
-        found = end.value
-    if found is None:
+        config = end.value
+    if config is None:
         return
     usable = True
-    for check in examine_credentials(found.config, wall()):
+    for check in examine_credentials(config.config, wall()):
         usable = usable and check.outcome != "failed"
         yield check
     try:
@@ -94,18 +96,18 @@ async def _checks(options: Diagnosing, overrides: Overrides) -> AsyncGenerator[C
     except ConfigError as error:
         yield failed("transport", str(error), "install one of these")
         return
-    async with aclosing(_asked(found, opener, options, wall)) as asked:
-        async for check in asked:
+    async with aclosing(_server_checks(config, opener, options, wall)) as server_checks:
+        async for check in server_checks:
             if usable or check.name != "credentials":  # otherwise it would report the same again
                 yield check
 
 
-async def _asked(
-    found: FoundConfig, opener: Any, options: Diagnosing, wall: Callable[[], float]
+async def _server_checks(
+    source: LocatedConfig, opener: Any, options: Diagnosing, wall: Callable[[], float]
 ) -> AsyncGenerator[Check]:
     """Make the checks that need the server."""
-    config = found.config
-    async with Authorized(config, opener, keep=keeping(found)) as authorized:
+    config = source.config
+    async with Authorized(config, opener, keep=keeping(source)) as authorized:
         client = Client(
             authorized,
             namespace=config.namespace,
@@ -128,16 +130,16 @@ async def _asked(
                 yield failed("credentials", str(error), _plugin_advice(config.identity.plugin is not None))
                 return
             except TransportError as error:
-                what, remedy = explain_failure(error, config.connection, await peek(config.connection))
-                yield failed("connection", what, remedy)
+                problem, remedy = explain_failure(error, config.connection, await peek(config.connection))
+                yield failed("connection", problem, remedy)
                 return
             except (ApiError, RemoteProtocolError) as error:
-                yield skipped("server", f"one of the checks was not possible: {printable(str(error), 200)}")
+                yield skipped("server", f"a check was impossible: {printable(str(error), 200)}")
             if stop:
                 return
 
 
 def _plugin_advice(plugin: bool) -> str:
     if plugin:
-        return "run the plugin's command by hand: what it printed on standard error is above"
-    return "log in again as the cluster's provider says, or get the kubeconfig again"
+        return "run the plugin's command by hand: its standard error is above"
+    return "log in again with the tool of the cluster's provider, or get the kubeconfig again"

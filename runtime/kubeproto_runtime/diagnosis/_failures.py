@@ -1,4 +1,4 @@
-"""Why no response came: what the causes of a `TransportError` mean, and what to do about each."""
+"""Explain a missing response: the causes of a `TransportError`, with advice for each."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kubeproto.config import Connection
 
-    from ._certificates import CertificateFacts
+    from ._certificates import CertificateFields
 
 # OpenSSL's X509_V_ERR_…: Python has no names for them.
 _NOT_YET_VALID: Final = 9
@@ -40,17 +40,17 @@ _OURS_REFUSED: Final = (
 
 
 def explain_failure(
-    error: BaseException, connection: Connection, certificate: CertificateFacts | None
+    error: BaseException, connection: Connection, certificate: CertificateFields | None
 ) -> tuple[str, str]:
-    """Return what happened and what to do; `certificate` is the one that the server showed, if known."""
-    at = f"{connection.host}:{connection.port}"
+    """Return the problem and the remedy; `certificate` is the server's certificate, if known."""
+    address = f"{connection.host}:{connection.port}"
     for cause in causes(error):
         match cause:
             case ssl.SSLCertVerificationError(verify_code=code):
-                return _of_verification(code, cause.verify_message, connection, certificate)
+                return _explain_verification(code, cause.verify_message, connection, certificate)
             case ssl.SSLError():
-                if found := _of_tls(cause, at):
-                    return found
+                if explanation := _explain_tls(cause, address):
+                    return explanation
             case socket.gaierror():
                 host = connection.address[0]
                 return f"there is no address for the name {host}", (
@@ -67,52 +67,56 @@ def explain_failure(
                     "check the network, and whether a VPN or a proxy ($HTTPS_PROXY) has to be on"
                 )
             case TimeoutError() | DeadlineExceeded():
-                return f"{at} did not respond in time", (
-                    "a firewall drops packets without a word: check it, the VPN, and the proxy ($HTTPS_PROXY)"
+                return f"{address} did not respond in time", (
+                    "check the firewall (it may drop packets silently), the VPN and the proxy ($HTTPS_PROXY)"
                 )
             case RemoteProtocolError():
-                return f"what listens at {at} does not speak HTTP: {printable(str(cause), 200)}", (
+                return f"the program at {address} does not speak HTTP: {printable(str(cause), 200)}", (
                     "correct the server of the kubeconfig: its scheme, host and port"
                 )
             case _:
                 pass
-    if "the proxy refuses" in (said := printable(str(error), 300)):
-        return said, "check $HTTPS_PROXY and $NO_PROXY, and the proxy-url of the kubeconfig"
+    if "the proxy refuses" in (message := printable(str(error), 300)):
+        return message, "check $HTTPS_PROXY and $NO_PROXY, and the proxy-url of the kubeconfig"
     if not connection.secure:
-        return said, "if the server speaks TLS, write https:// into the kubeconfig; else check that it runs"
-    return said, "check that the server runs and what is in between: a VPN, a firewall, a proxy"
+        return (
+            message,
+            "if the server speaks TLS, write https:// into the kubeconfig; else check that it runs",
+        )
+    return message, "check that the server runs, and the VPN, firewall or proxy in between"
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Return an error and its causes, the deepest first: that is the one which says why."""
+    """Yield an error and its causes, the deepest first: it has the reason."""
     chain: list[BaseException] = []
-    waiting = [error]
-    while waiting:
-        one = waiting.pop(0)
-        if one in chain:
+    pending = [error]
+    while pending:
+        current = pending.pop(0)
+        if current in chain:
             continue
-        chain.append(one)
-        waiting += [found for found in (one.__cause__, one.__context__) if found is not None]
-        if isinstance(one, BaseExceptionGroup):
-            waiting += one.exceptions  # pyright: ignore[reportUnknownMemberType]
+        chain.append(current)
+        pending += [cause for cause in (current.__cause__, current.__context__) if cause is not None]
+        if isinstance(current, BaseExceptionGroup):
+            pending += current.exceptions  # pyright: ignore[reportUnknownMemberType]
     yield from reversed(chain)
 
 
-def _of_verification(
-    code: int, said: str, connection: Connection, certificate: CertificateFacts | None
+def _explain_verification(
+    code: int, message: str, connection: Connection, certificate: CertificateFields | None
 ) -> tuple[str, str]:
     if code == _EXPIRED:
         return "the certificate of the server has expired", (
             f"{_CLOCK}, renew the certificate (`kubeadm certs renew apiserver` on a control plane of kubeadm)"
         )
     if code == _NOT_YET_VALID:
-        return "the certificate of the server is not valid yet", f"{_CLOCK}, that of the server is wrong"
+        return "the certificate of the server is not valid yet", f"{_CLOCK}, the clock of the server is wrong"
     if code in _WRONG_NAMES:
         names = certificate.names if certificate else ()
-        shown = f"for {', '.join(names[:8])}, and not" if names else "not"
-        instead = names[0] if names else "NAME"
-        return f"the certificate of the server is {shown} for {connection.tls_name}", (
-            f"write one of its names into the server of the kubeconfig, or set its tls-server-name: {instead}"
+        validity = f"for {', '.join(names[:8])}, and not" if names else "not"
+        suggestion = names[0] if names else "NAME"
+        return f"the certificate of the server is {validity} for {connection.tls_name}", (
+            "write one of its names into the server of the kubeconfig, or set its"
+            f" tls-server-name: {suggestion}"
         )
     issuer = f" by {certificate.issuer!r}" if certificate else ""
     trusted = (
@@ -120,19 +124,19 @@ def _of_verification(
         if connection.ca
         else "the system, as the kubeconfig has no certificate-authority"
     )
-    return f"the certificate of the server was issued{issuer}, whom {trusted} does not trust ({said})", (
+    return f"the certificate of the server was issued{issuer}, whom {trusted} does not trust ({message})", (
         "get the kubeconfig again from the cluster: it may have been recreated under the same address"
     )
 
 
-def _of_tls(error: ssl.SSLError, at: str) -> tuple[str, str] | None:
+def _explain_tls(error: ssl.SSLError, address: str) -> tuple[str, str] | None:
     reason = error.reason or ""
-    if any(one in reason for one in _NOT_TLS):
-        return f"what listens at {at} does not speak TLS", (
+    if any(text in reason for text in _NOT_TLS):
+        return f"the program at {address} does not speak TLS", (
             "correct the server of the kubeconfig: the port, or http:// for `kubectl proxy` and its like"
         )
-    if any(one in reason for one in _OURS_REFUSED):
-        return f"{at} refuses the client certificate", (
+    if any(text in reason for text in _OURS_REFUSED):
+        return f"{address} refuses the client certificate", (
             "the cluster may have been recreated, or its CA replaced: get the kubeconfig again"
         )
     return None

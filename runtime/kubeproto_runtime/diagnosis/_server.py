@@ -1,4 +1,4 @@
-"""Checks of a server that responds: its release, its clock, who the account is, and its rights."""
+"""Checks of a server that responds: its release, its clock, its account, and the rights of it."""
 
 from __future__ import annotations
 
@@ -26,58 +26,59 @@ if TYPE_CHECKING:
 # matter.
 _SKEW: Final = 60.0
 _WRONG_SERVER: Final = (
-    "correct the server of the kubeconfig: the host, the port, and the path if a gateway wants one"
+    "correct the server of the kubeconfig: the host, the port, and the path if a gateway needs it"
 )
-_REFUSED: Final = "log in again as the cluster's provider says, or get the kubeconfig again"
+_REFUSED: Final = "log in again with the tool of the cluster's provider, or get the kubeconfig again"
 _SHOWN: Final = 6
-# What every account is allowed to ask about itself.
+# Every account may send reviews of itself.
 _ABOUT_ITSELF: Final = ("authentication.k8s.io", "authorization.k8s.io")
 
 
 async def examine_server(client: Client, config: Config, wall: Callable[[], float]) -> AsyncGenerator[Check]:
     """Check the version and the clock of a server; the last check has failed if it is not an API server."""
-    before = wall()
+    started = wall()
     try:
         reply = await client.call(version())
     except Unauthorized as error:
-        yield failed("server", f"it does not accept the credentials: {_described(error)}", _REFUSED)
+        yield failed("server", f"it does not accept the credentials: {_describe(error)}", _REFUSED)
         return
     except Forbidden:
-        yield skipped("server", "it does not say its version to this account")
+        yield skipped("server", "it refuses its version to this account")
         return
     except BadRequest as error:
         if config.connection.secure or "HTTPS" not in str(error):
-            yield failed("server", f"this is not a Kubernetes API server: {_described(error)}", _WRONG_SERVER)
+            yield failed("server", f"this is not a Kubernetes API server: {_describe(error)}", _WRONG_SERVER)
         else:
             yield failed(
-                "server", "it speaks TLS, and the kubeconfig says http", "write https:// into its server"
+                "server", "it speaks TLS, and the kubeconfig has http://", "write https:// into its server"
             )
         return
     except (ApiError, RemoteProtocolError) as error:
-        yield failed("server", f"this is not a Kubernetes API server: {_described(error)}", _WRONG_SERVER)
+        yield failed("server", f"this is not a Kubernetes API server: {_describe(error)}", _WRONG_SERVER)
         return
     yield _release(reply.value.release, reply.value.git_version)
-    if (date := header(reply.headers, "date")) and (check := _clock(date, (before + wall()) / 2)):
+    if (date := header(reply.headers, "date")) and (check := _clock(date, (started + wall()) / 2)):
         yield check
 
 
-def _described(error: Exception) -> str:
+def _describe(error: Exception) -> str:
     return printable(str(error), 200)
 
 
 def _release(release: tuple[int, int], name: str) -> Check:
-    known = sorted(_numbers(one) for one in (*table().releases, table().kubernetes))
-    oldest, newest = known[0], known[-1]
+    releases = sorted(_numbers(release_name) for release_name in (*table().releases, table().kubernetes))
+    oldest, newest = releases[0], releases[-1]
     name = printable(name, 40)
     bounds = f"{'.'.join(map(str, oldest))} to {'.'.join(map(str, newest))}"
     if release < oldest:
         return warned(
-            "server", f"it is Kubernetes {name}, older than what kubeproto is tested with ({bounds})",
-            "update the cluster, or try what you need: docs/releases.md says what older releases lack",
+            "server", f"it is Kubernetes {name}, older than the tested releases ({bounds})",
+            "update the cluster, or try it: docs/releases.md lists the features that older releases lack",
         )  # fmt: skip
     if release > newest:
         return passed(
-            "server", f"it is Kubernetes {name}, newer than what kubeproto was tested with ({bounds})"
+            "server",
+            f"it is Kubernetes {name}, newer than the tested releases ({bounds})",
         )
     return passed("server", f"it is Kubernetes {name}")
 
@@ -93,43 +94,41 @@ def _clock(date: str, now: float) -> Check | None:
     except ValueError:
         return None
     if abs(skew) < _SKEW:
-        return passed("clock", "that of this machine and that of the server agree")
+        return passed("clock", "the clocks of this machine and of the server agree")
     ahead = "ahead of" if skew > 0 else "behind"
     return warned(
-        "clock", f"that of this machine is {_span(abs(skew))} {ahead} that of the server",
-        "set both by a time server (`timedatectl set-ntp true`): tokens, certificates and leases go by them",
+        "clock", f"the clock of this machine is {_format_span(abs(skew))} {ahead} the clock of the server",
+        "set both by a time server (`timedatectl set-ntp true`): tokens and leases depend on them",
     )  # fmt: skip
 
 
-def _span(seconds: float) -> str:
+def _format_span(seconds: float) -> str:
     minutes = round(seconds / 60)
     return f"{minutes} min" if minutes < 120 else f"{round(minutes / 60)} h"
 
 
 async def examine_account(client: Client, config: Config) -> AsyncGenerator[Check]:
-    """Check who the account is to the server; the last check has failed if it is not accepted."""
+    """Check the account by the server's own review; the last check has failed if it is refused."""
     from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 
     try:
         review = await client.api(SelfSubjectReview).create(SelfSubjectReview(metadata=ObjectMeta()))
     except Unauthorized as error:
-        yield failed("account", f"the server does not accept the credentials: {_described(error)}", _REFUSED)
+        yield failed("account", f"the server does not accept the credentials: {_describe(error)}", _REFUSED)
         return
     except NotFound:
-        yield skipped(
-            "account", "the server does not say who the account is, which Kubernetes does since 1.28"
-        )
+        yield skipped("account", "the server cannot name the account, as Kubernetes does since 1.28")
         return
     except ApiError as error:
-        yield skipped("account", _described(error))
+        yield skipped("account", _describe(error))
         return
     user = review.status.user_info if review.status else None
     name = printable(user.username or "", 200) if user else ""
-    groups = ", ".join(printable(one, 80) for one in (user.groups or ())[:_SHOWN]) if user else ""
+    groups = ", ".join(printable(group, 80) for group in (user.groups or ())[:_SHOWN]) if user else ""
     if name == "system:anonymous" and config.identity.has_secret:
         yield failed(
             "account",
-            "the server takes the account for system:anonymous, as if it had no credentials",
+            "the server treats the account as system:anonymous, as if it had no credentials",
             _REFUSED,
         )
     else:
@@ -149,7 +148,7 @@ async def examine_namespace(client: Client, namespace: str) -> AsyncGenerator[Ch
             " `kubectl config set-context --current --namespace=NAME`",
         )  # fmt: skip
     except ApiError:
-        yield skipped("namespace", f"this account may not look whether {namespace} exists")
+        yield skipped("namespace", f"this account may not read the namespace {namespace}")
     else:
         yield passed("namespace", f"{namespace} exists")
 
@@ -157,16 +156,16 @@ async def examine_namespace(client: Client, namespace: str) -> AsyncGenerator[Ch
 async def examine_rights(
     client: Client, namespace: str, needed: Iterable[RequiredAccess]
 ) -> AsyncGenerator[Check]:
-    """Check the rights of the account in a namespace, and whether they are the needed ones."""
+    """Check the rights of the account in a namespace, and whether they include the needed rights."""
     from kubeproto.kinds.authorization_v1 import SelfSubjectRulesReview, SelfSubjectRulesReviewSpec
 
-    asked = SelfSubjectRulesReview(
+    review_request = SelfSubjectRulesReview(
         metadata=ObjectMeta(), spec=SelfSubjectRulesReviewSpec(namespace=namespace)
     )
     try:
-        review = await client.api(SelfSubjectRulesReview).create(asked)
+        review = await client.api(SelfSubjectRulesReview).create(review_request)
     except ApiError as error:
-        yield skipped("rights", _described(error))
+        yield skipped("rights", _describe(error))
         return
     rules = [
         rule
@@ -179,7 +178,7 @@ async def examine_rights(
     elif not (review.status and review.status.incomplete):
         yield failed(
             "rights", f"the account may do nothing in {namespace}",
-            f"ask somebody who may grant it: `kubectl create rolebinding NAME -n {namespace}"
+            f"ask an administrator to grant it: `kubectl create rolebinding NAME -n {namespace}"
             " --clusterrole=view --user=ACCOUNT` (a ServiceAccount: --serviceaccount=NAMESPACE:NAME)",
         )  # fmt: skip
     else:
@@ -189,8 +188,8 @@ async def examine_rights(
 
 
 def _rule(rule: ResourceRule) -> str:
-    resources = "/".join(printable(one, 60) for one in (rule.resources or ())[:4])
-    return f"{' '.join(printable(one, 20) for one in rule.verbs[:8])} {resources}"
+    resources = "/".join(printable(text, 60) for text in (rule.resources or ())[:4])
+    return f"{' '.join(printable(text, 20) for text in rule.verbs[:8])} {resources}"
 
 
 async def _needed(client: Client, namespace: str, needed: list[RequiredAccess]) -> AsyncGenerator[Check]:
@@ -201,12 +200,12 @@ async def _needed(client: Client, namespace: str, needed: list[RequiredAccess]) 
     )
 
     lacking = 0
-    for one in needed:
-        resource, _, subresource = one.resource.partition("/")
-        everywhere = one.scope == "cluster"
+    for access in needed:
+        resource, _, subresource = access.resource.partition("/")
+        everywhere = access.scope == "cluster"
         attributes = ResourceAttributes(
-            group=one.group, resource=resource, subresource=subresource or None, verb=one.verb,
-            name=one.name or None, namespace=None if everywhere else namespace,
+            group=access.group, resource=resource, subresource=subresource or None, verb=access.verb,
+            name=access.name or None, namespace=None if everywhere else namespace,
         )  # fmt: skip
         spec = SelfSubjectAccessReviewSpec(resource_attributes=attributes)
         review = await client.api(SelfSubjectAccessReview).create(
@@ -214,11 +213,11 @@ async def _needed(client: Client, namespace: str, needed: list[RequiredAccess]) 
         )
         if review.status is None or not review.status.allowed:
             lacking += 1
-            where = "in all namespaces" if everywhere else f"in {namespace}"
-            group = f".{one.group}" if one.group else ""
+            scope = "in all namespaces" if everywhere else f"in {namespace}"
+            group = f".{access.group}" if access.group else ""
             yield failed(
-                "rights", f"the account may not {one.verb} {one.resource}{group} {where}",
+                "rights", f"the account may not {access.verb} {access.resource}{group} {scope}",
                 "apply the roles that `kubeproto manifests` prints, and bind them to this account",
             )  # fmt: skip
     if needed and not lacking:
-        yield passed("rights", f"all {len(needed)} that are needed are there")
+        yield passed("rights", f"the account has all {len(needed)} needed rights")

@@ -1,4 +1,5 @@
-"""Manifests of an operator: its definitions, account, rights and Deployment, made from what it declares."""
+"""Manifests of an operator: its definitions, account, rights and Deployment, created from its
+declarations."""
 
 from .._access import RequiredAccess, dump_access, parse_access
 from ._describing import OperatorLike, description_of, operator_of

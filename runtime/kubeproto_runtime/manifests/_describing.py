@@ -1,4 +1,4 @@
-"""`description_of`: the parts of a program, from any of the forms in which it may define its operator."""
+"""`description_of`: the parts of a program, from each form in which it may define its operator."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TypeAlias, cast
 from ..operator import Operator, ProgramDescription, Run
 
 OperatorLike: TypeAlias = Operator | Run | Iterable[Run] | ProgramDescription
-"""An `Operator` to which its controllers were added, a controller ready to run, or several; or, where a
-program has no Operator, what it consists of."""
+"""An `Operator` with its controllers, controllers that are ready to run, or the description of a program
+without an Operator."""
 
 
 def description_of(operator: object) -> ProgramDescription:
@@ -18,22 +18,22 @@ def description_of(operator: object) -> ProgramDescription:
 
 
 def operator_of(operator: object) -> Operator:
-    """Return an Operator of a controller, or of several; TypeError for what cannot be run as one."""
+    """Return an Operator of a controller, or of several; TypeError for other values."""
     name = type(operator).__name__
     match operator:
         case Operator():
             return operator
         case Run():
-            made = Operator(election=operator.election)
+            created = Operator(election=operator.election)
             operator.election = None
-            made.add(operator)
-            return made
+            created.add(operator)
+            return created
         case Iterable():
             runs = list(cast("Iterable[object]", operator))
-            if runs and all(isinstance(one, Run) for one in runs):
-                made = Operator()
-                made.add(*cast("list[Run]", runs))
-                return made
+            if runs and all(isinstance(run, Run) for run in runs):
+                created = Operator()
+                created.add(*cast("list[Run]", runs))
+                return created
         case _:
             pass
     raise TypeError(

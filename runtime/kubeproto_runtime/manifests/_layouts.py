@@ -19,7 +19,7 @@ _NAMESPACE: Final = "release-namespace-of-the-chart"
 _IMAGE: Final = "image-of-the-chart"
 _REPLICAS: Final = 1_234_567
 _RESOURCES: Final = "resources-of-the-chart"
-_KEPT: Final = "helm.sh/resource-policy"
+_RESOURCE_POLICY: Final = "helm.sh/resource-policy"
 
 _KUSTOMIZATION: Final = """\
 apiVersion: kustomize.config.k8s.io/v1beta1
@@ -38,16 +38,16 @@ version: "{}"
 
 
 def kustomization(objects: Iterable[Dynamic], *, image: str) -> dict[str, str]:
-    """Return a folder for kustomize: a file for each object, and what joins them."""
+    """Return a folder for kustomize: a file for each object, and a kustomization of them."""
     files = {_file_name(obj): dump_yaml(obj) for obj in objects}
     resources = "".join(f"- {file}\n" for file in files)
     return {"kustomization.yaml": _KUSTOMIZATION.format(resources, *_image_parts(image)), **files}
 
 
 def _image_parts(image: str) -> tuple[str, str, str]:
-    """Return the name of an image, and which field of kustomize pins it to what."""
-    name, at, digest = image.partition("@")
-    if at:
+    """Return the name of an image, the field of kustomize that pins it, and the value of the field."""
+    name, separator, digest = image.partition("@")
+    if separator:
         return _image_parts(name)[0], "digest", digest
     name, colon, tag = image.rpartition(":")
     # A colon before a slash precedes the port of a registry.
@@ -61,7 +61,7 @@ def helm_chart(
 
     A definition with a conversion webhook names the namespace of the release, which Helm does not fill in
     in ``crds/``: it is a template too, which Helm keeps when the release is deleted.
-    The Namespace is left out: Helm installs into an existing one, or creates it with ``--create-namespace``.
+    The Namespace is omitted: Helm installs into an existing one, or creates it with ``--create-namespace``.
     """
     files: dict[str, str] = {}
     values: dict[str, Any] = {}
@@ -73,17 +73,17 @@ def helm_chart(
             if "conversion" not in document["spec"]:
                 files[f"crds/{_file_name(obj)}"] = dump_yaml(obj)
                 continue
-            document["metadata"].setdefault("annotations", {})[_KEPT] = "keep"
+            document["metadata"].setdefault("annotations", {})[_RESOURCE_POLICY] = "keep"
         if obj.kind == "Deployment":
             values = _take_values(document["spec"])
-        text = _yaml(_placed(document, namespace))
-        files[f"templates/{_file_name(obj)}"] = _templated(text)
+        text = _yaml(_move_to_release(document, namespace))
+        files[f"templates/{_file_name(obj)}"] = _write_template(text)
     lines = [f"{key}: {msgspec.json.encode(value).decode()}\n" for key, value in values.items()]
     return {"Chart.yaml": _CHART.format(name, version), "values.yaml": "".join(lines), **files}
 
 
 def _take_values(spec: dict[str, Any]) -> dict[str, Any]:
-    """Put placeholders where the values of the chart belong, and return what they replaced."""
+    """Replace the values of the chart by placeholders, and return them."""
     container = spec["template"]["spec"]["containers"][0]
     values = {
         "image": container["image"],
@@ -94,29 +94,29 @@ def _take_values(spec: dict[str, Any]) -> dict[str, Any]:
     return values
 
 
-def _placed(value: Any, namespace: str) -> Any:
-    """Return a document with the namespace of the release in place of the one that it was made for."""
+def _move_to_release(value: Any, namespace: str) -> Any:
+    """Return a document with the namespace of the release instead of its own."""
     match value:
         case dict():
             members = cast("dict[str, Any]", value)
-            return {key: _placed_member(key, one, namespace) for key, one in members.items()}
+            return {key: _move_member(key, element, namespace) for key, element in members.items()}
         case list():
-            return [_placed(one, namespace) for one in cast("list[object]", value)]
+            return [_move_to_release(element, namespace) for element in cast("list[object]", value)]
         case str():
             return value.replace(f".{namespace}.svc", f".{_NAMESPACE}.svc")  # a host of the Service
         case _:
             return value
 
 
-def _placed_member(key: str, value: Any, namespace: str) -> Any:
+def _move_member(key: str, value: Any, namespace: str) -> Any:
     if key == "namespace" and value == namespace:
         return _NAMESPACE
     if key == INJECT_FROM:
         return f"{_NAMESPACE}/{value.partition('/')[2]}"
-    return _placed(value, namespace)
+    return _move_to_release(value, namespace)
 
 
-def _templated(text: str) -> str:
+def _write_template(text: str) -> str:
     return (
         text.replace("{{", '{{ "{{" }}')  # in a description or a match condition
         .replace(_NAMESPACE, "{{ .Release.Namespace }}")
@@ -127,10 +127,10 @@ def _templated(text: str) -> str:
 
 
 def _file_name(obj: Dynamic) -> str:
-    return f"{obj.kind.lower()}-{obj.metadata.name.replace(':', '-')}{_place(obj)}.yaml"
+    return f"{obj.kind.lower()}-{obj.metadata.name.replace(':', '-')}{_namespace_suffix(obj)}.yaml"
 
 
-def _place(obj: Dynamic) -> str:
+def _namespace_suffix(obj: Dynamic) -> str:
     # Roles of the same name may be in several namespaces.
     return f"-in-{obj.metadata.namespace}" if obj.kind in ("Role", "RoleBinding") else ""
 

@@ -1,4 +1,4 @@
-"""`manifests`: everything that a program needs in a cluster, as objects to apply in this order."""
+"""`manifests`: everything that a program needs in a cluster, as objects in the order of application."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ INJECT_FROM: Final = "cert-manager.io/inject-ca-from"
 
 
 def manifests(described: ProgramDescription, packaging: Packaging) -> list[Dynamic]:
-    """Return the objects that a program needs, those first that others need.
+    """Return the objects that a program needs, in the order of their dependencies.
 
     Definitions, Namespace, ServiceAccount, roles and bindings, Services, NetworkPolicy, PodDisruptionBudget,
     Deployment, and the webhook configurations last: from then on the API server calls the webhooks.
@@ -34,55 +34,55 @@ def manifests(described: ProgramDescription, packaging: Packaging) -> list[Dynam
     than the webhooks have here.
     """
     packaging = _complete(described, packaging)
-    where = Where(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
+    address = Where(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
     documents = [
-        document | _labelled(document, packaging) for document in _documents(described, packaging, where)
+        document | _add_labels(document, packaging) for document in _documents(described, packaging, address)
     ]
-    _check_certificates(documents, described, where)
+    _check_certificates(documents, described, address)
     return parse_manifest(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": documents}))
 
 
-def _complete(described: ProgramDescription, given: Packaging) -> Packaging:
-    replicas = given.replicas or (2 if described.lease else 1)
+def _complete(described: ProgramDescription, packaging: Packaging) -> Packaging:
+    replicas = packaging.replicas or (2 if described.lease else 1)
     if replicas > 1 and described.follows and described.reconciles and not described.lease:
         raise ValueError(
-            f"{replicas} replicas of {given.name} without an election would all reconcile: give its Operator"
-            " a LeaderElector, or leave it at one replica"
+            f"{replicas} replicas of {packaging.name} without an election would all reconcile:"
+            " pass a LeaderElector to its Operator, or use a single replica"
         )
     return msgspec.structs.replace(
-        given,
-        namespace=given.namespace or given.name,
-        image=given.image or f"{given.name}:latest",
+        packaging,
+        namespace=packaging.namespace or packaging.name,
+        image=packaging.image or f"{packaging.name}:latest",
         replicas=replicas,
     )
 
 
-def _documents(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
-    yield from _definitions(described, packaging, where)
-    yield _named(
+def _documents(described: ProgramDescription, packaging: Packaging, address: Where) -> Iterator[Document]:
+    yield from _definitions(described, packaging, address)
+    yield _document(
         "v1", "Namespace", packaging.namespace,
         labels={"pod-security.kubernetes.io/enforce": "restricted"},
     )  # fmt: skip
-    account = _named("v1", "ServiceAccount", packaging.name, packaging.namespace)
-    yield account | {"automountServiceAccountToken": False}  # the Deployment asks for it
+    account = _document("v1", "ServiceAccount", packaging.name, packaging.namespace)
+    yield account | {"automountServiceAccountToken": False}  # the Deployment mounts a token itself
     yield from _roles(described, packaging)
     if described.http_port is not None:
         yield http_service(described, packaging)
     if described.webhooks is not None:
-        yield webhook_service(packaging, where.service)
-        yield from _certificates(described, packaging, where)
+        yield webhook_service(packaging, address.service)
+        yield from _certificates(described, packaging, address)
     yield network_policy(described, packaging)
     yield disruption_budget(packaging)
     yield deployment(described, packaging)
-    yield from _configurations(described, packaging, where)
+    yield from _configurations(described, packaging, address)
 
 
-def _named(api_version: str, kind: str, name: str, namespace: str = "", **metadata: Any) -> Document:
-    place = {"namespace": namespace} if namespace else {}
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **place, **metadata}}
+def _document(api_version: str, kind: str, name: str, namespace: str = "", **metadata: Any) -> Document:
+    optional = {"namespace": namespace} if namespace else {}
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name, **optional, **metadata}}
 
 
-def _labelled(document: Document, packaging: Packaging) -> Document:
+def _add_labels(document: Document, packaging: Packaging) -> Document:
     labels = {"app.kubernetes.io/name": packaging.name, **document["metadata"].get("labels", {})}
     return {"metadata": {**document["metadata"], "labels": labels}}
 
@@ -91,17 +91,17 @@ def _labelled(document: Document, packaging: Packaging) -> Document:
 
 
 def _roles(described: ProgramDescription, packaging: Packaging) -> Iterator[Document]:
-    for place, rules in roles(described, packaging.access, own=packaging.namespace).items():
-        yield from _role("Cluster" if place == CLUSTER else "", place, rules, packaging)
+    for namespace, rules in roles(described, packaging.access, own_namespace=packaging.namespace).items():
+        yield from _role("Cluster" if namespace == CLUSTER else "", namespace, rules, packaging)
 
 
 def _role(
     scope: str, namespace: str, rules: tuple[RoleRule, ...], packaging: Packaging
 ) -> Iterator[Document]:
     name = packaging.name
-    role = _named(f"{_RBAC}/v1", f"{scope}Role", name, namespace)
-    yield role | {"rules": [_rule(one) for one in rules]}
-    binding = _named(f"{_RBAC}/v1", f"{scope}RoleBinding", name, namespace)
+    role = _document(f"{_RBAC}/v1", f"{scope}Role", name, namespace)
+    yield role | {"rules": [_rule(rule) for rule in rules]}
+    binding = _document(f"{_RBAC}/v1", f"{scope}RoleBinding", name, namespace)
     account = {"kind": "ServiceAccount", "name": packaging.name, "namespace": packaging.namespace}
     yield binding | {
         "roleRef": {"apiGroup": _RBAC, "kind": f"{scope}Role", "name": name},
@@ -119,19 +119,19 @@ def _rule(rule: RoleRule) -> Document:
 # Definitions and webhooks
 
 
-def _definitions(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
-    own = [kind for kind in dict.fromkeys(described.kinds) if _has_definition(kind)]
-    for one in described.webhooks.webhooks.webhooks if described.webhooks else ():
-        if not one.conversions:
+def _definitions(described: ProgramDescription, packaging: Packaging, address: Where) -> Iterator[Document]:
+    kinds = [kind for kind in dict.fromkeys(described.kinds) if _has_definition(kind)]
+    for webhooks in described.webhooks.webhooks.webhooks if described.webhooks else ():
+        if not webhooks.conversions:
             continue
-        yield _injected(plain(one.definition(where)), described, packaging)
-        versions = [kind for kind in own if _kind_of(kind) == _kind_of(one.kind)]
-        if missing := [kind for kind in versions if kind not in one.conversions.classes]:
+        yield _inject_authority(plain(webhooks.definition(address)), described, packaging)
+        versions = [kind for kind in kinds if _kind_of(kind) == _kind_of(webhooks.kind)]
+        if missing := [kind for kind in versions if kind not in webhooks.conversions.classes]:
             raise ValueError(
-                f"{missing[0].__name__} is followed, and {one} do not convert it: add it with convert()"
+                f"{missing[0].__name__} is followed, and {webhooks} do not convert it: add it with convert()"
             )
-        own = [kind for kind in own if kind not in versions]
-    yield from map(plain, definitions_of(own))
+        kinds = [kind for kind in kinds if kind not in versions]
+    yield from map(plain, definitions_of(kinds))
 
 
 def _kind_of(kind: type[Any]) -> tuple[str, str]:
@@ -143,16 +143,18 @@ def _has_definition(kind: type[Any]) -> bool:
     return not kind.__module__.startswith("kubeproto.") and not issubclass(kind, Dynamic)
 
 
-def _configurations(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
+def _configurations(
+    described: ProgramDescription, packaging: Packaging, address: Where
+) -> Iterator[Document]:
     if described.webhooks is None:
         return
     for webhooks in described.webhooks.webhooks.webhooks:
         name = f"{packaging.name}-{webhooks.kind.resource.plural}"
-        for one in webhooks.configurations(name, where):
-            yield _injected(plain(one), described, packaging)
+        for configuration in webhooks.configurations(name, address):
+            yield _inject_authority(plain(configuration), described, packaging)
 
 
-def _injected(document: Document, described: ProgramDescription, packaging: Packaging) -> Document:
+def _inject_authority(document: Document, described: ProgramDescription, packaging: Packaging) -> Document:
     """Have cert-manager insert its authority, if the certificate is in files."""
     if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
         return document
@@ -160,22 +162,26 @@ def _injected(document: Document, described: ProgramDescription, packaging: Pack
     return document | {"metadata": {**document["metadata"], "annotations": annotations}}
 
 
-def _check_certificates(documents: list[Document], described: ProgramDescription, where: Where) -> None:
-    """Refuse certificates that the API server would not trust at what these manifests create."""
+def _check_certificates(documents: list[Document], described: ProgramDescription, address: Where) -> None:
+    """Refuse certificates that the API server would not trust with the objects of these manifests."""
     certificates = described.webhooks.certificates if described.webhooks is not None else None
     if not isinstance(certificates, ManagedCertificates):
         return
-    kept = {(resource.kind, name) for resource, name in certificates.targets}
-    calling = {(one["kind"], one["metadata"]["name"]) for one in documents if _calls_webhooks(one)}
-    if missing := ", ".join(f"{kind} {name}" for kind, name in sorted(calling - kept)):
+    managed = {(resource.kind, name) for resource, name in certificates.targets}
+    calling = {
+        (document["kind"], document["metadata"]["name"])
+        for document in documents
+        if _calls_webhooks(document)
+    }
+    if missing := ", ".join(f"{kind} {name}" for kind, name in sorted(calling - managed)):
         raise ValueError(
-            f"{certificates} keeps no authorities current in {missing}: give it the configurations that these"
-            " manifests create, or package the program under the name that it expects"
+            f"{certificates} does not renew the authorities in {missing}: pass it the configurations of these"
+            " manifests, or package the program under the expected name"
         )
-    if where.hosts[0] not in certificates.hosts:
+    if address.hosts[0] not in certificates.hosts:
         raise ValueError(
-            f"{certificates} is not for {where.hosts[0]}, where the API server is to call these webhooks:"
-            " give it a Where with this Service and namespace"
+            f"{certificates} is not valid for {address.hosts[0]}, where the API server calls these webhooks:"
+            " pass it a Where with this Service and namespace"
         )
 
 
@@ -183,11 +189,11 @@ def _calls_webhooks(document: Document) -> bool:
     return "webhooks" in document or "conversion" in document.get("spec", {})
 
 
-def _certificates(described: ProgramDescription, packaging: Packaging, where: Where) -> Iterator[Document]:
+def _certificates(described: ProgramDescription, packaging: Packaging, address: Where) -> Iterator[Document]:
     if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
-        return  # the operator makes its own
+        return  # the operator issues its certificate
     name = f"{packaging.name}-webhooks"
-    yield _named("cert-manager.io/v1", "Issuer", name, packaging.namespace) | {"spec": {"selfSigned": {}}}
-    yield _named("cert-manager.io/v1", "Certificate", name, packaging.namespace) | {
-        "spec": {"secretName": name, "dnsNames": list(where.hosts), "issuerRef": {"name": name}}
+    yield _document("cert-manager.io/v1", "Issuer", name, packaging.namespace) | {"spec": {"selfSigned": {}}}
+    yield _document("cert-manager.io/v1", "Certificate", name, packaging.namespace) | {
+        "spec": {"secretName": name, "dnsNames": list(address.hosts), "issuerRef": {"name": name}}
     }

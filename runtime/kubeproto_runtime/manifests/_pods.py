@@ -104,7 +104,7 @@ def _converts(described: ProgramDescription) -> bool:
     it has to call them, so a pod that became ready only after its caches had synced would never become ready.
     """
     server = described.webhooks
-    return server is not None and any(one.conversions for one in server.webhooks.webhooks)
+    return server is not None and any(webhooks.conversions for webhooks in server.webhooks.webhooks)
 
 
 def _probe(path: str, **settings: int) -> Document:
@@ -130,11 +130,11 @@ def _mounts(described: ProgramDescription) -> dict[str, str]:
 
 
 def _volumes(described: ProgramDescription, packaging: Packaging) -> list[Document]:
-    made: dict[str, Document] = {
+    volumes: dict[str, Document] = {
         "tmp": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
         "certificates": {"secret": {"secretName": f"{packaging.name}-webhooks"}},
     }
-    return [{"name": name, **made[name]} for name in _mounts(described)]
+    return [{"name": name, **volumes[name]} for name in _mounts(described)]
 
 
 def disruption_budget(packaging: Packaging) -> Document:

@@ -1,4 +1,4 @@
-"""The rights of an operator: what its parts declare and its requests have shown, as the rules of roles.
+"""The rights of an operator, from the declarations of its parts and from its recorded requests, as roles.
 
 | scope | becomes |
 |---|---|
@@ -29,7 +29,7 @@ _VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", 
 
 
 class RoleRule(Struct, frozen=True, order=True):
-    """Verbs on one resource, or on those of its objects that have a name here."""
+    """Verbs on a resource, or on its objects of these names."""
 
     group: str
     resource: str
@@ -38,68 +38,74 @@ class RoleRule(Struct, frozen=True, order=True):
 
 
 def required_access(described: ProgramDescription) -> frozenset[RequiredAccess]:
-    """Return what an operator needs whatever its reconciles do.
+    """Return the rights that an operator needs besides those of its reconciles.
 
-    To follow its kinds, to hold its lease, to make the certificates of its webhooks.
+    They allow it to follow its kinds, hold its lease, and issue the certificates of its webhooks.
     """
-    found: set[RequiredAccess] = set()
-    for one in described.follows:
-        for place in one.namespaces:
-            scope: Scope = "namespaces" if isinstance(place, str) else "cluster"
+    access: set[RequiredAccess] = set()
+    for followed in described.follows:
+        for namespace in followed.namespaces:
+            scope: Scope = "namespaces" if isinstance(namespace, str) else "cluster"
             for verb in ("list", "watch"):
-                found.add(RequiredAccess(one.resource.group, one.resource.plural, verb, scope))
+                access.add(RequiredAccess(followed.resource.group, followed.resource.plural, verb, scope))
     if described.lease:
-        found.add(RequiredAccess(*_LEASES, "create", "own"))
+        access.add(RequiredAccess(*_LEASES, "create", "own"))
         for verb in ("get", "update"):
-            found.add(RequiredAccess(*_LEASES, verb, "own", described.lease))
+            access.add(RequiredAccess(*_LEASES, verb, "own", described.lease))
     if described.webhooks is not None and isinstance(described.webhooks.certificates, ManagedCertificates):
-        found |= described.webhooks.certificates.required_access
-    return frozenset(found)
+        access |= described.webhooks.certificates.required_access
+    return frozenset(access)
 
 
 def roles(
-    described: ProgramDescription, recorded: Iterable[RequiredAccess] = (), *, own: str = OWN
+    described: ProgramDescription, recorded: Iterable[RequiredAccess] = (), *, own_namespace: str = OWN
 ) -> dict[str, tuple[RoleRule, ...]]:
-    """Return the rules by namespace: `CLUSTER` for a ClusterRole, `own` for the program's namespace."""
-    named = reconciled_namespaces(described)
-    found: dict[str, set[RequiredAccess]] = {}
-    for one in required_access(described) | set(recorded):
-        match one.scope:
+    """Return the rules by namespace: `CLUSTER` for a ClusterRole, `own_namespace` for the program's
+    namespace."""
+    namespaces = reconciled_namespaces(described)
+    access_by_namespace: dict[str, set[RequiredAccess]] = {}
+    for access in required_access(described) | set(recorded):
+        match access.scope:
             case "own":
-                places: tuple[str, ...] = (own,)
+                places: tuple[str, ...] = (own_namespace,)
             case "cluster":
                 places = (CLUSTER,)
             case "namespaces":
-                places = named or (CLUSTER,)
-        for place in places:
-            found.setdefault(place, set()).add(one)
-    return {place: _rules(needed) for place, needed in sorted(found.items())}
+                places = namespaces or (CLUSTER,)
+        for namespace in places:
+            access_by_namespace.setdefault(namespace, set()).add(access)
+    return {namespace: _rules(needed) for namespace, needed in sorted(access_by_namespace.items())}
 
 
 def reconciled_namespaces(described: ProgramDescription) -> tuple[str, ...]:
-    """Return the namespaces that an operator is limited to; none if it follows any kind in all of them."""
-    places = [place for one in described.follows if one.resource.namespaced for place in one.namespaces]
-    names = tuple(dict.fromkeys(place for place in places if isinstance(place, str)))
-    return names if len([place for place in places if isinstance(place, str)]) == len(places) else ()
+    """Return the namespaces that an operator is limited to; none if it follows a kind in all namespaces."""
+    namespaces = [
+        namespace
+        for followed in described.follows
+        if followed.resource.namespaced
+        for namespace in followed.namespaces
+    ]
+    names = [namespace for namespace in namespaces if isinstance(namespace, str)]
+    return tuple(dict.fromkeys(names)) if len(names) == len(namespaces) else ()
 
 
-def _rules(needed: Iterable[RequiredAccess]) -> tuple[RoleRule, ...]:
+def _rules(accesses: Iterable[RequiredAccess]) -> tuple[RoleRule, ...]:
     verbs: dict[tuple[str, str, str], set[str]] = {}
-    for one in needed:
-        verbs.setdefault((one.group, one.resource, one.name), set()).add(one.verb)
-    # A right on all objects of a resource needs no rule for one of them.
+    for access in accesses:
+        verbs.setdefault((access.group, access.resource, access.name), set()).add(access.verb)
+    # A right on all objects of a resource needs no rule for single objects.
     least = {
         (group, resource, name): allowed - (verbs.get((group, resource, ""), set()) if name else set())
         for (group, resource, name), allowed in verbs.items()
     }
-    names: dict[tuple[str, str, tuple[str, ...], bool], list[str]] = {}
+    grouped: dict[tuple[str, str, tuple[str, ...], bool], list[str]] = {}
     for (group, resource, name), allowed in sorted(least.items()):
         if allowed:
-            names.setdefault((group, resource, _in_order(allowed), bool(name)), []).append(name)
+            grouped.setdefault((group, resource, _in_order(allowed), bool(name)), []).append(name)
     return tuple(
         sorted(
-            RoleRule(group, resource, tuple(found) if named else (), allowed)
-            for (group, resource, allowed, named), found in names.items()
+            RoleRule(group, resource, tuple(names_of_objects) if limited else (), allowed)
+            for (group, resource, allowed, limited), names_of_objects in grouped.items()
         )
     )
 
