@@ -45,7 +45,7 @@ PERMITTED: Final = {
     "simulator/kubeproto_sim/reading/_object_views.py": _STORED,
     "simulator/kubeproto_sim/reading/_watch_streams.py": _STORED,
     "simulator/kubeproto_sim/serving": _STORED,
-    "simulator/kubeproto_sim/writing": "`_bodies` reads what clients send, the others read its storage",
+    "simulator/kubeproto_sim/writing": "`_request_bodies` reads what clients send, the others read storage",
     "kubeproto/streams/_commands.py": _CATCHES,
     "kubeproto/wire/_confidential.py": _CATCHES,
     "kubeproto/wire/_responses.py": _CATCHES,

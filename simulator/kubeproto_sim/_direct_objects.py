@@ -14,8 +14,8 @@ from kubeproto.objects import KubeObject, encode
 from ._state import ServerState
 from .kinds._kinds import Served
 from .reading._routes import Route
-from .writing._edits import put, remove
-from .writing._writes import Writer
+from .writing._object_writer import Writer
+from .writing._server_writes import put, remove
 
 _decode: Final = msgspec.json.Decoder().decode
 Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | bytes

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto_sim.apply import NOTHING_KNOWN, update
-from kubeproto_sim.writing._shapes import difference, shape_of
+from kubeproto_sim.writing._object_shapes import difference, shape_of
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
     st.sampled_from(["a", "b", 1, True, None]),

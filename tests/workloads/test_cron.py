@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubeproto_sim as sim
-from kubeproto_sim.writing._cron import BadSchedule, Schedule, read_schedule
+from kubeproto_sim.writing._cron_schedules import BadSchedule, Schedule, read_schedule
 
 UTC = datetime.UTC
 BERLIN = ZoneInfo("Europe/Berlin")

@@ -12,7 +12,7 @@ from kubeproto.objects import Selector
 from .._state import ServerState
 from ..storage._json_values import listed, member
 from ..storage._storage import ResourceStorage, StoredEvent
-from ..writing._edits import edit
+from ..writing._server_writes import edit
 
 CLUSTER_ROLES: Final = "clusterroles.rbac.authorization.k8s.io"
 

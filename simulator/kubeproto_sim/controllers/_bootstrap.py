@@ -14,7 +14,7 @@ import msgspec
 
 from .._state import ServerState
 from ..storage._storage import ResourceStorage, StoredEvent
-from ..writing._edits import put
+from ..writing._server_writes import put
 
 _ROOT: Final = "kube-root-ca.crt"
 _EVERYWHERE: Final = (("ServiceAccount", "serviceaccounts", "default"), ("ConfigMap", "configmaps", _ROOT))

@@ -13,8 +13,8 @@ from .._rejections import Rejection
 from .._state import ServerState
 from ..kinds._kinds import Served
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
-from ..writing._deletes import DeleteOptions, delete
-from ..writing._edits import edit
+from ..writing._object_deletion import DeleteOptions, delete
+from ..writing._server_writes import edit
 
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"

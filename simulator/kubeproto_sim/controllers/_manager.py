@@ -13,7 +13,7 @@ from ..storage._storage import ResourceStorage, StoredEvent
 from ..workloads._workload_controllers import WorkloadControllers, full_name, is_selected
 from ..workloads.loops._controller_switch import ControllerSwitch, SwitchedController
 from ..workloads.objects._object_client import Gates, ObjectClient
-from ..writing._quotas import QUOTAS, note_quota
+from ..writing._quota_charges import QUOTAS, index_quota
 from ._aggregation import RoleAggregation
 from ._bootstrap import Defaults
 from ._definitions import DEFINITIONS, Definitions
@@ -191,7 +191,7 @@ class ControllerManager:
 
     def _note_quota(self, storage: ResourceStorage, event: StoredEvent) -> None:
         if storage.name == QUOTAS:
-            note_quota(self.state, event)
+            index_quota(self.state, event)
 
 
 class ControllerSwitches(Mapping[str, ControllerSwitch]):

@@ -14,8 +14,8 @@ from .._state import ServerState
 from ..kinds._kinds import Served
 from ..storage._json_values import member, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
-from ..writing._deletes import DeleteOptions, delete
-from ..writing._edits import edit, remove
+from ..writing._object_deletion import DeleteOptions, delete
+from ..writing._server_writes import edit, remove
 
 _CONDITIONS: Final = (
     ("NamespaceDeletionDiscoveryFailure", "False", "ResourcesDiscovered",

@@ -11,7 +11,7 @@ from .._state import ServerState
 from ..kinds._defaults import FINALIZERS
 from ..storage._json_values import listed, member, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
-from ..writing._edits import edit
+from ..writing._server_writes import edit
 
 
 class Protection:

@@ -15,7 +15,7 @@ from .._state import ServerState
 from ..kinds._kinds import Served
 from ..storage._json_values import copied, listed, member
 from ..storage._storage import Stored
-from ..writing._edits import edit
+from ..writing._server_writes import edit
 from . import pod_lifecycle
 from ._container_logs import LogBuffer
 from ._container_programs import Behaviour, files_of, plan_ephemeral, plan_pod, program_of

@@ -18,9 +18,9 @@ from ..kinds._kinds import Served
 from ..reading._routes import Route
 from ..storage._json_values import listed, member
 from ..storage._storage import ResourceStorage, StoredEvent
-from ..writing._deletes import DeleteOptions, delete
-from ..writing._edits import edit, remove
-from ..writing._writes import Writer
+from ..writing._object_deletion import DeleteOptions, delete
+from ..writing._object_writer import Writer
+from ..writing._server_writes import edit, remove
 from . import node_health
 from ._container_programs import Behaviour
 from ._kubelets import Kubelets, PodRun

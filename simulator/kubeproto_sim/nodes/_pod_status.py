@@ -13,7 +13,7 @@ from ..kinds._kinds import Served
 from ..kinds._releases import Release
 from ..storage._json_values import listed, member
 from ..storage._storage import Stored
-from ..writing._edits import edit
+from ..writing._server_writes import edit
 from ._pod_values import (
     Container,
     ContainerState,

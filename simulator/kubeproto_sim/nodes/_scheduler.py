@@ -10,8 +10,8 @@ import msgspec
 from .._state import ServerState
 from ..storage._json_values import listed, member
 from ..storage._storage import Stored
-from ..writing._edits import edit
-from ..writing._topology import copy_topology
+from ..writing._pod_writes import copy_topology
+from ..writing._server_writes import edit
 from ._pod_status import observed_generation, set_condition
 from ._scheduler_filters import Candidate, NodeUsage, PodUsage, Unschedulable, choose_node, usage_of_pod
 

@@ -17,8 +17,8 @@ from .._state import ServerState
 from ..kinds._kinds import Served
 from ..storage._json_values import is_map
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
-from ..writing._deletes import DeleteOptions, delete
-from ..writing._edits import edit
+from ..writing._object_deletion import DeleteOptions, delete
+from ..writing._server_writes import edit
 
 Json = dict[str, Any]
 StorageAddress: TypeAlias = tuple[str, str]

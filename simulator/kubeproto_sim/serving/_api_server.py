@@ -46,10 +46,10 @@ from ..reading._open_watches import OpenWatches
 from ..reading._query import ListQuery, Query, is_true, list_options, seconds, split_target, write_options
 from ..reading._routes import Route, Routes
 from ..reading._watch_streams import open_watch
-from ..writing._bodies import check_size, read_object
-from ..writing._deletes import DeleteOptions, delete, read_delete_options
-from ..writing._gates import Gate
-from ..writing._patches import APPLY, check_media, patch
+from ..writing._object_deletion import DeleteOptions, delete, read_delete_options
+from ..writing._patch_requests import APPLY, check_media, patch
+from ..writing._request_bodies import check_size, read_object
+from ..writing._write_gates import Gate
 from ._discovery_documents import document
 from ._request_gates import AdmissionChain, patch_writer_for, writer_for
 from ._review_requests import review
@@ -264,7 +264,7 @@ class Server:
         deleted = delete(
             self.state, served, served.key(route.namespace, route.name), route.name, options, gate
         )
-        status = 202 if options.orphan_dependents is False and not deleted.gone else 200
+        status = 202 if options.orphan_dependents is False and not deleted.is_removed else 200
         if deleted.data is not None:
             return body_response(status, served.shown(deleted.data) + b"\n", request, warnings)
         details = {"name": route.name}

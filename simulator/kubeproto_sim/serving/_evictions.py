@@ -17,8 +17,8 @@ from ..storage._json_values import listed, member
 from ..storage._storage import Stored
 from ..workloads.objects._replica_counts import resolve_percentage
 from ..workloads.objects._status_conditions import is_ready, is_terminating
-from ..writing._deletes import DeleteOptions, delete
-from ..writing._edits import edit
+from ..writing._object_deletion import DeleteOptions, delete
+from ..writing._server_writes import edit
 from ._server_responses import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import CREATED, check_body, created_body, stored_object
 

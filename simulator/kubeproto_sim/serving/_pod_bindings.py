@@ -12,8 +12,8 @@ from .._rejections import conflict, invalid
 from .._state import ServerState
 from ..reading._routes import Route
 from ..storage._json_values import member
-from ..writing._edits import edit
-from ..writing._topology import copy_topology
+from ..writing._pod_writes import copy_topology
+from ..writing._server_writes import edit
 from ._server_responses import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import CREATED, check_body, created_body, stored_object
 

@@ -20,7 +20,7 @@ from ..nodes._port_tunnels import TUNNEL
 from ..reading._query import is_true, number, repeated
 from ..reading._routes import Route
 from ..storage._json_values import listed
-from ..writing._gates import SubresourceBody
+from ..writing._write_gates import SubresourceBody
 from ._kubelet_backends import Backend, command_url, find_backend, log_url
 from ._server_responses import CACHE, TEXT, ServerRequest, ServerResponse, content_length
 from ._subresource_bodies import stored_object

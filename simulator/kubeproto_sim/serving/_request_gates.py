@@ -12,9 +12,9 @@ from ..admission._webhook_calls import Replies, WebhookHandlers
 from ..admission._webhook_configurations import AdmittedWrite, WebhookConfigurations
 from ..reading._query import Query
 from ..reading._routes import Route
-from ..writing._gates import Gate, SubresourceBody, Tidy
-from ..writing._patches import PatchWriter
-from ..writing._writes import Writer
+from ..writing._object_writer import Writer
+from ..writing._patch_requests import PatchWriter
+from ..writing._write_gates import Gate, Normalize, SubresourceBody
 from ._server_responses import ServerRequest
 
 Json = dict[str, Any]
@@ -84,7 +84,7 @@ class RequestGate(Gate):
     def mutates(self) -> bool:
         return bool(self._chain.hooks.webhooks("mutating"))
 
-    def mutate(self, obj: Json, old: Json | None, tidy: Tidy) -> Json:
+    def mutate(self, obj: Json, old: Json | None, tidy: Normalize) -> Json:
         if not self.mutates:
             return obj
         try:

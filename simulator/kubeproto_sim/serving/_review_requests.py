@@ -17,8 +17,8 @@ from ..access._rbac import Decision, GrantedRule, aggregate, not_found_text
 from ..access._users import User
 from ..reading._routes import Route
 from ..storage._json_values import is_map, member, texts
-from ..writing._bodies import read_object
-from ..writing._writes import Writer
+from ..writing._object_writer import Writer
+from ..writing._request_bodies import read_object
 from ._server_responses import ServerRequest, ServerResponse, body_response
 
 _EXCLUSIVE: Final = "cannot be specified in combination with resourceAttributes"

@@ -27,11 +27,11 @@ from ..reading._query import write_options
 from ..reading._routes import Route
 from ..storage._json_values import copied, go_kind, is_map
 from ..storage._storage import Stored
-from ..writing._bodies import read_object
-from ..writing._gates import SubresourceBody
-from ..writing._mistakes import mistyped, no_version, other_uid
-from ..writing._patches import changed, check_media, read_change, unfit
-from ..writing._writes import Writer
+from ..writing._object_writer import Writer
+from ..writing._patch_requests import changed, check_media, read_change, unfit
+from ..writing._request_bodies import read_object
+from ..writing._write_errors import invalid_version_number, kind_mismatch, uid_mismatch
+from ..writing._write_gates import SubresourceBody
 from ._server_responses import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import stored_object
 
@@ -88,10 +88,10 @@ def _check_meta(writer: Writer, stored: Stored, meta: dict[str, Any], *, patched
     writer.check_place(meta)
     version, uid = meta.get("resourceVersion", ""), meta.get("uid", "")
     if version and read_version(version) is None:
-        raise no_version(version)
+        raise invalid_version_number(version)
     # A patch of the Scale of a custom resource applies to the stored object, even if its uid differs.
     if uid and uid != stored.uid and not (patched and served.custom):
-        problem = other_uid(served, stored.key, uid, stored.uid, dry_run=writer.dry_run)
+        problem = uid_mismatch(served, stored.key, uid, stored.uid, dry_run=writer.dry_run)
         if not patched:
             raise conflict(served.plural, served.group, name, problem)
         problem = problem.partition("AdditionalErrorMsg: ")[2]
@@ -198,7 +198,7 @@ def _check(state: ServerState, route: Route, scale: dict[str, Any]) -> None:
     """Convert a Scale to the form of its type, or raise `Misfit`."""
     # The handler of custom resources knows no kind but Scale.
     kinds = None if route.served.custom else state.kinds
-    if problem := mistyped(kinds, _SCALE_TYPE, scale.get("kind") or "", scale.get("apiVersion") or ""):
+    if problem := kind_mismatch(kinds, _SCALE_TYPE, scale.get("kind") or "", scale.get("apiVersion") or ""):
         raise Misfit(problem)
     _CODEC.tidy(scale)
     _CODEC.write(scale)

@@ -20,8 +20,8 @@ from ..reading._negotiation import Accepted, check_arity, takes_gzip, wants_inde
 from ..reading._object_views import Viewer
 from ..reading._query import Query
 from ..reading._routes import Route
-from ..writing._gates import Gate
-from ..writing._writes import Writer, Written
+from ..writing._object_writer import Writer, Written
+from ..writing._write_gates import Gate
 
 CACHE: Final = ("Cache-Control", "no-cache, private")
 JSON: Final = ("Content-Type", "application/json")

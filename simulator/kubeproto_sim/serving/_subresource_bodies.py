@@ -12,8 +12,8 @@ from ..kinds._typed import Misfit, TypedCodec
 from ..reading._routes import Route
 from ..storage._json_values import member
 from ..storage._storage import Stored
-from ..writing._bodies import read_object
-from ..writing._gates import SubresourceBody
+from ..writing._request_bodies import read_object
+from ..writing._write_gates import SubresourceBody
 from ._server_responses import ServerRequest
 
 # The Status of a request that has created something other than an object.

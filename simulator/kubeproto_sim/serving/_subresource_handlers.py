@@ -12,11 +12,11 @@ from .._state import ServerState
 from ..reading._query import write_options
 from ..reading._routes import Route
 from ..storage._json_values import member, texts
-from ..writing._bodies import read_object
-from ..writing._edits import remove
-from ..writing._patches import check_media, patch
-from ..writing._pod_parts import POD_PARTS
-from ..writing._writes import Written
+from ..writing._object_writer import Written
+from ..writing._patch_requests import check_media, patch
+from ..writing._pod_writes import POD_PARTS
+from ..writing._request_bodies import read_object
+from ..writing._server_writes import remove
 from ._evictions import eviction
 from ._pod_bindings import binding
 from ._pod_connections import log, upgrade

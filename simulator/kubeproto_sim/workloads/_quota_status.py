@@ -12,8 +12,8 @@ from kubeproto.objects import Quantity, Selector
 
 from ..storage._json_values import member
 from ..storage._storage import ResourceStorage, StoredEvent
+from ..writing._quota_charges import QUOTAS
 from ..writing._quota_usage import Usage, add, in_scope, names_for, usage_of
-from ..writing._quotas import QUOTAS
 from .loops._control_loop import ControlLoop, Listener
 from .objects._object_client import Json
 from .objects._status_conditions import is_finished

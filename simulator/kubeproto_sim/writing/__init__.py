@@ -1,1 +1,1 @@
-"""How objects are changed: creating, replacing, patching, deleting, and what is refused."""
+"""How objects are changed: creating, replacing, patching, deleting, and the rules that reject them."""

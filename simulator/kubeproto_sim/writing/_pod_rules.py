@@ -1,22 +1,20 @@
-"""The checks of a server on the spec of a pod beyond single fields: names, unions, dependencies of fields."""
+"""The rules of the spec of a pod: unique names, unions, dependencies between fields."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
 from kubeproto.crd import Violation
-from kubeproto.objects import Quantity, dns_subdomain_errors, label_value_errors, qualified_name_errors
+from kubeproto.objects import dns_subdomain_errors, label_value_errors, qualified_name_errors
 
 from ..kinds._builtin_rules import FORMATS
 from ..storage._json_values import listed, member
+from ._rule_violations import Json, Violations, duplicate, forbidden, invalid, number, required, unsupported
 
-Json = dict[str, Any]
-Found = Iterator[Violation]
-_PULLS: Final = ("Always", "IfNotPresent", "Never")
+_PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
 _PROBES: Final = ("livenessProbe", "readinessProbe", "startupProbe")
 _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
-_COUNTS: Final = (
+_PROBE_NUMBERS: Final = (
     "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold",
 )  # fmt: skip
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -34,59 +32,30 @@ _FIELD_PATHS: Final = frozenset((
 ))  # fmt: skip
 
 
-def required(field: str, detail: str = "") -> Violation:
-    return Violation("FieldValueRequired", field, detail=detail)
-
-
-def invalid(field: str, value: Any, detail: str) -> Violation:
-    return Violation("FieldValueInvalid", field, value, detail)
-
-
-def forbidden(field: str, detail: str) -> Violation:
-    return Violation("FieldValueForbidden", field, detail=detail)
-
-
-def duplicate(field: str, value: Any) -> Violation:
-    return Violation("FieldValueDuplicate", field, value)
-
-
-def unsupported(field: str, value: Any, known: tuple[str, ...]) -> Violation:
-    shown = ", ".join(f'"{one}"' for one in known)
-    return Violation("FieldValueNotSupported", field, value, f"supported values: {shown}")
-
-
-def number(text: Any) -> float:
-    """Return a quantity as a number to compare."""
-    try:
-        return float(Quantity(str(text)))
-    except (ValueError, ArithmeticError):
-        return 0.0
-
-
-def check_pod(spec: Json, path: str) -> Found:
-    """Return what is wrong with the spec of a pod."""
+def check_pod(spec: Json, path: str) -> Violations:
+    """Check the spec of a pod."""
     volumes: set[str] = set()
-    for at, volume in enumerate(listed(spec, "volumes")):
-        where, name = f"{path}.volumes[{at}]", volume.get("name") or ""
-        # The first source that a server checks counts; a volume with a fault does not take its name.
-        sources = sorted((one for one in volume if one != "name"), key=_source_order)
+    for index, volume in enumerate(listed(spec, "volumes")):
+        field_path, name = f"{path}.volumes[{index}]", volume.get("name") or ""
+        # Only the first source that a server checks counts; an invalid volume does not occupy its name.
+        sources = sorted((toleration for toleration in volume if toleration != "name"), key=_source_order)
         for extra in sources[1:]:
-            yield forbidden(f"{where}.{extra}", "may not specify more than 1 volume type")
+            yield forbidden(f"{field_path}.{extra}", "may not specify more than 1 volume type")
         if name in volumes:
-            yield duplicate(f"{where}.name", name)
+            yield duplicate(f"{field_path}.name", name)
         elif len(sources) == 1:
             volumes.add(name)
     names: set[str] = set()
     for field in ("containers", "initContainers"):
-        for at, container in enumerate(listed(spec, field)):
-            where = f"{path}.{field}[{at}]"
+        for index, container in enumerate(listed(spec, field)):
+            field_path = f"{path}.{field}[{index}]"
             if (name := container.get("name")) in names:
-                yield duplicate(f"{where}.name", name)
+                yield duplicate(f"{field_path}.name", name)
             names.add(name or "")
-            plain = field == "initContainers" and container.get("restartPolicy") != "Always"
-            yield from _container(container, where, volumes, ends=plain)
-    for at, one in enumerate(listed(spec, "tolerations")):
-        yield from _toleration(one, f"{path}.tolerations[{at}]")
+            ends_early = field == "initContainers" and container.get("restartPolicy") != "Always"
+            yield from _container(container, field_path, volumes, ends=ends_early)
+    for index, toleration in enumerate(listed(spec, "tolerations")):
+        yield from _toleration(toleration, f"{path}.tolerations[{index}]")
     yield from check_labels(member(spec, "nodeSelector"), f"{path}.nodeSelector")
     if (account := spec.get("serviceAccountName")) and dns_subdomain_errors(account):
         yield invalid(f"{path}.serviceAccountName", account, "a lowercase RFC 1123 subdomain must be given")
@@ -96,23 +65,27 @@ def _source_order(name: str) -> int:
     return _SOURCES.index(name) if name in _SOURCES else len(_SOURCES)
 
 
-def _toleration(one: Json, path: str) -> Found:
-    key, operator, effect = one.get("key"), one.get("operator") or "", one.get("effect") or ""
+def _toleration(toleration: Json, path: str) -> Violations:
+    key, operator, effect = (
+        toleration.get("key"),
+        toleration.get("operator") or "",
+        toleration.get("effect") or "",
+    )
     for fault in qualified_name_errors(key) if key else ():
         yield invalid(f"{path}.key", key, fault)
     if not key and operator != "Exists":
         yield invalid(f"{path}.operator", operator, "operator must be Exists when `key` is empty")
-    if one.get("tolerationSeconds") is not None and effect != "NoExecute":
+    if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
         text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
         yield invalid(f"{path}.effect", effect, text)
     match operator:
         case "Equal" | "":
-            for fault in label_value_errors(one.get("value") or ""):
-                yield invalid(f"{path}.operator", one["value"], fault)
+            for fault in label_value_errors(toleration.get("value") or ""):
+                yield invalid(f"{path}.operator", toleration["value"], fault)
         case "Exists":
-            if one.get("value"):
+            if toleration.get("value"):
                 yield invalid(
-                    f"{path}.operator", one["value"], "value must be empty when `operator` is 'Exists'"
+                    f"{path}.operator", toleration["value"], "value must be empty when `operator` is 'Exists'"
                 )
         case _:
             yield unsupported(f"{path}.operator", operator, ("Equal", "Exists"))
@@ -120,8 +93,8 @@ def _toleration(one: Json, path: str) -> Found:
         yield unsupported(f"{path}.effect", effect, _EFFECTS)
 
 
-def check_labels(labels: Json, path: str) -> Found:
-    """Keys and values of labels."""
+def check_labels(labels: Json, path: str) -> Violations:
+    """Check the keys and values of labels."""
     for key, value in labels.items():
         for fault in qualified_name_errors(key):
             yield invalid(path, key, fault)
@@ -129,29 +102,29 @@ def check_labels(labels: Json, path: str) -> Found:
             yield invalid(path, value, fault)
 
 
-def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> Found:
-    """Return what is wrong with a container; one that `ends` before the others begin is not probed."""
-    pull = container.get("imagePullPolicy")
-    if pull and pull not in _PULLS:
-        yield unsupported(f"{path}.imagePullPolicy", pull, _PULLS)
+def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> Violations:
+    """Check a container; a container that `ends` before the others start has no probes."""
+    pull_policy = container.get("imagePullPolicy")
+    if pull_policy and pull_policy not in _PULL_POLICIES:
+        yield unsupported(f"{path}.imagePullPolicy", pull_policy, _PULL_POLICIES)
     names: set[str] = set()
-    for at, port in enumerate(listed(container, "ports")):
+    for index, port in enumerate(listed(container, "ports")):
         if (name := port.get("name")) and FORMATS["port-name"](name):
             if name in names:
-                yield duplicate(f"{path}.ports[{at}].name", name)
+                yield duplicate(f"{path}.ports[{index}].name", name)
             names.add(name)
-    for at, one in enumerate(listed(container, "env")):
-        yield from _env(one, f"{path}.env[{at}]")
-    seen: set[str] = set()
-    for at, mount in enumerate(listed(container, "volumeMounts")):
-        where = f"{path}.volumeMounts[{at}]"
+    for index, variable in enumerate(listed(container, "env")):
+        yield from _env(variable, f"{path}.env[{index}]")
+    mount_paths: set[str] = set()
+    for index, mount in enumerate(listed(container, "volumeMounts")):
+        mount_path = f"{path}.volumeMounts[{index}]"
         if mount.get("name") and mount["name"] not in volumes:
-            yield Violation("FieldValueNotFound", f"{where}.name", mount["name"])
+            yield Violation("FieldValueNotFound", f"{mount_path}.name", mount["name"])
         if not mount.get("mountPath"):
-            yield required(f"{where}.mountPath")
-        elif mount["mountPath"] in seen:
-            yield invalid(f"{where}.mountPath", mount["mountPath"], "must be unique")
-        seen.add(mount.get("mountPath", ""))
+            yield required(f"{mount_path}.mountPath")
+        elif mount["mountPath"] in mount_paths:
+            yield invalid(f"{mount_path}.mountPath", mount["mountPath"], "must be unique")
+        mount_paths.add(mount.get("mountPath", ""))
     yield from _resources(member(container, "resources"), f"{path}.resources")
     for name in ("lifecycle", *_PROBES) if ends else ():
         if name in container:
@@ -170,12 +143,12 @@ def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> 
         yield invalid(f"{path}.securityContext", context, text)
 
 
-def _env(one: Json, path: str) -> Found:
-    source = one.get("valueFrom")
+def _env(variable: Json, path: str) -> Violations:
+    source = variable.get("valueFrom")
     if source is None:
         return
     kinds = [name for name in source if source[name] is not None]
-    if one.get("value"):
+    if variable.get("value"):
         yield invalid(f"{path}.valueFrom", "", "may not be specified when `value` is not empty")
     elif not kinds:
         text = "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef` or `secretKeyRef`"
@@ -183,31 +156,31 @@ def _env(one: Json, path: str) -> Found:
     elif len(kinds) > 1:
         yield invalid(f"{path}.valueFrom", "", "may not have more than one field specified at a time")
     if field := member(source, "fieldRef"):
-        found = field.get("fieldPath", "")
-        if not found:
+        pod_field = field.get("fieldPath", "")
+        if not pod_field:
             yield required(f"{path}.valueFrom.fieldRef.fieldPath")
-        elif found.partition("[")[0] not in _FIELD_PATHS:
+        elif pod_field.partition("[")[0] not in _FIELD_PATHS:
             text = "error converting fieldPath: field label not supported"
-            yield invalid(f"{path}.valueFrom.fieldRef.fieldPath", found, f"{text}: {found}")
+            yield invalid(f"{path}.valueFrom.fieldRef.fieldPath", pod_field, f"{text}: {pod_field}")
     for name in ("secretKeyRef", "configMapKeyRef"):
         if name in source and not source[name].get("key"):
             yield required(f"{path}.valueFrom.{name}.key")
 
 
-def _resources(resources: Json, path: str) -> Found:
+def _resources(resources: Json, path: str) -> Violations:
     limits = member(resources, "limits")
-    for part in ("limits", "requests"):
-        for name, value in member(resources, part).items():
+    for group in ("limits", "requests"):
+        for name, value in member(resources, group).items():
             if number(value) < 0:
                 text = "must be greater than or equal to 0"
-                yield invalid(f"{path}.{part}[{name}]", str(value), text)
+                yield invalid(f"{path}.{group}[{name}]", str(value), text)
     for name, value in member(resources, "requests").items():
         if name in limits and number(value) > number(limits[name]):
             text = f"must be less than or equal to {name} limit of {limits[name]}"
             yield invalid(f"{path}.requests", str(value), text)
 
 
-def _handler(handler: Json, path: str) -> Found:
+def _handler(handler: Json, path: str) -> Violations:
     kinds = [name for name in (*_HANDLERS, "sleep") if name in handler]
     if not kinds:
         yield required(path, "must specify a handler type")
@@ -224,9 +197,9 @@ def _handler(handler: Json, path: str) -> Found:
             yield invalid(f"{path}.{name}.port", port, "must be between 1 and 65535, inclusive")
 
 
-def _probe(probe: Json, path: str, *, readiness: bool) -> Found:
+def _probe(probe: Json, path: str, *, readiness: bool) -> Violations:
     yield from _handler(probe, path)
-    for name in _COUNTS:
+    for name in _PROBE_NUMBERS:
         if probe.get(name, 0) < 0:
             yield invalid(f"{path}.{name}", probe[name], "must be greater than or equal to 0")
     if not readiness and probe.get("successThreshold", 1) != 1:

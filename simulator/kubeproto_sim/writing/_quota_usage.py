@@ -1,7 +1,7 @@
-"""What an object uses of a quota: its count, and the requests of pods and claims.
+"""The usage of quotas by an object: its count, and the requests of pods and claims.
 
-Every kind is counted as ``count/deployments.apps``; a few also have an older name. A pod that has finished
-uses only its ``count/pods``.
+Every kind is counted as ``count/deployments.apps``; a few also have an older name. A finished pod uses only
+``count/pods``.
 """
 
 from __future__ import annotations
@@ -15,84 +15,86 @@ from ..storage._json_values import listed, member
 Json = dict[str, Any]
 Usage = dict[str, Quantity]
 _ONE, _NONE = Quantity(1), Quantity(0)
-# The older names of counts. All other kinds are counted under the newer name only.
-_OLDER: Final = {
+# The older names of counts; all other kinds have the newer name alone.
+_OLDER_NAMES: Final = {
     "configmaps": "configmaps", "persistentvolumeclaims": "persistentvolumeclaims", "pods": "pods",
     "replicationcontrollers": "replicationcontrollers", "resourcequotas": "resourcequotas",
     "secrets": "secrets", "services": "services",
 }  # fmt: skip
-_COMPUTED: Final = ("cpu", "memory", "ephemeral-storage")
-_OF_PODS: Final = frozenset((
-    "count/pods", "pods", *_COMPUTED, *(f"requests.{name}" for name in _COMPUTED),
-    *(f"limits.{name}" for name in _COMPUTED),
+_COMPUTE_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
+_POD_NAMES: Final = frozenset((
+    "count/pods", "pods", *_COMPUTE_RESOURCES, *(f"requests.{name}" for name in _COMPUTE_RESOURCES),
+    *(f"limits.{name}" for name in _COMPUTE_RESOURCES),
 ))  # fmt: skip
-_OF_SERVICES: Final = frozenset(
+_SERVICE_NAMES: Final = frozenset(
     ("count/services", "services", "services.nodeports", "services.loadbalancers")
 )
-_CLASS: Final = ".storageclass.storage.k8s.io/"
-# What each container of a pod must request if a quota limits it.
-_DEMANDED: Final = (
+_CLASS_SUFFIX: Final = ".storageclass.storage.k8s.io/"
+# Resources that each container of a pod must request if a quota limits them.
+_REQUIRED_REQUESTS: Final = (
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
 )  # fmt: skip
 
 
 def usage_of(resource: str, obj: Json, now: float) -> Usage:
-    """Return the usage of an object of a resource, by the names that quotas have for it."""
-    used: Usage = {f"count/{resource}": _ONE}
+    """Return the usage of an object by the names in quotas."""
+    usage: Usage = {f"count/{resource}": _ONE}
     if resource == "pods":
-        return used | (_of_pod(obj) if _counts(obj, now) else {})
-    if (older := _OLDER.get(resource)) is not None:
-        used[older] = _ONE
+        return usage | (_pod_usage(obj) if _counts(obj, now) else {})
+    if (older_name := _OLDER_NAMES.get(resource)) is not None:
+        usage[older_name] = _ONE
     if resource == "services":
-        used |= _of_service(obj)
+        usage |= _service_usage(obj)
     elif resource == "persistentvolumeclaims":
-        used |= _of_claim(obj)
-    return used
+        usage |= _claim_usage(obj)
+    return usage
 
 
 def names_for(resource: str, names: set[str]) -> set[str]:
-    """Return those of the names of a quota that objects of a resource are counted by."""
+    """Return the names in a quota that the objects of a resource use."""
     if resource == "pods":
-        return {name for name in names if name in _OF_PODS or _is_of_pods(name)}
+        return {name for name in names if name in _POD_NAMES or _is_extended_resource(name)}
     if resource == "services":
-        return names & _OF_SERVICES
+        return names & _SERVICE_NAMES
     if resource == "persistentvolumeclaims":
-        own = {"persistentvolumeclaims", "requests.storage", f"count/{resource}"}
-        return {name for name in names if name in own or _CLASS in name}
-    return names & {f"count/{resource}", _OLDER.get(resource, "")}
+        claim_names = {"persistentvolumeclaims", "requests.storage", f"count/{resource}"}
+        return {name for name in names if name in claim_names or _CLASS_SUFFIX in name}
+    return names & {f"count/{resource}", _OLDER_NAMES.get(resource, "")}
 
 
 def missing_requests(pod: Json, names: set[str]) -> str:
-    """Return what the containers of a pod must request and do not, in a server's words; empty if nothing."""
+    """Return the missing requests of a pod's containers in a server's words; empty if there are none."""
     spec = pod["spec"]
     if spec.get("resources"):
         return ""
-    lacking: dict[str, set[str]] = {}
+    containers_by_name: dict[str, set[str]] = {}
     for container in (*listed(spec, "containers"), *listed(spec, "initContainers")):
-        asked = _names_asked(container)
-        for name in _DEMANDED:
-            if name in names and name not in asked:
-                lacking.setdefault(name, set()).add(container["name"])
-    return "; ".join(f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking))
+        requested_names = _requested_names(container)
+        for name in _REQUIRED_REQUESTS:
+            if name in names and name not in requested_names:
+                containers_by_name.setdefault(name, set()).add(container["name"])
+    return "; ".join(
+        f"{name} for: {','.join(sorted(containers_by_name[name]))}" for name in sorted(containers_by_name)
+    )
 
 
 def in_scope(quota: Json, resource: str, obj: Json) -> bool:
-    """Whether the scopes of a quota include an object; a quota with scopes counts only pods."""
+    """Return whether the scopes of a quota include an object; a quota with scopes counts only pods."""
     spec = quota["spec"]
     scopes = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
     scopes += listed(member(spec, "scopeSelector"), "matchExpressions")
     if not scopes:
         return True
-    return resource == "pods" and all(_matches(one, obj) for one in scopes)
+    return resource == "pods" and all(_matches(scope, obj) for scope in scopes)
 
 
-def add(one: Usage, other: Usage) -> Usage:
+def add(usage: Usage, other: Usage) -> Usage:
     """Return the sum of two usages."""
-    return {name: one.get(name, _NONE) + other.get(name, _NONE) for name in {**one, **other}}
+    return {name: usage.get(name, _NONE) + other.get(name, _NONE) for name in {**usage, **other}}
 
 
 def _counts(pod: Json, now: float) -> bool:
-    """Whether a pod uses anything: it has not ended, and its deletion is not long overdue."""
+    """Return whether a pod counts: it has not finished, and its deletion is not overdue."""
     meta = pod["metadata"]
     if member(pod, "status").get("phase") in ("Failed", "Succeeded"):
         return False
@@ -102,23 +104,23 @@ def _counts(pod: Json, now: float) -> bool:
     return bool(parse_time(meta["deletionTimestamp"]).timestamp() + grace >= now)
 
 
-def _of_pod(pod: Json) -> Usage:
-    used: Usage = {"pods": _ONE}
+def _pod_usage(pod: Json) -> Usage:
+    usage: Usage = {"pods": _ONE}
     for kind in ("requests", "limits"):
-        for name, amount in _asked(pod["spec"], kind).items():
-            if name in _COMPUTED:
-                used[f"{kind}.{name}"] = amount
+        for name, amount in _pod_requests(pod["spec"], kind).items():
+            if name in _COMPUTE_RESOURCES:
+                usage[f"{kind}.{name}"] = amount
                 if kind == "requests":
-                    used[name] = amount
+                    usage[name] = amount
             elif kind == "requests":
-                used[f"requests.{name}"] = amount
+                usage[f"requests.{name}"] = amount
                 if name.startswith("hugepages-"):
-                    used[name] = amount
-    return used
+                    usage[name] = amount
+    return usage
 
 
-def _asked(spec: Json, kind: str) -> Usage:
-    """Return what a pod requests: the sum of its containers, or the largest of those that run before them."""
+def _pod_requests(spec: Json, kind: str) -> Usage:
+    """Return the requests of a pod: the sum of its containers, or those of a larger init container."""
     total: Usage = {}
     for container in listed(spec, "containers"):
         total = add(total, _amounts(container, kind))
@@ -142,49 +144,56 @@ def _asked(spec: Json, kind: str) -> Usage:
 
 
 def _amounts(container: Json, kind: str) -> Usage:
-    found = member(member(container, "resources"), kind)
-    return {name: Quantity(value) for name, value in found.items()}
+    amounts = member(member(container, "resources"), kind)
+    return {name: Quantity(value) for name, value in amounts.items()}
 
 
-def _names_asked(container: Json) -> set[str]:
+def _requested_names(container: Json) -> set[str]:
     resources = member(container, "resources")
-    asked = {f"limits.{name}" for name in member(resources, "limits")}
+    names = {f"limits.{name}" for name in member(resources, "limits")}
     for name in member(resources, "requests"):
-        asked |= {name, f"requests.{name}"}
-    return asked
+        names |= {name, f"requests.{name}"}
+    return names
 
 
-def _is_of_pods(name: str) -> bool:
-    plain = name.removeprefix("requests.")
-    if plain.startswith("hugepages-"):
+def _is_extended_resource(name: str) -> bool:
+    resource_name = name.removeprefix("requests.")
+    if resource_name.startswith("hugepages-"):
         return True
-    return name.startswith("requests.") and "/" in plain and _CLASS not in name
+    return name.startswith("requests.") and "/" in resource_name and _CLASS_SUFFIX not in name
 
 
-def _of_service(service: Json) -> Usage:
+def _service_usage(service: Json) -> Usage:
     spec = service["spec"]
     ports = listed(spec, "ports")
-    balanced = spec.get("type") == "LoadBalancer"
-    numbered = 0
-    if spec.get("type") == "NodePort" or (balanced and spec.get("allocateLoadBalancerNodePorts", True)):
-        numbered = len(ports)
-    elif balanced:
-        numbered = sum("nodePort" in port for port in ports)
-    return {"services.nodeports": Quantity(numbered), "services.loadbalancers": Quantity(int(balanced))}
+    is_load_balancer = spec.get("type") == "LoadBalancer"
+    node_port_count = 0
+    if spec.get("type") == "NodePort" or (
+        is_load_balancer and spec.get("allocateLoadBalancerNodePorts", True)
+    ):
+        node_port_count = len(ports)
+    elif is_load_balancer:
+        node_port_count = sum("nodePort" in port for port in ports)
+    return {
+        "services.nodeports": Quantity(node_port_count),
+        "services.loadbalancers": Quantity(int(is_load_balancer)),
+    }
 
 
-def _of_claim(claim: Json) -> Usage:
+def _claim_usage(claim: Json) -> Usage:
     spec = claim["spec"]
     annotation = "volume.beta.kubernetes.io/storage-class"
-    of_class = member(claim["metadata"], "annotations").get(annotation) or spec.get("storageClassName") or ""
-    used: Usage = {f"{of_class}{_CLASS}persistentvolumeclaims": _ONE} if of_class else {}
+    class_name = (
+        member(claim["metadata"], "annotations").get(annotation) or spec.get("storageClassName") or ""
+    )
+    usage: Usage = {f"{class_name}{_CLASS_SUFFIX}persistentvolumeclaims": _ONE} if class_name else {}
     storage = member(member(spec, "resources"), "requests").get("storage")
     if storage is not None:
         amount = Quantity(storage)
-        used["requests.storage"] = amount
-        if of_class:
-            used[f"{of_class}{_CLASS}requests.storage"] = amount
-    return used
+        usage["requests.storage"] = amount
+        if class_name:
+            usage[f"{class_name}{_CLASS_SUFFIX}requests.storage"] = amount
+    return usage
 
 
 def _matches(scope: Json, pod: Json) -> bool:
@@ -200,14 +209,16 @@ def _matches(scope: Json, pod: Json) -> bool:
             return not _is_best_effort(spec)
         case "PriorityClass":
             name, values = spec.get("priorityClassName") or "", scope.get("values") or ()
-            held = {"In": name in values, "NotIn": name not in values, "DoesNotExist": not name}
-            return held.get(operator, bool(name))
+            results = {"In": name in values, "NotIn": name not in values, "DoesNotExist": not name}
+            return results.get(operator, bool(name))
         case _:
-            return False  # affinity to pods of other namespaces: not distinguished here
+            return False  # affinity to pods of other namespaces is not simulated
 
 
 def _is_best_effort(spec: Json) -> bool:
     containers = (*listed(spec, "containers"), *listed(spec, "initContainers"))
     return not any(
-        member(one, "resources").get(kind) for one in containers for kind in ("requests", "limits")
+        member(container, "resources").get(kind)
+        for container in containers
+        for kind in ("requests", "limits")
     )

@@ -1,4 +1,4 @@
-"""The checks of a server on claims, volumes, quotas and limits."""
+"""The rules of claims, volumes, storage classes, quotas and limit ranges."""
 
 from __future__ import annotations
 
@@ -6,28 +6,28 @@ from typing import Final
 
 from ..kinds._builtin_rules import FORMATS
 from ..storage._json_values import listed, member, texts
-from ._pod_rules import Found, Json, duplicate, forbidden, invalid, number, required, unsupported
+from ._rule_violations import Json, Violations, duplicate, forbidden, invalid, number, required, unsupported
 
-_ACCESS: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
-_QUOTAS: Final = frozenset((
+_ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
+_QUOTA_NAMES: Final = frozenset((
     "pods", "services", "replicationcontrollers", "resourcequotas", "secrets", "configmaps",
     "persistentvolumeclaims", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu",
     "limits.memory", "requests.storage", "services.nodeports", "services.loadbalancers",
     "ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage",
 ))  # fmt: skip
-_WHOLE: Final = _QUOTAS - {
+_INTEGER_NAMES: Final = _QUOTA_NAMES - {
     "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory", "requests.storage",
     "ephemeral-storage", "requests.ephemeral-storage", "limits.ephemeral-storage",
 }  # fmt: skip
-_OF_PODS: Final = frozenset((
+_POD_NAMES: Final = frozenset((
     "pods", "cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory",
 ))  # fmt: skip
 # The resources that a quota with a scope may limit.
-_SCOPED: Final = {
+_NAMES_BY_SCOPE: Final = {
     "BestEffort": frozenset(("pods",)),
     "VolumeAttributesClass": frozenset(("persistentvolumeclaims", "requests.storage")),
 }
-_CONFLICTING: Final = (
+_CONFLICTING_SCOPES: Final = (
     frozenset(("BestEffort", "NotBestEffort")),
     frozenset(("Terminating", "NotTerminating")),
 )
@@ -37,12 +37,12 @@ _SCOPES: Final = (
 )  # fmt: skip
 
 
-def claim(obj: Json) -> Found:
-    """A PersistentVolumeClaim."""
+def claim(obj: Json) -> Violations:
+    """Check a PersistentVolumeClaim."""
     spec = member(obj, "spec")
-    for one in texts(spec, "accessModes"):
-        if one not in _ACCESS:
-            yield unsupported("spec.accessModes", one, _ACCESS)
+    for mode in texts(spec, "accessModes"):
+        if mode not in _ACCESS_MODES:
+            yield unsupported("spec.accessModes", mode, _ACCESS_MODES)
     storage = member(member(spec, "resources"), "requests").get("storage")
     if storage is None:
         yield required("spec.resources[storage]")
@@ -50,12 +50,12 @@ def claim(obj: Json) -> Found:
         yield invalid("spec.resources[storage]", storage, "must be greater than zero")
 
 
-def volume(obj: Json) -> Found:
-    """A PersistentVolume."""
+def volume(obj: Json) -> Violations:
+    """Check a PersistentVolume."""
     spec = member(obj, "spec")
-    for one in texts(spec, "accessModes"):
-        if one not in _ACCESS:
-            yield unsupported("spec.accessModes", one, _ACCESS)
+    for mode in texts(spec, "accessModes"):
+        if mode not in _ACCESS_MODES:
+            yield unsupported("spec.accessModes", mode, _ACCESS_MODES)
     if not spec.get("capacity"):
         yield required("spec.capacity")
     elif number(spec["capacity"].get("storage", 0)) < 0:
@@ -76,61 +76,65 @@ _SOURCES: Final = frozenset((
 ))  # fmt: skip
 
 
-def storage_class(obj: Json) -> Found:
-    """A StorageClass."""
+def storage_class(obj: Json) -> Violations:
+    """Check a StorageClass."""
     if "" in member(obj, "parameters"):
         yield invalid("parameters", "", "field can not be empty.")
 
 
-def quota(obj: Json) -> Found:
-    """A ResourceQuota."""
+def quota(obj: Json) -> Violations:
+    """Check a ResourceQuota."""
     spec = member(obj, "spec")
     for name, value in member(spec, "hard").items():
-        plain = name in _QUOTAS or ("/" in name and FORMATS["qualified"](name))
-        if not plain and "/" not in name:
+        is_valid = name in _QUOTA_NAMES or ("/" in name and FORMATS["qualified"](name))
+        if not is_valid and "/" not in name:
             yield invalid(f"spec.hard[{name}]", name, "must be a standard resource type or fully qualified")
-        if not plain:
+        if not is_valid:
             yield invalid(f"spec.hard[{name}]", name, "must be a standard resource for quota")
         if number(value) < 0:
             yield invalid(f"spec.hard[{name}]", str(value), "must be greater than or equal to 0")
-        if name in _WHOLE and number(value) % 1:
+        if name in _INTEGER_NAMES and number(value) % 1:
             yield invalid(f"spec.hard[{name}]", str(value), "must be an integer")
     scopes = texts(spec, "scopes")
-    for one in scopes:
-        if one not in _SCOPES:
+    for scope in scopes:
+        if scope not in _SCOPES:
             yield invalid("spec.scopes", scopes, "unsupported scope")
-        elif (_QUOTAS & member(spec, "hard").keys()) - _SCOPED.get(one, _OF_PODS):
+        elif (_QUOTA_NAMES & member(spec, "hard").keys()) - _NAMES_BY_SCOPE.get(scope, _POD_NAMES):
             yield invalid("spec.scopes", scopes, "unsupported scope applied to resource")
-    if any(both <= {*scopes} for both in _CONFLICTING):
+    if any(pair <= {*scopes} for pair in _CONFLICTING_SCOPES):
         yield invalid("spec.scopes", scopes, "conflicting scopes")
 
 
-def limits(obj: Json) -> Found:
-    """A LimitRange."""
-    seen: set[str] = set()
-    for at, item in enumerate(listed(member(obj, "spec"), "limits")):
-        where, kind = f"spec.limits[{at}]", item.get("type", "")
-        if not kind:
-            yield invalid(f"{where}.type", kind, "name part must be non-empty")
-        if kind in seen:
-            yield duplicate(f"{where}.type", kind)
-        seen.add(kind)
-        if kind == "Pod":
-            for part in ("default", "defaultRequest"):
-                if item.get(part):
-                    yield forbidden(f"{where}.{part}", "may not be specified when `type` is 'Pod'")
-            item = {name: held for name, held in item.items() if name not in ("default", "defaultRequest")}
-        bounds = {part: member(item, part) for part in ("min", "defaultRequest", "default", "max")}
-        for name in sorted({one for part in bounds.values() for one in part}):
-            low, asked, usual, high = (
-                number(part[name]) if name in part else None for part in bounds.values()
+def limits(obj: Json) -> Violations:
+    """Check a LimitRange."""
+    types: set[str] = set()
+    for index, item in enumerate(listed(member(obj, "spec"), "limits")):
+        path, type_ = f"spec.limits[{index}]", item.get("type", "")
+        if not type_:
+            yield invalid(f"{path}.type", type_, "name part must be non-empty")
+        if type_ in types:
+            yield duplicate(f"{path}.type", type_)
+        types.add(type_)
+        if type_ == "Pod":
+            for field in ("default", "defaultRequest"):
+                if item.get(field):
+                    yield forbidden(f"{path}.{field}", "may not be specified when `type` is 'Pod'")
+            item = {
+                name: item_value
+                for name, item_value in item.items()
+                if name not in ("default", "defaultRequest")
+            }
+        bounds = {field: member(item, field) for field in ("min", "defaultRequest", "default", "max")}
+        for name in sorted({resource for field in bounds.values() for resource in field}):
+            minimum, default_request, default, maximum = (
+                number(field[name]) if name in field else None for field in bounds.values()
             )
-            for part, value, above in (
-                ("min", low, high), ("defaultRequest", asked, high), ("default", usual, high),
-                ("defaultRequest", asked, usual),
+            for field, value, limit in (
+                ("min", minimum, maximum), ("defaultRequest", default_request, maximum),
+                ("default", default, maximum), ("defaultRequest", default_request, default),
             ):  # fmt: skip
-                if value is not None and above is not None and value > above:
-                    yield invalid(f"{where}.{part}[{name}]", str(value), "is greater than the limit")
-            for part, value in (("default", usual), ("defaultRequest", asked)):
-                if low is not None and value is not None and low > value:
-                    yield invalid(f"{where}.{part}[{name}]", str(value), "is less than min value")
+                if value is not None and limit is not None and value > limit:
+                    yield invalid(f"{path}.{field}[{name}]", str(value), "is greater than the limit")
+            for field, value in (("default", default), ("defaultRequest", default_request)):
+                if minimum is not None and value is not None and minimum > value:
+                    yield invalid(f"{path}.{field}[{name}]", str(value), "is less than min value")

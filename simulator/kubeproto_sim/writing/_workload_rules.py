@@ -1,4 +1,4 @@
-"""The checks of a server on workloads: selectors, strategies, schedules, budgets."""
+"""The rules of workloads: selectors, strategies, schedules, disruption budgets."""
 
 from __future__ import annotations
 
@@ -8,69 +8,77 @@ from kubeproto.objects import label_value_errors, qualified_name_errors
 
 from ..kinds._kinds import Served
 from ..storage._json_values import listed, member, texts
-from ._cron import BadSchedule, read_schedule
+from ._cron_schedules import BadSchedule, read_schedule
 from ._job_rules import job_spec
-from ._pod_rules import Found, Json, check_labels, forbidden, invalid, required, unsupported
+from ._pod_rules import check_labels
+from ._rule_violations import Json, Violations, forbidden, invalid, required, unsupported
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
 
 
-def restarts(served: Served, spec: Json, path: str) -> Found:
-    """Return whether the pods of a kind may restart in this way."""
-    policy, where = spec.get("restartPolicy"), f"{path}.restartPolicy"
-    known = {"jobs.batch": ("OnFailure", "Never"), "cronjobs.batch": ("OnFailure", "Never")}.get(
+def restarts(served: Served, spec: Json, path: str) -> Violations:
+    """Check the restart policy of the pods of a kind."""
+    policy, field_path = spec.get("restartPolicy"), f"{path}.restartPolicy"
+    supported = {"jobs.batch": ("OnFailure", "Never"), "cronjobs.batch": ("OnFailure", "Never")}.get(
         served.full_name, ("Always",)
     )
-    if served.full_name in ("pods", "podtemplates") or policy in known:
+    if served.full_name in ("pods", "podtemplates") or policy in supported:
         return
-    if known == ("Always",):
+    if supported == ("Always",):
         if policy in ("OnFailure", "Never"):
-            yield unsupported(where, policy, known)
+            yield unsupported(field_path, policy, supported)
     elif policy in ("Always", None, ""):
-        yield required(where, 'valid values: "OnFailure", "Never"')
+        yield required(field_path, 'valid values: "OnFailure", "Never"')
 
 
-def selector(found: Json | None, path: str) -> Found:
-    """Return what is wrong with a label selector."""
-    for key, value in member(found or {}, "matchLabels").items():
+def selector(label_selector: Json | None, path: str) -> Violations:
+    """Check a label selector."""
+    for key, value in member(label_selector or {}, "matchLabels").items():
         yield from check_labels({key: value}, f"{path}.matchLabels")
-    for at, one in enumerate(listed(found or {}, "matchExpressions")):
-        where, operator = f"{path}.matchExpressions[{at}]", one.get("operator")
-        if operator in ("In", "NotIn") and not one.get("values"):
-            yield required(f"{where}.values", "must be specified when `operator` is 'In' or 'NotIn'")
-        elif operator in ("Exists", "DoesNotExist") and one.get("values"):
+    for index, expression in enumerate(listed(label_selector or {}, "matchExpressions")):
+        expression_path, operator = f"{path}.matchExpressions[{index}]", expression.get("operator")
+        if operator in ("In", "NotIn") and not expression.get("values"):
+            yield required(
+                f"{expression_path}.values", "must be specified when `operator` is 'In' or 'NotIn'"
+            )
+        elif operator in ("Exists", "DoesNotExist") and expression.get("values"):
             yield forbidden(
-                f"{where}.values", "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+                f"{expression_path}.values",
+                "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
             )
         elif operator not in ("In", "NotIn", "Exists", "DoesNotExist"):
-            yield invalid(f"{where}.operator", operator or "", "not a valid selector operator")
-        for fault in qualified_name_errors(one.get("key") or ""):
-            yield invalid(f"{where}.key", one.get("key") or "", fault)
-        for place, text in enumerate(texts(one, "values")):
+            yield invalid(f"{expression_path}.operator", operator or "", "not a valid selector operator")
+        for fault in qualified_name_errors(expression.get("key") or ""):
+            yield invalid(f"{expression_path}.key", expression.get("key") or "", fault)
+        for value_index, text in enumerate(texts(expression, "values")):
             for fault in label_value_errors(text):
-                yield invalid(f"{where}.values[{place}]", text, fault)
+                yield invalid(f"{expression_path}.values[{value_index}]", text, fault)
 
 
-def workload(obj: Json, kind: str = "deployment") -> Found:
-    """Return what is wrong with the selector of a workload, which has to select something.
+def workload(obj: Json, kind: str = "deployment") -> Violations:
+    """Check the selector of a workload, which must not be empty.
 
     A server calls a ReplicaSet a deployment here.
     """
-    found = member(obj, "spec").get("selector")
-    faults = list(selector(found, "spec.selector"))
+    label_selector = member(obj, "spec").get("selector")
+    faults = list(selector(label_selector, "spec.selector"))
     yield from faults
-    if found is not None and not member(found, "matchLabels") and not listed(found, "matchExpressions"):
-        yield invalid("spec.selector", found, f"empty selector is invalid for {kind}")
-    if any("matchExpressions" in one.field for one in faults):
-        yield invalid("spec.selector", found, "invalid label selector")
+    if (
+        label_selector is not None
+        and not member(label_selector, "matchLabels")
+        and not listed(label_selector, "matchExpressions")
+    ):
+        yield invalid("spec.selector", label_selector, f"empty selector is invalid for {kind}")
+    if any("matchExpressions" in fault.field for fault in faults):
+        yield invalid("spec.selector", label_selector, "invalid label selector")
 
 
-def _zero(value: Any) -> bool:
+def _is_zero(value: Any) -> bool:
     return value in (0, "0%", "0")
 
 
-def deployment(obj: Json) -> Found:
-    """A Deployment."""
+def deployment(obj: Json) -> Violations:
+    """Check a Deployment."""
     yield from workload(obj)
     spec = member(obj, "spec")
     strategy, path = member(spec, "strategy"), "spec.strategy"
@@ -81,37 +89,39 @@ def deployment(obj: Json) -> Found:
         text = "may not be specified when strategy `type` is 'Recreate'"
         yield forbidden(f"{path}.rollingUpdate", text)
     elif rolling:
-        most, surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
-        if _zero(most) and _zero(surge):
+        max_unavailable, max_surge = rolling.get("maxUnavailable"), rolling.get("maxSurge")
+        if _is_zero(max_unavailable) and _is_zero(max_surge):
             text = "may not be 0 when `maxSurge` is 0"
-            yield invalid(f"{path}.rollingUpdate.maxUnavailable", most, text)
-        if above(most):
-            yield invalid(f"{path}.rollingUpdate.maxUnavailable", most, "must not be greater than 100%")
+            yield invalid(f"{path}.rollingUpdate.maxUnavailable", max_unavailable, text)
+        if exceeds_100_percent(max_unavailable):
+            yield invalid(
+                f"{path}.rollingUpdate.maxUnavailable", max_unavailable, "must not be greater than 100%"
+            )
     yield from _deadline(spec)
 
 
-def _deadline(spec: Json) -> Found:
-    """Return whether a rollout has more time than a pod needs to be available."""
-    most, least = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds", 0)
-    if most is not None and 0 < most <= least:
-        yield invalid("spec.progressDeadlineSeconds", most, "must be greater than minReadySeconds")
+def _deadline(spec: Json) -> Violations:
+    """Check that a rollout has more time than a pod needs to become available."""
+    deadline, min_ready = spec.get("progressDeadlineSeconds"), spec.get("minReadySeconds", 0)
+    if deadline is not None and 0 < deadline <= min_ready:
+        yield invalid("spec.progressDeadlineSeconds", deadline, "must be greater than minReadySeconds")
 
 
-def above(value: Any) -> bool:
-    """Whether a value is more than 100%."""
+def exceeds_100_percent(value: Any) -> bool:
+    """Return whether a percentage exceeds 100%."""
     return isinstance(value, str) and value[:-1].isdigit() and value.endswith("%") and int(value[:-1]) > 100
 
 
-def update_strategy(obj: Json, kind: str) -> Found:
-    """A StatefulSet or a DaemonSet."""
+def update_strategy(obj: Json, kind: str) -> Violations:
+    """Check the update strategy of a StatefulSet or a DaemonSet."""
     yield from workload(obj, kind)
     kind = member(member(obj, "spec"), "updateStrategy").get("type", "RollingUpdate")
     if kind not in ("RollingUpdate", "OnDelete"):
         yield unsupported("spec.updateStrategy", kind, ("RollingUpdate", "OnDelete"))
 
 
-def stateful_set(obj: Json) -> Found:
-    """A StatefulSet."""
+def stateful_set(obj: Json) -> Violations:
+    """Check a StatefulSet."""
     yield from update_strategy(obj, "statefulset")
     strategy = member(member(obj, "spec"), "updateStrategy")
     if strategy.get("type") == "OnDelete" and strategy.get("rollingUpdate") is not None:
@@ -119,32 +129,32 @@ def stateful_set(obj: Json) -> Found:
         yield invalid("spec.updateStrategy.rollingUpdate", strategy["rollingUpdate"], text)
 
 
-def daemon_set(obj: Json) -> Found:
-    """A DaemonSet, which replaces pods before or after it removes them."""
+def daemon_set(obj: Json) -> Violations:
+    """Check a DaemonSet, which has either surge or unavailable pods."""
     yield from update_strategy(obj, "daemonset")
     strategy, path = member(member(obj, "spec"), "updateStrategy"), "spec.updateStrategy.rollingUpdate"
     rolling = strategy.get("rollingUpdate")
     if strategy.get("type") != "RollingUpdate" or rolling is None:
         return
     for name in ("maxUnavailable", "maxSurge"):
-        if above(rolling.get(name)):
+        if exceeds_100_percent(rolling.get(name)):
             yield invalid(f"{path}.{name}", rolling[name], "must not be greater than 100%")
-    if _zero(rolling.get("maxUnavailable")) and _zero(rolling.get("maxSurge")):
+    if _is_zero(rolling.get("maxUnavailable")) and _is_zero(rolling.get("maxSurge")):
         yield required(f"{path}.maxUnavailable", "cannot be 0 when maxSurge is 0")
-    elif not _zero(rolling.get("maxUnavailable")) and not _zero(rolling.get("maxSurge")):
+    elif not _is_zero(rolling.get("maxUnavailable")) and not _is_zero(rolling.get("maxSurge")):
         text = "may not be set when maxUnavailable is non-zero"
         yield invalid(f"{path}.maxSurge", rolling.get("maxSurge"), text)
 
 
-def cron_job(obj: Json) -> Found:
-    """A CronJob."""
+def cron_job(obj: Json) -> Violations:
+    """Check a CronJob."""
     spec = member(obj, "spec")
     yield from _cron_template(member(member(spec, "jobTemplate"), "spec"), "spec.jobTemplate.spec")
     schedule = spec.get("schedule", "")
     if schedule:
-        zoned = schedule.startswith(("TZ=", "CRON_TZ="))
+        has_zone = schedule.startswith(("TZ=", "CRON_TZ="))
         try:
-            read_schedule(schedule.partition(" ")[2] if zoned else schedule)
+            read_schedule(schedule.partition(" ")[2] if has_zone else schedule)
         except BadSchedule as error:
             yield invalid("spec.schedule", schedule, str(error))
         if "TZ" in schedule:
@@ -156,7 +166,7 @@ def cron_job(obj: Json) -> Found:
         yield invalid("metadata.name", obj["metadata"]["name"], "must be no more than 52 characters")
 
 
-def _cron_template(spec: Json, path: str) -> Found:
+def _cron_template(spec: Json, path: str) -> Violations:
     yield from job_spec(spec, path)
     if "selector" in spec:
         yield invalid(f"{path}.selector", spec["selector"], "`selector` will be auto-generated")
@@ -164,28 +174,28 @@ def _cron_template(spec: Json, path: str) -> Found:
         yield unsupported(f"{path}.manualSelector", True, ("nil", "false"))
 
 
-def _time_zone(name: str) -> Found:
+def _time_zone(name: str) -> Violations:
     if not name:
         yield invalid("spec.timeZone", name, "timeZone must be nil or non-empty string")
         return
     if name.lower() == "local":
-        where = "https://www.iana.org/time-zones"
-        text = f"timeZone must be an explicit time zone as defined in {where}"
+        database_url = "https://www.iana.org/time-zones"
+        text = f"timeZone must be an explicit time zone as defined in {database_url}"
         yield invalid("spec.timeZone", name, text)
     if not _is_zone(name):
         yield invalid("spec.timeZone", name, f"unknown time zone {name}")
 
 
 def _is_zone(name: str) -> bool:
-    # A server knows the zones of its database; the core reads none, so it checks only the continent.
+    # A server has a database of time zones; the simulator reads no files, so it checks only the continent.
     area, slash, _ = name.partition("/")
-    known = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Etc",
+    areas = ("Africa", "America", "Antarctica", "Arctic", "Asia", "Atlantic", "Australia", "Europe", "Etc",
              "Indian", "Pacific", "US", "Canada", "Brazil", "Chile", "Mexico")  # fmt: skip
-    return area in known if slash else name != "local"
+    return area in areas if slash else name != "local"
 
 
-def controller(obj: Json) -> Found:
-    """A ReplicationController."""
+def controller(obj: Json) -> Violations:
+    """Check a ReplicationController."""
     spec = member(obj, "spec")
     if not spec.get("selector"):
         yield required("spec.selector")
@@ -195,12 +205,12 @@ def controller(obj: Json) -> Found:
         yield invalid("spec.template.metadata.labels", labels, "`selector` does not match template `labels`")
 
 
-def budget(obj: Json) -> Found:
-    """A PodDisruptionBudget."""
+def budget(obj: Json) -> Violations:
+    """Check a PodDisruptionBudget."""
     spec = member(obj, "spec")
     if "minAvailable" in spec and "maxUnavailable" in spec:
         yield invalid("spec", spec, "minAvailable and maxUnavailable cannot be both set")
     for name in ("minAvailable", "maxUnavailable"):
-        if above(spec.get(name)):
+        if exceeds_100_percent(spec.get(name)):
             yield invalid(f"spec.{name}", spec[name], "must not be greater than 100%")
     yield from selector(spec.get("selector"), "spec.selector")

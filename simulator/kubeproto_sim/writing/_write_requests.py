@@ -1,4 +1,4 @@
-"""One write of one request, and what is wrong with its object before any rule of its kind."""
+"""The write of one request: its parameters, and the checks before any rule of a kind."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ..kinds._typed import Misfit
 from ..reading._query import Query
 from ..reading._routes import Route
 from ..storage._json_values import is_map
-from ._gates import OPEN, Gate
-from ._mistakes import mistyped, no_metadata, other_name
-from ._schema_shapes import DEFINITIONS, check_schemas
-from ._tracking import Tracker
+from ._definition_rules import DEFINITIONS, check_schemas
+from ._field_tracking import Tracker
+from ._write_errors import invalid_metadata, kind_mismatch, name_mismatch
+from ._write_gates import OPEN, Gate
 
-# How often a real server tries to find a name that is free.
-_NAME_TRIES: Final = 8
+# A real server tries as many generated names.
+_MAX_NAME_ATTEMPTS: Final = 8
 
 
 class WriteRequest:
-    """Who writes which object, and how strictly: checks its type, format, name and namespace."""
+    """The parameters of a write; checks the type, the format, the name and the namespace of the object."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class WriteRequest:
         self.validation = query.get("fieldValidation") or "Warn"
         self.manager = query.get("fieldManager") or manager
         self.warnings: list[str] = [] if warnings is None else warnings
-        self.decoding = ""  # what precedes the fault of a value that cannot be decoded
-        self.misnamed: tuple[str, str] | None = None  # kind and apiVersion, if they differ from the URL's
+        self.decoding = ""  # precedes the error of a value that cannot be decoded
+        self.sent_kind: tuple[str, str] | None = None  # with apiVersion, if they differ from the URL's
         self.tracker = Tracker(state, self.served, self.manager, route.subresource)
         self.gate = gate
 
@@ -57,8 +57,8 @@ class WriteRequest:
     def key(self) -> str:
         return self.served.key(self.route.namespace, self.route.name)
 
-    def tidy(self, obj: dict[str, Any], twice: list[str]) -> None:
-        """Bring an object into the form that is stored; warn about what that drops, or refuse it."""
+    def tidy(self, obj: dict[str, Any], duplicate_paths: list[str]) -> None:
+        """Bring an object into its stored form; warn about dropped fields, or reject them."""
         served = self.served
         try:
             unknown = served.codec.tidy(obj)
@@ -68,31 +68,31 @@ class WriteRequest:
                 check_schemas(obj)
         except Misfit as error:
             raise self.misfit(error) from None
-        if self.misnamed:
-            # Only the metadata of such an object is known.
+        if self.sent_kind:
+            # A server decodes only the metadata of such an object.
             unknown = [path for path in unknown if path.startswith("metadata.")]
-        if not (unknown or twice) or self.validation == "Ignore":
+        if not (unknown or duplicate_paths) or self.validation == "Ignore":
             return
         faults = [f"unknown field {quoted(path)}" for path in unknown]
-        faults += [f"duplicate field {quoted(path)}" for path in twice]
+        faults += [f"duplicate field {quoted(path)}" for path in duplicate_paths]
         if self.validation == "Strict":
             raise self.strict_refusal(faults)
         self.warnings += faults
 
     def strict_refusal(self, faults: list[str]) -> Rejection:
-        """Return how unknown and duplicate fields are refused; patches have a form of their own for it."""
+        """Return the rejection of unknown and duplicate fields; a patch has another form of it."""
         return bad_request(f"{self._handled()}strict decoding error: {', '.join(faults)}")
 
     def misfit(self, error: Misfit) -> Rejection:
-        """Return how a value of a wrong type is refused."""
+        """Return the rejection of a value of a wrong type."""
         return bad_request(f"{self._handled()}{error}")
 
     def _handled(self) -> str:
-        kind = self.misnamed[0] if self.misnamed else self.served.kind
+        kind = self.sent_kind[0] if self.sent_kind else self.served.kind
         return f"{kind} in version {quoted(self.served.version)} cannot be handled as a {kind}: "
 
     def check_type(self, obj: dict[str, Any]) -> None:
-        """Check kind and apiVersion, which built-in kinds may leave out."""
+        """Check kind and apiVersion, which objects of built-in kinds may omit."""
         served = self.served
         kind, api_version = obj.get("kind", ""), obj.get("apiVersion", "")
         if served.custom:
@@ -102,82 +102,82 @@ class WriteRequest:
                     f" ({served.api_version})"
                 )
             if kind != served.kind:
-                self.misnamed = kind, api_version
-        elif why := self.mistyped(kind, api_version):
+                self.sent_kind = kind, api_version
+        elif message := self.kind_mismatch(kind, api_version):
             version = (api_version or served.api_version).rpartition("/")[2]
-            shown = f"{kind or served.kind} in version {quoted(version)}"
-            raise bad_request(f"{shown} cannot be handled as a {served.kind}: {why}")
+            subject = f"{kind or served.kind} in version {quoted(version)}"
+            raise bad_request(f"{subject} cannot be handled as a {served.kind}: {message}")
         obj["kind"], obj["apiVersion"] = served.kind, served.api_version
 
-    def mistyped(self, kind: str, api_version: str) -> str:
-        """Return why an object is not of this built-in kind by its kind and apiVersion; empty if it is."""
-        return mistyped(self.state.kinds, (self.served.kind, self.served.api_version), kind, api_version)
+    def kind_mismatch(self, kind: str, api_version: str) -> str:
+        """Return the message about an object that is not of this built-in kind; empty if it is."""
+        return kind_mismatch(self.state.kinds, (self.served.kind, self.served.api_version), kind, api_version)
 
     def metadata(self, obj: dict[str, Any]) -> dict[str, Any]:
         meta = obj.get("metadata")
         if meta is None:
             meta = obj["metadata"] = {}
         if not is_map(meta):
-            raise self.misfit(no_metadata(self.served, meta))
+            raise self.misfit(invalid_metadata(self.served, meta))
         return meta
 
     def check_place(self, meta: dict[str, Any]) -> None:
-        """Refuse an object that is not the one in the URL."""
+        """Raise a `Rejection` for an object that does not match the URL."""
         name = self.route.name
         if not meta.get("name"):
-            why = "name must be provided"
-            raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: {why}")
+            message = "name must be provided"
+            raise bad_request(f"the name of the object ({name} based on URL) was undeterminable: {message}")
         if meta["name"] != name:
-            raise other_name(meta["name"], name)
+            raise name_mismatch(meta["name"], name)
         self.check_namespace(meta)
 
     def check_namespace(self, meta: dict[str, Any]) -> None:
         if not self.served.namespaced:
             meta.pop("namespace", None)
             return
-        given = meta.get("namespace") or self.route.namespace
-        if given != self.route.namespace:
+        namespace = meta.get("namespace") or self.route.namespace
+        if namespace != self.route.namespace:
             raise bad_request(
                 "the namespace of the provided object does not match the namespace sent on the request"
             )
-        meta["namespace"] = given
+        meta["namespace"] = namespace
 
     def choose_name(self, meta: dict[str, Any]) -> str:
         name: str = meta.get("name", "")
         if name:
             return name
-        base: str = meta.get("generateName", "")
-        if not base:
+        prefix: str = meta.get("generateName", "")
+        if not prefix:
             return ""
-        for _ in range(_NAME_TRIES):
-            meta["name"] = name = self.state.rng.name(base)
+        for _ in range(_MAX_NAME_ATTEMPTS):
+            meta["name"] = name = self.state.rng.name(prefix)
             if self.served.key(self.route.namespace, name) not in self.served.storage.objects:
                 return name
         served = self.served
-        word = dotted(served.plural, served.group)
+        resource = dotted(served.plural, served.group)
         message = (
-            f"{word} {quoted(meta['name'])} already exists, the server was not able to generate a unique name"
-            " for the object"
+            f"{resource} {quoted(meta['name'])} already exists, the server was not able to generate a unique"
+            " name for the object"
         )
         details = status_details(meta["name"], served.group, served.plural) | {"retryAfterSeconds": 1}
         raise Rejection(failure(409, message, details, reason="AlreadyExists"))
 
     def check_admission(self, name: str) -> None:
-        """Refuse a new object if its namespace or definition is terminating, or the namespace is missing."""
+        """Reject a new object if its namespace or definition is terminating, or its namespace is missing."""
         served, namespace = self.served, self.route.namespace
         if served.defined and served.storage.name in self.state.closing:
-            why = "create not allowed while custom resource definition is terminating"
-            raise forbidden(served.plural, served.group, name, why)
+            message = "create not allowed while custom resource definition is terminating"
+            raise forbidden(served.plural, served.group, name, message)
         if not served.namespaced:
             return
-        home = self.state.storage.resource("namespaces").objects.get(namespace)
-        if home is None:
+        namespace_object = self.state.storage.resource("namespaces").objects.get(namespace)
+        if namespace_object is None:
             raise not_found("namespaces", "", namespace)
         if namespace in self.state.terminating:
-            why = f"unable to create new content in namespace {namespace} because it is being terminated"
+            message = f"unable to create new content in namespace {namespace} because it is being terminated"
             cause = {
                 "reason": "NamespaceTerminating",
                 "message": f"namespace {namespace} is being terminated",
                 "field": "metadata.namespace",
             }
-            raise forbidden(served.plural, served.group, name, why, [cause])
+            raise forbidden(served.plural, served.group, name, message, [cause])

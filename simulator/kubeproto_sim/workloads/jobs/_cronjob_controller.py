@@ -15,7 +15,7 @@ from msgspec import Struct
 from ..._rejections import Rejection
 from ...storage._json_values import copied, listed, member, seconds_of
 from ...storage._storage import StoredEvent
-from ...writing._cron import BadSchedule, Schedule, read_schedule
+from ...writing._cron_schedules import BadSchedule, Schedule, read_schedule
 from ..loops._owner_loop import OwnerLoop
 from ..loops._pod_control import is_namespace_terminating
 from ..objects._object_client import Json, message_of, reason_of

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..._rejections import Rejection
 from ...storage._json_values import copied, member, seconds_of
-from ...writing._edits import remove_finalizer
+from ...writing._server_writes import remove_finalizer
 from ..loops._control_loop import sooner
 from ..loops._owner_loop import OwnerLoop
 from ..loops._pod_control import PodControl, is_namespace_terminating, slow_start_batches

@@ -15,9 +15,9 @@ from ..._rejections import Rejection
 from ..._state import ServerState
 from ...reading._routes import Route
 from ...storage._storage import Stored
-from ...writing._deletes import DeleteOptions, Preconditions, delete
-from ...writing._gates import OPEN, Gate
-from ...writing._writes import Writer
+from ...writing._object_deletion import DeleteOptions, Preconditions, delete
+from ...writing._object_writer import Writer
+from ...writing._write_gates import OPEN, Gate
 
 Json = dict[str, Any]
 Gates = Callable[[str, Route], Gate]

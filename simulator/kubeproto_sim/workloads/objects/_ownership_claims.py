@@ -8,7 +8,7 @@ from kubeproto.objects import Selector
 
 from ..._rejections import Rejection
 from ...storage._json_values import listed
-from ...writing._edits import remove_owner
+from ...writing._server_writes import remove_owner
 from ._object_client import Json, ObjectClient
 
 

@@ -1,4 +1,4 @@
-"""Creating and replacing objects: what the server sets, keeps, refuses, and when nothing changes."""
+"""The writer of objects: it creates and replaces them, with all checks, quotas and admission."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from ..kinds._typed import Misfit
 from ..reading._list_requests import read_version
 from ..storage._json_values import copied
 from ..storage._storage import Stored, make_stored
-from ._allocation import allocate
-from ._checks import check_object
-from ._keeping import count_generation, kept
-from ._mistakes import immutable, no_version, other_name, other_uid
-from ._quotas import Charges, charge, check_quotas
-from ._rules import new_finalizers
-from ._topology import copy_topology
+from ._metadata_rules import new_finalizers
+from ._object_checks import check_object
+from ._pod_writes import copy_topology
+from ._preserved_fields import count_generation, preserve_fields
+from ._quota_charges import Charges, charge, check_quotas
+from ._service_allocation import allocate
+from ._write_errors import immutable_violations, invalid_version_number, name_mismatch, uid_mismatch
 from ._write_requests import WriteRequest
 
-# What the storage of a real server accepts for one object, and its message about more.
-_LARGEST: Final = 1_572_864
+# The maximum size of an object in the storage of a real server.
+_MAX_OBJECT: Final = 1_572_864
 _VERSION: Final = b'"resourceVersion":"%d"'
-_DROPPED: Final = (
+_SERVER_SET_FIELDS: Final = (
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
     "resourceVersion",
 )  # fmt: skip
@@ -35,7 +35,7 @@ _decode: Final = msgspec.json.Decoder().decode
 
 
 class Written(Struct, frozen=True):
-    """The outcome of a write: the object as it is stored, and whether it was created."""
+    """The outcome of a write: the stored object, and whether it was created."""
 
     data: bytes
     created: bool = False
@@ -44,31 +44,31 @@ class Written(Struct, frozen=True):
 class Writer(WriteRequest):
     """Creates or replaces the object of one request."""
 
-    def create(self, obj: dict[str, Any], twice: list[str], *, replacing: bool = False) -> Written:
-        """Store a new object; with a PUT that creates it, it may have a version."""
+    def create(self, obj: dict[str, Any], duplicate_paths: list[str], *, by_update: bool = False) -> Written:
+        """Store a new object; an object that is created `by_update` may have a version."""
         served, state = self.served, self.state
-        asked_name, asked_version = self._take_new(obj, twice)
+        sent_name, sent_version = self._prepare_new(obj, duplicate_paths)
         meta = obj["metadata"]
         self.check_admission(meta.get("name", ""))
         fill_in(served, obj)
         if served.has_status:
-            self.tracker.look_at({}, obj)
+            self.tracker.detect_loss({}, obj)
             obj.pop("status", None)
         if self.gate.mutates:
-            obj = self._mutated_new(obj, drawn=bool(meta.get("name")) and not asked_name)
+            obj = self._mutated_new(obj, is_name_generated=bool(meta.get("name")) and not sent_name)
             meta = obj["metadata"]
         self.gate.check(obj, None)
         check_object(self, obj, None, [])
         if not self.gate.mutates:
             self.tracker.created(obj)
         version = state.storage.version + 1
-        self._fill_in_metadata(obj, asked_version if self.dry_run else str(version))
-        if replacing and asked_version and read_version(asked_version) is None:
-            raise no_version(asked_version)
-        if asked_version not in ("", "0") and not (replacing or self.dry_run):
+        self._fill_in_metadata(obj, sent_version if self.dry_run else str(version))
+        if by_update and sent_version and read_version(sent_version) is None:
+            raise invalid_version_number(sent_version)
+        if sent_version not in ("", "0") and not (by_update or self.dry_run):
             raise unexplained("resourceVersion should not be set on objects to be created")
         self.gate.validate(obj, None)
-        data = self._written(obj)
+        data = self._encode(obj)
         charges = check_quotas(self.state, served, obj, None, namespace=self.route.namespace)
         key = served.key(self.route.namespace, meta["name"])
         if (old := served.storage.objects.get(key)) is not None:
@@ -80,23 +80,23 @@ class Writer(WriteRequest):
         charge(state, charges)
         return Written(data, created=True)
 
-    def _take_new(self, obj: dict[str, Any], twice: list[str]) -> tuple[str, str]:
-        """Bring a new object into the form that is stored; return the name and version it was sent with."""
+    def _prepare_new(self, obj: dict[str, Any], duplicate_paths: list[str]) -> tuple[str, str]:
+        """Bring a new object into its stored form; return the sent name and version."""
         self.check_type(obj)
         meta = self.metadata(obj)
-        self.tidy(obj, twice)
+        self.tidy(obj, duplicate_paths)
         self.check_namespace(meta)
-        asked_version = meta.get("resourceVersion", "")
-        for field in _DROPPED:
+        sent_version = meta.get("resourceVersion", "")
+        for field in _SERVER_SET_FIELDS:
             meta.pop(field, None)
-        asked_name = meta.get("name", "")
+        sent_name = meta.get("name", "")
         name = self.choose_name(meta)
         if name and self.route.name and name != self.route.name:
-            raise other_name(name, self.route.name)
-        return asked_name, asked_version
+            raise name_mismatch(name, self.route.name)
+        return sent_name, sent_version
 
     def _fill_in_metadata(self, obj: dict[str, Any], version: str) -> None:
-        """Set what the server sets on a new object: uid, time, allocated values, version, generation."""
+        """Set the uid, the time, allocated values, the version and the generation of a new object."""
         meta = obj["metadata"]
         meta["uid"] = self.state.rng.uid()
         meta["creationTimestamp"] = self.state.clock.stamp()
@@ -109,86 +109,87 @@ class Writer(WriteRequest):
         if self.served.counts_generation:
             meta["generation"] = 1
 
-    def replace(self, obj: dict[str, Any], twice: list[str]) -> Written:
-        """Replace the object that is stored."""
+    def replace(self, obj: dict[str, Any], duplicate_paths: list[str]) -> Written:
+        """Replace the stored object; or `Rejection`."""
         served, route = self.served, self.route
         self.check_type(obj)
         meta = self.metadata(obj)
-        self.tidy(obj, twice)
+        self.tidy(obj, duplicate_paths)
         self.check_place(meta)
         old = served.storage.objects.get(self.key)
         if old is None:
             if served.made_by_update and not route.subresource:
                 if uid := meta.get("uid"):
                     raise conflict(
-                        served.plural, served.group, route.name, other_uid(served, self.key, uid, "")
+                        served.plural, served.group, route.name, uid_mismatch(served, self.key, uid, "")
                     )
-                return self.create(obj, [], replacing=True)
+                return self.create(obj, [], by_update=True)
             raise not_found(served.plural, served.group, route.name)
         uid = meta.get("uid", "")
         if uid and uid != old.uid:
-            why = other_uid(served, self.key, uid, old.uid, dry_run=self.dry_run)
-            raise conflict(served.plural, served.group, route.name, why)
+            message = uid_mismatch(served, self.key, uid, old.uid, dry_run=self.dry_run)
+            raise conflict(served.plural, served.group, route.name, message)
         return self.store(old, obj)
 
     def store(self, old: Stored, obj: dict[str, Any]) -> Written:
-        """Store a new state of an object, unless nothing changed; what a client may not change stays."""
+        """Store a new state of an object, if it has changed; immutable fields are preserved or rejected."""
         served = self.served
-        before = served.read(old.data)
+        previous = served.read(old.data)
         self._check_version(old, obj["metadata"])
-        fixed = immutable(before["metadata"], obj["metadata"])
-        self.tracker.look_at(before, obj)
+        immutable = immutable_violations(previous["metadata"], obj["metadata"])
+        self.tracker.detect_loss(previous, obj)
         if self.gate.mutates:
-            obj = self._mutated(before, obj)
-        obj = kept(served, self.route.subresource, before, obj)
-        self.gate.check(obj, before)
+            obj = self._mutated(previous, obj)
+        obj = preserve_fields(served, self.route.subresource, previous, obj)
+        self.gate.check(obj, previous)
         meta = obj["metadata"]
-        check_object(self, obj, before, fixed + new_finalizers(before["metadata"], meta))
+        check_object(self, obj, previous, immutable + new_finalizers(previous["metadata"], meta))
         if served.counts_generation and self.route.subresource != "status":
-            count_generation(served, before, obj)
+            count_generation(served, previous, obj)
         if not self.gate.mutates:
-            self.tracker.updated(before, obj)
+            self.tracker.updated(previous, obj)
         meta["resourceVersion"] = str(old.version)
-        self.gate.validate(obj, before)
-        data = self._written(obj)
+        self.gate.validate(obj, previous)
+        data = self._encode(obj)
         charges: Charges = []
         if not self.route.subresource and self.state.quotas:
-            charges = check_quotas(self.state, served, obj, before, namespace=self.route.namespace)
-        # Calls about the response are made now: nothing may have changed if the request has to be repeated.
+            charges = check_quotas(self.state, served, obj, previous, namespace=self.route.namespace)
+        # Conversion webhooks are called before the commit: the request is repeated when their result arrives.
         served.prepare([data])
         if data == old.data or self.dry_run:
             return Written(data)
-        if self._finished(meta):
+        if self._completes_deletion(meta):
             self._remove(old, obj)
             return Written(data)
-        written = Written(self._commit(old, obj, data))
+        result = Written(self._commit(old, obj, data))
         charge(self.state, charges)
-        return written
+        return result
 
-    def _mutated_new(self, obj: dict[str, Any], *, drawn: bool) -> dict[str, Any]:
-        """Return a new object as mutating webhooks change it.
+    def _mutated_new(self, obj: dict[str, Any], *, is_name_generated: bool) -> dict[str, Any]:
+        """Return a new object after the mutating webhooks.
 
-        Nobody owns what they add, so ownership is recorded before. A generated name is not visible to them.
+        No manager owns fields that webhooks add, so ownership is recorded before. A generated name is hidden
+        from webhooks.
         """
         self.tracker.created(obj)
-        name = obj["metadata"].pop("name", "") if drawn else ""
-        obj = self.gate.mutate(obj, None, self._tidied)
+        name = obj["metadata"].pop("name", "") if is_name_generated else ""
+        obj = self.gate.mutate(obj, None, self._normalized)
         meta = self.metadata(obj)
-        if drawn:
+        if is_name_generated:
             meta.setdefault("name", name)
         self.check_namespace(meta)
         return obj
 
-    def _mutated(self, before: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
-        """Return a new state as mutating webhooks change it; nobody owns what they add."""
-        tracked = kept(self.served, self.route.subresource, before, copied(obj))
-        self.tracker.updated(before, tracked)
+    def _mutated(self, previous: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
+        """Return a new state after the mutating webhooks; no manager owns fields that they add."""
+        tracked = preserve_fields(self.served, self.route.subresource, previous, copied(obj))
+        self.tracker.updated(previous, tracked)
         if (entries := tracked["metadata"].get("managedFields")) is not None:
             obj["metadata"]["managedFields"] = entries
-        return self.gate.mutate(obj, before, self._tidied)
+        return self.gate.mutate(obj, previous, self._normalized)
 
-    def _tidied(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """Return an object that a webhook has changed in the form that is stored; or `Misfit`."""
+    def _normalized(self, obj: dict[str, Any]) -> dict[str, Any]:
+        """Return the stored form of an object that a webhook has changed; or `Misfit`."""
         served = self.served
         obj.setdefault("metadata", {})
         served.codec.tidy(obj)
@@ -207,24 +208,24 @@ class Writer(WriteRequest):
             return
         version = read_version(text)
         if version is None:
-            raise no_version(text)
+            raise invalid_version_number(text)
         if version != old.version:
             raise conflict(served.plural, served.group, old.name)
 
-    def _finished(self, meta: dict[str, Any]) -> bool:
-        """Whether this write removes the last finalizer that a deletion waits for."""
+    def _completes_deletion(self, meta: dict[str, Any]) -> bool:
+        """Return whether this write removes the last finalizer that a deletion waits for."""
         if not meta.get("deletionTimestamp") or meta.get("finalizers"):
             return False
         if self.served.full_name == "namespaces":
             return False
         return not meta.get("deletionGracePeriodSeconds")
 
-    def _written(self, obj: dict[str, Any]) -> bytes:
+    def _encode(self, obj: dict[str, Any]) -> bytes:
         try:
             data = self.served.kept(obj)
         except Misfit as error:
             raise self.misfit(error) from None
-        if len(data) > _LARGEST:
+        if len(data) > _MAX_OBJECT:
             raise unexplained("etcdserver: request is too large")
         return data
 
@@ -235,16 +236,18 @@ class Writer(WriteRequest):
         if served.custom:
             data = served.kept(obj)
         else:
-            # What precedes the version of a built-in object contains no quotes of its own.
+            # Only identifiers precede the version of a built-in object, so the first match is the version.
             data = data.replace(_VERSION % old.version, _VERSION % version, 1)
         self.state.commit(served.storage, make_stored(old.key, obj, version, data))
         return data
 
     def _remove(self, old: Stored, obj: dict[str, Any]) -> None:
         version = self.state.storage.version + 1
-        last = dict(obj)
-        last["metadata"] = {**obj["metadata"], "resourceVersion": str(version)}
-        self.state.remove(self.served.storage, make_stored(old.key, last, version, self.served.kept(last)))
+        removed = dict(obj)
+        removed["metadata"] = {**obj["metadata"], "resourceVersion": str(version)}
+        self.state.remove(
+            self.served.storage, make_stored(old.key, removed, version, self.served.kept(removed))
+        )
 
 
 def _is_deleting(old: Stored) -> bool:

@@ -1,4 +1,4 @@
-"""The server's own writes: those of its controllers, without the rules for clients or managedFields."""
+"""Writes of the server's own controllers: without rules, admission or managedFields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..storage._storage import Stored, make_stored
 def edit(
     state: ServerState, served: Served, stored: Stored, change: Callable[[dict[str, Any]], object]
 ) -> None:
-    """Change an object in place. If its deletion waited for nothing else, it is removed."""
+    """Change a stored object; remove it if its deletion waits for nothing else."""
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     change(obj)
     put(state, served, stored.key, obj)
@@ -30,7 +30,7 @@ def edit(
 
 
 def put(state: ServerState, served: Served, key: str, obj: dict[str, Any]) -> Stored:
-    """Store an object as it is."""
+    """Store an object unchanged, at a new version."""
     version = state.storage.version + 1
     obj["metadata"]["resourceVersion"] = str(version)
     stored = make_stored(key, obj, version, served.again(obj))
@@ -39,7 +39,7 @@ def put(state: ServerState, served: Served, key: str, obj: dict[str, Any]) -> St
 
 
 def remove(state: ServerState, served: Served, stored: Stored) -> None:
-    """Delete an object, whatever its finalizers."""
+    """Delete an object, regardless of its finalizers."""
     version = state.storage.version + 1
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)

@@ -1,4 +1,4 @@
-"""The checks of a server on built-in kinds beyond single fields: the rules of each kind."""
+"""The table of the rules of built-in kinds, beyond the constraints of single fields."""
 
 from __future__ import annotations
 
@@ -10,31 +10,40 @@ from kubeproto.crd import Violation
 from ..kinds._defaults import POD_SPECS
 from ..kinds._kinds import Served
 from ..storage._json_values import member
-from . import _access_rules, _job_rules, _network_rules, _scaling_rules, _storage_rules, _workload_rules
-from ._pod_rules import Found, Json, check_pod
+from . import (
+    _access_rules,
+    _autoscaler_rules,
+    _definition_rules,
+    _job_rules,
+    _network_rules,
+    _storage_rules,
+    _workload_rules,
+)
+from ._pod_rules import check_pod
+from ._rule_violations import Json, Violations
 
 
-def ruled_as_whole(full_name: str) -> bool:
-    """Return whether `check_object` can find anything in the objects of a kind."""
+def has_kind_rules(full_name: str) -> bool:
+    """Return whether a kind has rules."""
     return full_name in POD_SPECS or full_name in _RULES
 
 
-def check_object(served: Served, obj: Json) -> list[Violation]:
-    """Return the faults of an object as a whole."""
-    found: list[Violation] = []
-    if (way := POD_SPECS.get(served.full_name)) is not None:
+def check_kind_rules(served: Served, obj: Json) -> list[Violation]:
+    """Return the violations of the rules of a kind."""
+    violations: list[Violation] = []
+    if (spec_path := POD_SPECS.get(served.full_name)) is not None:
         spec = obj
-        for name in way:
+        for name in spec_path:
             spec = member(spec, name)
         if spec:
-            found += check_pod(spec, ".".join(way))
-            found += _workload_rules.restarts(served, spec, ".".join(way))
+            violations += check_pod(spec, ".".join(spec_path))
+            violations += _workload_rules.restarts(served, spec, ".".join(spec_path))
     if (rule := _RULES.get(served.full_name)) is not None:
-        found += rule(obj)
-    return found
+        violations += rule(obj)
+    return violations
 
 
-_RULES: Final[dict[str, Callable[[Json], Found]]] = {
+_RULES: Final[dict[str, Callable[[Json], Violations]]] = {
     "replicationcontrollers": _workload_rules.controller,
     "deployments.apps": _workload_rules.deployment,
     "replicasets.apps": _workload_rules.workload,
@@ -46,12 +55,12 @@ _RULES: Final[dict[str, Callable[[Json], Found]]] = {
     "persistentvolumeclaims": _storage_rules.claim,
     "persistentvolumes": _storage_rules.volume,
     "roles.rbac.authorization.k8s.io": _access_rules.role,
-    "clusterroles.rbac.authorization.k8s.io": lambda obj: _access_rules.role(obj, everywhere=True),
+    "clusterroles.rbac.authorization.k8s.io": lambda obj: _access_rules.role(obj, is_cluster_role=True),
     "rolebindings.rbac.authorization.k8s.io": _access_rules.role_binding,
     "clusterrolebindings.rbac.authorization.k8s.io": lambda obj: _access_rules.role_binding(
-        obj, everywhere=True
+        obj, is_cluster_role_binding=True
     ),
-    "horizontalpodautoscalers.autoscaling": _scaling_rules.autoscaler,
+    "horizontalpodautoscalers.autoscaling": _autoscaler_rules.autoscaler,
     "poddisruptionbudgets.policy": _workload_rules.budget,
     "resourcequotas": _storage_rules.quota,
     "limitranges": _storage_rules.limits,
@@ -62,5 +71,5 @@ _RULES: Final[dict[str, Callable[[Json], Found]]] = {
     "networkpolicies.networking.k8s.io": _network_rules.policy,
     "priorityclasses.scheduling.k8s.io": _access_rules.priority,
     "storageclasses.storage.k8s.io": _storage_rules.storage_class,
-    "customresourcedefinitions.apiextensions.k8s.io": _access_rules.definition,
+    "customresourcedefinitions.apiextensions.k8s.io": _definition_rules.definition,
 }

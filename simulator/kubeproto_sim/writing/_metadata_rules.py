@@ -1,4 +1,4 @@
-"""Rules for every object: names, labels, finalizers, owners; and what specs require."""
+"""The rules of every object: names, labels, finalizers, owners; and the cached check of specs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .._rejections import quoted
 from ..kinds._builtin_rules import check_fields, ruled_fields
 from ..kinds._kinds import Served
 from ..storage._json_values import member, texts
-from ._object_rules import check_object, ruled_as_whole
+from ._rules_by_kind import check_kind_rules, has_kind_rules
 
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))
 _TEMPLATED: Final = (
@@ -35,16 +35,16 @@ _ANY_FINALIZER: Final = frozenset((
     "validatingwebhookconfigurations.admissionregistration.k8s.io",
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",
 ))  # fmt: skip
-# Kinds whose rules read metadata or status.
-_READ_MORE: Final = frozenset(("cronjobs.batch", "customresourcedefinitions.apiextensions.k8s.io"))
-_USUAL: Final = frozenset(("apiVersion", "kind", "metadata", "spec", "status"))
-# Specs are remembered that have passed: each status is written with one, and many pods have the same.
-_MOST_PASSED: Final = 1024
-_LARGE: Final = 8192  # bytes of a spec that is not worth its memory
+# Kinds whose rules read metadata or status too, so that an equal spec proves nothing.
+_RULES_BEYOND_SPEC: Final = frozenset(("cronjobs.batch", "customresourcedefinitions.apiextensions.k8s.io"))
+_USUAL_FIELDS: Final = frozenset(("apiVersion", "kind", "metadata", "spec", "status"))
+# Valid specs are cached: each write of a status contains a spec, and many pods have equal ones.
+_MAX_CACHED_SPECS: Final = 1024
+_MAX_CACHED_SIZE: Final = 8192  # bytes of a spec
 _encode: Final = msgspec.json.Encoder().encode
-_ANNOTATIONS_LIMIT: Final = 256 * 1024
+_MAX_ANNOTATIONS: Final = 256 * 1024
 _DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-# Unlike the core's rule, these kinds answer a dot with the whole text.
+# Unlike by the core's rule, a dot in the name of these kinds is reported with the full text.
 _DNS_LABEL_TEXT: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
     " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
@@ -53,79 +53,85 @@ _DNS_LABEL_TEXT: Final = (
 
 
 def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
-    """Return what is wrong with the metadata of an object."""
-    found: list[Violation] = []
+    """Return the violations in the metadata of an object."""
+    violations: list[Violation] = []
     name: str = meta.get("name", "")
     if not name:
         text = "name or generateName is required"
-        found.append(Violation("FieldValueRequired", "metadata.name", detail=text))
-    elif wrong := _name_fault(served, name):
-        found.append(Violation("FieldValueInvalid", "metadata.name", name, wrong))
-    if base := meta.get("generateName"):
-        # A dash at the end is followed by the suffix.
-        masked = base[:-1] + "a" if base.endswith("-") and len(base) > 1 else base
-        if wrong := _name_fault(served, masked):
-            found.append(Violation("FieldValueInvalid", "metadata.generateName", base, wrong))
+        violations.append(Violation("FieldValueRequired", "metadata.name", detail=text))
+    elif message := _name_error(served, name):
+        violations.append(Violation("FieldValueInvalid", "metadata.name", name, message))
+    if prefix := meta.get("generateName"):
+        # A dash at the end is valid, because the suffix follows it.
+        sample_name = prefix[:-1] + "a" if prefix.endswith("-") and len(prefix) > 1 else prefix
+        if message := _name_error(served, sample_name):
+            violations.append(Violation("FieldValueInvalid", "metadata.generateName", prefix, message))
     if labels := meta.get("labels"):
-        found += _labels(labels)
+        violations += _labels(labels)
     if annotations := meta.get("annotations"):
-        found += _annotations(annotations)
+        violations += _annotations(annotations)
     if finalizers := meta.get("finalizers"):
-        found += _finalizers(served, finalizers)
+        violations += _finalizers(served, finalizers)
     if owners := meta.get("ownerReferences"):
-        found += _owners(owners)
-    return found
+        violations += _owners(owners)
+    return violations
 
 
 def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
-    """Return what is missing in the spec of a built-in kind, as far as the table of kinds knows."""
+    """Return the violations in the spec of a built-in kind."""
     if not _has_rules(served.type, served.full_name):
         return []
-    spec = _only_spec(served, obj)
+    spec = _cache_key(served, obj)
     if spec in served.passed:
         return []
-    found: list[Violation] = []
-    whole = check_object(served, obj)
-    # A field that must be absent is not checked further.
-    out = tuple(f"{one.field}." for one in whole if one.reason == "FieldValueForbidden")
-    found += (one for one in check_fields(served.type, obj) if not one.field.startswith(out))
-    found += whole
+    violations: list[Violation] = []
+    kind_violations = check_kind_rules(served, obj)
+    # The content of a forbidden field is not checked.
+    forbidden_prefixes = tuple(
+        f"{violation.field}." for violation in kind_violations if violation.reason == "FieldValueForbidden"
+    )
+    violations += (
+        violation
+        for violation in check_fields(served.type, obj)
+        if not violation.field.startswith(forbidden_prefixes)
+    )
+    violations += kind_violations
     if served.full_name in _TEMPLATED:
-        found += _template(served, obj, found)
-    if not found and 0 < len(spec) < _LARGE:
-        if len(served.passed) >= _MOST_PASSED:
+        violations += _check_template_labels(served, obj, violations)
+    if not violations and 0 < len(spec) < _MAX_CACHED_SIZE:
+        if len(served.passed) >= _MAX_CACHED_SPECS:
             served.passed.clear()
         served.passed.add(spec)
-    return found
+    return violations
 
 
-def _only_spec(served: Served, obj: dict[str, Any]) -> bytes:
-    """Return the spec of an object whose rules read nothing else, as JSON; nothing for any other."""
-    if served.full_name in _READ_MORE or not obj.keys() <= _USUAL:
+def _cache_key(served: Served, obj: dict[str, Any]) -> bytes:
+    """Return the spec of an object as JSON, if its rules read nothing else; else nothing."""
+    if served.full_name in _RULES_BEYOND_SPEC or not obj.keys() <= _USUAL_FIELDS:
         return b""
     return _encode(obj.get("spec"))
 
 
 @cache
 def _has_rules(type_: str, full_name: str) -> bool:
-    """Return whether a kind has rules beyond those of its metadata and its kind."""
-    return full_name in _TEMPLATED or ruled_as_whole(full_name) or bool(ruled_fields(type_))
+    """Return whether a kind has rules for its spec."""
+    return full_name in _TEMPLATED or has_kind_rules(full_name) or bool(ruled_fields(type_))
 
 
 def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
-    """Return the fault of finalizers that are added to an object that is being deleted."""
-    added = [one for one in texts(new, "finalizers") if one not in texts(old, "finalizers")]
+    """Return the violation by finalizers that are added to an object that is being deleted."""
+    added = [name for name in texts(new, "finalizers") if name not in texts(old, "finalizers")]
     if not added or not old.get("deletionTimestamp"):
         return []
-    shown = ", ".join(f'"{one}"' for one in added)
+    listed_names = ", ".join(f'"{name}"' for name in added)
     text = (
         "no new finalizers can be added if the object is being deleted,"
-        f" found new finalizers []string{{{shown}}}"
+        f" found new finalizers []string{{{listed_names}}}"
     )
     return [Violation("FieldValueForbidden", "metadata.finalizers", detail=text)]
 
 
-def _name_fault(served: Served, name: str) -> str:
+def _name_error(served: Served, name: str) -> str:
     if served.group == "rbac.authorization.k8s.io":
         return "may not contain '/'" if "/" in name else "may not contain '%'" if "%" in name else ""
     if served.full_name in _LABEL_NAMES:
@@ -149,16 +155,20 @@ def _annotations(annotations: dict[str, str]) -> Iterator[Violation]:
     for key in annotations:
         for fault in qualified_name_errors(key.lower()):
             yield Violation("FieldValueInvalid", "metadata.annotations", key, fault)
-    if sum(len(key) + len(value) for key, value in annotations.items()) > _ANNOTATIONS_LIMIT:
-        text = f"may not be more than {_ANNOTATIONS_LIMIT} bytes"
+    if sum(len(key) + len(value) for key, value in annotations.items()) > _MAX_ANNOTATIONS:
+        text = f"may not be more than {_MAX_ANNOTATIONS} bytes"
         yield Violation("FieldValueTooLong", "metadata.annotations", detail=text)
 
 
 def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
-    for at, one in enumerate(finalizers):
-        if served.full_name not in _ANY_FINALIZER and not served.custom and not _passes(check_finalizer, one):
+    for index, name in enumerate(finalizers):
+        if (
+            served.full_name not in _ANY_FINALIZER
+            and not served.custom
+            and not _passes(check_finalizer, name)
+        ):
             text = "name is neither a standard finalizer name nor is it fully qualified"
-            yield Violation("FieldValueInvalid", f"metadata.finalizers[{at}]", one, text)
+            yield Violation("FieldValueInvalid", f"metadata.finalizers[{index}]", name, text)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text = (
             "finalizer orphan and foregroundDeletion are mutually exclusive"  # a delete asks for one policy
@@ -167,18 +177,18 @@ def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
 
 
 def finalizer_warnings(old: dict[str, Any] | None, obj: dict[str, Any]) -> list[str]:
-    """Return a server's warnings about new finalizers without a domain, which a custom resource may have."""
-    before = texts(old["metadata"], "finalizers") if old else []
+    """Return the warnings about new finalizers of a custom resource without a domain."""
+    previous = texts(old["metadata"], "finalizers") if old else []
     return [
-        f"metadata.finalizers: {quoted(one)}: prefer a domain-qualified finalizer name to avoid accidental"
+        f"metadata.finalizers: {quoted(name)}: prefer a domain-qualified finalizer name to avoid accidental"
         " conflicts with other finalizer writers"
-        for one in sorted({*texts(obj["metadata"], "finalizers")} - {*before})
-        if not _passes(check_finalizer, one)
+        for name in sorted({*texts(obj["metadata"], "finalizers")} - {*previous})
+        if not _passes(check_finalizer, name)
     ]
 
 
 def _owners(owners: list[dict[str, Any]]) -> Iterator[Violation]:
-    path = "metadata.ownerReferences"  # a server does not say which of them it is
+    path = "metadata.ownerReferences"  # a server reports no index
     for owner in owners:
         for field in ("apiVersion", "kind", "name", "uid"):
             if not owner.get(field):
@@ -201,25 +211,27 @@ def _passes(check: Any, text: str) -> bool:
     return True
 
 
-def _template(served: Served, obj: dict[str, Any], found: list[Violation]) -> list[Violation]:
-    """Return the fault of a selector that does not select its template's pods, after its other faults."""
+def _check_template_labels(
+    served: Served, obj: dict[str, Any], violations: list[Violation]
+) -> list[Violation]:
+    """Insert the violation of a selector that does not match its template, after its other violations."""
     spec: dict[str, Any] = obj.get("spec", {})
     if served.full_name == "jobs.batch" and not (spec.get("manualSelector") or "selector" in spec):
         return []  # the server selects the pods itself
     labels = spec.get("template", {}).get("metadata", {}).get("labels")
     selected = member(spec, "selector")
     try:
-        wanted = Selector.from_object(selected)
+        selector = Selector.from_object(selected)
     except ValueError:
-        return []  # a selector that is wrong is refused as such
-    if "selector" in spec and (not wanted or wanted.matches(labels)):
-        return []  # one that is empty is refused as such
+        return []  # an invalid selector is reported elsewhere
+    if "selector" in spec and (not selector or selector.matches(labels)):
+        return []  # an empty selector is reported elsewhere
     fault = Violation(
         "FieldValueInvalid",
         "spec.template.metadata.labels",
         labels,
         "`selector` does not match template `labels`",
     )
-    at = 1 if found and found[0].field == "spec.selector" else 0
-    found.insert(at, fault)
+    index = 1 if violations and violations[0].field == "spec.selector" else 0
+    violations.insert(index, fault)
     return []
