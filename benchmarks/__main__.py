@@ -1,4 +1,4 @@
-"""The command line: which rows, how much data, and a table or JSON lines; two runs compared; a report."""
+"""The command line of the benchmarks: measure rows, compare two runs, write a report."""
 
 import argparse
 import os
@@ -21,20 +21,20 @@ from benchmarks._results import Mismatch, Outcome, Run, load, minute, outcome_of
 from benchmarks._rows import Row, Setting, UnknownNames, every_row, select
 from benchmarks._speed_page import PAGE, Unfit, speed_page
 
-BOUND: Final = 20.0  # seconds after which a row begins no further round
+BOUND: Final = 20.0  # seconds after which a row starts no further round
 QUICK: Final = 1.0
 REPORT: Final = Path(__file__).parent / "report"
 
 
 def main(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: TextIO) -> int:
-    """Do what the arguments say; 0 when that was possible, 2 when a name is unknown."""
+    """Run the command; return 0 on success and 2 for an unknown name."""
     if arguments and arguments[0] in ("compare", "report"):
         return _read(arguments[0], arguments[1:], out, err)
     return _measure(arguments, rows, out, err)
 
 
 def _read(command: str, files: Sequence[str], out: TextIO, err: TextIO) -> int:
-    """Compare two files of results, or make the report of one."""
+    """Compare two files of results, or write the report of one file."""
     expected = {"compare": 2, "report": 1}[command]
     if len(files) != expected:
         usage = "compare BEFORE.json AFTER.json" if command == "compare" else "report RESULTS.json"
@@ -93,7 +93,7 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
         if result is not None:
             took, now = time.monotonic() - start, minute(datetime.now(UTC))
             outcomes.append(outcome_of(row, result, took, measured=now))
-        if options.save is not None:  # after each row, so that a run which is stopped has lost nothing
+        if options.save is not None:  # after each row, so that an interrupted run has lost nothing
             fresh = run_of(tuple(outcomes), quick=options.quick, started=started)
             (previous_run.replaced_by(fresh) if previous_run else fresh).save(options.save)
     if len(outcomes) > 1:
@@ -102,7 +102,7 @@ def _measure(arguments: Sequence[str], rows: Sequence[Row], out: TextIO, err: Te
 
 
 def _previous_run(file: Path | None, fresh: Run, rows: Sequence[Row]) -> Run | None:
-    """What the file holds already, without the rows that no longer exist; None if there is no such file."""
+    """Return the run in the file without rows that no longer exist, or None if there is no file."""
     if file is None or not file.exists():
         return None
     previous_run = load(file)
@@ -118,7 +118,7 @@ def _previous_run(file: Path | None, fresh: Run, rows: Sequence[Row]) -> Run | N
 
 
 def _durations(outcomes: Sequence[Outcome]) -> str:
-    """What each group took: a run has to end in the time that is set for it."""
+    """Return the duration of each group of rows."""
     took: dict[str, float] = {}
     for outcome in outcomes:
         took[outcome.group] = took.get(outcome.group, 0.0) + outcome.took
@@ -138,7 +138,7 @@ def _measured(row: Row, *, quick: bool, peers: Peers, shared: dict[str, Any], er
             if quick:
                 return hold(contest, row.unit, log, bound=QUICK, fewest=1)
             return hold(contest, row.unit, log, bound=BOUND)
-        except (Absent, ModuleNotFoundError) as reason:  # the latter: an extra that is not installed
+        except (Absent, ModuleNotFoundError) as reason:  # ModuleNotFoundError: an extra that is not installed
             log(f"not measured: {reason}")
             return None
 
@@ -170,14 +170,14 @@ def _listing(rows: Sequence[Row]) -> str:
 
 
 def _run() -> int:
-    """Return the exit status: as of other programs where a reader has gone or somebody pressed Ctrl-C."""
+    """Return the exit status, with those of other programs for a closed pipe and for Ctrl-C."""
     try:
         status = main(sys.argv[1:], every_row(), sys.stdout, sys.stderr)
         sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        # Python flushes once more at its end, and would complain about the same pipe.
+        # Python flushes again at exit, and would report the same closed pipe.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     return status

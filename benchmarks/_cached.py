@@ -1,6 +1,7 @@
-"""A server of prepared objects in this process: it lists them in pages, or streams them, and then is silent.
+"""A server of prepared objects in this process, which lists them in pages or streams them, and is then
+silent.
 
-It hands over 64 KiB at a time, as a busy socket does, and costs next to nothing itself.
+It delivers 64 KiB at a time, as a busy socket does, and costs next to nothing itself.
 """
 
 import json
@@ -20,7 +21,7 @@ from kubeproto.wire import Head, Headers
 from kubeproto_runtime import Caches, Client, Controller, Operator
 from kubeproto_runtime.caches import Cache
 
-PAGES: Final = 10  # of a list: more would wait for their turn, since so many requests go out at once
+PAGES: Final = 10  # of a list: more requests at once would wait for each other
 _JSON: Final[Headers] = (("Content-Type", "application/json"),)
 _END: Final = (
     b'{"type":"BOOKMARK","object":{"kind":"%b","apiVersion":"%b","metadata":{"resourceVersion":"900000000",'
@@ -29,7 +30,7 @@ _END: Final = (
 
 
 class Incoming:
-    """An answer in pieces; `silent` ones stay open after that."""
+    """A response in pieces; a `silent` response stays open after them."""
 
     def __init__(self, pieces: Sequence[bytes], *, silent: bool) -> None:
         self.status = 200
@@ -45,7 +46,7 @@ class Incoming:
 
 
 class Server:
-    """A transport that answers by itself."""
+    """A transport with prepared responses."""
 
     def __init__(self, objects: Sequence[bytes], kind: tuple[bytes, bytes], *, streams: bool = False) -> None:
         size = -(-len(objects) // PAGES)
@@ -74,7 +75,7 @@ class Server:
 
 
 async def cached(server: Server, kind: type[KubeObject], **options: Any) -> Cache[Any]:
-    """A cache of all that the server has; it follows no more."""
+    """Fill a cache from the server, and stop following."""
     async with Caches(Client(server)) as caches:
         cache: Cache[Any] = caches.cache(kind, **options)
         await cache.wait_synced()
@@ -82,7 +83,7 @@ async def cached(server: Server, kind: type[KubeObject], **options: Any) -> Cach
 
 
 def listed(objects: Sequence[bytes], kind: type[KubeObject], **options: Any) -> Callable[[], Cache[Any]]:
-    """What lists the objects in pages, and gives the cache that comes of it."""
+    """Return a function that lists the objects in pages and returns the filled cache."""
     server = Server(objects, (b"", b""))
     settings = resync.Settings(streaming=False)
 
@@ -93,11 +94,11 @@ def listed(objects: Sequence[bytes], kind: type[KubeObject], **options: Any) -> 
 
 
 def relisted(objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 1) -> tuple[float, float]:
-    """Stream a new snapshot that equals the old one: how long that takes, and how long others wait at most.
+    """Stream a snapshot that equals the current one, and return its duration and the longest wait of other
+    tasks.
 
-    With several `caches` each has all objects, behind a selector of its own, and all of them begin at once.
-
-    Both in seconds of this thread, which a busy machine does not prolong.
+    With several `caches` each has all objects, behind its own selector, and all of them start at once. Both
+    results are CPU seconds of this thread, which a busy machine does not prolong.
     """
 
     async def main() -> tuple[float, float]:
@@ -132,9 +133,10 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 
 
 
 def first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
-    """For how long others wait at most while a first list goes through a cache into a controller's runs.
+    """Return the longest wait of other tasks while a first list passes through a cache into the runs of a
+    controller.
 
-    In seconds of this thread, as above.
+    The result is in CPU seconds of this thread.
     """
 
     async def main() -> float:
@@ -161,7 +163,7 @@ def first_list(objects: Sequence[bytes], kind: type[KubeObject]) -> float:
 
 
 class Other:
-    """Another task, which notes how long it had to wait."""
+    """A task that notes how long it had to wait."""
 
     def __init__(self) -> None:
         self.longest = 0.0
@@ -176,6 +178,6 @@ class Other:
 
 
 def metadata_of(objects: Sequence[bytes]) -> list[bytes]:
-    """The objects as a server sends their metadata alone."""
+    """Return the objects as a server sends their metadata alone."""
     kind = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1"}
     return [go_json(kind | {"metadata": json.loads(each)["metadata"]}) for each in objects]

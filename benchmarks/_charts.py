@@ -1,4 +1,4 @@
-"""Pictures as SVG: bars, one contender a line, ours first; and curves, of growth and of latencies."""
+"""SVG pictures: bars, one contender a line, ours first; and curves of growth and of latencies."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -8,13 +8,13 @@ from typing import Final
 
 _SVG: Final = "http://www.w3.org/2000/svg"
 _WIDTH: Final = 720
-_RIGHT: Final = 90  # what the figures take
+_RIGHT: Final = 90  # width of the figures
 _STEP: Final = 26
-_PLOT: Final = 200  # the height of what curves are drawn in
+_PLOT: Final = 200  # height of the area of curves
 _EDGE: Final = 60
-# What a letter takes at most on average, for SVG measures no text.
+# Maximum average width of a letter: SVG does not measure text.
 _LETTER: Final = 7
-_TITLE: Final = 84  # letters of a line
+_TITLE: Final = 84  # letters in a line
 _NOTE: Final = 108
 _COLOURS: Final = ("#1f6feb", "#cf222e", "#1a7f37", "#9a6700", "#8250df")
 
@@ -31,7 +31,7 @@ STYLE: Final = (
 def bars(
     title: str, note: str, ours: Sequence[tuple[str, float]], others: Sequence[tuple[str, float]]
 ) -> str:
-    """A chart of figures from zero on, ours above those of others."""
+    """Return a chart of figures from zero, ours above the others."""
     figures = [*ours, *others]
     label_width = 16 + _LETTER * max(len(name) for name, _ in figures)
     longest = max(figure for _, figure in figures) or 1.0
@@ -50,14 +50,15 @@ def bars(
 
 
 def readable(figure: float) -> str:
-    """A figure with three digits that mean something."""
+    """Return a figure with three significant digits."""
     return f"{figure:,.0f}" if abs(figure) >= 1000 else f"{figure:.3g}"
 
 
 def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float]]], *, log: bool) -> str:
-    """A chart of figures over steps that have names, a line for each contender, the first of which is ours.
+    """Return a chart of figures over named steps, with a line for each contender, ours first.
 
-    On a logarithmic scale if `log`: latencies of one chart may differ by a thousand. Otherwise from zero on.
+    The scale is logarithmic if `log`, since latencies of one chart may differ by a factor of a thousand.
+    Otherwise it starts at zero.
     """
     names = [name for name, _ in next(iter(series.values()))]
     scale = math.log10 if log else float
@@ -101,13 +102,13 @@ def curves(title: str, note: str, series: Mapping[str, Sequence[tuple[str, float
 
 
 def _powers(figures: Sequence[float]) -> list[float]:
-    """The powers of ten that enclose the figures."""
+    """Return the powers of ten that enclose the figures."""
     least, most = int(math.log10(min(figures)) // 1), math.ceil(math.log10(max(figures)))
     return [10.0**power for power in range(least, max(most, least + 1) + 1)]
 
 
 def _head(title: str, note: str) -> tuple[list[str], int]:
-    """Title and note, in as many lines as they need; and where the drawing may begin."""
+    """Return the lines of title and note, and the vertical position below them."""
     lines: list[str] = []
     y = 0
     for text, style, letters, step in ((title, "title", _TITLE, 20), (note, "small", _NOTE, 18)):

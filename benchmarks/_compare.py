@@ -1,4 +1,4 @@
-"""Two runs beside each other: what changed beyond noise."""
+"""Comparison of two runs: changes beyond the noise."""
 
 import math
 
@@ -8,7 +8,7 @@ Range = tuple[float, float]
 
 
 def compare(old_run: Run, new_run: Run) -> str:
-    """A line for each row of either run: the figures, how many times better it became, and the verdict."""
+    """Return a line for each row: the figures, the factor of improvement, and the verdict."""
     old = {row.name: row for row in old_run.rows}
     new = {row.name: row for row in new_run.rows}
     lines = [f"{'':24} {'before':>12} {'after':>12} {'better':>8}  verdict"]
@@ -31,16 +31,16 @@ def _line(old: Outcome, new: Outcome) -> str:
 
 
 def change(old: Outcome, new: Outcome) -> tuple[float, bool]:
-    """How many times better a row became, and whether that is more than its rounds differ among each other.
+    """Return the factor by which a row improved, and whether it exceeds the differences between rounds.
 
-    The ratio to a baseline of the same run is compared where there is one, because a machine that is slower
-    today is slower for both.
+    The ratio to a baseline of the same run is compared where there is one, because a slower machine is slower
+    for both.
     """
     old_ratio, new_ratio = _ratio(old), _ratio(new)
     if old_ratio and new_ratio:
         return new_ratio[0] / old_ratio[0], _apart(old_ratio[1], new_ratio[1])
     better, worse = (new.ours, old.ours) if old.more_is_better else (old.ours, new.ours)
-    factor = better / worse if worse else math.inf if better else 1.0  # a figure may be nothing at all
+    factor = better / worse if worse else math.inf if better else 1.0  # a figure may be zero
     return factor, _apart(old.span, new.span)
 
 

@@ -1,4 +1,4 @@
-"""Contenders with their CPU time: what runs in this process, and others that begin with their first round."""
+"""Contenders with their CPU time: functions in this process, and other processes."""
 
 import base64
 import json
@@ -14,23 +14,24 @@ from benchmarks._peers import PeerProcess
 from benchmarks._rows import Setting
 from benchmarks._stopwatch import Stopwatch
 
-# They need milliseconds an object: with a tenth of the objects their rate is the same, and a row ends sooner.
+# They need milliseconds for an object: with a tenth of the objects their rate is the same, and a row ends
+# sooner.
 SLOW: Final = ("kr8s", "kubernetes", "kubernetes_asyncio")
 FEWER: Final = 10
 
 
 def left_out() -> float:
-    """A probe of a peer that a quick run does without."""
+    """Return a probe of a peer that a quick run omits."""
     raise Absent("left out of a quick run, which it would make too long")
 
 
 def share(name: str, events: int) -> int:
-    """How many of the events of a row this peer meets."""
+    """Return the number of events that this peer receives."""
     return events // FEWER if name in SLOW else events
 
 
 class Ours:
-    """A probe of a run in this process that meets `events`; one that misses some is refused."""
+    """A probe of a function in this process that receives `events`; a miss is refused."""
 
     def __init__(
         self,
@@ -40,7 +41,7 @@ class Ours:
         *,
         clock: Callable[[], float] = time.process_time,
     ) -> None:
-        """`figure` makes the row's figure of the seconds of one run."""
+        """Store the function that computes the figure of a row from the seconds of a run."""
         if (met := run()) != events:
             raise ValueError(f"a run met {met} events, not {events}: its speed would mean nothing")
         self._stopwatch = Stopwatch(run, clock=clock)
@@ -58,7 +59,7 @@ class Ours:
 
 
 class ProcessProbe:
-    """A probe of another process, which is begun with its first round."""
+    """A probe of another process, which is started in the first round."""
 
     def __init__(
         self,
@@ -69,9 +70,9 @@ class ProcessProbe:
         *,
         total_events: int = 0,
     ) -> None:
-        """`figure` makes the row's figure of what the process answers to a round.
+        """Store the function that computes the figure of a row from the reply to a round.
 
-        `sent` is how many events come, if those that it tells are only some of them.
+        `total_events` is the number of sent events, if the reply counts only some of them.
         """
         self._begin, self._events, self._figure, self._name = begin, events, figure, name
         self._total_events = total_events or events
@@ -119,13 +120,13 @@ def peers(
     /,
     **options: Any,
 ) -> dict[str, Probe]:
-    """Return a probe for each peer: by the label of a row, the name of a file or program."""
+    """Return a probe for each peer, by its label in the row."""
     return {label: Peer(setting, name, work, events, figure, **options) for label, name in names.items()}
 
 
 @contextmanager
 def kubeconfig(server: str, ca: str = "", *, token: str = "") -> Generator[Path]:
-    """Write a kubeconfig for the peers, which all know how to read one."""
+    """Write a kubeconfig, which all peers can read."""
     cluster: dict[str, object] = {"server": server}
     if ca:
         cluster["certificate-authority-data"] = base64.b64encode(ca.encode()).decode()

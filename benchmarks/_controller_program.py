@@ -1,7 +1,7 @@
-"""A controller of ours that does nothing, in a process of its own: a program as users have it, and its cost.
+"""A controller of ours with an empty reconcile, in a process of its own.
 
-Run as `python -m benchmarks._controller_program`, it reads its options as one JSON line and takes its turn
-for each further line, as a peer does.
+Run as `python -m benchmarks._controller_program`, it reads its options as one JSON line and runs a round for
+each further line, as a peer does.
 """
 
 import gc
@@ -27,7 +27,7 @@ WATCHES: Final = 100
 
 
 class BookSpec(kp.Fields):
-    """What a reconcile reads is typed; `sent` is when the event left, where the server says so."""
+    """The typed spec; `sent` is the time at which the server sent the event."""
 
     title: str
     authors: list[str] = []
@@ -36,11 +36,11 @@ class BookSpec(kp.Fields):
 
 
 class Book(kp.Object[BookSpec, None], group="example.technosophos.com", version="v1", plural="books"):
-    """What the controller has."""
+    """The objects of the controller."""
 
 
 class Options(msgspec.Struct, frozen=True):
-    """Where the server is, what is measured, and how much of it."""
+    """Options: the address of the server, the measurement and its size."""
 
     url: str
     measure: Literal["throughput", "hot", "latency", "rss", "idle"]
@@ -49,7 +49,7 @@ class Options(msgspec.Struct, frozen=True):
 
 
 def throughput(options: Options) -> dict[str, Any]:
-    """Seconds from the first byte of the first event to the reconcile of the last object."""
+    """Return the seconds from the first byte of the first event to the reconcile of the last object."""
     keys: set[str] = set()
     finished_at = 0.0
 
@@ -70,7 +70,9 @@ def throughput(options: Options) -> dict[str, Any]:
 
 
 def hot(options: Options) -> dict[str, Any]:
-    """The same for few objects that change again and again, until each has been seen as it is at last."""
+    """Return the same for a few objects that change again and again, until the last state of each was
+    reconciled.
+    """
     last: set[str] = set()
     finished_at, runs = 0.0, 0
 
@@ -103,7 +105,7 @@ def _spent(run: Callable[[], None]) -> dict[str, float]:
 
 
 def _start_time(options: Options) -> float:
-    # It brings much along that a controller does not need, and `rss` would count it.
+    # It imports much that a controller does not need, and `rss` would count it.
     import urllib.request
 
     with urllib.request.urlopen(f"{options.url}/began") as answer:
@@ -112,7 +114,7 @@ def _start_time(options: Options) -> float:
 
 
 def latency(options: Options) -> dict[str, Any]:
-    """Milliseconds from the byte of an object's first event to the start of its reconcile, of each object."""
+    """Return the milliseconds from the byte of each object's first event to the start of its reconcile."""
     waits: dict[str, float] = {}
 
     async def main() -> None:
@@ -130,7 +132,7 @@ def latency(options: Options) -> dict[str, Any]:
 
 
 def rss(options: Options) -> dict[str, float]:
-    """Megabytes of this process, with all objects cached and reconciled once."""
+    """Return the megabytes of this process with all objects cached and reconciled once."""
     figure = 0.0
 
     async def main() -> None:
@@ -158,7 +160,7 @@ def rss(options: Options) -> dict[str, float]:
 
 
 def idle(options: Options) -> dict[str, float]:
-    """Percent of a core that a hundred watches take on which nothing comes."""
+    """Return the share of a core, in percent, that a hundred silent watches take."""
     figure = 0.0
 
     async def main() -> None:

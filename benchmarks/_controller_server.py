@@ -1,9 +1,9 @@
-"""A server that controllers are measured against, in a process of its own: one custom resource, and no more
-of Kubernetes than a controller asks for at its start.
+"""A server for measurements of controllers, in a process of its own, with one custom resource and the few
+endpoints that controllers need at their start.
 
-Run as `python -m benchmarks._controller_server`, it reads its options as one JSON line, says where it is as
-another, and serves until it is killed. Each watch brings the same events anew and then stays open. What says
-when an event was sent is the machine's monotonic clock, which all its processes share.
+Run as `python -m benchmarks._controller_server`, it reads its options as one JSON line, prints its address as
+another, and serves until it is killed. Each watch receives the same events and then stays open. The times of
+events are those of the machine's monotonic clock, which all processes share.
 """
 
 import json
@@ -28,8 +28,8 @@ Course = Literal["burst", "paced", "listed", "silent", "hot", "flooded"]
 and again, or one object's events in a flood among which the others come one by one."""
 
 PACE: Final = 1000.0  # paced events a second
-HOT: Final = 10  # objects that change all the time
-FLOOD: Final = 20  # events of the first object for each of another one
+HOT: Final = 10  # objects that change continuously
+FLOOD: Final = 20  # events of the first object for each event of another object
 _PAUSE: Final = 0.3  # seconds that a watch is open before its first event
 _PATIENCE: Final = 60.0  # seconds until it listens
 _ROOT: Final = Path(__file__).resolve().parent.parent
@@ -38,7 +38,7 @@ _KIND: Final = {"apiVersion": f"{_GROUP}/v1", "kind": "Book"}
 
 
 class Options(msgspec.Struct, frozen=True):
-    """How many objects, made from which seed, and how they come."""
+    """Options: number and seed of the objects, and the course of events."""
 
     count: int
     course: Course
@@ -48,7 +48,7 @@ class Options(msgspec.Struct, frozen=True):
 
 @contextmanager
 def controller_server(options: Options) -> Generator[str]:
-    """A server with this course of events; its address."""
+    """Start a server with this course of events, and yield its address."""
     command = [sys.executable, "-m", "benchmarks._controller_server"]
     with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
@@ -74,7 +74,7 @@ def main() -> None:
 
 
 class _Course:
-    """The answers, all made before anybody asks."""
+    """The responses, prepared before any request."""
 
     def __init__(self, options: Options) -> None:
         objects = books(options.count, options.seed)
@@ -127,7 +127,7 @@ class _Course:
             time.sleep(_PAUSE)
             self.started = time.monotonic()
             self.pace(line) if self.course in ("paced", "flooded") else self.burst(line)
-        while line.recv(65536):  # until the other side goes
+        while line.recv(65536):  # until the other side closes
             pass
 
     def burst(self, line: socket.socket) -> None:
@@ -145,7 +145,7 @@ class _Course:
 
 
 def _again(objects: list[bytes], count: int) -> list[bytes]:
-    """Events of a few objects in turn, each with its own version; the last ones are marked as such."""
+    """Return events of a few objects in turn, each with its own version; the last events are marked."""
     lines: list[bytes] = []
     for number in range(count):
         text = _versioned(objects[number % HOT], number)
@@ -158,7 +158,7 @@ def _again(objects: list[bytes], count: int) -> list[bytes]:
 
 
 def _flood(objects: list[bytes]) -> list[bytes]:
-    """The events of one object, and after every twentieth of them one of another object."""
+    """Return the events of one object, and after every twentieth an event of another object."""
     order = [(objects[0], index > 0) for index in range(FLOOD)]
     for other in objects[1:]:
         order += [(other, False), *[(objects[0], True)] * FLOOD]
@@ -169,7 +169,7 @@ def _flood(objects: list[bytes]) -> list[bytes]:
 
 
 def _versioned(text: bytes, number: int) -> bytes:
-    """An object as it is at a later version: a server never goes back."""
+    """Return an object at a later version: a server never goes back."""
     version = json.loads(text)["metadata"]["resourceVersion"].encode()
     return text.replace(b'"resourceVersion":"%b"' % version, b'"resourceVersion":"%d"' % (10**8 + number))
 
@@ -184,7 +184,7 @@ def _send(line: socket.socket, body: bytes) -> None:
 
 
 def _read_request(line: socket.socket) -> str:
-    """What is asked for: nothing that a controller sends here has a body."""
+    """Return the head of a request: controllers send no bodies here."""
     request = b""
     while not request.endswith(b"\r\n\r\n"):
         if not (received := line.recv(65536)):

@@ -1,4 +1,4 @@
-"""What a server sends, made from a seed: objects of three kinds, watch streams and lists."""
+"""Data of a server, made from a seed: objects of three kinds, watch streams and lists."""
 
 import json
 import random
@@ -9,7 +9,7 @@ from benchmarks._pods import go_json, pod, suffix, timestamp, uid
 
 Kind = Literal["pods", "crs", "configmaps"]
 
-SEGMENT: Final = 65536  # what one read of a busy socket gives
+SEGMENT: Final = 65536  # size of one read of a busy socket
 _WORDS: Final = (
     "anchor",
     "current",
@@ -27,33 +27,35 @@ _CONTINUE: Final = "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MSwic3RhcnQiOiJ4In0"
 
 
 def objects_of(kind: str, count: int, seed: int = 0, *, managed: bool = True) -> list[bytes]:
-    """Objects of a kind, with or without their managed fields."""
+    """Return objects of a kind, with or without their managed fields."""
     make = {"pods": pods, "crs": books, "configmaps": config_maps}[kind]
     objects = make(count, seed)
     return objects if managed else [_without_managed_fields(item) for item in objects]
 
 
 def _without_managed_fields(item: bytes) -> bytes:
-    """The object as a server writes one that has none; everything else keeps its bytes."""
+    """Return the object without managed fields; all other bytes are unchanged."""
     obj = json.loads(item)
     del obj["metadata"]["managedFields"]
     return go_json(obj)
 
 
 def pods(count: int, seed: int = 0) -> list[bytes]:
-    """Pods of about 5.7 KB, each as the JSON of one object, in Go's field order."""
+    """Return pods of about 5.7 KB, as JSON in Go's field order."""
     rng = random.Random(seed)
     return [pod(index, rng) for index in range(count)]
 
 
 def books(count: int, seed: int = 0) -> list[bytes]:
-    """Custom resources of about 660 bytes, every key sorted, as servers write what has no Go type."""
+    """Return custom resources of about 660 bytes with sorted keys, as servers write objects without a Go
+    type.
+    """
     rng = random.Random(seed)
     return [_book(index, rng) for index in range(count)]
 
 
 def config_maps(count: int, seed: int = 0) -> list[bytes]:
-    """ConfigMaps of about 1.5 KB that kubectl has applied, each in Go's field order."""
+    """Return ConfigMaps of about 1.5 KB that kubectl has applied, in Go's field order."""
     rng = random.Random(seed)
     return [_config_map(index, rng) for index in range(count)]
 
@@ -128,7 +130,7 @@ def _book(index: int, rng: random.Random) -> bytes:
 
 
 def watch_lines(objects: Sequence[bytes], *, bookmarks: float = 0.02, seed: int = 0) -> bytes:
-    """A watch stream: a line an object, additions, changes and deletions mixed, bookmarks between them."""
+    """Return a watch stream: a line for each addition, change and deletion, with bookmarks between."""
     rng = random.Random(seed)
     kinds = (b"ADDED", b"MODIFIED", b"DELETED")
     lines: list[bytes] = []
@@ -141,25 +143,27 @@ def watch_lines(objects: Sequence[bytes], *, bookmarks: float = 0.02, seed: int 
 
 
 def _bookmark(item: bytes) -> bytes:
-    """The bookmark that a server sends after `item`: an empty object of its kind that has only a version."""
+    """Return the bookmark after `item`: an empty object of its kind that has only a version."""
     obj = json.loads(item)
     kind, version = obj["kind"], {"resourceVersion": obj["metadata"]["resourceVersion"]}
     if _sorted(item):
         return go_json({"apiVersion": obj["apiVersion"], "kind": kind, "metadata": version})
     bookmark: dict[str, Any] = {"kind": kind, "apiVersion": obj["apiVersion"], "metadata": version}
-    if kind == "Pod":  # Go writes the fields of an empty Pod that are not omitted when empty
+    if kind == "Pod":  # Go writes the fields of an empty Pod that have no omitempty
         bookmark |= {"spec": {"containers": None}, "status": {}}
     return go_json(bookmark)
 
 
 def segments(stream: bytes, size: int = SEGMENT) -> list[bytes]:
-    """The stream as a socket gives it: immutable pieces of one size, cut without a look at the lines."""
+    """Return the stream as a socket delivers it: pieces of one size, cut without regard to lines."""
     return [stream[start : start + size] for start in range(0, len(stream), size)]
 
 
 def list_page(objects: Sequence[bytes], *, more: int = 0) -> bytes:
-    """The body of a list: built-in kinds with the metadata first and items that do not repeat their kind,
-    custom resources sorted, so that the items come before the metadata. `more` items remain on later pages.
+    """Return the body of a list.
+
+    Built-in kinds have the metadata first and items without their kind. Custom resources are sorted, so that
+    the items precede the metadata. `more` items remain on later pages.
     """
     first = json.loads(objects[0])
     kind, version = first["kind"], first["apiVersion"]
@@ -185,5 +189,5 @@ def list_page(objects: Sequence[bytes], *, more: int = 0) -> bytes:
 
 
 def _sorted(item: bytes) -> bool:
-    """Whether a server wrote this object with sorted keys, as it does for custom resources."""
+    """Return whether a server wrote this object with sorted keys, as it writes custom resources."""
     return item.startswith(b'{"apiVersion":')

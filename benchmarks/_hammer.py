@@ -1,4 +1,4 @@
-"""A load on an API server over a few raw sockets, so that no client library is measured."""
+"""Load on an API server over a few raw sockets, so that no client library is measured."""
 
 import json
 import os
@@ -24,13 +24,13 @@ _ROOT: Final = Path(__file__).resolve().parent.parent
 _LENGTH: Final = re.compile(rb"\r\ncontent-length: (\d+)", re.IGNORECASE)
 _EVENT: Final = b'{"type":"'
 _PIECE: Final = 1 << 20
-_LAST: Final = 5  # bytes that end a body in chunks
+_LAST: Final = 5  # the end of a chunked body
 _PATIENCE: Final = 60.0
-_START: Final = 900.0  # seconds for a server to load 10,000 pods, each checked and defaulted as it is stored
+_START: Final = 900.0  # seconds for a server to store 10,000 pods, each checked and defaulted
 
 
 class Server:
-    """Where a server is, how to speak to it, and its process. With an authority (PEM) it speaks TLS."""
+    """The address and the process of a server; with an authority (PEM) connections use TLS."""
 
     def __init__(self, port: int, *, authorization: str = "", authority: str = "", process: int = 0) -> None:
         self.port = port
@@ -38,11 +38,11 @@ class Server:
         self._context = ssl.create_default_context(cadata=authority) if authority else None
 
     def options(self) -> dict[str, str | int]:
-        """Return what this was made of."""
+        """Return the constructor's arguments."""
         return {"port": self.port, "authorization": self._authorization, "authority": self._authority}
 
     def connect(self, buffer: int | None = None) -> socket.socket:
-        """Open a connection, which receives no more than this many bytes before they are read."""
+        """Open a connection whose receive buffer has this many bytes."""
         plain = socket.socket()
         plain.settimeout(_PATIENCE)
         if buffer:
@@ -62,7 +62,7 @@ class Server:
         return pages * os.sysconf("SC_PAGESIZE") / 2**20
 
     def request(self, method: str, target: str, body: bytes = b"") -> bytes:
-        """The bytes of a request."""
+        """Return the bytes of a request."""
         head = f"{method} {target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: bench/1.0\r\n"
         if self._authorization:
             head += f"Authorization: {self._authorization}\r\n"
@@ -73,7 +73,7 @@ class Server:
 
 @contextmanager
 def simulated(*options: str) -> Generator[Server]:
-    """A `kubeproto serve` in a process of its own."""
+    """Start `kubeproto serve` in a process of its own."""
     command = [sys.executable, "-m", "kubeproto_cli", "serve", "--port", "0", *options]
     with subprocess.Popen(command, cwd=_ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
@@ -87,7 +87,7 @@ def simulated(*options: str) -> Generator[Server]:
 
 @contextmanager
 def real() -> Generator[Server]:
-    """A Kubernetes control plane, where `make real` has built it; it is asked over TLS by its admin."""
+    """Start a Kubernetes control plane, if `make real` has built it; requests are its admin's, over TLS."""
     if (tests := str(_ROOT / "tests")) not in sys.path:
         sys.path.append(tests)
     building: Any = import_module("realserver._real_build")
@@ -103,7 +103,7 @@ def real() -> Generator[Server]:
 
 
 def hammer(server: Server, requests: Sequence[bytes], connections: int = CONNECTIONS) -> float:
-    """Make all requests, one at a time on each connection; the seconds that it took."""
+    """Send all requests, one at a time on each connection, and return the duration in seconds."""
     sockets = [server.connect() for _ in range(connections)]
     waiting = iter(requests)
     started = time.perf_counter()
@@ -131,16 +131,16 @@ def hammer(server: Server, requests: Sequence[bytes], connections: int = CONNECT
 
 
 class PartialResponse:
-    """A response that comes in pieces, of which the head and the last bytes are looked at alone."""
+    """A response that arrives in pieces; only its head and its last bytes are inspected."""
 
     def __init__(self) -> None:
         self._head = b""
-        self._size: int | None = None  # of the body, as the head says
+        self._size: int | None = None  # of the body, from the head
         self._received_bytes = 0
         self._end = b""
 
     def feed(self, data: bytes) -> bool:
-        """Take a piece; True once the response is whole."""
+        """Take a piece; return True when the response is complete."""
         if not data:
             raise ConnectionError("the server closed a connection under load")
         if not self._end:
@@ -172,21 +172,23 @@ def _socket(key: selectors.SelectorKey) -> socket.socket:
 
 def _received(client: socket.socket) -> bytes:
     data = client.recv(_PIECE)
-    # What TLS has decrypted already, no selector sees.
+    # A selector does not see bytes that TLS has already decrypted.
     while isinstance(client, ssl.SSLSocket) and (pending := client.pending()):
         data += client.recv(pending)
     return data
 
 
 def fan_out(server: Server, target: str, watchers: int, writes: Sequence[bytes]) -> float:
-    """Open watches, write, and read until every watch has seen all of it; the seconds that it took."""
+    """Open watches, write, read until every watch has received all events, and return the duration in
+    seconds.
+    """
     watches = open_watches(server, target, watchers)
     counts, ends = dict.fromkeys(watches, 0), dict.fromkeys(watches, b"")
     with selectors.DefaultSelector() as selector:
         for watch in watches:
             selector.register(watch, selectors.EVENT_READ)
         started = time.perf_counter()
-        # Written from a process of its own: this one reads.
+        # The writer is a process of its own: this process reads.
         with subprocess.Popen(
             [sys.executable, "-m", "benchmarks._hammer"], cwd=_ROOT, stdin=subprocess.PIPE, text=True
         ) as writer:
@@ -198,9 +200,7 @@ def fan_out(server: Server, target: str, watchers: int, writes: Sequence[bytes])
                     watch = _socket(key)
                     data = ends[watch] + _received(watch)
                     counts[watch] += data.count(_EVENT)
-                    ends[watch] = data[
-                        1 - len(_EVENT) :
-                    ]  # an event may begin in one piece and go on in another
+                    ends[watch] = data[1 - len(_EVENT) :]  # an event may cross the end of a piece
         took = time.perf_counter() - started
     for watch in watches:
         watch.close()
@@ -210,7 +210,7 @@ def fan_out(server: Server, target: str, watchers: int, writes: Sequence[bytes])
 def open_watches(
     server: Server, target: str, count: int, *, buffer: int | None = None
 ) -> list[socket.socket]:
-    """Open watches, and read the beginning of each; with a small `buffer` it is full soon if nobody reads."""
+    """Open watches, and read the beginning of each; a small `buffer` fills soon if nobody reads."""
     watches = list[socket.socket]()
     for _ in range(count):
         watch = server.connect(buffer)

@@ -1,7 +1,7 @@
-"""A server that watches are measured against, in a process of its own; it writes one chunk an event.
+"""A server for measurements of watches, in a process of its own, which writes one chunk for each event.
 
 Run as `python -m benchmarks._live_server`, it reads its options as one JSON line (kind, events, seed, tls),
-says where it is as another, and answers every request with the same watch until it is killed.
+prints its address as another, and responds to every request with the same watch until it is killed.
 """
 
 import json
@@ -23,13 +23,13 @@ from benchmarks._data import books, pods, watch_lines
 from benchmarks._measure import Absent
 
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
-_DISTINCT: Final = 2_000  # objects: what is more comes round again, for a server's memory is not measured
+_DISTINCT: Final = 2_000  # objects, which repeat for longer watches: the memory of the server is not measured
 _PATIENCE: Final = 60.0  # seconds until it listens
 _ROOT: Final = Path(__file__).resolve().parent.parent
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where the server is; with TLS, whom to trust."""
+    """The address of the server, and the certificate to trust with TLS."""
 
     url: str
     ca: str = ""
@@ -37,7 +37,7 @@ class Address(msgspec.Struct, frozen=True):
 
 @contextmanager
 def live_server(kind: str, events: int, seed: int, *, tls: bool, gzip: bool = False) -> Generator[Address]:
-    """A server of a watch with so many events, none of them a bookmark."""
+    """Start a server of a watch with this many events, none of them a bookmark."""
     command = [sys.executable, "-m", "benchmarks._live_server"]
     with subprocess.Popen(command, cwd=_ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         try:
@@ -78,19 +78,19 @@ def _serve(accepted: socket.socket, context: ssl.SSLContext | None, head: bytes,
         while _read_request(line):
             line.sendall(head)
             for chunk in stream:
-                # `sendall` goes through a clock for each; a blocking send mostly takes all.
+                # `sendall` reads the clock for each call; a blocking send usually takes everything.
                 if (size := line.send(chunk)) < len(chunk):
                     line.sendall(chunk[size:])
             line.sendall(b"0\r\n\r\n")
 
 
 def _chunks(parts: list[bytes]) -> list[bytes]:
-    encoded: dict[bytes, bytes] = {}  # parts that come round again share their chunks
+    encoded: dict[bytes, bytes] = {}  # repeated parts share their chunks
     return [encoded.setdefault(part, b"%x\r\n%b\r\n" % (len(part), part)) for part in parts if part]
 
 
 def _compressed(parts: list[bytes]) -> list[bytes]:
-    """Each part as a flushed piece of one gzip stream, as Go's servers write what they compress."""
+    """Return each part as a flushed piece of one gzip stream, as Go's servers compress."""
     packer = zlib.compressobj(1, zlib.DEFLATED, 16 + zlib.MAX_WBITS)
     compressed = [packer.compress(part) + packer.flush(zlib.Z_SYNC_FLUSH) for part in parts]
     return [*compressed, packer.flush()]

@@ -1,4 +1,4 @@
-"""Contenders that take turns, and the arithmetic that makes a ratio of their rounds."""
+"""Contenders that alternate, and the ratios of their rounds."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -8,8 +8,8 @@ from typing import Final, Protocol, runtime_checkable
 import msgspec
 
 ROUNDS: Final = 7
-FEWEST: Final = 3  # rounds, however slow a contender is; a quick run is content with one
-_BASELINE: Final = "the baseline"  # its name among the contenders and in what is said
+FEWEST: Final = 3  # minimum of rounds, even for slow contenders; a quick run needs one
+_BASELINE: Final = "the baseline"  # its name among the contenders and in messages
 
 Probe = Callable[[], float]
 """One round of one contender: its figure, in the row's unit."""
@@ -29,32 +29,32 @@ class Metered(Protocol):
 
 
 class Absent(Exception):
-    """What a measurement needs is not on this machine; the message says what, for a person."""
+    """A requirement of a measurement is missing on this machine; the message explains which."""
 
 
 class Unit(msgspec.Struct, frozen=True):
-    """A unit, and which end of it is good."""
+    """A unit, and whether more is better."""
 
     name: str
     more_is_better: bool = False
 
     def times_better(self, ours: float, other: float) -> float:
-        """How many times better ours is: above 1 we win, whatever the unit."""
+        """Return the factor by which ours is better; above 1 we win, for each unit."""
         return ours / other if self.more_is_better else other / ours
 
 
 class Contest(msgspec.Struct, frozen=True):
-    """Who is measured: ours, what it is compared with, other clients; and what else is worth telling."""
+    """The contenders of a row: ours, the baseline, peers, and further figures."""
 
     ours: Probe
     baseline: Probe | None = None
     peers: Mapping[str, Probe] = {}
     also: Callable[[], Further] | None = None
-    rounds: int = ROUNDS  # at most, beside the one that warms up
+    rounds: int = ROUNDS  # at most, besides the round that warms up
 
 
 class Standing(msgspec.Struct, frozen=True):
-    """What came out for another contender: its figure, and how many times better ours is."""
+    """The result of another contender: its figure, and the factor by which ours is better."""
 
     figure: float
     ratio: float | None
@@ -62,7 +62,7 @@ class Standing(msgspec.Struct, frozen=True):
 
 
 class Result(msgspec.Struct, frozen=True):
-    """What came out of a contest: ours and the others, each as the median of its rounds."""
+    """The results of a contest, each as the median of its rounds."""
 
     ours: float
     span: tuple[float, float]
@@ -72,7 +72,7 @@ class Result(msgspec.Struct, frozen=True):
 
 
 class Late:
-    """A probe that is made in its first round, where `Absent` costs nobody but this contender."""
+    """A probe that is made in its first round, where `Absent` affects only this contender."""
 
     def __init__(self, make: Callable[[], Probe]) -> None:
         self._make = make
@@ -85,7 +85,7 @@ class Late:
 
     @property
     def spent(self) -> tuple[float, float] | None:
-        """That of the probe."""
+        """Return the CPU time of the probe."""
         return self._probe.spent if isinstance(self._probe, Metered) else None
 
 
@@ -100,9 +100,10 @@ def hold(
     fewest: int = FEWEST,
     clock: Callable[[], float] = time.monotonic,
 ) -> Result:
-    """Let the contenders take turns. One that is `Absent` is left out, and that is said.
+    """Run the contenders alternately.
 
-    After `bound` seconds no further round begins, unless there were fewer than `fewest`.
+    An `Absent` contender is omitted and reported. After `bound` seconds no further round begins, once there
+    have been `fewest`.
     """
     others = dict(contest.peers)
     if contest.baseline:
@@ -115,7 +116,7 @@ def hold(
             break
         mine = contest.ours()
         theirs = _turn(others, log)
-        if turn == 0:  # warms caches, starts peers, calibrates: it does not count
+        if turn == 0:  # warms caches, starts peers, calibrates: not counted
             continue
         ours.append(mine)
         for name, figure in theirs.items():
@@ -132,7 +133,7 @@ def hold(
 
 
 def _cpu(probes: Mapping[str, Probe]) -> Further:
-    """What each spent on an event: it holds on a machine that is shared, where seconds do not."""
+    """Return the CPU time of each contender for an event, which is stable on a shared machine."""
     spent = {name: probe.spent for name, probe in probes.items() if isinstance(probe, Metered)}
     measured = {name: times for name, times in spent.items() if times is not None}
     if not measured:
@@ -155,7 +156,7 @@ def _turn(others: dict[str, Probe], log: Callable[[str], None]) -> dict[str, flo
 
 
 def _standing(ours: list[float], theirs: list[float], unit: Unit) -> Standing:
-    if min(*ours, *theirs) <= 0:  # nothing can be so many times better than nothing
+    if min(*ours, *theirs) <= 0:  # zero has no factor
         return Standing(median(theirs), None, None)
     ratios = [unit.times_better(mine, other) for mine, other in zip(ours, theirs, strict=True)]
     return Standing(median(theirs), median(ratios), (min(ratios), max(ratios)))

@@ -36,7 +36,7 @@ _STYLE: Final = (
 
 
 def write_report(run: Run, into: Path) -> list[Path]:
-    """Write all of it; the files."""
+    """Write the report, and return its files."""
     into.mkdir(parents=True, exist_ok=True)
     files = {"README.md": markdown(run), "index.html": page(run)}
     files |= {f"{name}.svg": picture + "\n" for name, (picture, _) in pictured(run).items()}
@@ -46,7 +46,7 @@ def write_report(run: Run, into: Path) -> list[Path]:
 
 
 def chart(row: Outcome) -> list[str]:
-    """The bars of a row, if there is more than one."""
+    """Return the bars of a row with several contenders."""
     figures = [(name, other.figure) for name, other in contenders(row) if other]
     if not figures:
         return []
@@ -55,7 +55,7 @@ def chart(row: Outcome) -> list[str]:
 
 
 def markdown(run: Run) -> str:
-    """A table for each group."""
+    """Return the report in Markdown: a table for each group."""
     lines = ["# Benchmarks", "", *_introduction(run), ""]
     for name, (_, summary) in pictured(run).items():
         lines += [f"![{summary}]({name}.svg)", ""]
@@ -80,7 +80,7 @@ def markdown(run: Run) -> str:
 
 
 def page(run: Run) -> str:
-    """One self-contained page: a chart and a table for each row."""
+    """Return the report as a self-contained page: a chart and a table for each row."""
     body = ["<h1>Benchmarks</h1>", *(f"<p>{escape(line)}</p>" for line in _introduction(run) if line)]
     body += [picture for picture, _ in pictured(run).values()]
     for title, items in verdicts(run):
@@ -101,7 +101,7 @@ def page(run: Run) -> str:
 
 
 def verdicts(run: Run) -> list[tuple[str, list[str]]]:
-    """What is said before all figures: where others are better, and which goals were missed."""
+    """Yield the summaries that precede all figures: rows in which others are better, and missed goals."""
     verdicts_by_title = (
         ("Where others are better (1 would be as good)", behind(run)),
         ("Goals that were missed", missed(run)),
@@ -110,13 +110,13 @@ def verdicts(run: Run) -> list[tuple[str, list[str]]]:
 
 
 def share(run: Run, row: Outcome) -> str:
-    """How much of what the machine can do is reached, if that was measured in the same run."""
+    """Return the share of the machine's maximum that a row reaches, if both were measured in the run."""
     limits = [limit_row.ours for limit_row in run.rows if limit_row.name == row.limit and row.more_is_better]
     return f" ({100 * row.ours / limits[0]:.0f} % of `{row.limit}`)" if limits and limits[0] else ""
 
 
 def drawn(row: Outcome) -> list[str]:
-    """The curves of a row: latencies by their share, and growth by the number of objects."""
+    """Return the curves of a row: latencies by their share, and growth by the number of objects."""
     pictures: list[str] = []
     spread: dict[str, list[tuple[str, float]]] = {}
     for name, figures in row.also.items():
@@ -145,7 +145,7 @@ def further(row: Outcome) -> list[str]:
 
 
 def groups(run: Run) -> Iterator[tuple[str, list[Outcome]]]:
-    """The rows of each group, under its title."""
+    """Yield the rows of each group with its title."""
     for group, rows in groupby(sorted(run.rows, key=lambda row: row.name), key=lambda row: row.group):
         yield GROUPS.get(group, group), list(rows)
 

@@ -1,4 +1,4 @@
-"""All peers: what runs the checks of each, and `make peers`, which makes them."""
+"""The checks of all peers, and `make peers`, which installs them."""
 
 from collections.abc import Callable
 
@@ -9,7 +9,7 @@ from benchmarks._programs import PROGRAMS, build, program_path
 
 
 def command(name: str) -> list[str] | None:
-    """Return the command that runs the checks of a peer; None if `make peers` has not made it here."""
+    """Return the command that runs the checks of a peer, or None if `make peers` has not installed it."""
     if name in PROGRAMS:
         program = program_path(name)
         return [str(program)] if program.exists() else None
@@ -18,7 +18,7 @@ def command(name: str) -> list[str] | None:
 
 
 def make(name: str, log: Callable[[str], None]) -> None:
-    """Make a peer, unless it is there; raises `Absent` when it cannot be made."""
+    """Install a peer if it is missing; raise `Absent` on failure."""
     if name in PROGRAMS:
         build(name, log)
     else:
@@ -26,7 +26,7 @@ def make(name: str, log: Callable[[str], None]) -> None:
 
 
 def main() -> int:
-    """Make all peers that this machine can make."""
+    """Install all peers that this machine can install."""
     missing = 0
     for name in (*pinned_peers(PINS), *PROGRAMS):
         try:

@@ -18,13 +18,13 @@ from benchmarks._pins import CACHE, PINS, PROJECT, requirements
 from benchmarks._programs import PROGRAMS, program_path
 from benchmarks._stopwatch import middle
 
-PATIENCE: Final = 300.0  # seconds for one answer of a peer: the slowest round takes ten, so this one hangs
+PATIENCE: Final = 300.0  # seconds for one reply of a peer; the slowest round takes ten
 
 
 class Peers:
-    """The environments of this run: each made when first asked for, or found where an earlier run left it.
+    """The environments of this run, made at first use or found from an earlier run.
 
-    A failure is remembered: ten rows that want the same peer wait for pip once.
+    A failure is remembered: ten rows of the same peer wait for pip once.
     """
 
     def __init__(self, log: Callable[[str], None], *, pins: Path = PINS, cache: Path = CACHE) -> None:
@@ -34,7 +34,7 @@ class Peers:
         self._environments: dict[str, Path | Absent] = {}
 
     def python(self, name: str) -> Path:
-        """The interpreter of a peer's environment; raises `Absent` when it cannot be made."""
+        """Return the interpreter of a peer's environment; raise `Absent` if it cannot be made."""
         if name not in self._environments:
             try:
                 self._environments[name] = make_environment(name, self._pins, self._cache, self._log)
@@ -46,19 +46,19 @@ class Peers:
         return environment
 
     def start(self, name: str, work: str, /, **options: Any) -> AbstractContextManager["PeerProcess"]:
-        """Start a peer for a work that its file offers, with the options of that work."""
+        """Start a peer for a work of its file, with the options of that work."""
         program = self.program(name)
         return closing(PeerProcess(program, {"work": work, **options}, name=name))
 
     def program(self, name: str) -> list[str]:
-        """Return the command of a peer: its program where it is in Go or Rust, or its file in Python."""
+        """Return the command of a peer: its program in Go or Rust, or its file in Python."""
         if name in PROGRAMS:
             if not (program := program_path(name)).exists():
                 raise Absent(
                     f"the program of {name} is not built: make peers builds it, where its compiler is"
                 )
             return [str(program), "bench"]
-        # -P: beside its file stand others that are named as the packages that they import.
+        # -P: the folder contains files with the names of the packages that they import.
         return [str(self.python(name)), "-P", str(self._pins / f"{name}.py")]
 
 
@@ -83,7 +83,7 @@ def make_environment(name: str, pins: Path, cache: Path, log: Callable[[str], No
         if ready.exists():
             return python
         log(f"making the environment of {name} in {home}")
-        shutil.rmtree(home, ignore_errors=True)  # half an environment, left by a run that was stopped
+        shutil.rmtree(home, ignore_errors=True)  # an incomplete environment of an interrupted run
         _run(name, [sys.executable, "-m", "venv", "--without-pip", str(home)])
         pip = [
             sys.executable,
@@ -119,7 +119,7 @@ def _locked(path: Path) -> Generator[None]:
 
 
 class PeerProcess:
-    """A peer that lives as long as its row and takes its turn when asked: JSON lines in, JSON lines out."""
+    """A peer process that runs a round for each JSON line, and replies with a line."""
 
     def __init__(
         self, command: Sequence[str], options: Any, *, name: str = "", patience: float = PATIENCE
@@ -138,7 +138,7 @@ class PeerProcess:
             raise
 
     def ask(self, question: Any) -> Any:
-        """Send one line and wait for the one that answers it; raises `Absent` when the peer fails."""
+        """Send a line and return the reply; raise `Absent` if the peer fails."""
         requests, answered = _pipes(self._process)
         try:
             requests.write(json.dumps(question).encode() + b"\n")
@@ -155,11 +155,11 @@ class PeerProcess:
         return answer
 
     def round(self, events: int) -> float:
-        """One round: the seconds of one run, which has to meet as many events as ours."""
+        """Run a round, and return its seconds; it must receive as many events as ours."""
         return float(self.run_round(events)["seconds"])
 
     def run_round(self, events: int) -> dict[str, Any]:
-        """All that a round told, which has to meet as many events as ours."""
+        """Run a round, and return its reply; it must receive as many events as ours."""
         answer = self.ask({"round": True})
         if answer["events"] != events:
             raise Absent(f"{self._name} met {answer['events']} events, not {events}")
@@ -169,7 +169,7 @@ class PeerProcess:
 
     @property
     def spent(self) -> tuple[float, float] | None:
-        """Seconds of CPU an event, by itself and in the system: the medians of the rounds until now."""
+        """Return the CPU seconds for an event in user and system mode: the medians of the rounds so far."""
         return middle(self._spent)
 
     def close(self) -> None:

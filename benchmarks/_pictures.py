@@ -1,18 +1,18 @@
-"""The pictures of the README: who decodes pods how fast, and whose controllers reconcile how many objects."""
+"""The pictures of the README: decoded pods and reconciles in a second, by client."""
 
 from typing import Final
 
 from benchmarks._charts import bars
 from benchmarks._results import Outcome, Run
 
-# Our bars: what each does, and the row that measured it. The others are those of the last of these rows.
+# Our bars, and the rows that measured them. The other bars are those of the last of these rows.
 _DECODE: Final = {
     "metadata alone": "decode.pods.metadata",
     "typed when used": "decode.pods.view",
     "every field typed": "decode.pods.typed",
 }
 _CONTROLLER: Final = "controller.throughput"
-# What those make who do not type every field.
+# The results of clients that do not type every field.
 _MAKES: Final = {
     "json.loads a line": "json.loads (dicts)",
     "kr8s": "kr8s (dicts)",
@@ -22,7 +22,7 @@ _MAKES: Final = {
 
 
 def pictured(run: Run) -> dict[str, tuple[str, str]]:
-    """The pictures by name, each with what it shows in words, as far as their rows were measured."""
+    """Return the pictures by name, each with its caption, if their rows were measured."""
     rows = {row.name: row for row in run.rows}
     pictures: dict[str, tuple[str, str]] = {}
     if all(name in rows for name in _DECODE.values()):
@@ -47,7 +47,7 @@ def _controller(row: Outcome) -> tuple[str, str]:
 
 
 def _others(row: Outcome) -> list[tuple[str, float]]:
-    """The others of a row, the fastest first."""
+    """Return the other contenders of a row, the fastest first."""
     standings = {row.against: row.baseline, **row.peers}
     bars_of_others = [
         (_MAKES.get(name, name), standing.figure) for name, standing in standings.items() if standing

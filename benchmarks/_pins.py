@@ -1,4 +1,4 @@
-"""Where the files of peers are, and what each says that it needs: the block at its head (PEP 723)."""
+"""The files of peers, and their requirements from inline metadata (PEP 723)."""
 
 import re
 import tomllib
@@ -22,6 +22,6 @@ def requirements(file: Path) -> tuple[str, ...]:
 
 
 def pinned_peers(folder: Path) -> dict[str, tuple[str, ...]]:
-    """Return the requirements of each peer in a folder that is a Python file with pins."""
+    """Return the requirements of each peer in a folder with pins."""
     files = sorted(file for file in folder.glob("*.py") if _BLOCK.search(file.read_text()))
     return {file.stem: requirements(file) for file in files}

@@ -1,4 +1,4 @@
-"""Peers in Go and Rust: programs built once for each state of their sources, and found after that."""
+"""Peers in Go and Rust: programs that are built once for each state of their sources."""
 
 import hashlib
 import os
@@ -16,13 +16,13 @@ from benchmarks._pins import CACHE, PINS
 
 
 class Program(Struct, frozen=True):
-    """A program in a folder of `peers`: its sources, its compiler, and where installers put that."""
+    """A program in a folder of `peers`: its sources, its compiler, and the usual place of the compiler."""
 
     sources: tuple[str, ...]
     compiler: str
     outside_the_path: str
     arguments: tuple[str, ...]  # {target} is a folder for the compiler, {program} the file to write
-    built: str = ""  # where below {target} the compiler puts the program, if it cannot be told
+    built: str = ""  # the program's path below {target}, if the compiler chooses it
 
 
 PROGRAMS: Final = {
@@ -38,7 +38,7 @@ PROGRAMS: Final = {
 
 
 def program_path(name: str) -> Path:
-    """Return where the program of a peer is once it has been built."""
+    """Return the path of a peer's program after its build."""
     content = b"".join((PINS / name / source).read_bytes() for source in PROGRAMS[name].sources)
     identity = repr((PROGRAMS[name].arguments, platform.machine(), platform.system()))
     digest = hashlib.sha256(content + identity.encode()).hexdigest()[:12]
@@ -46,7 +46,7 @@ def program_path(name: str) -> Path:
 
 
 def build(name: str, log: Callable[[str], None]) -> None:
-    """Build the program of a peer, unless it is there; raises `Absent` where that cannot be."""
+    """Build the program of a peer if it is missing; raise `Absent` if that is impossible."""
     program, path = PROGRAMS[name], program_path(name)
     if path.exists():
         return

@@ -1,4 +1,4 @@
-"""How a program of ours reads a watch or a list: the runs that the rows of decoding and of limits time."""
+"""Runs of our decoders over a watch or a list, for the rows of decoding and of limits."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,14 +38,14 @@ class RawPod(kp.KubeObject, version="v1", kind="Pod"):
 
 
 class RawBook(kp.KubeObject, group="example.technosophos.com", version="v1", kind="Book"):
-    """The same of a custom resource."""
+    """A custom resource of the same form."""
 
     spec: Raw
     status: Raw
 
 
 class RawConfigMap(kp.KubeObject, version="v1", kind="ConfigMap"):
-    """The same of a ConfigMap."""
+    """A ConfigMap of the same form."""
 
     data: Raw
 
@@ -83,14 +83,14 @@ def using(kind: type[kp.KubeObject]) -> Callable[[Sequence[bytes], int], int]:
 
 
 def use(obj: Any) -> None:
-    """Read what a program reads of an object: its labels, and its own parts where it has them."""
+    """Use the labels and the main parts of an object, as a program does."""
     _ = obj.metadata.labels
     for name in ("spec", "status", "data"):
         getattr(obj, name, None)
 
 
 def copies(kind: type[kp.KubeObject]) -> Read:
-    """Read a watch and copy each object's own bytes out, as a store keeps them."""
+    """Read a watch and copy the bytes of each object, as a Store does."""
 
     def read(pieces: Sequence[bytes]) -> int:
         decoder: WatchDecoder[Any] = WatchDecoder(kind)

@@ -1,4 +1,4 @@
-"""What came out of a row, as a line of JSON for machines or of a table for people."""
+"""The result of a row as a line of JSON, or of a table."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from benchmarks._rows import Row
 
 
 def as_json(row: Row, result: Result | None) -> str:
-    """One JSON object; what was not measured is null."""
+    """Return one JSON object, with null for figures that were not measured."""
     baseline = result.baseline if result else None
     ratio = baseline.ratio if baseline else None
     outcome: dict[str, Any] = {
@@ -27,7 +27,7 @@ def as_json(row: Row, result: Result | None) -> str:
         "peers": dict(result.peers) if result else {},
         "also": result.also if result else {},
     }
-    # Six digits a number: a seventh says nothing about anything that was timed.
+    # Six digits: a seventh is noise in any timed figure.
     rounded = json.loads(
         msgspec.json.encode(outcome), parse_float=lambda digits: float(f"{float(digits):.6g}")
     )
@@ -35,12 +35,12 @@ def as_json(row: Row, result: Result | None) -> str:
 
 
 def header(rows: Iterable[Row]) -> str:
-    """The head of a table that is wide enough for these rows."""
+    """Return the head of a table that is wide enough for these rows."""
     return _line(_width(rows), "", "ours", "", "baseline", "ratio", "spread", "")
 
 
 def as_table(row: Row, result: Result | None, rows: Iterable[Row]) -> str:
-    """The row's line of the table, and below it a line for each peer and for what else is worth telling."""
+    """Return the lines of a row: one for the row, one for each peer and further figure."""
     width = _width(rows)
     if not result:
         return _line(width, row.name, "-", row.unit.name, "-", "-", "not measured", "")
@@ -82,7 +82,7 @@ def _peer_line(width: int, name: str, standing: Standing | None, row: Row) -> st
 
 
 def aimed_at(row: Row, result: Result | None) -> float | None:
-    """The figure that the row's goal is about."""
+    """Return the figure that the goal of the row is about."""
     if not row.goal or not result:
         return None
     if row.goal.of == "ours":

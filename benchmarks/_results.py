@@ -1,4 +1,4 @@
-"""A run as a file: what was measured where, for `compare` and `report` to read."""
+"""A run as a file, for `compare` and `report`."""
 
 import os
 import platform
@@ -20,7 +20,7 @@ _OURS: Final = ("msgspec", "h11", "trio", "httpx", "anyio")
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What came out of a row: medians, and the least and the greatest of what the rounds gave."""
+    """The result of a row: medians, and the minimum and maximum of the rounds."""
 
     name: str
     summary: str = msgspec.field(name="says")
@@ -35,21 +35,21 @@ class Outcome(msgspec.Struct, frozen=True):
     goal: str = ""
     met: bool | None = None
     limit: str = ""
-    took: float = 0.0  # seconds, with all that was made for it
-    measured: str = ""  # when; a file may hold rows of several runs
+    took: float = 0.0  # seconds, with all preparations
+    measured: str = ""  # the time; a file may contain rows of several runs
 
     @property
     def group(self) -> str:
-        """The first word of the name."""
+        """Return the first word of the name."""
         return self.name.partition(".")[0]
 
 
 class Mismatch(Exception):
-    """Two runs that cannot stand in one file; the message says why, and what to do."""
+    """Two runs that cannot share a file; the message gives the reason and the remedy."""
 
 
 class Run(msgspec.Struct, frozen=True):
-    """All that was measured in one run, or in several of the same kind, and on what."""
+    """The results of one run, or of several of the same kind, and their machine."""
 
     started: str = msgspec.field(name="began")
     quick: bool
@@ -58,18 +58,18 @@ class Run(msgspec.Struct, frozen=True):
     rows: tuple[Outcome, ...]
 
     def save(self, path: Path) -> None:
-        """Write it."""
+        """Write the run to a file."""
         path.write_bytes(msgspec.json.format(msgspec.json.encode(self), indent=1) + b"\n")
 
     def replaced_by(self, fresh: "Run") -> "Run":
-        """Return this run with the rows that were measured anew in the place of the old ones."""
+        """Return this run with the rows of `fresh` in place of the old ones."""
         rows = {row.name: row for row in self.rows} | {row.name: row for row in fresh.rows}
         versions = {**self.versions, **fresh.versions}
         ordered = tuple(rows[name] for name in sorted(rows))
         return msgspec.structs.replace(self, rows=ordered, versions=versions)
 
     def must_fit(self, fresh: "Run") -> None:
-        """Raise `Mismatch` unless rows of `fresh` may stand beside these: quick or not, machine, versions."""
+        """Raise `Mismatch` unless rows of `fresh` fit: quick or full, machine, versions."""
         if self.quick != fresh.quick:
             ours, other = ("a quick run", "a full one") if self.quick else ("a full run", "a quick one")
             raise Mismatch(f"it holds {ours}, and this would be {other}")
@@ -85,7 +85,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def load(path: Path) -> Run:
-    """Read a run; ValueError with the name of the file if it is none."""
+    """Read a run; raise ValueError with the name of an unreadable file."""
     try:
         run = msgspec.json.decode(path.read_bytes(), type=Run)
     except (OSError, msgspec.MsgspecError) as error:
@@ -95,7 +95,7 @@ def load(path: Path) -> Run:
 
 
 def outcome_of(row: Row, result: Result, took: float = 0.0, *, measured: str = "") -> Outcome:
-    """What a row gave, as it is kept."""
+    """Return the result of a row for a file."""
     return Outcome(
         name=row.name,
         summary=row.summary,
@@ -116,12 +116,12 @@ def outcome_of(row: Row, result: Result, took: float = 0.0, *, measured: str = "
 
 
 def minute(moment: datetime) -> str:
-    """A point in time as results have it."""
+    """Return a time in the format of results."""
     return moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def run_of(rows: tuple[Outcome, ...], *, quick: bool, started: datetime) -> Run:
-    """A run on this machine."""
+    """Return a run on this machine."""
     return Run(
         started=minute(started), quick=quick, machine=_machine(),
         versions={**{name: version(name) for name in _OURS}, **_pinned()}, rows=rows,
@@ -148,7 +148,7 @@ def _processor() -> str:
 
 
 def _pinned() -> dict[str, str]:
-    """The versions of the peers, from where they are pinned."""
+    """Return the pinned versions of the peers."""
     versions: dict[str, str] = {}
     for peer, requirements in pinned_peers(PINS).items():
         for name, _, pinned in (requirement.partition("==") for requirement in requirements):

@@ -1,4 +1,4 @@
-"""The rows: what can be measured, by name, and what a row finds around it when it is."""
+"""The rows by name, and the setting in which a row is measured."""
 
 import pkgutil
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ from benchmarks._peers import Peers
 
 T = TypeVar("T")
 
-# So begin the names of what a report draws: distributions, and curves over the number of objects.
+# Prefixes of the figures that a report draws: distributions, and curves over the number of objects.
 LATENCY = "latency of"
 GROWTH = "growth in"
 
@@ -27,7 +27,7 @@ EVENTS_PER_SECOND = Unit("events/s", more_is_better=True)
 
 
 class Goal(msgspec.Struct, frozen=True):
-    """What a row should reach: its ratio, its own figure (`of="ours"`), or that to a peer (`of=NAME`)."""
+    """A goal for the ratio of a row, its own figure (`of="ours"`), or the ratio to a peer (`of=NAME`)."""
 
     at_least: float | None = None
     at_most: float | None = None
@@ -41,7 +41,7 @@ class Goal(msgspec.Struct, frozen=True):
         return " ".join(least + most + remark)
 
     def met_by(self, figure: float | None) -> bool | None:
-        """Whether `figure` reaches the goal; None when it was not measured."""
+        """Return whether `figure` reaches the goal, or None if it was not measured."""
         if figure is None:
             return None
         enough = self.at_least is None or figure >= self.at_least
@@ -49,27 +49,27 @@ class Goal(msgspec.Struct, frozen=True):
 
 
 class Setting:
-    """What is around a row while it is measured: how much data, where peers live, what to close after it."""
+    """The setting of a measurement: the amount of data, the peers, and resources to close afterwards."""
 
     def __init__(
         self, *, quick: bool, peers: Peers, stack: ExitStack, shared: dict[str, Any] | None = None
     ) -> None:
         self.quick = quick
         self.peers = peers
-        self.shared = {} if shared is None else shared  # what rows of one run leave for later ones
+        self.shared = {} if shared is None else shared  # data that rows of a run leave for later rows
         self._stack = stack
 
     def size(self, full: int, quick: int) -> int:
-        """How many objects to make."""
+        """Return the number of objects to make."""
         return quick if self.quick else full
 
     def keep(self, resource: AbstractContextManager[T]) -> T:
-        """Enter something that is to be left when the row is done."""
+        """Enter a context manager that is left after the row."""
         return self._stack.enter_context(resource)
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One thing that is measured: `says` what, `against` what; `make` builds the data and the contenders."""
+    """A row: `summary` describes it, `against` is the baseline, and `make` builds data and contenders."""
 
     name: str
     unit: Unit
@@ -77,16 +77,16 @@ class Row(msgspec.Struct, frozen=True):
     summary: str
     against: str = ""
     goal: Goal | None = None
-    once: bool = False  # one round, and none before it: for what takes a minute and hardly varies
-    limit: str = ""  # the row that says what this machine can do at most, in the same unit
+    once: bool = False  # one round without a warm-up, for measurements that take a minute and hardly vary
+    limit: str = ""  # the row with the maximum of this machine, in the same unit
 
 
 class UnknownNames(Exception):
-    """Names that no row has and under which none stands."""
+    """Names of no row and no group of rows."""
 
 
 def every_row() -> tuple[Row, ...]:
-    """The rows of all modules in `benchmarks.rows`, by name."""
+    """Return the rows of all modules in `benchmarks.rows`, by name."""
     names = sorted(module.name for module in pkgutil.iter_modules(rows.__path__))
     all_rows: list[Row] = []
     for name in names:
@@ -95,7 +95,7 @@ def every_row() -> tuple[Row, ...]:
 
 
 def select(names: Iterable[str], among: Iterable[Row]) -> tuple[Row, ...]:
-    """The rows that are meant, each once, in the order of the names: a row itself, or all below a prefix."""
+    """Return the selected rows, each once, in the order of the names: a row, or all rows below a prefix."""
     among = tuple(among)
     chosen: dict[str, Row] = {}
     unknown: list[str] = []

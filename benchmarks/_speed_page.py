@@ -1,4 +1,4 @@
-"""The page on speed, `docs/speed.md`: a text with the figures of a run; nobody writes them by hand."""
+"""The page `docs/speed.md`: a template with the figures of a run."""
 
 import re
 from pathlib import Path
@@ -9,15 +9,15 @@ from benchmarks._results import Outcome, Run
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "speed.md"
 _TEXT: Final = Path(__file__).with_name("speed.template.md")
 
-# The ratio to the baseline `{decode.pods.view}` or to a peer `{decode.pods.typed/kube-rs}`, a figure of ours
-# or of another `{serve.start=ours}`, the CPU time of an event `{controller.throughput!kopf}`; with a format
-# where the usual one says too much or too little `{controller.rss=ours:.0f}`.
+# A placeholder is the ratio to the baseline `{decode.pods.view}` or to a peer `{decode.pods.typed/kube-rs}`,
+# a figure of a contender `{serve.start=ours}`, or the CPU time for an event `{controller.throughput!kopf}`.
+# It may have a format: `{controller.rss=ours:.0f}`.
 _FIGURE: Final = re.compile(r"\{([\w.]+)(?:([/=!])([^}:]+))?(?::([^}]+))?\}")
 _CPU: Final = "µs of CPU an event"
 
 
 class Unfit(Exception):
-    """A run that does not have a figure of the page; the message says which."""
+    """A run lacks a figure of the page, which the message names."""
 
 
 def speed_page(run: Run, text: str | None = None) -> str:
@@ -48,7 +48,7 @@ def _value(row: Outcome, operator: str, contender: str | None) -> float | None:
 
 
 def _written(value: float) -> str:
-    """Two or three digits: the rounds of a run differ in the third."""
+    """Return two or three digits: rounds differ in the third."""
     if value >= 100:
         return f"{float(f'{value:.2g}'):,.0f}"
     return f"{value:.1f}" if value >= 5 else f"{value:.2f}"

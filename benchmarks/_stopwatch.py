@@ -1,4 +1,4 @@
-"""How long one run of a function takes; on the standard library alone, since the peers use it too."""
+"""The duration of a function; only the standard library, since the peers use this module too."""
 
 import gc
 import math
@@ -9,17 +9,17 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-SHORTEST: Final = 0.05  # seconds of one lap: three orders above what the clock and the loop around it cost
-BEST_OF: Final = 3  # laps of a round; the best one is the one that was disturbed least
-LONG: Final = 1.0  # seconds of a lap that needs no second one: what disturbs it is small beside it
+SHORTEST: Final = 0.05  # seconds of one lap: a thousand times the cost of the clock and the loop
+BEST_OF: Final = 3  # laps of a round, of which the least disturbed counts
+LONG: Final = 1.0  # seconds of a lap that is too long for disturbances to matter
 
 
 class Stopwatch:
-    """A probe: each call gives the seconds that one run of `run` takes, the best of a few laps.
+    """A probe: each call returns the seconds of one run of `run`, the best of a few laps.
 
-    It is CPU time, which other processes disturb least; a contender that waits for another process
-    gives `time.perf_counter` as the clock. The first call finds out how many runs make a lap that lasts
-    `shortest`; later ones keep that number.
+    It measures CPU time, which other processes disturb least; a contender that waits for another process
+    passes `time.perf_counter` as the clock. The first call finds the number of runs in a lap of `shortest`
+    seconds; later calls use that number.
     """
 
     def __init__(
@@ -56,13 +56,13 @@ class Stopwatch:
 
     @property
     def spent(self) -> tuple[float, float]:
-        """Seconds of CPU of one run, by itself and in the system: the medians of the calls until now."""
+        """Return the CPU seconds of one run in user and system mode: the medians of the calls so far."""
         return middle(self._spent) or (0.0, 0.0)
 
     def _calibrate(self) -> int:
         runs = 1
         while (took := self._lap(runs)) < self._shortest:
-            # First laps are slow (cold caches) and short ones rough: aim above, and never leap too far.
+            # First laps are slow (cold caches) and short ones rough: aim above, in limited steps.
             enough = math.ceil(1.2 * runs * self._shortest / took) if took > 0 else runs * 10
             runs = max(runs + 1, min(enough, runs * 10))
         return runs
@@ -76,14 +76,14 @@ class Stopwatch:
 
 
 class Children:
-    """The CPU time of processes that this one starts, waits for and counts, each of them an event."""
+    """The CPU time of started processes, each of which counts as an event."""
 
     def __init__(self) -> None:
         self._spent: list[tuple[float, float]] = []
 
     @contextmanager
     def count(self) -> Generator[None]:
-        """Count the process that is started and waited for meanwhile."""
+        """Count the process that starts and ends in the block."""
         usage_before = resource.getrusage(resource.RUSAGE_CHILDREN)
         yield
         usage_after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -93,12 +93,12 @@ class Children:
 
     @property
     def spent(self) -> tuple[float, float] | None:
-        """Seconds of CPU of a process, by itself and in the system: the medians."""
+        """Return the CPU seconds of a process in user and system mode: the medians."""
         return middle(self._spent)
 
 
 def middle(spent: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
-    """Return the medians of both figures; None if there are none."""
+    """Return the medians of both figures, or None without figures."""
     if not spent:
         return None
     return statistics.median(user for user, _ in spent), statistics.median(system for _, system in spent)
@@ -106,8 +106,8 @@ def middle(spent: Sequence[tuple[float, float]]) -> tuple[float, float] | None:
 
 @contextmanager
 def own_garbage_only() -> Generator[None]:
-    """Let the collector work as in any program, but hide from it what the benchmark itself keeps around."""
-    hidden = gc.get_freeze_count()  # by the caller, who alone knows until when
+    """Hide the objects of the benchmark itself from the garbage collector, which stays on."""
+    hidden = gc.get_freeze_count()  # by the caller, who also unfreezes them
     gc.collect()
     gc.freeze()
     try:

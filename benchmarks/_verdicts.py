@@ -1,4 +1,4 @@
-"""What a run did not reach: goals that were missed, and rows in which another is better than ours."""
+"""Missed goals, and rows in which another contender is better."""
 
 import re
 
@@ -8,13 +8,13 @@ from benchmarks._results import Outcome, Run
 
 
 def contenders(row: Outcome) -> list[tuple[str, Standing | None]]:
-    """The others in a row, whether they were measured or not."""
+    """Return the other contenders of a row, measured or not."""
     baseline = [(row.against or "baseline", row.baseline)] if row.baseline else []
     return [*baseline, *row.peers.items()]
 
 
 def missed(run: Run) -> list[str]:
-    """A line for each goal that was missed, with the figure that was reached."""
+    """Return a line for each missed goal, with its figure."""
     return [
         f"`{row.name}`: {readable(figure)}, and the goal is {row.goal}"
         for row in sorted(run.rows, key=lambda row: row.name)
@@ -23,7 +23,7 @@ def missed(run: Run) -> list[str]:
 
 
 def reached(row: Outcome) -> float | None:
-    """The figure that the goal of a row is about: ours, our ratio, or the ratio to a peer."""
+    """Return the figure of a goal: ours, our ratio, or the ratio to a peer."""
     of = re.split(" [≥≤]", row.goal)[0]
     if of == "ours":
         return row.ours
@@ -32,7 +32,7 @@ def reached(row: Outcome) -> float | None:
 
 
 def behind(run: Run) -> list[str]:
-    """A line for each row in which another one is better, with how many times as good ours is."""
+    """Return a line for each row in which another contender is better, with our ratio."""
     lines: list[str] = []
     for row in sorted(run.rows, key=lambda row: row.name):
         ahead = [

@@ -1,8 +1,7 @@
-"""How a cache grows up to a million objects, metadata alone: `python -m benchmarks.growth` writes the plot.
+"""Growth of a cache of metadata to a million objects: `python -m benchmarks.growth` writes the plot.
 
-Each point is a process of its own: a server that makes up objects as it streams them, and a cache that takes
-them. What making them up costs is measured and left out; seconds are those of the processor. Memory is what
-the process has grown by.
+Each point is a process of its own: a server that generates objects while it streams them, and a cache. The
+cost of generating is measured and subtracted; seconds are CPU seconds. Memory is the growth of the process.
 """
 
 import json
@@ -35,7 +34,7 @@ _END: Final = (
 
 
 class Point(msgspec.Struct, frozen=True):
-    """What so many objects took."""
+    """The cost of this many objects."""
 
     objects: int
     seconds: float
@@ -43,7 +42,7 @@ class Point(msgspec.Struct, frozen=True):
 
 
 class Stream:
-    """A streaming list of `count` objects, 64 at a time, made from one."""
+    """A streaming list of `count` objects, 64 at a time, made from one object."""
 
     status = 200
     headers: Headers = (("Content-Type", "application/json"),)
@@ -73,7 +72,7 @@ class Stream:
 
 
 class Server:
-    """Answers the first watch with that stream."""
+    """A transport that responds to the first watch with the stream."""
 
     def __init__(self, stream: Stream) -> None:
         self.stream = stream
@@ -86,7 +85,7 @@ class Server:
 
 
 def grown_by(baseline: int) -> int:
-    """Bytes of memory in use beyond those of before."""
+    """Return the growth of memory in bytes."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * 4096 - baseline
 
@@ -106,14 +105,14 @@ async def measure(count: int) -> Point:
 
 
 def point(count: int) -> Point:
-    """Measure in a process of its own."""
+    """Measure a point in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.growth", str(count)]
     output = subprocess.run(command, check=True, capture_output=True, cwd=PROJECT).stdout
     return msgspec.json.decode(output, type=Point)
 
 
 def plot(points: Sequence[Point]) -> str:
-    """Both lines over the number of objects, each with its figures."""
+    """Return the plot of both lines over the number of objects."""
     most = points[-1]
     lines = (("megabytes", most.megabytes, "#2563eb", "MB"), ("seconds", most.seconds, "#dc2626", "s"))
     drawn: list[str] = []
@@ -138,7 +137,7 @@ def plot(points: Sequence[Point]) -> str:
 
 
 def table(points: Sequence[Point]) -> str:
-    """The same in figures."""
+    """Return the figures as a table."""
     head = "| objects | seconds | MB | µs an object | KB an object |\n|--:|--:|--:|--:|--:|\n"
     return head + "".join(
         f"| {p.objects:,} | {p.seconds:g} | {p.megabytes:g} | {p.seconds / p.objects * 1e6:.1f}"

@@ -36,27 +36,27 @@ def expected(count: dict[str, Any]) -> set[str]:
 
 def known_tests(root: Path = TESTS) -> set[str]:
     """What pytest would collect by name, read from the source: `tests/x/test_y.py::test_z`."""
-    found: set[str] = set()
+    tests: set[str] = set()
     for path in sorted(root.rglob("test_*.py")):
         file = path.relative_to(root.parent).as_posix()
-        found |= {f"{file}::{name}" for name in names(ast.parse(path.read_text()).body)}
-    return found
+        tests |= {f"{file}::{name}" for name in names(ast.parse(path.read_text()).body)}
+    return tests
 
 
 def names(body: list[ast.stmt]) -> set[str]:
     """The tests in a module or a class; `TestX = Machine.TestCase`, Hypothesis' way, is one too."""
-    found: set[str] = set()
+    tests: set[str] = set()
     for node in body:
         match node:
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) if name.startswith("test"):
-                found.add(name)
+                tests.add(name)
             case ast.ClassDef(name=name) if name.startswith("Test"):
-                found |= {name, *(f"{name}::{inner}" for inner in names(node.body))}
+                tests |= {name, *(f"{name}::{inner}" for inner in names(node.body))}
             case ast.Assign(targets=[ast.Name(id=name)]) if name.startswith("Test"):
-                found.add(name)
+                tests.add(name)
             case _:
                 pass
-    return found
+    return tests
 
 
 def mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
@@ -82,7 +82,7 @@ def mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
                     if part in conformance["done"]
                     else []
                 )
-            case {"not": str() as why, **rest} if not rest and why.strip():
+            case {"not": str() as reason, **rest} if not rest and reason.strip():
                 pass
             case _:
                 wrong.append(f"{row} = {form} is not one of test, later (a known part) and not (a reason)")
@@ -91,28 +91,28 @@ def mistakes(conformance: dict[str, Any], tests: set[str]) -> list[str]:
 
 def proofs(tests: set[str], ids: set[str]) -> dict[str, list[str]]:
     """The tests that carry an id in their name, by id; one name may carry several."""
-    found: dict[str, list[str]] = {}
+    tests_of_row: dict[str, list[str]] = {}
     for test in sorted(tests):
         for letters, number in AN_ID.findall(test.rpartition("::")[2]):
             row = f"{letters.upper()}-{number}"
             if row in ids:
-                found.setdefault(row, []).append(test)
-    return found
+                tests_of_row.setdefault(row, []).append(test)
+    return tests_of_row
 
 
-def enter(text: str, found: dict[str, list[str]]) -> str:
+def enter(text: str, tests_of_row: dict[str, list[str]]) -> str:
     """The file's text with those rows proven that were to come; what a hand has written stays as it is."""
-    for row, tests in found.items():
+    for row, tests in tests_of_row.items():
         value = f'"{tests[0]}"' if len(tests) == 1 else "[" + ", ".join(f'"{test}"' for test in tests) + "]"
         text = re.sub(rf"(?m)^{row} = {{ later = .*$", f"{row} = {{ test = {value} }}", text)
     return text
 
 
 def main() -> None:
-    before = MAP.read_text()
-    after = enter(before, proofs(known_tests(), expected(read()["count"])))
-    MAP.write_text(after)
-    sys.stdout.write(f"{before.count('{ later =') - after.count('{ later =')} rows entered\n")
+    text = MAP.read_text()
+    updated = enter(text, proofs(known_tests(), expected(read()["count"])))
+    MAP.write_text(updated)
+    sys.stdout.write(f"{text.count('{ later =') - updated.count('{ later =')} rows entered\n")
 
 
 if __name__ == "__main__":

@@ -67,9 +67,9 @@ def pytest_configure(config: pytest.Config) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     profile = "ci" if os.environ.get("CI") else "here"
     if not config.getoption("--thorough"):
-        whole = hypothesis.settings.get_profile(profile)
+        base = hypothesis.settings.get_profile(profile)
         profile = "quick"
-        hypothesis.settings.register_profile(profile, parent=whole, max_examples=FEWER_EXAMPLES)
+        hypothesis.settings.register_profile(profile, parent=base, max_examples=FEWER_EXAMPLES)
     hypothesis.settings.load_profile(profile)
     config.addinivalue_line(
         "markers", "thorough(what): takes long for what it adds; runs in the gate, by --thorough"

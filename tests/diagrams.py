@@ -10,9 +10,11 @@ ARROW: Final = re.compile(r"^ +(\w+) ─+ (\w+) ─+► (\w+(?:, \w+)*)$", re.MU
 
 def arrows(doc: str | None) -> set[tuple[str, str, str]]:
     """The arrows that a docstring draws: state, event, next state."""
-    found = [
-        (before, event, after) for before, event, to in ARROW.findall(doc or "") for after in to.split(", ")
+    drawn = [
+        (state, event, next_state)
+        for state, event, to in ARROW.findall(doc or "")
+        for next_state in to.split(", ")
     ]
-    assert found, "the docstring draws no arrows"
-    assert len(found) == len(set(found)), "an arrow is drawn twice"
-    return set(found)
+    assert drawn, "the docstring draws no arrows"
+    assert len(drawn) == len(set(drawn)), "an arrow is drawn twice"
+    return set(drawn)

@@ -17,8 +17,8 @@ def small(**changes: Any) -> dict[str, Any]:
         "R-02": {"later": "watching"},
         "R-02b": {"not": "there is no such thing"},
     }
-    whole = {"parts": ["watching"], "done": [], "count": {"R": 2, "others": ["R-02b"]}, "rows": rows}
-    return {**whole, **changes}
+    complete = {"parts": ["watching"], "done": [], "count": {"R": 2, "others": ["R-02b"]}, "rows": rows}
+    return {**complete, **changes}
 
 
 def test_every_row_of_the_list_is_mapped_to_what_exists() -> None:
@@ -49,8 +49,8 @@ def test_a_small_map_without_mistakes_has_none() -> None:
 def test_a_mistake_is_said(row: str, form: object, mistake: str) -> None:
     conformance = small()
     conformance["rows"][row] = form
-    [said] = conformance_map.mistakes(conformance, TESTS)
-    assert said.startswith(mistake)
+    [message] = conformance_map.mistakes(conformance, TESTS)
+    assert message.startswith(mistake)
 
 
 def test_a_lost_row_is_said() -> None:
@@ -60,13 +60,13 @@ def test_a_lost_row_is_said() -> None:
 
 
 def test_a_part_that_is_done_has_no_row_to_come() -> None:
-    said = conformance_map.mistakes(small(done=["watching"]), TESTS)
-    assert said == ["R-02: watching is done, and this is still to come"]
+    messages = conformance_map.mistakes(small(done=["watching"]), TESTS)
+    assert messages == ["R-02: watching is done, and this is still to come"]
 
 
 def test_a_part_that_nobody_knows_cannot_be_done() -> None:
-    said = conformance_map.mistakes(small(done=["plumbing"]), TESTS)
-    assert said == ["the part 'plumbing' that is done is not known"]
+    messages = conformance_map.mistakes(small(done=["plumbing"]), TESTS)
+    assert messages == ["the part 'plumbing' that is done is not known"]
 
 
 def test_tests_are_found_in_modules_classes_and_state_machines(tmp_path: Path) -> None:
@@ -75,8 +75,8 @@ def test_tests_are_found_in_modules_classes_and_state_machines(tmp_path: Path) -
         "def test_one(): ...\nasync def test_two(): ...\ndef helper(): ...\n"
         "class TestThree:\n    def test_four(self): ...\nTestFive = Machine.TestCase\n"
     )
-    found = {test.partition("::")[2] for test in conformance_map.known_tests(tmp_path / "tests")}
-    assert found == {"test_one", "test_two", "TestThree", "TestThree::test_four", "TestFive"}
+    names = {test.partition("::")[2] for test in conformance_map.known_tests(tmp_path / "tests")}
+    assert names == {"test_one", "test_two", "TestThree", "TestThree::test_four", "TestFive"}
 
 
 def test_a_test_that_carries_an_id_is_entered_and_a_hand_written_row_stays() -> None:
@@ -85,9 +85,9 @@ def test_a_test_that_carries_an_id_is_entered_and_a_hand_written_row_stays() -> 
         "tests/t.py::test_r_02b_holds",
         "tests/t.py::test_utf_16_reads",
     }
-    found = conformance_map.proofs(tests, conformance_map.expected(small()["count"]))
+    tests_of_row = conformance_map.proofs(tests, conformance_map.expected(small()["count"]))
     text = 'R-01 = { test = "mine" }\nR-02 = { later = "watching" }\nR-02b = { later = "watching" }\n'
-    assert conformance_map.enter(text, found) == (
+    assert conformance_map.enter(text, tests_of_row) == (
         'R-01 = { test = "mine" }\n'
         'R-02 = { test = "tests/t.py::test_r_01_and_r_02_hold" }\n'
         'R-02b = { test = "tests/t.py::test_r_02b_holds" }\n'

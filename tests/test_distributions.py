@@ -47,9 +47,9 @@ def test_the_locks_do_not_contain_the_local_distributions() -> None:
 
 def test_without_the_simulator_the_test_tools_name_the_extra_to_install() -> None:
     script = "import sys; sys.modules['kubeproto_sim'] = None; import kubeproto_runtime.testing"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
+    completed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert completed.returncode == 1
+    assert completed.stderr.splitlines()[-1] == (
         "ModuleNotFoundError: kubeproto_runtime.testing needs the simulator: pip install 'kubeproto[testing]'"
     )
 
@@ -60,5 +60,5 @@ def test_a_production_program_does_not_import_the_simulator() -> None:
         "import kubeproto_runtime.webhooks, kubeproto_runtime.manifests;"
         "print([name for name in sys.modules if name.startswith(('kubeproto_sim', 'kubeproto_serve'))])"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    completed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert completed.stdout == "[]\n"

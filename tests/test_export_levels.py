@@ -112,14 +112,16 @@ def topic(module: str, name: str) -> str | None:
 
 
 def test_pages_and_examples_import_from_the_first_level_or_from_the_package_of_a_topic() -> None:
-    found = {(module, name, path) for path, block in snippets() for module, name in imported(block)}
-    assert len(found) > 100
-    below = {one for one in found if one[0] not in ("kubeproto", "kubeproto_runtime") or topic(*one[:2])}
-    assert {one for one in below if topic(*one[:2]) is None and one[:2] not in PARTS} == set()
-    assert PARTS - {one[:2] for one in below} == set()
+    imports = {(module, name, path) for path, block in snippets() for module, name in imported(block)}
+    assert len(imports) > 100
+    deep_imports = {
+        entry for entry in imports if entry[0] not in ("kubeproto", "kubeproto_runtime") or topic(*entry[:2])
+    }
+    assert {entry for entry in deep_imports if topic(*entry[:2]) is None and entry[:2] not in PARTS} == set()
+    assert PARTS - {entry[:2] for entry in deep_imports} == set()
     # Two transports and the reading of a configuration are named in prose alone.
     prose = {"kubeproto.config", "kubeproto_asyncio", "kubeproto_h11", "kubeproto_httpx", "kubeproto_trio"}
-    assert TOPICS.keys() - {topic(*one[:2]) for one in below} - prose == set()
+    assert TOPICS.keys() - {topic(*entry[:2]) for entry in deep_imports} - prose == set()
 
 
 def errors(base: type[Exception]) -> Iterator[type[Exception]]:

@@ -26,8 +26,8 @@ import kubeproto
 
 
 def test_an_import_compiles_no_pattern_and_makes_no_decoder() -> None:
-    done = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = subprocess.run([sys.executable, "-c", _SCRIPT], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stderr) == (0, "")
 
 
 # What only programs need that write patches, read manifests or print tables; and the machines of caches.
@@ -37,8 +37,8 @@ _LEFT = ("objects._json_patch", "objects._json_paths", "objects._manifests", "ob
 
 def test_an_import_leaves_out_what_a_list_and_a_watch_do_not_need() -> None:
     script = f"import sys, kubeproto; print([name for name in {_LEFT} if 'kubeproto.' + name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    completed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"
 
 
 def test_what_is_left_out_is_there_when_it_is_asked_for() -> None:
@@ -73,9 +73,9 @@ asyncio.run(main())
 
 
 def _printed(script: str) -> list[str]:
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout.split()
+    completed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    return completed.stdout.split()
 
 
 def test_who_connects_does_not_pay_for_controllers_nor_for_a_parser_of_mail() -> None:
@@ -83,11 +83,11 @@ def test_who_connects_does_not_pay_for_controllers_nor_for_a_parser_of_mail() ->
 
 
 def test_the_runtime_imports_a_name_when_it_is_first_used() -> None:
-    [modules, found] = _printed(
+    [modules, name] = _printed(
         "import sys, kubeproto_runtime as r; print(sum(m.startswith('kubeproto') for m in sys.modules));"
         "print(r.Controller.__name__)"
     )
-    assert (modules, found) == ("1", "Controller")
+    assert (modules, name) == ("1", "Controller")
 
 
 def test_a_name_that_the_runtime_does_not_have_is_an_attribute_error() -> None:

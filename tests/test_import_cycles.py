@@ -26,7 +26,7 @@ def circles(imports: Mapping[str, Iterable[str]]) -> list[list[str]]:
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []
-    found: list[list[str]] = []
+    cycles: list[list[str]] = []
 
     def visit(module: str) -> None:
         order[module] = low[module] = len(order)
@@ -37,15 +37,15 @@ def circles(imports: Mapping[str, Iterable[str]]) -> list[list[str]]:
             if imported in stack:
                 low[module] = min(low[module], low[imported])
         if low[module] == order[module]:
-            at = stack.index(module)
-            group, stack[at:] = stack[at:], []
+            start = stack.index(module)
+            group, stack[start:] = stack[start:], []
             if len(group) > 1:
-                found.append(sorted(group))
+                cycles.append(sorted(group))
 
     for module in imports:
         if module not in order:
             visit(module)
-    return found
+    return cycles
 
 
 def test_no_imports_go_in_a_circle_for_types_either(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,7 +101,7 @@ def strangers_privates(root: Path) -> list[str]:
     What stands directly in `kubeproto/` (the error tree) belongs to all of the core, and so does `_shared` of
     a part. Outside of the core a distribution is one package, whatever folders it has.
     """
-    found: list[str] = []
+    violations: list[str] = []
     packages = distributions(root)
     outside = [
         (f"{path.parent.name}.{path.stem}", path)
@@ -111,15 +111,15 @@ def strangers_privates(root: Path) -> list[str]:
     for name, path in [*modules(root), *outside]:
         for target, line in imports(name, path):
             parts = target.split(".")
-            private = next((at for at, part in enumerate(parts) if part.startswith("_")), None)
+            private = next((index for index, part in enumerate(parts) if part.startswith("_")), None)
             if private is None or parts[0] not in packages:
                 continue
             owner = parts[: min(private, 2)] if parts[0] == "kubeproto" else parts[:1]
             if parts[0] == "kubeproto" and parts[private] == "_shared":
                 owner = parts[:1]
             if name.split(".")[: len(owner)] != owner:
-                found.append(f"{path.relative_to(root)}:{line} imports {target}")
-    return found
+                violations.append(f"{path.relative_to(root)}:{line} imports {target}")
+    return violations
 
 
 def wrong_neighbours(root: Path) -> list[str]:
@@ -130,32 +130,32 @@ def wrong_neighbours(root: Path) -> list[str]:
     point. Tests of programs stand on the simulator. The command line alone stands on all packages, and
     nothing stands on it.
     """
-    found: list[str] = []
+    violations: list[str] = []
     packages = distributions(root).keys()
     for name, path in modules(root):
-        own = name.split(".")[0]
-        allowed = {own, "kubeproto", "kubeproto_h11"} if own != "kubeproto" else {own}
-        if own in ("kubeproto_asyncio", "kubeproto_httpx", "kubeproto_trio"):
+        package = name.split(".")[0]
+        allowed = {package, "kubeproto", "kubeproto_h11"} if package != "kubeproto" else {package}
+        if package in ("kubeproto_asyncio", "kubeproto_httpx", "kubeproto_trio"):
             allowed |= {"kubeproto_sockets"}
-        if own == "kubeproto_sockets":
+        if package == "kubeproto_sockets":
             allowed -= {"kubeproto_h11"}
-        if own == "kubeproto_serve" or name.startswith("kubeproto_runtime.testing"):
+        if package == "kubeproto_serve" or name.startswith("kubeproto_runtime.testing"):
             allowed |= {"kubeproto_sim"}
-        if own == "kubeproto_sim":
+        if package == "kubeproto_sim":
             allowed -= {"kubeproto_h11"}
-        if own == "kubeproto_cli":
+        if package == "kubeproto_cli":
             allowed |= {"kubeproto_runtime", "kubeproto_serve", "kubeproto_sim"}
-        found += [
+        violations += [
             f"{path.relative_to(root)}:{line} imports {target}"
             for target, line in imports(name, path)
             if target.split(".")[0] in packages - allowed
         ]
-    return found
+    return violations
 
 
 def impurities(root: Path) -> list[str]:
     """What does I/O in the core, the HTTP/1.1 machine or the simulator."""
-    found: list[str] = []
+    violations: list[str] = []
     for name, path in modules(root):
         # A command line is a program that stands on the core and works for it: files in, text out.
         if name.split(".")[0] not in PURE or path.stem == "__main__":
@@ -178,8 +178,8 @@ def impurities(root: Path) -> list[str]:
                     reached.append((f"reads the clock by .{attr}()", node.lineno))
                 case _:
                     pass
-        found += [f"{path.relative_to(root)}:{line} {what}" for what, line in reached]
-    return found
+        violations += [f"{path.relative_to(root)}:{line} {action}" for action, line in reached]
+    return violations
 
 
 def strange_needs(root: Path) -> list[str]:
@@ -192,10 +192,10 @@ def strange_needs(root: Path) -> list[str]:
                 if top not in CORE_NEEDS and top not in sys.stdlib_module_names:
                     used.setdefault(top, []).append(f"{path.relative_to(root)}:{line} imports {target}")
     return [
-        where
+        location_of_import
         for top, places in used.items()
-        if len({place.split(":")[0] for place in places}) > EXTRAS.get(top, 0)
-        for where in places
+        if len({location.split(":")[0] for location in places}) > EXTRAS.get(top, 0)
+        for location_of_import in places
     ]
 
 
@@ -231,8 +231,10 @@ def test_every_part_of_the_core_opens_with_its_one_idea() -> None:
 def loaded(*names: str) -> set[str]:
     """What a fresh interpreter has loaded after it imported these."""
     program = f"import {', '.join(('sys', 'json', *names))}; print(json.dumps(list(sys.modules)))"
-    done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
-    return set(json.loads(done.stdout))
+    completed = subprocess.run(
+        [sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(completed.stdout))
 
 
 def test_importing_kubeproto_loads_nothing_heavy_and_nothing_that_does_io() -> None:
@@ -291,8 +293,10 @@ def lint_imports(root: Path) -> str:
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache", "--no-logo"]
     roots = os.pathsep.join(str(root / folder) for folder in SOURCE_ROOTS)
     environment = {**os.environ, "PYTHONPATH": roots}
-    done = subprocess.run(command, cwd=root, env=environment, capture_output=True, text=True, check=False)
-    return " ".join(done.stdout.split())
+    completed = subprocess.run(
+        command, cwd=root, env=environment, capture_output=True, text=True, check=False
+    )
+    return " ".join(completed.stdout.split())
 
 
 def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> None:
@@ -302,7 +306,7 @@ def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> No
 
 
 @pytest.mark.parametrize(
-    ("contract", "where", "code"),
+    ("contract", "path", "code"),
     [
         ("pure", "kubeproto/wire/_pool.py", "import socket"),
         ("pure", "kubeproto/control/_queue.py", "def f():\n    from random import random\n"),
@@ -326,15 +330,15 @@ def test_a_project_of_empty_packages_keeps_every_rule(empty_project: Path) -> No
         ("kinds-on-demand", "kubeproto/control/_events.py", "from kubeproto.kinds import events_v1"),
     ],
 )
-def test_a_broken_contract_is_named(empty_project: Path, contract: str, where: str, code: str) -> None:
-    (empty_project / where).parent.mkdir(exist_ok=True)
-    (empty_project / where).write_text(code)
+def test_a_broken_contract_is_named(empty_project: Path, contract: str, path: str, code: str) -> None:
+    (empty_project / path).parent.mkdir(exist_ok=True)
+    (empty_project / path).write_text(code)
     sentence = CONTRACTS[f"importlinter:contract:{contract}"]["name"]
     assert f"{sentence} BROKEN" in lint_imports(empty_project)
 
 
 @pytest.mark.parametrize(
-    ("rule", "where", "code"),
+    ("rule", "path", "code"),
     [
         (impurities, "kubeproto/control/_lease.py", "import datetime\ndatetime.now()"),
         (impurities, "kubeproto/config/_load.py", "open('config')"),
@@ -367,12 +371,12 @@ def test_a_broken_contract_is_named(empty_project: Path, contract: str, where: s
     ],
 )
 def test_a_broken_rule_is_seen(
-    empty_project: Path, rule: Callable[[Path], list[str]], where: str, code: str
+    empty_project: Path, rule: Callable[[Path], list[str]], path: str, code: str
 ) -> None:
-    (empty_project / where).parent.mkdir(exist_ok=True)
-    (empty_project / where).write_text(code)
+    (empty_project / path).parent.mkdir(exist_ok=True)
+    (empty_project / path).write_text(code)
     [finding] = rule(empty_project)
-    assert finding.startswith(f"{where}:")
+    assert finding.startswith(f"{path}:")
 
 
 def test_yaml_may_be_read_in_one_module_and_not_in_two(empty_project: Path) -> None:

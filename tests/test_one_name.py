@@ -58,7 +58,7 @@ def of_a_machine(module: str) -> bool:
 
 
 def modules() -> dict[str, Path]:
-    found: dict[str, Path] = {}
+    paths: dict[str, Path] = {}
     for home in (
         ROOT / "kubeproto",
         *ROOT.glob("transports/*"),
@@ -68,8 +68,8 @@ def modules() -> dict[str, Path]:
         for path in sorted(home.rglob("*.py")):
             generated = path.parent.name == "kinds" and "_v" in path.stem
             if not generated:
-                found[".".join(path.relative_to(home.parent).with_suffix("").parts)] = path
-    return found
+                paths[".".join(path.relative_to(home.parent).with_suffix("").parts)] = path
+    return paths
 
 
 def test_no_two_classes_have_one_name_but_for_those_with_a_reason() -> None:
@@ -78,8 +78,10 @@ def test_no_two_classes_have_one_name_but_for_those_with_a_reason() -> None:
         if not of_a_machine(module):
             for name in classes(path):
                 homes[name].append(module)
-    shared = {name: sorted(found) for name, found in homes.items() if len(found) > 1}
-    assert {name: found for name, found in shared.items() if name not in PERMITTED} == {}
+    shared = {
+        name: sorted(modules_of_name) for name, modules_of_name in homes.items() if len(modules_of_name) > 1
+    }
+    assert {name: modules_of_name for name, modules_of_name in shared.items() if name not in PERMITTED} == {}
     assert PERMITTED.keys() - shared.keys() == set()
 
 
@@ -91,8 +93,8 @@ def test_what_one_package_exports_no_other_exports_for_something_else() -> None:
         module = importlib.import_module(name)
         for export in getattr(module, "__all__", ()):
             meanings[export].setdefault(id(getattr(module, export)), name)
-    twice = {name: sorted(found.values()) for name, found in meanings.items() if len(found) > 1}
-    assert {name: found for name, found in twice.items() if name not in PERMITTED_EXPORTS} == {}
+    twice = {name: sorted(exporters.values()) for name, exporters in meanings.items() if len(exporters) > 1}
+    assert {name: exporters for name, exporters in twice.items() if name not in PERMITTED_EXPORTS} == {}
     assert PERMITTED_EXPORTS.keys() - twice.keys() == set()
 
 

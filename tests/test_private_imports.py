@@ -105,18 +105,18 @@ def private(path: Path) -> Iterator[str]:
         return
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            if found := _NAMED.match(node.value):
-                yield found[0]
+            if module := _NAMED.match(node.value):
+                yield module[0]
             continue
         if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("kubeproto"):
             continue
         for alias in node.names:
             parts = f"{node.module}.{alias.name}".split(".")
-            at = next(
+            index = next(
                 (i for i, part in enumerate(parts) if part.startswith("_") and part != "__main__"), None
             )
-            if at is not None:
-                yield ".".join(parts[: at + 1])
+            if index is not None:
+                yield ".".join(parts[: index + 1])
 
 
 @cache
@@ -131,7 +131,7 @@ def imports() -> tuple[tuple[str, str], ...]:
 
 
 def reason(module: str) -> str | None:
-    return next((why for prefix, why in REASONS.items() if f"{module}.".startswith(f"{prefix}.")), None)
+    return next((text for prefix, text in REASONS.items() if f"{module}.".startswith(f"{prefix}.")), None)
 
 
 def test_what_tests_import_is_public_or_has_its_reason() -> None:

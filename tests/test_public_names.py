@@ -78,8 +78,8 @@ def homes(source: str) -> tuple[dict[str, str], list[ast.stmt]]:
                 pass
     for call in ast.walk(tree):
         match call:
-            case ast.Call(func=ast.Attribute(attr="attributes"), args=[_, given]):
-                table = {name: f".{home}" for name, home in ast.literal_eval(given).items()}
+            case ast.Call(func=ast.Attribute(attr="attributes"), args=[_, table_of_names]):
+                table = {name: f".{home}" for name, home in ast.literal_eval(table_of_names).items()}
             case _:
                 pass
     return table, imports
@@ -105,19 +105,19 @@ def test_all_is_sorted_complete_and_true(name: str) -> None:
 
 
 def test_what_is_imported_on_demand_comes_from_where_the_checkers_look() -> None:
-    found: set[str] = set()
+    packages: set[str] = set()
     for name, path in MODULES.items():
         table, imports = homes(path.read_text())
         if table:
-            found.add(name)
-            seen = {
+            packages.add(name)
+            imported = {
                 alias.name: f".{alias.name}" if not node.module else "." * node.level + node.module
                 for node in imports
                 if isinstance(node, ast.ImportFrom)
                 for alias in node.names
             }
-            assert table == seen, name
-    assert found == {"kubeproto", "kubeproto.objects", "kubeproto.watching", "kubeproto_runtime"}
+            assert table == imported, name
+    assert packages == {"kubeproto", "kubeproto.objects", "kubeproto.watching", "kubeproto_runtime"}
 
 
 def test_a_leak_is_seen() -> None:
@@ -145,7 +145,7 @@ def test_a_name_has_one_home_below_the_top_level_which_may_repeat_it() -> None:
             exporter = importlib.import_module(module)
             for name in getattr(exporter, "__all__", ()):
                 homes.setdefault((name, id(getattr(exporter, name))), []).append(module)
-    assert {name: found for (name, _), found in homes.items() if len(found) > 1} == {}
+    assert {name: modules for (name, _), modules in homes.items() if len(modules) > 1} == {}
 
 
 GENERATED: Final = pytest.mark.thorough("a hundred classes of one form")
@@ -158,8 +158,8 @@ LONG: Final = 20  # names of a module; of generated classes, which are of one fo
 def test_help_and_signatures_work_on_everything_public(name: str) -> None:
     module = importlib.import_module(name)
     offered: list[str] = getattr(module, "__all__", [])
-    shown = [getattr(module, entry) for entry in offered[:LONG]] if ".kinds." in name else [module]
-    assert all(pydoc.render_doc(one) for one in shown)
+    documented = [getattr(module, entry) for entry in offered[:LONG]] if ".kinds." in name else [module]
+    assert all(pydoc.render_doc(obj) for obj in documented)
     for entry in offered:
         value = getattr(module, entry)
         if isinstance(value, type) or inspect.isroutine(value):  # an alias of a type has no signature

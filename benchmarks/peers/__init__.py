@@ -1,4 +1,4 @@
-"""What runs inside the peers' environments, and the versions that those hold.
+"""Modules that run in the environments of peers, and their pinned versions.
 
-These modules import the standard library, their peer, and what of `benchmarks` needs nothing else.
+They import the standard library, their peer, and modules of `benchmarks` that need nothing else.
 """

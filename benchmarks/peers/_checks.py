@@ -1,6 +1,6 @@
-"""A peer's checks of an API server: each prints a line of JSON, with its name and, if it failed, why.
+"""A peer's checks of an API server; each prints a line of JSON with its name and the reason of a failure.
 
-The programs in Go and Rust beside this print the same lines. The server is the one that KUBECONFIG names.
+The programs in Go and Rust print the same lines. The server is that of KUBECONFIG.
 """
 
 import json
@@ -13,7 +13,7 @@ PATIENCE: Final = 60.0
 
 
 def run_checks(checks: Mapping[str, Callable[[], None]]) -> None:
-    """Run all checks, one after the other, whatever becomes of them."""
+    """Run all checks one after the other, in spite of failures."""
     for name, check in checks.items():
         error = ""
         try:

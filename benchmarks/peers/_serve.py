@@ -1,7 +1,7 @@
-"""A peer's end of the line: read what to do, then run a round each time one is asked for.
+"""The process of a peer: read the options, then run a round for each line.
 
-The options name the work (`{"work": "decode", …}`); a peer offers what it can do as functions that make a
-run of the options. A run counts its events, or tells its seconds itself.
+The options name the work (`{"work": "decode", …}`); a peer offers functions that make a run from the options.
+A run counts its events, or returns its seconds itself.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from benchmarks._data import objects_of, watch_lines
 from benchmarks._stopwatch import Stopwatch
 
 Run = Callable[[], "int | dict[str, Any]"]
-BUILT_IN = {"pods": "Pod", "configmaps": "ConfigMap"}  # what clients have classes for
-WAITING = frozenset(("live", "verbs"))  # for a server: their time is that of the clock on the wall
+BUILT_IN = {"pods": "Pod", "configmaps": "ConfigMap"}  # kinds for which clients have classes
+WAITING = frozenset(("live", "verbs"))  # for a server, so that the wall clock counts
 
 
 def serve(works: Mapping[str, Callable[[Any], Run]]) -> None:
-    """Answer on stdout until stdin ends."""
+    """Reply on stdout until stdin ends."""
     answers = sys.stdout
-    sys.stdout = sys.stderr  # whatever a library prints must not look like an answer
+    sys.stdout = sys.stderr  # the output of libraries must not look like a reply
 
     def answer(value: object) -> None:
         print(json.dumps(value), file=answers, flush=True)
@@ -45,7 +45,7 @@ def serve(works: Mapping[str, Callable[[Any], Run]]) -> None:
 
 def _rounds(run: Run, *, waits: bool) -> Callable[[], dict[str, Any]]:
     met = run()
-    if isinstance(met, dict):  # it has its own beginning and end, so each run is a round
+    if isinstance(met, dict):  # it measures itself, so each run is a round
         first = [met]
         return lambda: first.pop() if first else _reply(run)
     stopwatch = Stopwatch(run, clock=time.perf_counter if waits else time.process_time)
@@ -65,22 +65,21 @@ def _reply(run: Run) -> dict[str, Any]:
 
 
 def part(name: str) -> Any:
-    """Import a module of a peer.
-
-    It lives in the environment of that peer alone, so no checker and no import at the top can see it.
-    """
+    """Import a module of a peer, which exists only in the environment of that peer."""
     return import_module(name)
 
 
 def watch_of(options: Any) -> bytes:
-    """Return the stream of a watch without bookmarks: `kind`, `objects`, `seed` and `managed` say which."""
+    """Return the stream of a watch without bookmarks, from the options `kind`, `objects`, `seed` and
+    `managed`.
+    """
     managed = options.get("managed", True)
     objects = objects_of(options["kind"], options["objects"], options["seed"], managed=managed)
     return watch_lines(objects, bookmarks=0)
 
 
 def each_of(options: Any, verbs: Mapping[str, Callable[[str], None]]) -> Callable[[], int]:
-    """Make a run of `count` calls of the verb that is asked for: names that exist, or such as are new."""
+    """Return a run of `count` calls of the verb in the options, with existing or new names."""
     verb, fresh = verbs[options["verb"]], count()
 
     def run() -> int:
@@ -92,7 +91,7 @@ def each_of(options: Any, verbs: Mapping[str, Callable[[str], None]]) -> Callabl
 
 
 def each_of_async(options: Any, start: Callable[[], Awaitable[Any]]) -> Callable[[], int]:
-    """Make the same of a client that awaits: `start` gives what has a method for each verb."""
+    """Return the same for an asynchronous client, which `start` opens."""
     runner, fresh = asyncio.Runner(), count()
 
     async def open_client() -> Any:

@@ -50,7 +50,7 @@ def book() -> Any:
 
 
 def decode(options: Any) -> Callable[[], int]:
-    """Do what its `watch` does with a line: `json.loads`, and `model_validate` of the object."""
+    """Read lines as its `watch` does: `json.loads`, and `model_validate` of the object."""
     core, class_name = part("cloudcoil.models.kubernetes.core.v1"), BUILT_IN.get(options["kind"])
     kind = getattr(core, class_name) if class_name else book()
     lines = watch_of(options).decode().splitlines()

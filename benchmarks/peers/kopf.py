@@ -1,4 +1,4 @@
-"""kopf: a handler that is called for each event and patches nothing, the cheapest way that it offers."""
+"""kopf: a handler for each event that patches nothing, its cheapest form."""
 
 # /// script
 # requires-python = ">=3.11"
@@ -38,14 +38,14 @@ from benchmarks.peers._serve import part, serve
 
 
 def controller(options: Any) -> Callable[[], dict[str, Any]]:
-    """Run an operator for `count` objects; what is measured is as in `benchmarks._controller_program`."""
+    """Run an operator for `count` objects, with the measurements of `benchmarks._controller_program`."""
     kopf = part("kopf")
     logging.getLogger().setLevel(logging.ERROR)
     return lambda: asyncio.run(once(kopf, options["work"], options["url"], options["count"]))
 
 
 async def once(kopf: Any, work: str, url: str, count: int) -> dict[str, Any]:
-    """One life of an operator."""
+    """Run an operator once."""
     registry, stop = kopf.OperatorRegistry(), asyncio.Event()
     names: set[str] = set()
     waits: list[float] = []

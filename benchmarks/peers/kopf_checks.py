@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from benchmarks.peers._checks import PATIENCE, run_checks, until
 
-# kopf lives in this peer's environment alone: no checker and no import at the top can see it.
+# kopf exists only in this peer's environment, so type checkers cannot see it.
 kopf: Final[Any] = import_module("kopf")
 GROUP: Final = "kopf.example.com"
 DOCUMENTS: Final = f"/apis/{GROUP}/v1/namespaces/default/documents"

@@ -1,4 +1,4 @@
-"""kopf and kr8s in one environment, as the programs that use both are run; nothing here is measured."""
+"""kopf and kr8s in one environment, for programs that use both; nothing is measured here."""
 
 # /// script
 # requires-python = ">=3.11"

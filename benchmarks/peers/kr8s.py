@@ -34,14 +34,14 @@ from benchmarks.peers._serve import BUILT_IN, each_of_async, part, serve, watch_
 
 
 def decode(options: Any) -> Callable[[], int]:
-    """Do what its `watch` does with a line: `json.loads`, and an object of its class around the dict."""
+    """Read lines as its `watch` does: `json.loads`, and an object of its class around the dict."""
     objects = part("kr8s.objects")
     if options["kind"] in BUILT_IN:
         kind: Any = getattr(objects, BUILT_IN[options["kind"]])
     else:
         kind = objects.new_class("Book", "example.technosophos.com/v1", namespaced=True)
     lines = watch_of(options).decode().splitlines()
-    api = object()  # which it would ask the server with
+    api = object()  # which it would request from the server
 
     def run() -> int:
         events = 0

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from benchmarks.peers._checks import run_checks, until
 
-# kr8s lives in this peer's environment alone: no checker and no import at the top can see it.
+# kr8s exists only in this peer's environment, so type checkers cannot see it.
 kr8s: Final[Any] = import_module("kr8s")
 objects: Final[Any] = import_module("kr8s.objects")
 
@@ -90,7 +90,7 @@ def custom() -> None:
     definition.create()
 
     def accepted() -> Any:
-        # Until then there are no conditions, and kr8s does not wait for what is not there.
+        # kr8s does not wait for conditions that do not exist yet.
         definition.refresh()
         return definition.status.conditions
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from benchmarks.peers._checks import PATIENCE, run_checks, until
 
-# The client lives in this peer's environment alone: no checker and no import at the top can see it.
+# The client exists only in this peer's environment, so type checkers cannot see it.
 kubernetes: Final[Any] = import_module("kubernetes")
 client: Final[Any] = kubernetes.client
 LABELS: Final = {"peer": "kubernetes"}

@@ -1,5 +1,6 @@
-"""lightkube, on msgspec too: pods and ConfigMaps typed as its classes, books as its generic kind.
-A stream has no bookmarks: lightkube asks for none, and its Pod refuses those that servers send.
+"""lightkube, on msgspec as well: pods and ConfigMaps as its classes, books as its generic kind.
+
+A stream has no bookmarks: lightkube requests none, and its Pod refuses those of servers.
 """
 
 # /// script
@@ -48,7 +49,7 @@ def decode(options: Any) -> Callable[[], int]:
     module = part("lightkube.core.generic_client")
     request = module.BasicRequest(method="GET", url="", response_type=resource(options["kind"]))
     read = module.WatchDriver(request, None).process_one_line
-    lines = watch_of(options).decode().splitlines()  # httpx gives it lines of text; cutting them is free
+    lines = watch_of(options).decode().splitlines()  # httpx passes lines of text; cutting them costs nothing
 
     def run() -> int:
         events = 0
@@ -61,7 +62,7 @@ def decode(options: Any) -> Callable[[], int]:
 
 
 def live(options: Any) -> Callable[[], int]:
-    """Watch through its client; it would watch on after the end, so it is stopped at the last event."""
+    """Watch through its client, and stop it at the last event, since it would reconnect."""
     api, kind = client(), resource(options["kind"])
 
     def run() -> int:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from benchmarks.peers._checks import run_checks, until
 
-# lightkube lives in this peer's environment alone: no checker and no import at the top can see it.
+# lightkube exists only in this peer's environment, so type checkers cannot see it.
 lightkube: Final[Any] = import_module("lightkube")
 core: Final[Any] = import_module("lightkube.resources.core_v1")
 apps: Final[Any] = import_module("lightkube.resources.apps_v1")

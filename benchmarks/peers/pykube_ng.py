@@ -36,7 +36,7 @@ def client() -> Any:
 
 
 def decode(options: Any) -> Callable[[], int]:
-    """Do what its `object_stream` does with a line: `json.loads`, and an object of its class."""
+    """Read lines as its `object_stream` does: `json.loads`, and an object of its class."""
     kind, lines = resource(options["kind"]), watch_of(options).splitlines()
 
     def run() -> int:

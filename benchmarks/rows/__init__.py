@@ -1,1 +1,1 @@
-"""What is measured: one module a group, each with its `ROWS`."""
+"""The rows: one module for each group, with its `ROWS`."""

@@ -1,7 +1,7 @@
-"""What a cache costs: to list and keep a snapshot, to find that a new one equals the old one, to hold it.
+"""The cost of a cache: to list and store a snapshot, to detect that a new one is equal, and to hold it.
 
-Objects go the whole way from 64 KiB pieces of pages through the resync machine into a Store, without a
-network. The baseline reads the same pages with `json.loads` and keeps the dicts.
+Objects pass from 64 KiB pieces of pages through the resync machine into a Store, without a network. The
+baseline reads the same pages with `json.loads` and keeps the dicts.
 """
 
 import gc
@@ -26,18 +26,18 @@ CACHES: Final = 50
 
 
 class Book(kp.Object[dict[str, Any], dict[str, Any]], group="example.technosophos.com", version="v1"):
-    """The custom resources of 660 bytes."""
+    """Return the custom resources of 660 bytes."""
 
 
 def dicts(objects: Sequence[bytes]) -> Callable[[], list[Any]]:
-    """The baseline: everybody's `json.loads` of the same pages, kept."""
+    """Return the baseline: `json.loads` of the same pages."""
     size = -(-len(objects) // PAGES)
     bodies = [list_page(objects[start : start + size]) for start in range(0, len(objects), size)]
     return lambda: [json.loads(body)["items"] for body in bodies]
 
 
 def seconds(setting: Setting) -> Contest:
-    """Ten thousand pods; fewer stand for them when quick."""
+    """List ten thousand pods, fewer in a quick run."""
     count = setting.size(10_000, quick=3_000)
     objects = pods(count, SEED)
     ours, theirs = Stopwatch(listed(objects, Pod)), Stopwatch(dicts(objects))
@@ -45,7 +45,7 @@ def seconds(setting: Setting) -> Contest:
 
 
 def kilobytes(count: int, make: Callable[[], object]) -> Probe:
-    """What Python allocates for an object."""
+    """Return a probe of the memory that Python allocates for an object."""
 
     def probe() -> float:
         gc.collect()
@@ -65,17 +65,17 @@ def kilobytes(count: int, make: Callable[[], object]) -> Probe:
 def cached_objects(
     setting: Setting, kind: Any, make: Callable[[int], list[bytes]], **options: Any
 ) -> Contest:
-    """Memory of an object beside that of its dicts."""
+    """Compare the memory of an object with that of its dicts."""
     count = setting.size(2_000, quick=500)
     objects = make(count)
     ours, theirs = listed(objects, kind, **options), dicts(objects)
-    for make_once in (ours, theirs):  # what is made once for all is not an object's
+    for make_once in (ours, theirs):  # shared objects do not belong to a single object
         make_once()
     return Contest(ours=kilobytes(count, ours), baseline=kilobytes(count, theirs))
 
 
 def relist(setting: Setting) -> Contest:
-    """A hundred thousand custom resources, streamed anew and the same; fewer stand for them when quick."""
+    """Stream a hundred thousand unchanged custom resources again, fewer in a quick run."""
     count = setting.size(100_000, quick=10_000)
     objects = books(count, SEED)
     gaps: list[float] = []
@@ -92,19 +92,19 @@ def relist(setting: Setting) -> Contest:
 
 
 def gap(setting: Setting) -> Contest:
-    """The same; the objects are as many also when quick, for what is looked for grows with them."""
+    """Do the same with all objects in a quick run too, since the measured wait grows with them."""
     objects = books(setting.size(100_000, quick=100_000), SEED)
     return Contest(ours=lambda: relisted(objects, Book)[1] * 1000)
 
 
 def first_gap(setting: Setting) -> Contest:
-    """The longest step of a first list on its way to a controller."""
+    """Measure the longest step of a first list on its way to a controller."""
     objects = books(setting.size(100_000, quick=20_000), SEED)
     return Contest(ours=lambda: first_list(objects, Book) * 1000)
 
 
 def storm(setting: Setting) -> Contest:
-    """Fifty caches lose their place at the same moment; how long until all are in step, in seconds of CPU."""
+    """Measure the CPU seconds until fifty caches that expire at the same time are in step again."""
     objects = books(setting.size(1_000, quick=200), SEED)
     gaps: list[float] = []
 
@@ -117,18 +117,18 @@ def storm(setting: Setting) -> Contest:
 
 
 def listed_pods(setting: Setting) -> Contest:
-    """What a program holds that keeps a list of 10,000 pods as it was read."""
+    """Measure the memory of a program that stores a list of 10,000 pods as it was read."""
     count = setting.size(10_000, quick=1_000)
     body = list_page(pods(count, SEED))
     return Contest(
-        # The objects are views into the body, which therefore stays too.
+        # The objects are views of the body, which therefore stays in memory.
         ours=kilobytes(count, lambda: read_page(bytes(memoryview(body)), Pod)),
         baseline=kilobytes(count, lambda: json.loads(body)),
     )
 
 
 def pause(setting: Setting) -> Contest:
-    """The longest that the collector stops a program while a list of 10,000 pods is read and kept."""
+    """Measure the longest pause by the garbage collector while a list of 10,000 pods is read and stored."""
     body = list_page(pods(setting.size(10_000, quick=2_000), SEED))
     return Contest(
         ours=longest_pause(lambda: read_page(body, Pod)), baseline=longest_pause(lambda: json.loads(body))
@@ -136,13 +136,13 @@ def pause(setting: Setting) -> Contest:
 
 
 def cache_pause(setting: Setting) -> Contest:
-    """The longest that the collector stops a program while 10,000 pods are listed in pages and cached."""
+    """Measure the longest pause by the garbage collector while 10,000 pods are listed in pages and cached."""
     objects = pods(setting.size(10_000, quick=2_000), SEED)
     return Contest(ours=longest_pause(listed(objects, Pod)), baseline=longest_pause(dicts(objects)))
 
 
 def longest_pause(make: Callable[[], object]) -> Probe:
-    """Milliseconds of CPU of the longest run of the garbage collector; nothing where it never ran."""
+    """Return the CPU milliseconds of the longest run of the garbage collector, or 0."""
 
     def probe() -> float:
         longest, started = 0.0, 0.0
@@ -167,7 +167,7 @@ def longest_pause(make: Callable[[], object]) -> Probe:
 
 
 def growth(setting: Setting) -> Contest:
-    """A cache of metadata up to a million objects, each point in a process of its own."""
+    """Measure a cache of metadata up to a million objects, each point in a process of its own."""
     points = list[Point]()
 
     def ours() -> float:
@@ -184,12 +184,12 @@ def growth(setting: Setting) -> Contest:
 
 
 def pods_of(count: int) -> list[bytes]:
-    """The pods of these rows."""
+    """Return the pods of these rows."""
     return pods(count, SEED)
 
 
 def metadata_alone(count: int) -> list[bytes]:
-    """Their metadata, as a server sends it alone."""
+    """Return their metadata, as a server sends it alone."""
     return metadata_of(pods(count, SEED))
 
 

@@ -1,4 +1,4 @@
-"""The cost of starting a command: the help, beside that of kubectl."""
+"""The cost of starting a command, compared with kubectl."""
 
 import os
 import shutil
@@ -11,17 +11,17 @@ from benchmarks._measure import Absent, Contest, Further, Late, Probe
 from benchmarks._rows import MILLISECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Children
 
-_BEST_OF: Final = 3  # fresh processes a round
+_BEST_OF: Final = 3  # fresh processes in a round
 _SECOND: Final = 1000.0  # milliseconds
 
 
 class FreshCommand:
-    """A probe: milliseconds from the start of a process to its end, the best of a few."""
+    """A probe of the milliseconds from the start of a process to its end, the best of a few."""
 
     def __init__(self, *command: str) -> None:
         self._command = command
         self._children = Children()
-        # As the import row: with the bytecode that the first run leaves behind.
+        # With the bytecode of the first run, as in the import row.
         self._environment = {
             name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
         }
@@ -31,7 +31,7 @@ class FreshCommand:
 
     @property
     def spent(self) -> tuple[float, float] | None:
-        """Seconds of CPU of a process, from its start to its end."""
+        """Return the CPU seconds of a process."""
         return self._children.spent
 
     def _once(self) -> float:
@@ -55,7 +55,7 @@ def _kubectl(*words: str) -> Probe:
 
 
 def start(setting: Setting) -> Contest:
-    """`kubeproto --help` against `import click`: what a command costs that does nothing yet."""
+    """Compare `kubeproto --help` with `import click`: the cost of a command that does nothing yet."""
     ours = FreshCommand(sys.executable, "-m", "kubeproto_cli", "--help")
     base = FreshCommand(sys.executable, "-c", "import click")
     empty = FreshCommand(sys.executable, "-c", "pass")

@@ -1,9 +1,9 @@
-"""A whole controller: from a server's socket through transport, decoder, store and queue to a reconcile.
+"""A complete controller: from a server's socket through transport, decoder, Store and queue to a reconcile.
 
 Server and controller are processes of their own, the controller with its metrics, on asyncio. kopf handles
-the same events from the same server in the same rounds, in the way that costs it least; so do controllers of
-controller-runtime, with one worker as it is by default, and of kube-rs. All of them type what they cache but
-kopf, which has dicts.
+the same events of the same server in the same rounds, in its cheapest form; so do controllers of controller-
+runtime, with one worker by default, and of kube-rs. All of them type their cached objects except kopf, which
+has dicts.
 """
 
 import sys
@@ -33,7 +33,7 @@ FAST_PACE: Final = 5_000.0
 
 
 def throughput(setting: Setting) -> Contest:
-    """Reconciles a second of distinct objects, empty ones, and those of others in the same rounds."""
+    """Measure empty reconciles of distinct objects a second, ours and others in the same rounds."""
     count = setting.size(19_000, quick=2_000)
     url, begin = _ours(setting, ServerOptions(count, "burst"), program.Options("", "throughput", count))
 
@@ -45,7 +45,7 @@ def throughput(setting: Setting) -> Contest:
 
 
 def hot(setting: Setting) -> Contest:
-    """Events a second of ten objects, of which most are overtaken by the next one before anybody looks."""
+    """Measure the events a second of ten objects, most of which are superseded before their reconcile."""
     count = setting.size(40_000, quick=10_000)
     _, begin = _ours(setting, ServerOptions(count, "hot"), program.Options("", "hot", count))
     runs = list[int]()
@@ -61,9 +61,9 @@ def hot(setting: Setting) -> Contest:
 
 
 def latency(setting: Setting, percentile: float, pace: float = PACE, course: Course = "paced") -> Contest:
-    """From an event's byte to the start of its reconcile, under so many events a second.
+    """Measure the time from an event's byte to the start of its reconcile, at this rate.
 
-    Rows that differ in `at` alone read the same rounds if they are measured in one run.
+    Rows that differ only in `percentile` use the same rounds if they are measured in one run.
     """
     measured: dict[str, Waits] = setting.shared.setdefault(f"latency, {course}, {pace:g} a second", {})
     if not measured:
@@ -99,7 +99,7 @@ def paced(setting: Setting, pace: float, course: Course) -> dict[str, "Waits"]:
     )
     names = (
         {"kopf": "kopf", **COMPILED} if pace != FAST_PACE else COMPILED
-    )  # kopf is behind at 5,000 a second
+    )  # kopf cannot follow at 5,000 a second
     contenders = {
         "ours": Waits(lambda figure: ProcessProbe(begin, count, figure, "ours", total_events=total_events))
     }
@@ -115,16 +115,16 @@ def _rival(
 
 
 class Waits:
-    """The latencies of a contender, round by round: measured by one row, and read by others too."""
+    """The latencies of a contender by round: measured by one row, and reused by others."""
 
     def __init__(self, make: Callable[[Callable[[Any], float]], Probe]) -> None:
-        """`make` gives the probe, for what makes a figure of that which it tells."""
+        """Store the function that makes the probe from a function of its reply."""
         self.rounds: list[list[float]] = []
         self._make = make
         self._probe: Probe | None = None
 
     def probe(self, percent: float) -> Probe:
-        """Return a probe of this share: it measures, or goes through the rounds that were measured."""
+        """Return a probe of this percentile, which measures or repeats the measured rounds."""
 
         def figure(waits: Sequence[float]) -> float:
             return float(quantiles(waits, n=1000, method="inclusive")[round(percent * 10) - 1])
@@ -139,12 +139,12 @@ class Waits:
         return Again([figure(waits) for waits in self.rounds], self._probe)
 
     def all(self) -> list[float]:
-        """Return what was measured after the round that warms up."""
+        """Return the latencies after the round that warms up."""
         return [wait for waits in self.rounds[1:] for wait in waits]
 
 
 class Again:
-    """A probe that repeats figures of rounds that are over."""
+    """A probe that repeats the figures of earlier rounds."""
 
     def __init__(self, figures: Sequence[float], measured: Probe) -> None:
         self._figures = iter(figures)
@@ -157,15 +157,15 @@ class Again:
 
     @property
     def spent(self) -> tuple[float, float] | None:
-        """That of the rounds."""
+        """Return the CPU time of the measured rounds."""
         return self._measured.spent if isinstance(self._measured, Metered) else None
 
 
 def rss(setting: Setting) -> Contest:
-    """What a process holds that caches so many objects; all of it, the interpreter included.
+    """Measure the resident memory of a process with cached objects, the interpreter included.
 
-    As many in a quick run, for fewer would be another figure; and a new process for each round, for one that
-    has lived before holds what that has left behind.
+    A quick run uses as many objects, since fewer give another figure, and each round a new process, since a
+    used one keeps memory.
     """
     options = program.Options("", "rss", 10_000)
     url = setting.keep(controller_server(ServerOptions(options.count, "listed")))
@@ -187,13 +187,13 @@ def rss(setting: Setting) -> Contest:
 
 
 def idle(setting: Setting) -> Contest:
-    """What a hundred watches cost on which nothing happens."""
+    """Measure the cost of a hundred silent watches."""
     seconds = setting.size(10, quick=1)
     _, begin = _ours(setting, ServerOptions(1, "silent"), program.Options("", "idle", seconds=seconds))
     ours = ProcessProbe(begin, program.WATCHES, lambda reply: float(reply["idle"]), "ours")
     return Contest(
         ours=ours, rounds=setting.size(3, quick=1)
-    )  # it hardly varies, and its seconds are waited for
+    )  # it hardly varies, and takes its seconds in real time
 
 
 def _ours(

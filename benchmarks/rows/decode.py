@@ -1,8 +1,7 @@
-"""What it costs to read a watch, beside `json.loads` a line, and a list, beside that of its body.
+"""The cost of reading a watch, compared with `json.loads` of each line, and a list, compared with its body.
 
-Ours gets 64 KiB segments that are cut without regard to lines, and has to reach every event with a plain
-loop. The baseline and lightkube get the lines already cut, which costs them nothing.
-lightkube gets no bookmarks.
+Ours gets 64 KiB segments that are cut without regard to lines, and must reach every event with a plain loop.
+The baseline and lightkube get complete lines, which cost them nothing. lightkube gets no bookmarks.
 """
 
 import json
@@ -34,14 +33,14 @@ from benchmarks._rows import OBJECTS_PER_SECOND, Goal, Row, Setting
 from kubeproto.kinds.core_v1 import ConfigMap, Pod
 
 SEED: Final = 7
-# How many objects a stream has, and how many when quick.
+# Number of objects in a stream, also in a quick run.
 COUNTS: Final[dict[Kind, tuple[int, int]]] = {
     "pods": (2_000, 400), "crs": (20_000, 4_000), "configmaps": (6_000, 1_200),
 }  # fmt: skip
 
 
 def json_lines(lines: Sequence[bytes]) -> int:
-    """The baseline of a watch: everybody's `json.loads`, a line at a time."""
+    """Return the baseline of a watch: `json.loads` of each line."""
     count = 0
     for line in lines:
         json.loads(line)
@@ -50,21 +49,22 @@ def json_lines(lines: Sequence[bytes]) -> int:
 
 
 def json_page(body: bytes) -> int:
-    """The baseline of a list: one `json.loads`, and a look at each item."""
+    """Return the baseline of a list: one `json.loads`, and a look at each item."""
     objects = 0
     for _ in json.loads(body)["items"]:
         objects += 1
     return objects
 
 
-# What decodes a watch in Python. cloudcoil, kr8s, pykube-ng and the official clients make a dict first.
+# Clients that decode a watch in Python. cloudcoil, kr8s, pykube-ng and the official clients make a dict
+# first.
 PYTHON: Final = {
     name: name
     for name in ("cloudcoil", "kr8s", "kubernetes", "kubernetes_asyncio", "kubesdk", "lightkube", "pykube_ng")
 }
 
 
-QUICKLY: Final = ("lightkube",)  # who reads more than pods in a quick run too
+QUICKLY: Final = ("lightkube",)  # clients that read other kinds than pods in a quick run too
 Beside = Literal["nobody", "lightkube", "everybody"]
 RIVALS: Final[dict[Beside, dict[str, str]]] = {
     "nobody": {}, "lightkube": {"lightkube": "lightkube"}, "everybody": PYTHON,
@@ -74,7 +74,7 @@ RIVALS: Final[dict[Beside, dict[str, str]]] = {
 def stream(
     setting: Setting, kind: Kind, *, managed: bool = True, bookmarks: float = 0.02
 ) -> tuple[int, bytes]:
-    """How many objects a row has, and their watch."""
+    """Return the number of objects of a row, and their watch."""
     count = setting.size(*COUNTS[kind])
     return count, watch_lines(objects_of(kind, count, SEED, managed=managed), bookmarks=bookmarks)
 
@@ -82,7 +82,7 @@ def stream(
 def watch(
     setting: Setting, kind: Kind, ours: Read, *, managed: bool = True, beside: Beside = "lightkube"
 ) -> Contest:
-    """Ours against `json.loads` a line, and others in the same rounds; bookmarks aside."""
+    """Compare ours with `json.loads` of each line, and with others in the same rounds."""
     count, text = stream(setting, kind, managed=managed)
     pieces, lines = segments(text), text.splitlines()
     met = len(lines)
@@ -91,7 +91,7 @@ def watch(
         return met / float(answer["seconds"])
 
     names = RIVALS[beside]
-    if kind == "crs":  # it types only kinds that stand in its models
+    if kind == "crs":  # it types only kinds of its models
         names = {label: name for label, name in names.items() if name != "kubesdk"}
     rivals: dict[str, Probe] = {}
     for label, name in names.items():
@@ -115,7 +115,7 @@ def watch(
 def compiled(
     setting: Setting, kind: Kind, count: int, figure: Callable[[Any], float], *, managed: bool
 ) -> dict[str, Probe]:
-    """The peers in Go and Rust, which read the stream from a file: every field typed."""
+    """Return the peers in Go and Rust, which read the stream from a file and type every field."""
     folder = Path(setting.keep(tempfile.TemporaryDirectory()))
     file = folder / "watch.json"
     file.write_bytes(stream(setting, kind, managed=managed, bookmarks=0)[1])
@@ -127,7 +127,7 @@ def compiled(
 
 
 def touched(setting: Setting, kind: Kind, read: Callable[[Sequence[bytes], int], int]) -> Further:
-    """Objects a second when 0, 10 or 100 of 100 objects are used: their labels and own parts are read."""
+    """Measure the objects a second when 0, 10 or 100 of 100 objects are used: their labels and main parts."""
     count, text = stream(setting, kind)
     pieces, lines = segments(text), text.splitlines()
     base = rate(lambda: json_lines(lines), count, len(lines))()
@@ -143,7 +143,7 @@ def touched(setting: Setting, kind: Kind, read: Callable[[Sequence[bytes], int],
 
 
 def page(setting: Setting, ours: Read, *, in_pieces: bool, everybody: bool = False) -> Contest:
-    """Ours against `json.loads` of a list of pods, whole or `cut` into segments; objects a second."""
+    """Compare ours with `json.loads` of a list of pods, complete or in segments."""
     count = setting.size(10_000, quick=2_000)
     body = list_page(pods(count, SEED))
     pieces = segments(body) if in_pieces else [body]
@@ -168,16 +168,16 @@ def page(setting: Setting, ours: Read, *, in_pieces: bool, everybody: bool = Fal
 
 
 def rate(run: Callable[[], int], objects: int, events: int) -> Ours:
-    """A probe of objects a second, for a run that meets every event: one that misses some is refused."""
+    """Return a probe of objects a second for a run that receives every event."""
     return Ours(run, events, lambda seconds: objects / seconds)
 
 
 class Depth(msgspec.Struct, frozen=True):
-    """How far objects are read: the last word of a row's name, and a run for each kind."""
+    """A depth of reading: the last word of a row's name, and a run for each kind."""
 
     summary: str
     reads: Mapping[Kind, Read]
-    using: Mapping[Kind, type[kp.KubeObject]] = {}  # what is touched afterwards, if it is read lazily
+    using: Mapping[Kind, type[kp.KubeObject]] = {}  # the parts that are used afterwards by lazy reading
     names: Mapping[Kind, str] = {}
     everybody: bool = False
 
@@ -196,7 +196,7 @@ KINDS: Final[tuple[Kind, ...]] = ("pods", "crs", "configmaps")
 
 
 def objects_read(kind: Kind, *, managed: bool) -> str:
-    """What a row reads, in words."""
+    """Return the description of the objects of a row."""
     return _SIZES[kind][0 if managed else 1]
 
 
@@ -223,7 +223,7 @@ DEPTHS: Final = {
         everybody=True,
     ),
 }  # fmt: skip
-# Of what Go writes in the order of its fields most bytes are skipped, so that no parser is the limit.
+# Most bytes of objects in Go's field order are skipped, so no parser is the limit.
 SKIPPING: Final = ("metadata", "view")
 GOALS: Final = {
     "decode.pods.metadata": 20.0,

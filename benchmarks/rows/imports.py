@@ -1,4 +1,4 @@
-"""What it costs to import kubeproto, beside msgspec, which it stands on, and others; and to install it."""
+"""The cost of importing kubeproto, compared with msgspec and other clients, and of installing it."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ from benchmarks._pins import PROJECT
 from benchmarks._rows import MEGABYTES, SECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Children
 
-# What a program with that client begins with.
+# Imports of a program with that client.
 MODULES: Final = {
     "lightkube": "lightkube",
     "kubernetes": "kubernetes.client",
@@ -24,13 +24,13 @@ MODULES: Final = {
     "pykube_ng": "pykube",
     "kopf": "kopf",
 }
-# What `pip install "kubeproto[runtime,asyncio]"` installs besides kubeproto, by the names of distributions.
+# Distributions that `pip install "kubeproto[runtime,asyncio]"` installs besides kubeproto.
 OURS: Final = ("msgspec", "PyYAML", "anyio", "h11", "wsproto", "idna", "typing_extensions")
 PACKAGES: Final = ("kubeproto", "transports", "runtime")
-_BEST_OF: Final = 5  # fresh interpreters a round
+_BEST_OF: Final = 5  # fresh interpreters in a round
 _MIB: Final = 2**20
-# The clock stands around the import alone: starting Python costs the same whatever is imported, and would
-# hide it. The script itself imports only what is built in: a module loaded earlier would come for free.
+# The clock measures only the import: starting Python costs the same in each case, and would hide it. The
+# script itself imports only built-in modules: a module that was loaded earlier would cost nothing.
 _SCRIPT: Final = """\
 import time
 start = time.perf_counter()
@@ -46,14 +46,14 @@ print(took, pages)
 
 
 class FreshImport:
-    """A probe: seconds of one import, the best of a few fresh interpreters, whose memory is remembered."""
+    """A probe of the seconds of one import, the best of a few fresh interpreters, whose memory is noted."""
 
     def __init__(self, python: Path, module: str, *, best_of: int = _BEST_OF) -> None:
         self._best_of = best_of
         self._children = Children()
         self._command = [str(python), "-c", _SCRIPT.format(module=module)]
         self._pages: list[int] = []
-        # Without the bytecode that the first run leaves behind, all further ones would time the compiler.
+        # Without the bytecode of the first run, all further runs would measure the compiler.
         self._environment = {
             name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
         }
@@ -75,19 +75,18 @@ class FreshImport:
 
     @property
     def spent(self) -> tuple[float, float] | None:
-        """Seconds of CPU of an interpreter, from its start to its end."""
+        """Return the CPU seconds of an interpreter."""
         return self._children.spent
 
     def resident(self) -> float | None:
-        """MiB that the process held after the import; None where the system does not tell."""
+        """Return the MiB of the process after the import, or None if the system does not report it."""
         return median(self._pages) * os.sysconf("SC_PAGESIZE") / _MIB if self._pages else None
 
 
 def kubeproto(setting: Setting) -> Contest:
-    """`import kubeproto` against `import msgspec`, which is a part of it: the ratio comes near 1 at best.
+    """Compare `import kubeproto` with `import msgspec`, which is a part of it: the ratio is below 1.
 
-    A ratio says how many times better ours is, so the goal, at most 1.5 times the cost of msgspec, is a ratio
-    of 1 / 1.5 = 0.667 or more.
+    The goal, at most 1.5 times the cost of msgspec, is a ratio of 1 / 1.5 = 0.667 or more.
     """
     here = Path(sys.executable)
     empty, ours, base = (FreshImport(here, module) for module in ("sys", "kubeproto", "msgspec"))
@@ -95,7 +94,7 @@ def kubeproto(setting: Setting) -> Contest:
 
     def peer(name: str) -> Probe:
         def make() -> Probe:
-            # Theirs take up to a second each: in a quick run one interpreter a round has to do.
+            # Their imports take up to a second each, so a quick run starts one interpreter in a round.
             best_of = setting.size(_BEST_OF, quick=1)
             imports[name] = FreshImport(setting.peers.python(name), MODULES[name], best_of=best_of)
             return imports[name]
@@ -117,7 +116,7 @@ def kubeproto(setting: Setting) -> Contest:
 
 
 def size(setting: Setting) -> Contest:
-    """Megabytes on the disk, with all that is needed, bytecode aside."""
+    """Return the megabytes on disk, with all dependencies and without bytecode."""
     ours = sum(folder_size(PROJECT / name) for name in PACKAGES) + sum(map(distribution_size, OURS))
 
     def peer(name: str) -> Probe:
@@ -131,13 +130,13 @@ def size(setting: Setting) -> Contest:
 
 
 def folder_size(folder: Path) -> int:
-    """Bytes of the files below a folder."""
+    """Return the bytes of the files in a folder."""
     files = (file for file in folder.rglob("*") if file.suffix != ".pyc" and file.is_file())
     return sum(file.stat().st_size for file in files)
 
 
 def distribution_size(name: str) -> int:
-    """Bytes of what is installed under this name."""
+    """Return the bytes of an installed package."""
     files = (Path(str(file.locate())) for file in files_of(name) or () if file.suffix != ".pyc")
     return sum(file.stat().st_size for file in files if file.exists())
 

@@ -1,4 +1,4 @@
-"""What the built-in kinds cost: importing a group-version of them, and reading pods fully typed."""
+"""The cost of the built-in kinds: importing a group version, and reading typed pods."""
 
 import os
 import subprocess
@@ -25,13 +25,13 @@ print(time.perf_counter() - start)
 
 
 class BeyondTheCore:
-    """A probe: milliseconds of the dearest of the modules, each in fresh interpreters that have the core."""
+    """A probe of the milliseconds of the slowest module, each in fresh interpreters that have the core."""
 
     def __init__(self, best_of: int) -> None:
         self._best_of = best_of
         self._children = Children()
         self.figures: dict[str, list[float]] = {module: [] for module in _MODULES}
-        # Without the bytecode that the first run leaves behind, all further ones would time the compiler.
+        # Without the bytecode of the first run, all further runs would measure the compiler.
         self._environment = {
             name: value for name, value in os.environ.items() if not name.startswith("PYTHON")
         }
@@ -53,22 +53,22 @@ class BeyondTheCore:
 
     @property
     def spent(self) -> tuple[float, float] | None:
-        """Seconds of CPU of an interpreter, from its start to its end."""
+        """Return the CPU seconds of an interpreter."""
         return self._children.spent
 
     def each(self) -> Further:
-        """The middle figure of each module."""
+        """Return the median of each module."""
         return {"ms by module": {module: median(figures) for module, figures in self.figures.items()}}
 
 
 def imports(setting: Setting) -> Contest:
-    """The five group-versions that most programs use; what counts is the slowest of them."""
+    """Measure the five group versions that most programs use; the slowest counts."""
     probe = BeyondTheCore(setting.size(_BEST_OF, quick=2))
     return Contest(ours=probe, also=probe.each)
 
 
 def typed(setting: Setting) -> Contest:
-    """A watch of pods with every field typed; their metadata is read when it is touched, as everywhere."""
+    """Measure a watch of pods with every field typed; metadata is read when it is used."""
     from kubeproto.kinds.core_v1 import Pod
 
     return watch(setting, "pods", events(Pod, strict=True))

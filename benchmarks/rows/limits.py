@@ -1,7 +1,7 @@
-"""What this machine can do at most: the figures of other rows read as shares of these.
+"""Upper limits of this machine: other rows are shown as shares of these figures.
 
-Nothing here is a client. Each contender does one part of what every client has to do: find the ends of lines,
-look at each byte of JSON, make values of it, take bytes from a socket.
+Nothing here is a client. Each contender does one part of every client's work: find the ends of lines, look at
+each byte of JSON, make values of it, receive bytes from a socket.
 """
 
 import json
@@ -20,13 +20,13 @@ from benchmarks._measure import Contest
 from benchmarks._rows import EVENTS_PER_SECOND, OBJECTS_PER_SECOND, Row, Setting
 from benchmarks.rows.decode import KINDS, SEED, objects_read, rate, stream
 
-_EVENT: Final = b"\n\r\n"  # how an event ends, and then its chunk
+_EVENT: Final = b"\n\r\n"  # the end of an event, and the end of its chunk
 _END: Final = b"0\r\n\r\n"
 _PIECE: Final = 1 << 18
 
 
 class Nothing(msgspec.Struct):
-    """A value without fields: msgspec checks each byte of its text and keeps none."""
+    """A value without fields: msgspec checks each byte of the text and stores nothing."""
 
 
 def line_ends(pieces: Sequence[bytes]) -> int:
@@ -50,7 +50,7 @@ def each(read: Callable[[bytes], Any], lines: Sequence[bytes]) -> int:
 
 
 def scanning(setting: Setting, kind: Kind, *, managed: bool) -> Contest:
-    """Lines found, and nothing read of them."""
+    """Measure finding lines without reading them."""
     count, text = stream(setting, kind, managed=managed, bookmarks=0)
     pieces = segments(text)
     return Contest(ours=rate(lambda: line_ends(pieces), count, count))
@@ -59,7 +59,7 @@ def scanning(setting: Setting, kind: Kind, *, managed: bool) -> Contest:
 def reading(
     setting: Setting, kind: Kind, read: Callable[[bytes], Any], *, managed: bool = True, orjson: bool = False
 ) -> Contest:
-    """Each line read by a parser, the lines already cut."""
+    """Measure a parser on complete lines."""
     count, text = stream(setting, kind, managed=managed, bookmarks=0)
     lines = text.splitlines()
     return Contest(
@@ -73,7 +73,7 @@ def reading(
 
 
 def received(address: Address) -> int:
-    """Take a watch from a plain socket, and count its events by their last bytes."""
+    """Receive a watch from a plain socket, and count events by their last bytes."""
     host, port = address.url.rpartition("/")[2].split(":")
     tail, count = b"", 0
     with socket.create_connection((host, int(port))) as line:
@@ -81,14 +81,14 @@ def received(address: Address) -> int:
         while not tail.endswith(_END):
             if not (data := line.recv(_PIECE)):
                 raise ValueError("the server ended the watch early: its speed would mean nothing")
-            # An event may end where two pieces meet; both together would be a copy that no client makes.
+            # An event may cross two pieces; joining them would be a copy that no client makes.
             count += data.count(_EVENT) + (tail[-2:] + data[:2]).count(_EVENT)
             tail = (tail + data[-len(_END) :])[-len(_END) :]
-    return count - 2  # the head of the response and the last chunk end alike
+    return count - 2  # the head of the response ends like the last chunk
 
 
 def taking(setting: Setting, kind: Kind) -> Contest:
-    """What a live watch of the same events cannot be faster than."""
+    """Measure the upper limit of a live watch of the same events."""
     events = setting.size(10_000, quick=2_000) if kind == "pods" else setting.size(20_000, quick=4_000)
     address = setting.keep(live_server(kind, events, SEED, tls=False))
     run = partial(received, address)

@@ -1,7 +1,7 @@
-"""What reaches a program of a busy watch: through a socket, a transport and the decoder, to a loop.
+"""A busy watch from a socket through transport and decoder to a loop.
 
-The server is a process of its own and writes one chunk an event. The baseline is lightkube's own client;
-beside it stands a plain socket whose chunks are cut out by hand and read by `json.loads`.
+The server is a process of its own and writes one chunk for each event. The baseline is lightkube's own
+client; another contender is a plain socket whose chunks are parsed by hand and read by `json.loads`.
 """
 
 import asyncio
@@ -31,7 +31,7 @@ from kubeproto_trio import TrioTransport
 SEED: Final = 7
 CONNECTIONS: Final = 100
 Kind = Literal["pods", "crs"]
-# How many events a watch has, and how many when quick; a hundred connections share more.
+# Number of events of a watch, also in a quick run; a hundred connections share more.
 COUNTS: Final[dict[Kind, tuple[int, int]]] = {"pods": (5_000, 1_000), "crs": (20_000, 4_000)}
 MORE: Final = 2
 Watch = Callable[[Connection, Any], int]
@@ -50,7 +50,7 @@ async def over(transport: Transport, api: Api[Any]) -> int:
 
 
 def over_blocking(transport: BlockingTransport, api: Api[Any]) -> int:
-    """The same, in a thread."""
+    """Watch in a thread until the server ends it."""
     request, count = api.watch(), 0
     with transport.send(request, idle=60) as incoming:
         decoder = request.open(incoming.status, incoming.headers)
@@ -82,7 +82,7 @@ def blocking(connection: Connection, api: Any) -> int:
 
 
 def by_hand(address: Address) -> int:
-    """What a program does that knows nothing but HTTP and JSON."""
+    """Watch with nothing but HTTP and JSON."""
     host, port = address.url.rpartition("/")[2].split(":")
     with socket.create_connection((host, int(port))) as plain:
         secure = ssl.create_default_context(cadata=address.ca).wrap_socket if address.ca else None
@@ -98,7 +98,7 @@ def by_hand(address: Address) -> int:
             return count
 
 
-# Who watches beside lightkube in the rows of asyncio: none of the others has a watch of its own kinds alone.
+# Contenders besides lightkube in the rows of asyncio: the other clients have no watch of such kinds.
 OTHERS: Final[dict[Kind, dict[str, str]]] = {
     "pods": {
         "client-go": "client_go",
@@ -110,13 +110,13 @@ OTHERS: Final[dict[Kind, dict[str, str]]] = {
 }
 
 
-SLOWLY: Final = ("kubernetes", "pykube_ng")  # in a quick run they are measured without TLS alone
+SLOWLY: Final = ("kubernetes", "pykube_ng")  # a quick run measures them only without TLS
 
 
 def contest(
     setting: Setting, kind: Kind, watch: Watch, *, tls: bool, gzip: bool = False, everybody: bool = False
 ) -> Contest:
-    """Ours against lightkube, a plain socket in the same rounds; events a second."""
+    """Compare ours with lightkube and a plain socket in the same rounds, in events a second."""
     events = setting.size(*COUNTS[kind])
     address = setting.keep(live_server(kind, events, SEED, tls=tls, gzip=gzip))
     connection = Connection(server=address.url, ca=address.ca.encode())
@@ -132,7 +132,7 @@ def contest(
         if setting.quick and tls and name in SLOWLY:
             rivals[label] = left_out
             continue
-        some = share(name, events)  # who needs fewer ends its watch before the server does
+        some = share(name, events)  # a client that needs fewer ends its watch early
         rivals[label] = Peer(
             setting, name, "live", some, partial(figure, some),
             kind=kind, events=some, url=address.url, ca=address.ca, kubeconfig=str(file),
@@ -145,7 +145,7 @@ def contest(
 
 
 def connections(setting: Setting, kind: Kind) -> Contest:
-    """A hundred watches at once in one loop, beside one watch of as many events."""
+    """Compare a hundred concurrent watches in one loop with one watch of as many events."""
     events = setting.size(*(MORE * count for count in COUNTS[kind]))
     server = setting.keep(live_server(kind, events, SEED, tls=False))
     many = setting.keep(live_server(kind, events // CONNECTIONS, SEED, tls=False))
@@ -163,7 +163,7 @@ def connections(setting: Setting, kind: Kind) -> Contest:
 
 
 def rate(run: Callable[[], int], events: int) -> Ours:
-    """A probe of events a second, for a run that meets every event."""
+    """Return a probe of events a second for a run that receives every event."""
     return Ours(run, events, lambda seconds: events / seconds, clock=time.perf_counter)
 
 
@@ -174,7 +174,7 @@ WATCHES: Final[dict[str, Watch]] = {
     "httpx_sync": blocking,
 }
 
-# How many times faster than lightkube, on pods and on custom resources.
+# Goals: the factor over lightkube, on pods and on custom resources.
 GOALS: Final[dict[str, dict[Kind, float]]] = {
     "trio": {"pods": 5, "crs": 4},
     "asyncio": {"pods": 5, "crs": 4},

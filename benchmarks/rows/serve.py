@@ -1,4 +1,4 @@
-"""The simulated API server on a port, from outside of its process, beside the real control plane."""
+"""The simulated API server on a port, measured from another process, compared with a real control plane."""
 
 import resource
 import subprocess
@@ -28,14 +28,14 @@ REAL: Final = "control plane"
 
 
 class Costs:
-    """What servers spend on the rounds of a row: on a busy machine seconds say less than CPU seconds do."""
+    """The CPU time of servers in the rounds of a row, which is more stable than time on a busy machine."""
 
     def __init__(self, unit: str) -> None:
         self._unit = unit
         self._spent: dict[str, list[float]] = {}
 
     def counted(self, name: str, server: Server, count: int, probe: Callable[[], float]) -> Probe:
-        """Return the probe, with the CPU time of its server divided among so many."""
+        """Return the probe, with the CPU time of its server divided by this number."""
 
         def probed() -> float:
             cpu_before = server.cpu()
@@ -52,21 +52,21 @@ class Costs:
 
 
 def config_map(name: str, text: str) -> bytes:
-    """A ConfigMap as a client writes it."""
+    """Return a ConfigMap as a client writes it."""
     return msgspec.json.encode(
         {"metadata": {"name": name, "labels": {"app": "bench"}}, "data": {"text": text}}
     )
 
 
 def creations(server: Server, count: int, turn: int) -> list[bytes]:
-    """Requests that create objects, others in each turn."""
+    """Yield requests that create new objects in each turn."""
     return [
         server.request("POST", MAPS, config_map(f"t{turn}-{number:06}", "x" * 100)) for number in range(count)
     ]
 
 
 def beside(setting: Setting, costs: Costs, count: int, make: Callable[[Server], Probe]) -> Contest:
-    """The simulated server, and the real one where it is built, each asked in the same way."""
+    """Compare the simulated server with the real one, if it is built."""
     server = setting.keep(simulated("--empty"))
 
     def control_plane() -> Probe:
@@ -78,7 +78,7 @@ def beside(setting: Setting, costs: Costs, count: int, make: Callable[[Server], 
 
 
 def gets(setting: Setting) -> Contest:
-    """Reading one small object after the other."""
+    """Measure reads of small objects, one after the other."""
     count = setting.size(10_000, quick=2_000)
 
     def make(server: Server) -> Probe:
@@ -90,7 +90,7 @@ def gets(setting: Setting) -> Contest:
 
 
 def writes(setting: Setting) -> Contest:
-    """Creating small objects."""
+    """Measure creations of small objects."""
     count = setting.size(5_000, quick=1_000)
 
     def make(server: Server) -> Probe:
@@ -101,7 +101,7 @@ def writes(setting: Setting) -> Contest:
 
 
 def listing(setting: Setting) -> Contest:
-    """One list of all pods, in one response."""
+    """Measure one list of all pods, in one response."""
     count = setting.size(10_000, quick=10_000)
     renamed_pods = [_renamed(pod, number) for number, pod in enumerate(pods(count))]
     folder = Path(setting.keep(tempfile.TemporaryDirectory()))
@@ -116,7 +116,7 @@ def listing(setting: Setting) -> Contest:
         return time.perf_counter() - started
 
     def control_plane() -> Probe:
-        if setting.quick:  # it takes minutes until it has so many pods
+        if setting.quick:  # storing that many pods takes minutes
             left_out()
         server = setting.keep(real())
         hammer(server, [server.request("POST", PODS, pod) for pod in renamed_pods])
@@ -136,13 +136,13 @@ def _renamed(pod: bytes, number: int) -> bytes:
         "namespace": "default",
         "labels": obj["metadata"].get("labels"),
     }
-    # A real control plane removes pods whose node is not there.
+    # A real control plane removes pods of a node that does not exist.
     obj["spec"].pop("nodeName", None)
     return msgspec.json.encode(obj)
 
 
 def fanout(setting: Setting) -> Contest:
-    """Writes of one process, seen by a hundred watches of another."""
+    """Measure writes of one process until a hundred watches of another have seen them."""
     count = setting.size(1_000, quick=200)
     target = f"{MAPS}?watch=1&resourceVersion=0&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"
 
@@ -156,7 +156,7 @@ def fanout(setting: Setting) -> Contest:
 
 
 def watched(setting: Setting) -> Contest:
-    """Creating objects while many watches are idle and others are open on these objects and never read."""
+    """Measure creations while many watches are idle and others are open on these objects and never read."""
     count = setting.size(2_000, quick=500)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
@@ -189,7 +189,7 @@ def watched(setting: Setting) -> Contest:
 
 
 def start(setting: Setting) -> Contest:
-    """From the start of the command to the end of the first response, with all that a new cluster has."""
+    """Measure the time from the start of the command to the end of the first response of a new cluster."""
     del setting
     spent = list[float]()
 

@@ -1,7 +1,6 @@
-"""What the simulated API server can take: writes, deliveries to watchers, and a load of many objects.
+"""The simulated API server in this process: writes, deliveries to watches, and many objects.
 
-All in this process, through whole requests: each write is a `Head` that is routed, decoded, checked, stored
-and answered, and leaves its trace in managedFields.
+Each write is a request that is routed, decoded, checked, stored and answered, and recorded in managedFields.
 """
 
 import gc
@@ -23,18 +22,18 @@ BURST: Final = 20
 
 
 def config_map(number: int, version: int, size: int = 1) -> bytes:
-    """A ConfigMap as a client writes it."""
+    """Return a ConfigMap as a client writes it."""
     name, data = f"a{number:06}", {"version": str(version), "text": "x" * size}
     return msgspec.json.encode({"metadata": {"name": name, "labels": {"app": "bench"}}, "data": data})
 
 
 def posts(count: int, size: int = 1) -> list[Head]:
-    """Requests that create objects."""
+    """Yield requests that create objects."""
     return [Head("POST", CONFIGMAPS, HEADERS, config_map(number, 0, size)) for number in range(count)]
 
 
 def puts(count: int, version: int) -> list[Head]:
-    """Requests that replace them."""
+    """Yield requests that replace them."""
     return [
         Head("PUT", f"{CONFIGMAPS}/a{number:06}", HEADERS, config_map(number, version))
         for number in range(count)
@@ -42,21 +41,21 @@ def puts(count: int, version: int) -> list[Head]:
 
 
 def cluster() -> sim.Cluster:
-    """A cluster that keeps no log: a log of a million requests is not what is measured."""
+    """Return a cluster without a log, since a log of a million requests is not measured."""
     new_cluster = sim.Cluster()
     new_cluster.keeps_log = False
     return new_cluster
 
 
 def send(to: sim.Cluster, heads: list[Head]) -> None:
-    """Make requests that must succeed."""
+    """Send requests that must succeed."""
     for head in heads:
         if to.respond(head).status >= 300:
             raise ValueError(f"{head} was refused: the figure would mean nothing")
 
 
 def writes(setting: Setting) -> Contest:
-    """As many creations as replacements."""
+    """Measure as many creations as replacements."""
     count = setting.size(5_000, quick=1_000)
     created, replaced = posts(count), puts(count, 1)
 
@@ -70,7 +69,7 @@ def writes(setting: Setting) -> Contest:
 
 
 def deliveries(setting: Setting) -> Contest:
-    """A hundred watchers take what has come after every twentieth write; the writes are in the time."""
+    """Measure a hundred watches that are read after every twentieth write, writes included."""
     count = setting.size(2_000, quick=400)
     created = posts(count)
 
@@ -93,7 +92,7 @@ def deliveries(setting: Setting) -> Contest:
 
 
 def load(setting: Setting) -> Contest:
-    """A hundred thousand objects of 1 KB of text, from nothing; fewer stand for them when quick."""
+    """Measure the creation of a hundred thousand objects with 1 KB of text, fewer in a quick run."""
     count = setting.size(100_000, quick=10_000)
     created = posts(count, size=1_000)
 
@@ -105,7 +104,7 @@ def load(setting: Setting) -> Contest:
 
 
 def memory(count: int) -> Further:
-    """What an object costs beyond its JSON."""
+    """Measure the memory of an object besides its JSON."""
     some = posts(min(count, 10_000), size=1_000)
     clusters = cluster()
     gc.collect()

@@ -1,8 +1,8 @@
-"""Verbs a second, one after the other: what clients cost that get and create small objects.
+"""Verbs a second, one after the other: the cost of clients for small objects.
 
-The server is the simulated one on a port, and for the rows of the real control plane that one, where it is
-built. Each client reuses its connection and types what it gets, as its documentation shows it; kr8s and
-pykube-ng hold dicts. What the server takes is the same for all, so CPU time says more than seconds do.
+The server is the simulated one on a port, or the real control plane where it is built. Each client reuses its
+connection and types its responses as its documentation shows; kr8s and pykube-ng return dicts. The time of
+the server is the same for all, so CPU time is the better measure.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ from kubeproto_runtime import Client
 from kubeproto_runtime.blocking import BlockingClient
 
 Verb = Literal["get", "create"]
-THERE: Final = 100  # objects that are read, one after the other
+THERE: Final = 100  # objects to read, one after the other
 TEXT: Final = "x" * 100
 NAMES: Final = {
     name: name
@@ -35,7 +35,7 @@ NAMES: Final = {
 }
 
 
-QUICKLY: Final = ("lightkube", "kubesdk")  # who takes part in a quick run
+QUICKLY: Final = ("lightkube", "kubesdk")  # contenders of a quick run
 
 
 def over(server: Server) -> Connection:
@@ -49,13 +49,13 @@ def over(server: Server) -> Connection:
 
 
 def url(server: Server) -> str:
-    """Return where a server is."""
+    """Return the address of a server."""
     scheme = "https" if server.options()["authority"] else "http"
     return f"{scheme}://127.0.0.1:{server.port}"
 
 
 def names(verb: Verb, many: int, prefix: str, fresh: "count[int]") -> list[str]:
-    """Names that are there, or such as are new."""
+    """Return existing or new names."""
     if verb == "get":
         return [f"there-{index % THERE}" for index in range(many)]
     return [f"{prefix}-{next(fresh)}" for _ in range(many)]
@@ -63,7 +63,7 @@ def names(verb: Verb, many: int, prefix: str, fresh: "count[int]") -> list[str]:
 
 @contextmanager
 def on_asyncio(server: Server, verb: Verb, many: int) -> Generator[Callable[[], int]]:
-    """A run of our client on asyncio, over a connection that stays."""
+    """Return a run of our client on asyncio, over a reused connection."""
     fresh = count()
     with asyncio.Runner() as runner:
         stack = AsyncExitStack()
@@ -88,7 +88,7 @@ def on_asyncio(server: Server, verb: Verb, many: int) -> Generator[Callable[[], 
 
 @contextmanager
 def blocking(server: Server, verb: Verb, many: int) -> Generator[Callable[[], int]]:
-    """A run of our blocking client over httpx."""
+    """Return a run of our blocking client over httpx."""
     fresh = count()
     with BlockingHttpxTransport(over(server)) as transport:
         maps = BlockingClient(transport).api(ConfigMap, namespace="default")
@@ -107,7 +107,7 @@ def blocking(server: Server, verb: Verb, many: int) -> Generator[Callable[[], in
 
 
 def calls(setting: Setting, verb: Verb, *, control_plane: bool = False) -> Contest:
-    """Ours on asyncio against lightkube, and everybody else in the same rounds."""
+    """Compare ours on asyncio with lightkube, and all others in the same rounds."""
     if control_plane and setting.quick:
         left_out()
     many = setting.size(200, quick=50)

@@ -39,9 +39,9 @@ def test_the_sizes_are_those_of_the_goals() -> None:
 def test_objects_have_names_uids_and_versions_of_their_own() -> None:
     for objects in (PODS, BOOKS, MAPS):
         metadata = [json.loads(item)["metadata"] for item in objects]
-        assert len({(one["namespace"], one["name"]) for one in metadata}) == len(objects)
-        assert len({one["uid"] for one in metadata}) == len(objects)
-        versions = [int(one["resourceVersion"]) for one in metadata]
+        assert len({(meta["namespace"], meta["name"]) for meta in metadata}) == len(objects)
+        assert len({meta["uid"] for meta in metadata}) == len(objects)
+        versions = [int(meta["resourceVersion"]) for meta in metadata]
         assert versions == sorted(set(versions))
 
 
@@ -73,8 +73,8 @@ def test_a_config_map_is_written_in_gos_order_with_text_of_many_lines() -> None:
 
 @pytest.mark.parametrize("kind", ["pods", "crs", "configmaps"])
 def test_objects_without_managed_fields_are_the_same_but_for_them(kind: str) -> None:
-    whole, without = objects_of(kind, 9, 3), objects_of(kind, 9, 3, managed=False)
-    for text, bare in zip(whole, without, strict=True):
+    complete, without = objects_of(kind, 9, 3), objects_of(kind, 9, 3, managed=False)
+    for text, bare in zip(complete, without, strict=True):
         assert b"managedFields" not in bare
         obj = json.loads(text)
         del obj["metadata"]["managedFields"]
@@ -93,7 +93,7 @@ def test_managed_fields_of_a_pod_take_their_share_and_hold_no_array() -> None:
 
 
 def test_text_is_escaped_as_go_escapes_it() -> None:
-    assert all(mark not in pod for pod in PODS for mark in (b"<", b">", b"&"))
+    assert all(character not in pod for pod in PODS for character in (b"<", b">", b"&"))
     assert all(b"\\u003e" in pod and b'\\"' in pod for pod in PODS)
 
 
@@ -139,9 +139,9 @@ def test_segments_are_the_stream_again_cut_without_a_look_at_its_lines() -> None
     stream = watch_lines(PODS)
     pieces = segments(stream)
     assert b"".join(pieces) == stream
-    assert {len(piece) for piece in pieces[:-1]} == {65536}
-    assert all(type(piece) is bytes for piece in pieces)
-    assert not all(piece.endswith(b"\n") for piece in pieces[:-1])
+    assert {len(segment) for segment in pieces[:-1]} == {65536}
+    assert all(type(segment) is bytes for segment in pieces)
+    assert not all(segment.endswith(b"\n") for segment in pieces[:-1])
 
 
 def test_a_list_of_pods_has_metadata_first_and_items_without_their_kind() -> None:

@@ -21,14 +21,14 @@ def rows(**figures: float) -> tuple[Row, ...]:
     return tuple(row(f"a.{name}", Contest(ours=always(figure))) for name, figure in figures.items())
 
 
-def save(file: Path, known: Sequence[Row], *arguments: str) -> tuple[int, str]:
+def save(file: Path, rows_of_project: Sequence[Row], *arguments: str) -> tuple[int, str]:
     err = io.StringIO()
-    code = main([*(arguments or ["all"]), "--save", str(file)], known, io.StringIO(), err)
+    code = main([*(arguments or ["all"]), "--save", str(file)], rows_of_project, io.StringIO(), err)
     return code, err.getvalue()
 
 
 def figures(file: Path) -> dict[str, float]:
-    return {one.name: one.ours for one in load(file).rows}
+    return {row.name: row.ours for row in load(file).rows}
 
 
 def test_rows_that_are_not_measured_stay_and_the_others_are_replaced(tmp_path: Path) -> None:

@@ -13,13 +13,13 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
 
 @pytest.mark.parametrize("response", [SIZED, CHUNKED, HEAD + b"Content-Length: 0\r\n\r\n"])
 def test_a_response_is_whole_with_its_last_byte_wherever_it_is_cut(response: bytes) -> None:
-    for cut in range(1, len(response)):
-        found = PartialResponse()
-        assert not found.feed(response[:cut])
-        assert found.feed(response[cut:])
+    for split in range(1, len(response)):
+        partial = PartialResponse()
+        assert not partial.feed(response[:split])
+        assert partial.feed(response[split:])
     one_by_one = PartialResponse()
-    whole = [one_by_one.feed(response[at : at + 1]) for at in range(len(response))]
-    assert whole == [False] * (len(response) - 1) + [True]
+    complete = [one_by_one.feed(response[index : index + 1]) for index in range(len(response))]
+    assert complete == [False] * (len(response) - 1) + [True]
 
 
 def test_a_refusal_and_a_closed_connection_are_not_figures() -> None:

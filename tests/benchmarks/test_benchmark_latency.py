@@ -64,7 +64,7 @@ def test_rows_of_one_pace_read_the_same_rounds(setting: Setting, monkeypatch: py
     probes = started(monkeypatch, ours=[90.0, 4.0, 2.0, 3.0], kopf=[80.0, 40.0, 20.0, 30.0])
     first = hold(controller.latency(setting, percentile=25), MS, lambda _: None, rounds=3)
     second = hold(controller.latency(setting, percentile=99), MS, lambda _: None)
-    assert [one.count for one in probes] == [4, 4]
+    assert [probe.count for probe in probes] == [4, 4]
     assert (first.ours, first.span) == (1.0, (1.0, 1.0))
     assert (second.ours, second.span) == (3.0, (2.0, 4.0))  # the round that warms up counts in neither
     kopf = second.peers["kopf"]
@@ -79,18 +79,18 @@ def test_another_pace_is_measured_by_itself(setting: Setting, monkeypatch: pytes
     hold(controller.latency(setting, percentile=50), MS, lambda _: None, rounds=3)
     hold(controller.latency(setting, percentile=50, pace=controller.SLOW_PACE), MS, lambda _: None, rounds=3)
     hold(controller.latency(setting, percentile=50, course="flooded"), MS, lambda _: None, rounds=3)
-    assert [one.count for one in probes] == [4, 4, 4]
+    assert [probe.count for probe in probes] == [4, 4, 4]
 
 
 def test_who_was_absent_where_it_was_measured_is_absent_again(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started(monkeypatch, ours=[9.0] * 20, kopf=[9.0, 9.0])
-    said: list[str] = []
-    hold(controller.latency(setting, percentile=50), MS, said.append, rounds=3)
-    result = hold(controller.latency(setting, percentile=99), MS, said.append)
+    messages: list[str] = []
+    hold(controller.latency(setting, percentile=50), MS, messages.append, rounds=3)
+    result = hold(controller.latency(setting, percentile=99), MS, messages.append)
     assert result.peers == {"kopf": None}
-    assert said == [
+    assert messages == [
         "kopf is not measured: it ended",
         "kopf is not measured: it was not measured where these rounds were",
     ]

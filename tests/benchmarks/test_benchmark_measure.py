@@ -20,7 +20,7 @@ def figures(*values: float) -> Probe:
     return lambda: next(turns)
 
 
-def unsaid(message: str) -> None:
+def fail_on_message(message: str) -> None:
     raise AssertionError(message)
 
 
@@ -55,8 +55,8 @@ def nothing_hidden() -> Iterator[None]:
 
 @pytest.mark.usefixtures("nothing_hidden")
 def test_a_pause_is_that_of_the_collector_and_nothing_where_it_never_ran() -> None:
-    kept: list[object] = []
-    assert longest_pause(lambda: kept.append("x"))() == 0.0
+    objects: list[object] = []
+    assert longest_pause(lambda: objects.append("x"))() == 0.0
     assert longest_pause(lambda: [[index] for index in range(100_000)])() > 0.0
     assert gc.get_freeze_count() == 0
 
@@ -67,7 +67,7 @@ def test_there_are_at_least_seven_rounds() -> None:
 
 def test_the_ratio_is_the_median_of_the_rounds_ratios_and_not_the_ratio_of_the_medians() -> None:
     contest = Contest(ours=figures(9, 1, 10, 100), baseline=figures(9, 2, 40, 300))
-    result = hold(contest, TIME, unsaid, rounds=3)
+    result = hold(contest, TIME, fail_on_message, rounds=3)
     assert result.ours == 10
     assert result.baseline is not None
     assert (result.baseline.figure, result.baseline.ratio) == (40, 3)
@@ -75,7 +75,7 @@ def test_the_ratio_is_the_median_of_the_rounds_ratios_and_not_the_ratio_of_the_m
 
 
 def test_the_first_round_warms_up_and_does_not_count() -> None:
-    result = hold(Contest(ours=figures(1000, 1, 2, 3)), TIME, unsaid, rounds=3)
+    result = hold(Contest(ours=figures(1000, 1, 2, 3)), TIME, fail_on_message, rounds=3)
     assert (result.ours, result.span) == (2, (1, 3))
 
 
@@ -98,7 +98,7 @@ def test_contenders_take_turns() -> None:
     hold(
         Contest(ours=turn("ours"), baseline=turn("baseline"), peers={"peer": turn("peer")}),
         TIME,
-        unsaid,
+        fail_on_message,
         rounds=2,
     )
     assert turns == ["ours", "baseline", "peer"] * 3
@@ -108,10 +108,10 @@ def test_an_absent_peer_is_said_and_null_and_the_others_go_on() -> None:
     def nowhere() -> Probe:
         raise Absent("pip could not find it")
 
-    said: list[str] = []
+    messages: list[str] = []
     peers: dict[str, Probe] = {"gone": Late(nowhere), "here": figures(9, 8, 8)}
-    result = hold(Contest(ours=figures(9, 2, 2), peers=peers), TIME, said.append, rounds=2)
-    assert said == ["gone is not measured: pip could not find it"]
+    result = hold(Contest(ours=figures(9, 2, 2), peers=peers), TIME, messages.append, rounds=2)
+    assert messages == ["gone is not measured: pip could not find it"]
     assert result.peers["gone"] is None
     here = result.peers["here"]
     assert here is not None
@@ -127,10 +127,10 @@ def test_a_peer_that_fails_in_a_later_round_gets_no_figure_at_all() -> None:
         except StopIteration:
             raise Absent("it died") from None
 
-    said: list[str] = []
-    result = hold(Contest(ours=lambda: 1.0, baseline=failing), TIME, said.append, rounds=7)
+    messages: list[str] = []
+    result = hold(Contest(ours=lambda: 1.0, baseline=failing), TIME, messages.append, rounds=7)
     assert result.baseline is None
-    assert said == ["the baseline is not measured: it died"]
+    assert messages == ["the baseline is not measured: it died"]
 
 
 def test_ours_absent_is_raised() -> None:
@@ -138,7 +138,7 @@ def test_ours_absent_is_raised() -> None:
         raise Absent("not installed")
 
     with pytest.raises(Absent, match="not installed"):
-        hold(Contest(ours=nowhere), TIME, unsaid)
+        hold(Contest(ours=nowhere), TIME, fail_on_message)
 
 
 def test_no_round_begins_after_the_bound_but_the_fewest_are_held() -> None:
@@ -150,13 +150,13 @@ def test_no_round_begins_after_the_bound_but_the_fewest_are_held() -> None:
         turns += 1
         return 1.0
 
-    hold(Contest(ours=slow), TIME, unsaid, bound=5, clock=clock)
+    hold(Contest(ours=slow), TIME, fail_on_message, bound=5, clock=clock)
     assert turns == 1 + 3  # the first one warms up
     turns = 0
-    hold(Contest(ours=slow), TIME, unsaid, bound=45, clock=clock)
+    hold(Contest(ours=slow), TIME, fail_on_message, bound=45, clock=clock)
     assert turns == 1 + 4
     turns = 0
-    hold(Contest(ours=slow), TIME, unsaid, bound=5, fewest=1, clock=clock)
+    hold(Contest(ours=slow), TIME, fail_on_message, bound=5, fewest=1, clock=clock)
     assert turns == 1 + 1
 
 
@@ -177,26 +177,26 @@ def test_what_takes_seconds_takes_one_lap_a_round() -> None:
 def test_cpu_time_stands_beside_the_figures_of_those_who_know_it() -> None:
     clock = Clock()
     stopwatch = Stopwatch(clock.work(forever(1.0)), clock=clock)
-    result = hold(Contest(ours=stopwatch, baseline=lambda: 2.0), TIME, unsaid, rounds=1)
+    result = hold(Contest(ours=stopwatch, baseline=lambda: 2.0), TIME, fail_on_message, rounds=1)
     assert set(result.also["µs of CPU an event"]) == {"ours"}
     assert set(result.also["of which in the system"]) == {"ours"}
 
 
 def test_a_late_probe_is_made_once_and_in_its_first_round() -> None:
-    made: list[Probe] = []
+    probes: list[Probe] = []
 
     def make() -> Probe:
-        made.append(figures(1, 2, 3))
-        return made[-1]
+        probes.append(figures(1, 2, 3))
+        return probes[-1]
 
     probe = Late(make)
-    assert not made
+    assert not probes
     assert [probe(), probe(), probe()] == [1, 2, 3]
-    assert len(made) == 1
+    assert len(probes) == 1
 
 
 def test_nothing_is_not_better_than_nothing() -> None:
-    result = hold(Contest(ours=lambda: 0.0, baseline=lambda: 4.0), TIME, unsaid)
+    result = hold(Contest(ours=lambda: 0.0, baseline=lambda: 4.0), TIME, fail_on_message)
     assert result.baseline is not None
     assert (result.baseline.figure, result.baseline.ratio, result.baseline.spread) == (4.0, None, None)
 
@@ -237,12 +237,12 @@ def test_calibration_ends_on_a_clock_that_cannot_see_a_single_run() -> None:
 @pytest.mark.usefixtures("nothing_hidden")
 def test_the_collector_runs_but_does_not_walk_what_was_there_before() -> None:
     clock = Clock()
-    seen: list[tuple[bool, bool]] = []
+    collector_states: list[tuple[bool, bool]] = []
 
     def run() -> None:
         clock.now += 1.0
-        seen.append((gc.isenabled(), gc.get_freeze_count() > 0))
+        collector_states.append((gc.isenabled(), gc.get_freeze_count() > 0))
 
     Stopwatch(run, clock=clock)()
-    assert set(seen) == {(True, True)}
+    assert set(collector_states) == {(True, True)}
     assert gc.get_freeze_count() == 0

@@ -85,12 +85,12 @@ def test_a_peer_that_hangs_is_absent() -> None:
 
 def test_an_environment_is_made_once_and_found_again(tmp_path: Path) -> None:
     (tmp_path / "nothing.py").write_text(PINNED.format(""))
-    said: list[str] = []
+    messages: list[str] = []
     cache = tmp_path / "cache"
-    python = Peers(said.append, pins=tmp_path, cache=cache).python("nothing")
+    python = Peers(messages.append, pins=tmp_path, cache=cache).python("nothing")
     assert python.exists()
-    assert Peers(said.append, pins=tmp_path, cache=cache).python("nothing") == python
-    assert len(said) == 1
+    assert Peers(messages.append, pins=tmp_path, cache=cache).python("nothing") == python
+    assert len(messages) == 1
 
 
 def here(name: str) -> str:
@@ -100,12 +100,12 @@ def here(name: str) -> str:
 
 def test_half_an_environment_is_made_again(tmp_path: Path) -> None:
     (tmp_path / "nothing.py").write_text(PINNED.format(""))
-    said: list[str] = []
-    python = Peers(said.append, pins=tmp_path, cache=tmp_path).python("nothing")
+    messages: list[str] = []
+    python = Peers(messages.append, pins=tmp_path, cache=tmp_path).python("nothing")
     (python.parent.parent / "ready").unlink()
     python.unlink()
-    assert Peers(said.append, pins=tmp_path, cache=tmp_path).python("nothing").exists()
-    assert len(said) == 2
+    assert Peers(messages.append, pins=tmp_path, cache=tmp_path).python("nothing").exists()
+    assert len(messages) == 2
 
 
 @PIP
@@ -122,14 +122,14 @@ def test_other_pins_are_another_environment(tmp_path: Path) -> None:
 @PIP
 def test_a_failure_is_told_and_remembered_until_the_pins_are_mended(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(PINNED.format('"./no-such-file.whl"'))
-    said: list[str] = []
-    peers = Peers(said.append, pins=tmp_path, cache=tmp_path)
+    messages: list[str] = []
+    peers = Peers(messages.append, pins=tmp_path, cache=tmp_path)
     for _ in range(2):
         with pytest.raises(Absent, match=r"environment of broken could not be made: .*no-such-file"):
             peers.python("broken")
-    assert len(said) == 1
+    assert len(messages) == 1
     (tmp_path / "broken.py").write_text(PINNED.format(""))
-    assert Peers(said.append, pins=tmp_path, cache=tmp_path).python("broken").exists()
+    assert Peers(messages.append, pins=tmp_path, cache=tmp_path).python("broken").exists()
 
 
 def test_every_version_of_every_peer_is_pinned() -> None:
@@ -137,11 +137,13 @@ def test_every_version_of_every_peer_is_pinned() -> None:
     assert {"cloudcoil", "kr8s", "kopf", "kubernetes", "kubernetes_asyncio", "kubesdk", "lightkube"} < set(
         pinned
     )
-    for name, wanted in pinned.items():
-        installed = {one.partition("==")[0].replace("-", "_").lower() for one in wanted}
+    for name, requirements_of_peer in pinned.items():
+        installed = {
+            requirement.partition("==")[0].replace("-", "_").lower() for requirement in requirements_of_peer
+        }
         # kopf_kr8s.py is for both together
         assert name in installed or installed.issuperset(name.split("_"))
-        assert all(line.count("==") == 1 and "*" not in line for line in wanted)
+        assert all(line.count("==") == 1 and "*" not in line for line in requirements_of_peer)
 
 
 def test_a_file_without_pins_is_not_a_peer(tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ def test_the_size_of_an_installation_counts_every_package_that_its_extras_bring(
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     brought = [*project["dependencies"], *extras["runtime"], *extras["asyncio"]]
-    assert {re.split(r"\W*[<>=]", one)[0] for one in brought} <= set(OURS)
+    assert {re.split(r"\W*[<>=]", requirement)[0] for requirement in brought} <= set(OURS)
 
 
 def test_an_import_is_timed_in_a_fresh_interpreter() -> None:
@@ -247,17 +249,17 @@ def test_a_decode_row_measures_a_contender_that_meets_every_event(
 
 
 @pytest.mark.parametrize("kind", decode.KINDS)
-@pytest.mark.parametrize("word", list(decode.DEPTHS))
+@pytest.mark.parametrize("depth", list(decode.DEPTHS))
 @pytest.mark.parametrize("managed", [True, False])
 def test_each_kind_is_read_at_each_depth_with_and_without_managed_fields(
-    setting: Setting, kind: Kind, word: str, managed: bool, monkeypatch: pytest.MonkeyPatch
+    setting: Setting, kind: Kind, depth: str, managed: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(decode.COUNTS, kind, (40, 40))
     # A read that misses an event is refused by the row itself.
-    contest = decode.watch(setting, kind, decode.DEPTHS[word].reads[kind], managed=managed, beside="nobody")
+    contest = decode.watch(setting, kind, decode.DEPTHS[depth].reads[kind], managed=managed, beside="nobody")
     assert contest.peers == {}
     names = {row.name for row in decode.ROWS}
-    last = decode.DEPTHS[word].names.get(kind, word)
+    last = decode.DEPTHS[depth].names.get(kind, depth)
     assert f"decode.{kind}.{'' if managed else 'unmanaged.'}{last}" in names
 
 

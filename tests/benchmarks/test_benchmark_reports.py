@@ -30,18 +30,18 @@ def outcome(name: str, ours: float, span: tuple[float, float], ratio: Standing |
     )  # fmt: skip
 
 
-def kept(*rows: Outcome) -> Run:
+def run_of(*rows: Outcome) -> Run:
     return Run(started="2026-01-01 00:00 UTC", quick=False, machine={"cores": "2"}, versions={}, rows=rows)
 
 
-def said(*arguments: str) -> tuple[int, str, str]:
+def run_command(*arguments: str) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     code = command.main(arguments, (), out, err)
     return code, out.getvalue(), err.getvalue()
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "verdict"),
+    ("old", "new", "verdict"),
     [
         (outcome("a", 2.0, (1.9, 2.1)), outcome("a", 1.0, (0.9, 1.1)), "2  better, s, by figure"),
         (outcome("a", 1.0, (0.9, 1.1)), outcome("a", 2.0, (1.9, 2.1)), "0.5  WORSE, s, by figure"),
@@ -58,19 +58,19 @@ def said(*arguments: str) -> tuple[int, str, str]:
     ],
 )
 def test_a_change_is_one_beyond_what_the_rounds_differ(
-    before: Outcome, after: Outcome, verdict: str, tmp_path: Path
+    old: Outcome, new: Outcome, verdict: str, tmp_path: Path
 ) -> None:
-    kept(before).save(tmp_path / "before.json")
-    kept(after).save(tmp_path / "after.json")
-    code, text, _ = said("compare", str(tmp_path / "before.json"), str(tmp_path / "after.json"))
+    run_of(old).save(tmp_path / "before.json")
+    run_of(new).save(tmp_path / "after.json")
+    code, text, _ = run_command("compare", str(tmp_path / "before.json"), str(tmp_path / "after.json"))
     assert code == 0
     assert text.splitlines()[1].endswith(verdict)
 
 
 def test_a_row_of_one_run_alone_is_said(tmp_path: Path) -> None:
-    kept(outcome("a", 1.0, (1.0, 1.0))).save(tmp_path / "before.json")
-    kept(outcome("b", 1.0, (1.0, 1.0))).save(tmp_path / "after.json")
-    _, text, _ = said("compare", str(tmp_path / "before.json"), str(tmp_path / "after.json"))
+    run_of(outcome("a", 1.0, (1.0, 1.0))).save(tmp_path / "before.json")
+    run_of(outcome("b", 1.0, (1.0, 1.0))).save(tmp_path / "after.json")
+    _, text, _ = run_command("compare", str(tmp_path / "before.json"), str(tmp_path / "after.json"))
     assert [line.split()[:4] for line in text.splitlines()[1:3]] == [
         ["a", "measured", "before", "alone"],
         ["b", "measured", "after", "alone"],
@@ -79,14 +79,14 @@ def test_a_row_of_one_run_alone_is_said(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [("compare", "one.json"), ("report",)])
 def test_too_few_files_are_a_mistake_that_says_the_usage(arguments: tuple[str, ...]) -> None:
-    code, _, text = said(*arguments)
+    code, _, text = run_command(*arguments)
     assert code == 2
     assert text.startswith(f"usage: python -m benchmarks {arguments[0]} ")
 
 
 def test_a_file_without_results_is_named(tmp_path: Path) -> None:
     (tmp_path / "x.json").write_text("{}")
-    code, _, text = said("report", str(tmp_path / "x.json"))
+    code, _, text = run_command("report", str(tmp_path / "x.json"))
     assert code == 2
     assert "x.json is not a file of results" in text
 
@@ -95,13 +95,13 @@ def test_all_rows_are_measured_and_kept_with_the_machine(tmp_path: Path) -> None
     rows = (row("decode.x", Contest(ours=always(2.0), baseline=always(4.0))), row("list.y"))
     code, _, _ = run("all", "--json", "--save", str(tmp_path / "run.json"), rows=rows)
     assert code == 0
-    found = load(tmp_path / "run.json")
-    [measured] = found.rows
+    saved = load(tmp_path / "run.json")
+    [measured] = saved.rows
     assert (measured.name, measured.ours, measured.group) == ("decode.x", 2.0, "decode")
     assert measured.baseline == Standing(4.0, 2.0, (2.0, 2.0))
-    assert set(found.machine) == {"processor", "cores", "memory", "system", "python"}
-    assert found.versions["msgspec"]
-    assert found.versions["kopf"]
+    assert set(saved.machine) == {"processor", "cores", "memory", "system", "python"}
+    assert saved.versions["msgspec"]
+    assert saved.versions["kopf"]
 
 
 def test_a_report_has_tables_a_page_that_needs_nothing_else_and_pictures(
@@ -115,11 +115,11 @@ def test_a_report_has_tables_a_page_that_needs_nothing_else_and_pictures(
         goal="ratio ≥ 2", met=True,
     )  # fmt: skip
     decoded = [
-        msgspec.structs.replace(outcome(f"decode.pods.{what}", 2.0, (1.9, 2.1), faster), more_is_better=True)
-        for what in ("metadata", "view", "typed")
+        msgspec.structs.replace(outcome(f"decode.pods.{depth}", 2.0, (1.9, 2.1), faster), more_is_better=True)
+        for depth in ("metadata", "view", "typed")
     ]
-    kept(*decoded, peers).save(tmp_path / "run.json")
-    code, text, _ = said("report", str(tmp_path / "run.json"))
+    run_of(*decoded, peers).save(tmp_path / "run.json")
+    code, text, _ = run_command("report", str(tmp_path / "run.json"))
     assert code == 0
     files = {Path(line).name for line in text.splitlines()}
     assert files == {"README.md", "index.html", "decode.svg", "controller.svg"}
@@ -143,23 +143,23 @@ def test_a_picture_of_a_row_that_was_not_measured_is_not_linked(
 ) -> None:
     monkeypatch.setattr(command, "REPORT", tmp_path / "report")
     rows = [outcome(name, 2.0, (1.9, 2.1)) for name in ("decode.pods.view", "controller.throughput")]
-    kept(*rows).save(tmp_path / "run.json")
-    said("report", str(tmp_path / "run.json"))
+    run_of(*rows).save(tmp_path / "run.json")
+    run_command("report", str(tmp_path / "run.json"))
     linked = re.findall(r"\]\((.+\.svg)\)", (tmp_path / "report/README.md").read_text())
     assert linked == ["controller.svg"]
 
 
 def test_the_picture_of_decoding_has_each_of_our_depths_and_the_others_of_the_typed_row() -> None:
     metadata, view, typed = (
-        msgspec.structs.replace(outcome(f"decode.pods.{what}", figure, (1, 1)), more_is_better=True)
-        for what, figure in (("metadata", 900.0), ("view", 800.0), ("typed", 100.0))
+        msgspec.structs.replace(outcome(f"decode.pods.{depth}", figure, (1, 1)), more_is_better=True)
+        for depth, figure in (("metadata", 900.0), ("view", 800.0), ("typed", 100.0))
     )
     others = {"kr8s": Standing(2.0, 50.0, None), "kube-rs": Standing(300.0, 0.3, None), "kubesdk": None}
     typed = msgspec.structs.replace(
         typed, against="json.loads a line", baseline=Standing(40.0, 2.5, None), peers=others
     )
-    picture, _ = pictured(kept(metadata, view, typed))["decode"]
-    texts = [one.text for one in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+    picture, _ = pictured(run_of(metadata, view, typed))["decode"]
+    texts = [element.text for element in ElementTree.fromstring(picture).iter(f"{SVG}text")]
     assert texts[2::2] == [
         *("kubeproto, metadata alone", "kubeproto, typed when used", "kubeproto, every field typed"),
         *("kube-rs", "json.loads (dicts)", "kr8s (dicts)"),
@@ -175,27 +175,31 @@ def test_no_text_of_a_picture_is_cut_however_long_it_is() -> None:
     ):
         root = ElementTree.fromstring(picture)
         width, height = (float(side) for side in root.get("viewBox", "").split()[2:])
-        words = " ".join(one.text or "" for one in root.iter(f"{SVG}text"))
+        words = " ".join(element.text or "" for element in root.iter(f"{SVG}text"))
         assert words.count("from an event on its way") == 24
-        for one in root.iter(f"{SVG}text"):
-            assert float(one.get("y", "")) <= height
-            room = width if one.get("text-anchor") is None else float(one.get("x", ""))
-            if one.get("text-anchor") != "middle":
-                assert len(one.text or "") * 6 <= room
+        for element in root.iter(f"{SVG}text"):
+            assert float(element.get("y", "")) <= height
+            room = width if element.get("text-anchor") is None else float(element.get("x", ""))
+            if element.get("text-anchor") != "middle":
+                assert len(element.text or "") * 6 <= room
 
 
 def test_the_axis_of_a_curve_has_its_marks_where_its_figures_are() -> None:
     latencies = curves("how long", "ms", {"ours": [("50 %", 0.2), ("99 %", 20.0)]}, log=True)
-    assert marks(latencies) == {"0.1": 200, "1": 133, "10": 67, "100": 0}
+    assert tick_positions(latencies) == {"0.1": 200, "1": 133, "10": 67, "100": 0}
     memory = curves("how much", "MB", {"ours": [("1", 10.0), ("2", 40.0)]}, log=False)
-    assert marks(memory) == {"0": 200, "20": 100, "40": 0}
+    assert tick_positions(memory) == {"0": 200, "20": 100, "40": 0}
 
 
-def marks(svg: str) -> dict[str, int]:
+def tick_positions(svg: str) -> dict[str, int]:
     """What the axis says, and how far below its upper end."""
-    texts = [one for one in ElementTree.fromstring(svg).iter(f"{SVG}text") if one.get("text-anchor") == "end"]
-    highest = min(float(one.get("y", "")) for one in texts)
-    return {one.text or "": round(float(one.get("y", "")) - highest) for one in texts}
+    texts = [
+        element
+        for element in ElementTree.fromstring(svg).iter(f"{SVG}text")
+        if element.get("text-anchor") == "end"
+    ]
+    highest = min(float(element.get("y", "")) for element in texts)
+    return {element.text or "": round(float(element.get("y", "")) - highest) for element in texts}
 
 
 def test_a_report_begins_with_what_was_not_reached(tmp_path: Path) -> None:
@@ -216,7 +220,7 @@ def test_a_report_begins_with_what_was_not_reached(tmp_path: Path) -> None:
     fast = msgspec.structs.replace(
         outcome("d.fast", 1.0, (1, 1), Standing(9.0, 9.0, None)), goal="ratio ≥ 3", met=True
     )
-    run = kept(late, slow, heavy, fast)
+    run = run_of(late, slow, heavy, fast)
     assert behind(run) == ["`a.slow`: lightkube 0.5, kube-rs 0.75", "`c.late`: kube-rs 0.8"]
     assert missed(run) == [
         "`a.slow`: 0.5, and the goal is ratio ≥ 3 (at least)",
@@ -228,19 +232,19 @@ def test_a_report_begins_with_what_was_not_reached(tmp_path: Path) -> None:
         written = (tmp_path / file).read_text()
         assert written.count("lightkube 0.5, kube-rs 0.75") == 1
         assert written.count("60, and the goal is ours ≤ 50") == 1
-    write_report(kept(fast), tmp_path)
+    write_report(run_of(fast), tmp_path)
     assert "missed" not in (tmp_path / "README.md").read_text()
 
 
 def test_a_row_alone_has_no_chart_and_says_its_figure(tmp_path: Path) -> None:
-    write_report(kept(outcome("cache.x", 2.0, (1.9, 2.1))), tmp_path)
+    write_report(run_of(outcome("cache.x", 2.0, (1.9, 2.1))), tmp_path)
     html = (tmp_path / "index.html").read_text()
     assert "<svg" not in html
     assert "<p>what cache.x does: <strong>2 s</strong>." in html
 
 
 def measured(also: dict[str, dict[str, float | None]], **fields: object) -> Outcome:
-    made = Outcome(
+    measured_row = Outcome(
         name="controller.latency.p99",
         summary="how long",
         unit="ms",
@@ -248,12 +252,14 @@ def measured(also: dict[str, dict[str, float | None]], **fields: object) -> Outc
         ours=1.0,
         span=(1, 1),
     )
-    return msgspec.structs.replace(made, also=also, **fields)
+    return msgspec.structs.replace(measured_row, also=also, **fields)
 
 
 def lines_in(svg: str) -> list[list[tuple[float, float]]]:
-    found = re.findall(r'<polyline points="([^"]+)"', svg)
-    return [[(float(x), float(y)) for x, y in (one.split(",") for one in line.split())] for line in found]
+    polylines = re.findall(r'<polyline points="([^"]+)"', svg)
+    return [
+        [(float(x), float(y)) for x, y in (point.split(",") for point in line.split())] for line in polylines
+    ]
 
 
 def test_latencies_are_drawn_as_a_curve_for_each_contender() -> None:
@@ -281,7 +287,7 @@ def test_growth_is_drawn_over_the_number_of_objects() -> None:
 def test_what_is_not_drawn_is_said(tmp_path: Path) -> None:
     row = measured({"µs of CPU an event": {"ours": 12.0, "kopf": None}})
     assert further(row) == ["µs of CPU an event: ours 12"]
-    files = write_report(kept(row), tmp_path)
+    files = write_report(run_of(row), tmp_path)
     for file in files:
         assert "µs of CPU an event: ours 12" in file.read_text()
 
@@ -291,8 +297,8 @@ def test_a_figure_reads_as_a_share_of_its_limit() -> None:
     ours = msgspec.structs.replace(
         outcome("decode", 50.0, (1, 1)), more_is_better=True, limit="limits.msgspec"
     )
-    assert share(kept(ours, limit), ours) == " (25 % of `limits.msgspec`)"
-    assert share(kept(ours), ours) == ""
+    assert share(run_of(ours, limit), ours) == " (25 % of `limits.msgspec`)"
+    assert share(run_of(ours), ours) == ""
 
 
 def test_a_run_says_how_long_its_groups_took() -> None:

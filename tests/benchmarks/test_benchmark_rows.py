@@ -27,7 +27,7 @@ def always(figure: float) -> Probe:
     return lambda: figure
 
 
-def gone() -> float:
+def absent() -> float:
     raise Absent("no wheel for it")
 
 
@@ -42,8 +42,8 @@ def run(*arguments: str, rows: tuple[Row, ...]) -> tuple[int, str, str]:
     return code, out.getvalue(), err.getvalue()
 
 
-def measured(one: Row) -> dict[str, Any]:
-    code, out, _ = run(one.name, "--json", rows=(one,))
+def measured(row: Row) -> dict[str, Any]:
+    code, out, _ = run(row.name, "--json", rows=(row,))
     assert code == 0
     (line,) = out.splitlines()
     outcome: dict[str, Any] = json.loads(line)
@@ -60,7 +60,7 @@ def measured(one: Row) -> dict[str, Any]:
     ],
 )
 def test_a_name_means_its_row_or_all_rows_below_it(names: list[str], chosen: list[str]) -> None:
-    assert [one.name for one in select(names, ROWS)] == chosen
+    assert [row.name for row in select(names, ROWS)] == chosen
 
 
 def test_half_a_word_is_not_a_prefix() -> None:
@@ -72,20 +72,20 @@ def test_an_unknown_name_exits_2_with_the_list_and_measures_nothing() -> None:
     code, out, err = run("decode", "nonsense", rows=ROWS)
     assert (code, out) == (2, "")
     assert "no such benchmark: nonsense" in err
-    assert all(one.name in err for one in ROWS)
+    assert all(row.name in err for row in ROWS)
 
 
 def test_no_name_lists_the_rows() -> None:
     code, out, err = run(rows=ROWS)
     assert (code, err) == (0, "")
-    assert [line.split()[0] for line in out.splitlines()] == [one.name for one in ROWS]
+    assert [line.split()[0] for line in out.splitlines()] == [row.name for row in ROWS]
 
 
 def test_a_measured_row_is_one_json_object_with_the_promised_keys() -> None:
     contest = Contest(
         ours=always(0.5),
         baseline=always(1.0 / 3),
-        peers={"slow": always(5.0), "gone": gone},
+        peers={"slow": always(5.0), "gone": absent},
         also=lambda: {"resident MiB": {"slow": 22.5}},
     )
     outcome = measured(row("import.it", contest, Goal(at_least=0.625)))
@@ -143,7 +143,9 @@ def test_a_row_whose_module_is_not_installed_is_null() -> None:
     ],
 )
 def test_a_goal_is_about_the_ratio_our_figure_or_a_peer(goal: Goal, met: bool | None) -> None:
-    contest = Contest(ours=always(4.0), baseline=always(8.0), peers={"lightkube": always(20.0), "gone": gone})
+    contest = Contest(
+        ours=always(4.0), baseline=always(8.0), peers={"lightkube": always(20.0), "gone": absent}
+    )
     assert measured(row("decode.x", contest, goal))["met"] is met
 
 
@@ -161,9 +163,9 @@ def test_quick_reaches_the_row() -> None:
         sizes.append(setting.size(1000, quick=10))
         return Contest(ours=always(1.0))
 
-    one = Row("a.b", SECONDS, make, summary="")
-    run("a.b", rows=(one,))
-    run("--quick", "a.b", rows=(one,))
+    sized_row = Row("a.b", SECONDS, make, summary="")
+    run("a.b", rows=(sized_row,))
+    run("--quick", "a.b", rows=(sized_row,))
     assert sizes == [1000, 10]
 
 
@@ -187,7 +189,7 @@ def test_what_a_row_keeps_is_closed_when_it_is_done() -> None:
 
 def test_the_rows_of_the_project_have_names_of_their_own_and_say_what_they_measure() -> None:
     rows = every_row()
-    names = [one.name for one in rows]
+    names = [row.name for row in rows]
     assert "import.kubeproto" in names
     assert len(set(names)) == len(names)
-    assert all(one.summary and "." in one.name for one in rows)
+    assert all(row.summary and "." in row.name for row in rows)

@@ -36,8 +36,8 @@ def name_of(page: Path) -> str:
 def snippets(page: Path) -> Iterator[Snippet]:
     """The blocks of code of a page, in their order."""
     text = page.read_text(encoding="utf-8")
-    for found in FENCE.finditer(text):
-        info, code, line = found[1], found[2], text[: found.start(2)].count("\n")
+    for block in FENCE.finditer(text):
+        info, code, line = block[1], block[2], text[: block.start(2)].count("\n")
         if info.startswith("{code-block}"):
             info = info.removeprefix("{code-block}").strip()
             if caption := CAPTION.match(code):

@@ -50,16 +50,18 @@ def canonical(name: str) -> str:
 
 def brought_by(package: str, extras: set[str]) -> set[str]:
     """The distributions that are installed with a package."""
-    found: set[str] = set()
+    brought: set[str] = set()
     try:
         required = requires(package) or []
     except PackageNotFoundError:
-        return found
+        return brought
     for text in required:
-        one = Requirement(text)
-        if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in extras or {""}):
-            found |= {canonical(one.name)} | brought_by(one.name, one.extras)
-    return found
+        requirement = Requirement(text)
+        if requirement.marker is None or any(
+            requirement.marker.evaluate({"extra": extra}) for extra in extras or {""}
+        ):
+            brought |= {canonical(requirement.name)} | brought_by(requirement.name, requirement.extras)
+    return brought
 
 
 @cache
@@ -70,23 +72,27 @@ def owners_of_modules() -> Mapping[str, list[str]]:
 @cache
 def others(extras: str) -> list[str]:
     """The modules that are installed here and not brought by these extras of kubeproto."""
-    there = {"kubeproto", *brought_by("kubeproto", set(extras.split(",")))}
+    available = {"kubeproto", *brought_by("kubeproto", set(extras.split(",")))}
     modules = owners_of_modules()
-    return sorted(name for name, owners in modules.items() if not {canonical(one) for one in owners} & there)
+    return sorted(
+        name for name, owners in modules.items() if not {canonical(owner) for owner in owners} & available
+    )
 
 
 def program_of(page: Path) -> str:
-    return "\n\n".join(one.text for one in snippets(page) if one.language == "python" and not one.file)
+    return "\n\n".join(
+        snippet.text for snippet in snippets(page) if snippet.language == "python" and not snippet.file
+    )
 
 
 @pytest.mark.parametrize(("page", "extras"), PROMISES)
 def test_the_programs_of_a_page_need_no_more_than_it_says(page: str, extras: str, tmp_path: Path) -> None:
     program = tmp_path / "program.py"
     program.write_text(REFUSING.format(refused=json.dumps(others(extras))) + program_of(ROOT / page))
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
+    assert completed.returncode == 0, completed.stderr
 
 
 def test_what_an_extra_does_not_bring_is_refused() -> None:

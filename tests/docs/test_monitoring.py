@@ -30,11 +30,11 @@ def exposed() -> dict[str, set[str]]:
     stats = ControllerStats("book", 1, 0, ReconcileStats(), WorkQueue[str]().metrics(0.0), OwnWrites())
     calls = {"/validate/books": WebhookStats()}
     text = exposition([stats], {("200", "GET", "host"): 1}, {"lease": True}, calls, (1, 0))
-    found: dict[str, set[str]] = {}
+    labels_of: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:
-            found.setdefault(sample.name, set()).update(sample.labels)
-    return found
+            labels_of.setdefault(sample.name, set()).update(sample.labels)
+    return labels_of
 
 
 EXPOSED: Final = exposed()
@@ -107,15 +107,21 @@ def written(value: object) -> Any:
     return json.loads(JSONEncoder(sort_keys=True).encode(value))
 
 
-def lost(before: Any, after: Any, path: str = "") -> list[str]:
+def lost(original: Any, rewritten: Any, path: str = "") -> list[str]:
     """Where a value has something that another one has not, or has otherwise."""
-    if is_object(before) and is_object(after):
+    if is_object(original) and is_object(rewritten):
         return [
-            place
-            for key, value in before.items()
-            for place in (lost(value, after[key], f"{path}.{key}") if key in after else [f"{path}.{key}"])
+            member_path
+            for key, value in original.items()
+            for member_path in (
+                lost(value, rewritten[key], f"{path}.{key}") if key in rewritten else [f"{path}.{key}"]
+            )
         ]
-    if is_list(before) and is_list(after):
-        pairs = enumerate(zip(before, after, strict=True))
-        return [place for index, (one, other) in pairs for place in lost(one, other, f"{path}[{index}]")]
-    return [] if before == after else [path]
+    if is_list(original) and is_list(rewritten):
+        pairs = enumerate(zip(original, rewritten, strict=True))
+        return [
+            member_path
+            for index, (item, rewritten_item) in pairs
+            for member_path in lost(item, rewritten_item, f"{path}[{index}]")
+        ]
+    return [] if original == rewritten else [path]

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from pages_shown import name_of, pages, snippets
 
-PAGES = [page for page in pages() if any(one.language == "python" for one in snippets(page))]
+PAGES = [page for page in pages() if any(snippet.language == "python" for snippet in snippets(page))]
 
 
 def unknown_names(program: str) -> Iterator[str]:
@@ -23,7 +23,7 @@ def unknown_names(program: str) -> Iterator[str]:
     modules: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            modules |= {one.asname: one.name for one in node.names if one.asname}
+            modules |= {alias.asname: alias.name for alias in node.names if alias.asname}
     for node in ast.walk(tree):
         match node:
             case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in modules:
@@ -35,7 +35,7 @@ def unknown_names(program: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_each_name_of_a_module_exists(page: Path) -> None:
-    program = "\n\n".join(one.text for one in snippets(page) if one.language == "python")
+    program = "\n\n".join(snippet.text for snippet in snippets(page) if snippet.language == "python")
     assert list(unknown_names(program)) == []
 
 

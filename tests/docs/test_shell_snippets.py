@@ -22,7 +22,7 @@ TARGETS: Final = set(re.findall(r"^([a-z][\w -]*):", (ROOT / "Makefile").read_te
 INLINE: Final = re.compile(r"`((?:make|pip install|kubeproto|python -m benchmarks) [^`…]+)`")
 
 
-def told() -> Iterator[tuple[str, list[str]]]:
+def commands_of_pages() -> Iterator[tuple[str, list[str]]]:
     """Each command of each page, with where it stands."""
     for page in pages():
         for snippet in snippets(page):
@@ -38,36 +38,36 @@ def told() -> Iterator[tuple[str, list[str]]]:
 
 def check_make(words: list[str]) -> None:
     targets = [word for word in words if "=" not in word]
-    known = {target for line in TARGETS for target in line.split()}
-    assert set(targets) <= known, f"no such target among {sorted(known)}"
+    targets_of_make = {target for line in TARGETS for target in line.split()}
+    assert set(targets) <= targets_of_make, f"no such target among {sorted(targets_of_make)}"
 
 
 def check_pip(words: list[str]) -> None:
     for word in words[1:]:
-        if found := re.fullmatch(r"kubeproto(?:\[(.*)\])?", word):
-            extras = set(found[1].split(",")) if found[1] else set[str]()
+        if requirement := re.fullmatch(r"kubeproto(?:\[(.*)\])?", word):
+            extras = set(requirement[1].split(",")) if requirement[1] else set[str]()
             assert extras <= set(PROJECT["optional-dependencies"])
 
 
 def check_kubeproto(words: list[str]) -> None:
-    command, *rest = words[: words.index("--")] if "--" in words else words  # behind it: for a container
-    told = io.StringIO()
-    with redirect_stdout(told):
+    command, *arguments = words[: words.index("--")] if "--" in words else words  # behind it: for a container
+    help_text = io.StringIO()
+    with redirect_stdout(help_text):
         assert main([command, "--help"]) == 0, f"no command {command}"
-    options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", told.getvalue(), re.MULTILINE))
-    assert {word for word in rest if word.startswith("--")} <= options
+    options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", help_text.getvalue(), re.MULTILINE))
+    assert {word for word in arguments if word.startswith("--")} <= options
 
 
 def check_python(words: list[str]) -> None:
     if words[0] != "-m":
         return
-    module, *rest = words[1:]
+    module, *arguments = words[1:]
     assert importlib.util.find_spec(module), f"no module {module}"
     if module == "benchmarks":
-        if rest[:1] not in (["compare"], ["report"]):
-            names = [word for word in rest if not word.startswith("--") and not word.endswith(".json")]
+        if arguments[:1] not in (["compare"], ["report"]):
+            names = [word for word in arguments if not word.startswith("--") and not word.endswith(".json")]
             select(names, every_row())
-        assert {word for word in rest if word.startswith("--")} <= {"--quick", "--json", "--save"}
+        assert {word for word in arguments if word.startswith("--")} <= {"--quick", "--json", "--save"}
 
 
 CHECKS: Final[dict[str, Callable[[list[str]], None]]] = {
@@ -78,7 +78,9 @@ CHECKS: Final[dict[str, Callable[[list[str]], None]]] = {
     "python3": check_python,
 }
 
-COMMANDS: Final = [pytest.param(one[1], id=one[0]) for one in told() if one[1][0] in CHECKS]
+COMMANDS: Final = [
+    pytest.param(words, id=location) for location, words in commands_of_pages() if words[0] in CHECKS
+]
 
 
 @pytest.mark.parametrize("words", COMMANDS)
@@ -87,7 +89,7 @@ def test_what_a_page_tells_to_type_exists(words: list[str]) -> None:
 
 
 def test_commands_are_found() -> None:
-    assert {words[0] for _, words in told()} >= {"make", "pip", "kubeproto", "python"}
+    assert {words[0] for _, words in commands_of_pages()} >= {"make", "pip", "kubeproto", "python"}
 
 
 @pytest.mark.parametrize(
@@ -109,8 +111,8 @@ def test_what_does_not_exist_is_noticed(wrong: str) -> None:
 def test_the_table_of_the_command_line_has_each_command() -> None:
     page = (ROOT / "docs" / "command-line.md").read_text()
     cells = [line.split("|")[1] for line in page.splitlines() if line.startswith("| `kubeproto ")]
-    named = [name for cell in cells for name in re.findall(r"`kubeproto ([a-z-]+)`", cell)]
-    with redirect_stdout(io.StringIO()) as shown:
+    commands_of_page = [name for cell in cells for name in re.findall(r"`kubeproto ([a-z-]+)`", cell)]
+    with redirect_stdout(io.StringIO()) as output:
         assert main(["--help"]) == 0
-    listed = re.findall(r"^  ([a-z-]+)  +\S", shown.getvalue().partition("Commands:")[2], re.MULTILINE)
-    assert sorted(named) == sorted(listed)
+    listed = re.findall(r"^  ([a-z-]+)  +\S", output.getvalue().partition("Commands:")[2], re.MULTILINE)
+    assert sorted(commands_of_page) == sorted(listed)

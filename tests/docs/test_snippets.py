@@ -21,7 +21,7 @@ from pages_shown import Snippet, name_of, pages, snippets
 # The package's own, which users get by entry point; to load all that is installed here takes five seconds.
 PLUGINS = ("-p", "no:cacheprovider", "-p", "kubeproto_sim._fixtures", "-p", "kubeproto_serve._fixtures")
 END = Snippet("", "", 0)
-PROGRAMS = [page for page in pages() if any(one.language == "python" for one in snippets(page))]
+PROGRAMS = [page for page in pages() if any(snippet.language == "python" for snippet in snippets(page))]
 
 
 def blanked(page: Path, snippet: Snippet) -> types.CodeType:
@@ -29,13 +29,13 @@ def blanked(page: Path, snippet: Snippet) -> types.CodeType:
     return compile("\n" * snippet.line + snippet.text, str(page), "exec")
 
 
-def assert_printed(shown: str, said: str, where: str) -> None:
+def assert_printed(expected: str, output: str, source: str) -> None:
     """Each run of shown lines is in what was said, one after the other."""
     position = 0
-    for part in re.split(r"^…\n", shown, flags=re.MULTILINE):
-        found = said.find(part, position)
-        assert found >= 0, f"{where} shows\n{part}\nand prints\n{said}"
-        position = found + len(part)
+    for part in re.split(r"^…\n", expected, flags=re.MULTILINE):
+        start = output.find(part, position)
+        assert start >= 0, f"{source} shows\n{part}\nand prints\n{output}"
+        position = start + len(part)
 
 
 @pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
@@ -46,19 +46,19 @@ def test_the_snippets_of_a_page_run_and_print_what_it_shows(
     module = types.ModuleType(name)
     monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.chdir(tmp_path)
-    said = ""
-    shown = [*snippets(page), END]
-    for snippet, behind in pairwise(shown):
-        where = f"{name_of(page)}:{snippet.line + 1}"
+    output = ""
+    blocks = [*snippets(page), END]
+    for snippet, behind in pairwise(blocks):
+        source = f"{name_of(page)}:{snippet.line + 1}"
         if snippet.language == "text":
-            assert_printed(snippet.text, said, where)
+            assert_printed(snippet.text, output, source)
         elif snippet.file:
             (tmp_path / snippet.file).write_text(snippet.text)
             if snippet.language == "python" and behind.language == "text":
-                said = run_python(tmp_path, "-c", f"import {snippet.file.removesuffix('.py')}")
+                output = run_python(tmp_path, "-c", f"import {snippet.file.removesuffix('.py')}")
         elif snippet.language == "python":
             exec(blanked(page, snippet), module.__dict__)
-            said = capsys.readouterr().out
+            output = capsys.readouterr().out
     if list(tmp_path.glob("test_*.py")):
         run_python(tmp_path, "-m", "pytest", "-q", *PLUGINS, str(tmp_path))
 
@@ -67,9 +67,11 @@ def run_python(folder: Path, *arguments: str) -> str:
     """Run Python in a folder, and return what it prints."""
     command = [sys.executable, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=folder, env=environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    completed = subprocess.run(
+        command, capture_output=True, text=True, check=False, cwd=folder, env=environment
+    )
+    assert completed.returncode == 0, completed.stdout + completed.stderr
+    return completed.stdout
 
 
 def test_what_is_not_printed_is_noticed() -> None:

@@ -15,8 +15,8 @@ from kubectl_commands.running import kubectl
 from pages_shown import ROOT, snippets
 
 PAGE = ROOT / "docs/start/tutorial.md"
-CONSOLE = next(one.text for one in snippets(PAGE) if one.language == "console")
-SERVE = next(one.text for one in snippets(PAGE) if one.text.startswith("kubeproto serve"))
+CONSOLE = next(snippet.text for snippet in snippets(PAGE) if snippet.language == "console")
+SERVE = next(snippet.text for snippet in snippets(PAGE) if snippet.text.startswith("kubeproto serve"))
 TIME_LIMIT = 120  # seconds; what takes longer has failed
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
@@ -25,11 +25,11 @@ pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 @contextmanager
 def process(folder: Path, *command: str, **environment: str) -> Generator[subprocess.Popen[str]]:
     """A process that runs beside the block."""
-    given = {**os.environ, **environment}
+    variables = {**os.environ, **environment}
     with (
         (folder / f"{Path(command[-1]).name}.log").open("w") as log,
         subprocess.Popen(
-            command, cwd=folder, env=given, text=True, stdout=subprocess.PIPE, stderr=log
+            command, cwd=folder, env=variables, text=True, stdout=subprocess.PIPE, stderr=log
         ) as running,
     ):
         try:
@@ -56,10 +56,10 @@ def test_each_command_of_the_tutorial_prints_what_it_shows(tmp_path: Path) -> No
     for snippet in snippets(PAGE):
         if snippet.file:
             (tmp_path / snippet.file).write_text(snippet.text)
-    made = subprocess.run(
+    definition = subprocess.run(
         [sys.executable, "kind.py"], cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    (tmp_path / "crd.yaml").write_text(made.stdout)
+    (tmp_path / "crd.yaml").write_text(definition.stdout)
     home = {"KUBECONFIG": str(tmp_path / "config"), "HOME": str(tmp_path)}
     serve = ("-m", "kubeproto_cli", *shlex.split(SERVE)[1:], "--port", "0")
     with process(tmp_path, sys.executable, *serve) as server:
@@ -72,9 +72,9 @@ def test_each_command_of_the_tutorial_prints_what_it_shows(tmp_path: Path) -> No
 
 
 def called(program: str, words: list[str], folder: Path, home: dict[str, str]) -> str:
-    done = subprocess.run(
+    completed = subprocess.run(
         [program, *words], cwd=folder, env={**os.environ, **home}, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT,
     )  # fmt: skip
     # What jsonpath prints has no end of line.
-    return done.stdout if done.stdout.endswith("\n") else f"{done.stdout}\n"
+    return completed.stdout if completed.stdout.endswith("\n") else f"{completed.stdout}\n"

@@ -28,15 +28,15 @@ PROGRAM: Final = "program"
 
 def write_modules(folder: Path) -> dict[str, str]:
     """Write the programs of each page as a package of modules, and return which page each is from."""
-    found: dict[str, str] = {}
+    page_of_module: dict[str, str] = {}
     for page in pages():
         package = re.sub(r"\W", "_", name_of(page).removesuffix(".md"))
         modules: dict[str, list[str]] = {}
-        for one in snippets(page):
+        for snippet in snippets(page):
             # A script with pins of its own runs elsewhere, and imports what is not here.
-            if one.language == "python" and "# /// script" not in one.text:
-                lines = modules.setdefault(one.file.removesuffix(".py") or PROGRAM, [])
-                lines += [""] * (one.line - len(lines)) + one.text.splitlines()
+            if snippet.language == "python" and "# /// script" not in snippet.text:
+                lines = modules.setdefault(snippet.file.removesuffix(".py") or PROGRAM, [])
+                lines += [""] * (snippet.line - len(lines)) + snippet.text.splitlines()
         # The files of a page import each other, and two pages may each have a books.py.
         siblings = re.compile(rf"^from (?=(?:{'|'.join(modules)}) import )", re.MULTILINE)
         for name, lines in modules.items():
@@ -48,8 +48,8 @@ def write_modules(folder: Path) -> dict[str, str]:
             assert lines[0] == "", path
             lines[0] = f'# mypy: disable-error-code="{", ".join(PERMITTED)}"'
             path.write_text(siblings.sub("from .", "\n".join(lines) + "\n"))
-            found[f"{package}/{name}.py"] = name_of(page)
-    return found
+            page_of_module[f"{package}/{name}.py"] = name_of(page)
+    return page_of_module
 
 
 def findings(folder: Path, sources: dict[str, str]) -> Iterator[str]:
@@ -58,12 +58,12 @@ def findings(folder: Path, sources: dict[str, str]) -> Iterator[str]:
         sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context",
         *(str(folder / source) for source in sources),
     ]  # fmt: skip
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode in (0, 1), done.stderr
-    for line in done.stdout.splitlines():
-        name, colon, rest = line.partition(":")
+    completed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert completed.returncode in (0, 1), completed.stderr
+    for line in completed.stdout.splitlines():
+        name, colon, message = line.partition(":")
         # What was found in an earlier run, and is the same, has the folder of that one.
-        yield f"{sources.get('/'.join(Path(name).parts[-2:]), name)}{colon}{rest}"
+        yield f"{sources.get('/'.join(Path(name).parts[-2:]), name)}{colon}{message}"
 
 
 def test_the_programs_of_the_pages_pass_mypy_strict_which_finds_a_wrong_type(tmp_path: Path) -> None:
@@ -74,7 +74,7 @@ def test_the_programs_of_the_pages_pass_mypy_strict_which_finds_a_wrong_type(tmp
     (tmp_path / "wrong").mkdir()
     (tmp_path / "wrong/__init__.py").touch()
     (tmp_path / "wrong/program.py").write_text("\n".join(lines))
-    found = list(findings(tmp_path, {**sources, "wrong/program.py": "a wrong README.md"}))
-    place = f"a wrong README.md:{wrong + 1}: error: "
-    assert [one for one in found if not one.startswith(place)] == []
-    assert [one for one in found if '"BookSpec" has no attribute "titel"' in one]
+    lines_of_mypy = list(findings(tmp_path, {**sources, "wrong/program.py": "a wrong README.md"}))
+    prefix = f"a wrong README.md:{wrong + 1}: error: "
+    assert [finding for finding in lines_of_mypy if not finding.startswith(prefix)] == []
+    assert [finding for finding in lines_of_mypy if '"BookSpec" has no attribute "titel"' in finding]

@@ -54,7 +54,7 @@ def library() -> tuple[sim.Cluster, sim.Faults]:
     faults = sim.Faults(cluster)
     cluster.put(a_book("moby", "Moby-Dick"))
 
-    def cut() -> None:
+    def disconnect() -> None:
         faults.script.append(sim.Cut(after=300))
         cluster.end_watches()
 
@@ -66,7 +66,7 @@ def library() -> tuple[sim.Cluster, sim.Faults]:
     later = cluster.later
     later(10, lambda: cluster.put(a_book("typee", "Typee")))
     later(20, lambda: cluster.put(a_book("typee", "Typee", "Herman Melville")))
-    later(30, cut)
+    later(30, disconnect)
     later(40, lambda: cluster.put(a_book("typee", "Omoo", "Herman Melville", "somebody else")))
     later(70, lambda: cluster.edit(Book, "typee", lambda obj: obj["spec"].update(title=7)))
     later(100, forget)

@@ -10,10 +10,10 @@ DEMO = Path(__file__).resolve().parents[2] / "examples" / "echo" / "demo.py"
 
 
 def test_the_demo_survives_a_cut_and_a_410_and_ends_well() -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-W", "error", str(DEMO)], capture_output=True, text=True, check=True
     )
-    told = done.stdout
+    output = completed.stdout
     for sentence in (
         "canyon added, 2 replicas",
         "held by its finalizer",
@@ -23,7 +23,7 @@ def test_the_demo_survives_a_cut_and_a_410_and_ends_well() -> None:
         "canyon modified, 3 replicas",
         "is being deleted",
     ):
-        assert sentence in told, sentence
-    assert told.splitlines()[-1].endswith("nothing is left")
-    assert "\033" not in told  # a pipe gets no colours
-    assert done.stderr == ""
+        assert sentence in output, sentence
+    assert output.splitlines()[-1].endswith("nothing is left")
+    assert "\033" not in output  # a pipe gets no colours
+    assert completed.stderr == ""

@@ -42,17 +42,17 @@ def operated(backend: Backend, body: Callable[[SimulatedClient], Awaitable[None]
 
 
 def deployment(cluster: sim.Cluster, name: str = "canyon") -> dict[str, Any]:
-    found = cluster.get(Deployment, name)
-    assert found is not None
-    return found
+    stored = cluster.get(Deployment, name)
+    assert stored is not None
+    return stored
 
 
-def asked(cluster: sim.Cluster) -> list[tuple[str, str]]:
+def sent_requests(cluster: sim.Cluster) -> list[tuple[str, str]]:
     """What was written: the method and the last part of the path."""
     return [
-        (one.head.method, one.head.target.partition("?")[0].rpartition("/apis/")[2])
-        for one in cluster.log
-        if one.head.method != "GET"
+        (exchange.head.method, exchange.head.target.partition("?")[0].rpartition("/apis/")[2])
+        for exchange in cluster.log
+        if exchange.head.method != "GET"
     ]
 
 
@@ -63,14 +63,16 @@ def test_the_finalizer_goes_in_before_the_deployment(backend: Backend) -> None:
         await user.until(lambda: user.cluster.get(Deployment, "canyon"))
 
     cluster = operated(backend, body)
-    [created, finalized, deployed, *_] = asked(cluster)
+    [created, finalized, deployed, *_] = sent_requests(cluster)
     assert created == ("POST", "example.com/v1/namespaces/default/echoes")
     assert finalized == ("PATCH", "example.com/v1/namespaces/default/echoes/canyon")
     assert deployed == ("PATCH", "apps/v1/namespaces/default/deployments/canyon")
-    made = deployment(cluster)
-    assert made["spec"]["replicas"] == 2
-    pod = made["spec"]["template"]
-    assert made["spec"]["selector"]["matchLabels"] == pod["metadata"]["labels"] == {"app": "canyon"}
+    stored_deployment = deployment(cluster)
+    assert stored_deployment["spec"]["replicas"] == 2
+    pod = stored_deployment["spec"]["template"]
+    assert (
+        stored_deployment["spec"]["selector"]["matchLabels"] == pod["metadata"]["labels"] == {"app": "canyon"}
+    )
     [container] = pod["spec"]["containers"]
     assert container["image"] == "inanimate/echo-server:latest"
     assert [port["containerPort"] for port in container["ports"]] == [8080]
@@ -150,7 +152,7 @@ def test_deleting_removes_the_deployment_and_then_the_finalizer(backend: Backend
 
     cluster = operated(backend, body)
     assert cluster.get(Deployment, "canyon") is None
-    deleted, unfinalized = asked(cluster)[-2:]
+    deleted, unfinalized = sent_requests(cluster)[-2:]
     assert deleted == ("DELETE", "apps/v1/namespaces/default/deployments/canyon")
     assert unfinalized == ("PATCH", "example.com/v1/namespaces/default/echoes/canyon")
 
@@ -192,10 +194,10 @@ def test_many_echoes_are_served_side_by_side_and_one_never_twice_at_once(
 
 
 def test_the_definition_can_be_applied() -> None:
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, str(EXAMPLE), "--definition"], capture_output=True, text=True, check=True
     )
-    [definition] = kp.parse_manifest(done.stdout.encode())
+    [definition] = kp.parse_manifest(completed.stdout.encode())
     cluster = sim.Cluster()
     cluster.put(definition)
     cluster.advance(5)

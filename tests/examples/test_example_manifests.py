@@ -37,9 +37,9 @@ def access_of(name: str) -> str:
 def printed(name: str) -> str:
     """What the line in the README of an example prints."""
     command = [sys.executable, "-m", "kubeproto_cli", "manifests", *COMMANDS[name].split()]
-    done = subprocess.run(command, cwd=EXAMPLES / name, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
+    completed = subprocess.run(command, cwd=EXAMPLES / name, capture_output=True, text=True, check=False)
+    assert (completed.returncode, completed.stderr) == (0, "")
+    return completed.stdout
 
 
 @pytest.mark.parametrize("name", RECORDED)
@@ -61,7 +61,7 @@ def test_the_manifests_are_what_the_command_prints(name: str) -> None:
 
 
 if __name__ == "__main__":
-    for one in COMMANDS:
-        if one in RECORDED:
-            (EXAMPLES / one / "access.json").write_text(access_of(one))
-        (EXAMPLES / one / "manifests.yaml").write_text(printed(one))
+    for name in COMMANDS:
+        if name in RECORDED:
+            (EXAMPLES / name / "access.json").write_text(access_of(name))
+        (EXAMPLES / name / "manifests.yaml").write_text(printed(name))

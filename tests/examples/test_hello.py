@@ -42,8 +42,8 @@ def test_it_is_ready_when_its_pods_run_whatever_goes_wrong_on_the_way(backend: B
         faults = sim.Faults(cluster, seed=7, share=0.2)
         async with simulated(cluster) as user, simulated(cluster, faults=faults) as client:
             client.start(operate(client))
-            made = await user.create(a_hello())
-            assert made.spec.text == "Hello from world!"
+            created = await user.create(a_hello())
+            assert created.spec.text == "Hello from world!"
             ready = await user.api(Hello).wait_for("world", conditions.condition("Ready"), timeout=900)
             assert ready.status is not None
             assert (ready.status.replicas, ready.status.observed_generation) == (2, 1)
@@ -78,12 +78,14 @@ def test_what_changes_nothing_about_a_hello_is_not_written_into_it() -> None:
             client.start(operate(client))
             await client.create(a_hello())
             await anyio.sleep(60)
-            before = cluster.objects(Hello)[0]["metadata"]["resourceVersion"]
+            version_before = cluster.objects(Hello)[0]["metadata"]["resourceVersion"]
             await client.api(Deployment).merge_patch("world", {"metadata": {"annotations": {"a": "b"}}})
             await anyio.sleep(60)
-            [deployed] = [one for one in cluster.log if "deployments/world" in one.head.target][-1:]
+            [deployed] = [
+                exchange for exchange in cluster.log if "deployments/world" in exchange.head.target
+            ][-1:]
             assert deployed.time > cluster.now - 61  # it was looked at
-            assert cluster.objects(Hello)[0]["metadata"]["resourceVersion"] == before
+            assert cluster.objects(Hello)[0]["metadata"]["resourceVersion"] == version_before
 
     run(main)
 

@@ -25,8 +25,8 @@ __all__ = ["test_a_book_gets_its_label_back", "test_a_book_has_a_title"]  # the 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
-    found: Backend = request.param
-    return found
+    chosen: Backend = request.param
+    return chosen
 
 
 def a_book(name: str = "moby") -> Book:
@@ -100,6 +100,6 @@ def test_whatever_goes_wrong_at_a_write_an_operator_program_ends_alike(
 
     cluster = sim.Cluster(crds=[Book])
     cluster.put(a_book())
-    found = explore(operator, scenario, cluster=cluster)
-    found.check()
-    assert {write.author for write in found.writes if write.changed} == {"user", "operator"}
+    exploration = explore(operator, scenario, cluster=cluster)
+    exploration.check()
+    assert {write.author for write in exploration.writes if write.changed} == {"user", "operator"}

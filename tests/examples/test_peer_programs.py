@@ -46,9 +46,9 @@ def running(
     (folder / "config").write_text(server.kubeconfig)
     (folder / "stdin").write_text(stdin)
     with (
-        (folder / "stdin").open() as given,
+        (folder / "stdin").open() as standard_input,
         subprocess.Popen(
-            [str(python), *arguments], cwd=PROGRAMS, stdin=given, stdout=subprocess.PIPE, text=True,
+            [str(python), *arguments], cwd=PROGRAMS, stdin=standard_input, stdout=subprocess.PIPE, text=True,
             env={**os.environ, "HOME": str(folder), "KUBECONFIG": str(folder / "config")},
         ) as program,
     ):  # fmt: skip
@@ -124,10 +124,10 @@ def test_the_informer_of_another_client_tells_what_becomes_of_books(peer: str, t
     cluster = sim.Cluster(crds=[Book])
     cluster.put(a_book("Moby"))
     with serving(cluster) as server, running(server, tmp_path, peer, f"informer_{peer}.py") as program:
-        told = lines_of(program)
-        assert told.readline() == "Moby is on the shelf\n"
+        output = lines_of(program)
+        assert output.readline() == "Moby is on the shelf\n"
         server.call(cluster.remove, Book, "moby")
-        assert told.readline() == "moby is gone\n"
+        assert output.readline() == "moby is gone\n"
 
 
 HOLD: Final = "books.example.com/archive"

@@ -58,10 +58,10 @@ def cluster_of_script() -> sim.Cluster:
     cluster.put(pod)
 
     def roll_out() -> None:
-        found = cluster.get(Deployment, "web")
-        assert found is not None
+        deployment = cluster.get(Deployment, "web")
+        assert deployment is not None
         status = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
-        cluster.put(found | {"status": status | {"readyReplicas": 1}})
+        cluster.put(deployment | {"status": status | {"readyReplicas": 1}})
 
     cluster.later(5, roll_out)
     return cluster
@@ -167,12 +167,12 @@ def test_the_web_application_answers_from_its_cache() -> None:
     async def main() -> None:
         app = web_shelf.application(simulated(cluster))
         async with TestClient(TestServer(app)) as browser:
-            asked = len(cluster.log)
+            requests_before = len(cluster.log)
             assert await (await browser.get("/books")).json() == {"moby": "Moby", "typee": "Typee"}
-            one = await browser.get("/books/default/moby")
-            assert await one.json() == {"title": "Moby", "authors": ["Melville"]}
+            response = await browser.get("/books/default/moby")
+            assert await response.json() == {"title": "Moby", "authors": ["Melville"]}
             assert (await browser.get("/books/default/omoo")).status == 404
-            assert len(cluster.log) == asked
+            assert len(cluster.log) == requests_before
 
     anyio.run(main)
 

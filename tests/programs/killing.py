@@ -37,66 +37,68 @@ class Operator(Struct, frozen=True):
 
 def kill_and_check(site: Site, operator: Operator, seeds: Iterable[int]) -> None:
     """Kill it once for each seed, and let it end in order at last: nothing is missing, and nothing left."""
-    wanted: dict[str, int] = {}
+    desired: dict[str, int] = {}
     for seed in seeds:
         rng = random.Random(seed)
         with (
             watching(site, rng.choice((operator.kind, "deployment"))) as changes,
             site.running(operator.program) as running,
         ):
-            change(site, operator, wanted, seed, rng)
+            change(site, operator, desired, seed, rng)
             for _ in range(rng.randrange(1, CHANGES + 1)):
                 assert changes.acquire(timeout=LIMIT), running.printed
             running.kill()
         # This happens while nobody looks. A name is used once: what waits for its finalizer still has it.
-        gone = rng.choice(sorted(wanted))
-        del wanted[gone]
-        site.kubectl(f"delete {operator.kind}/{gone} --wait=false")
+        deleted = rng.choice(sorted(desired))
+        del desired[deleted]
+        site.kubectl(f"delete {operator.kind}/{deleted} --wait=false")
     with site.running(operator.program) as running:
-        settled(site, operator, wanted)
+        settled(site, operator, desired)
         site.kubectl(f"delete {operator.kind} --all --timeout={LIMIT:.0f}s")
         settled(site, operator, {})
         assert running.terminate() == 0, running.printed
 
 
-def change(site: Site, operator: Operator, wanted: dict[str, int], seed: int, rng: random.Random) -> None:
+def change(site: Site, operator: Operator, desired: dict[str, int], seed: int, rng: random.Random) -> None:
     """Ask for other numbers of replicas, of the objects that are there and of new ones."""
-    for number in range(OBJECTS - len(wanted)):
-        wanted[f"of-{seed}-{number}"] = 0
-    for name in wanted:
-        wanted[name] = wanted[name] % 9 + rng.randrange(1, 9)
-    site.kubectl("apply -f -", "---\n".join(operator.manifest(name, count) for name, count in wanted.items()))
+    for number in range(OBJECTS - len(desired)):
+        desired[f"of-{seed}-{number}"] = 0
+    for name in desired:
+        desired[name] = desired[name] % 9 + rng.randrange(1, 9)
+    site.kubectl(
+        "apply -f -", "---\n".join(operator.manifest(name, count) for name, count in desired.items())
+    )
 
 
-def settled(site: Site, operator: Operator, wanted: dict[str, int]) -> None:
+def settled(site: Site, operator: Operator, desired: dict[str, int]) -> None:
     """Wait until there is one Deployment for each object, its own and as it asks for, and nothing else."""
-    looks, found = threading.Event(), None
+    looks, last_difference = threading.Event(), None
     for _ in range(LOOKS):
-        if (found := difference(site, operator, wanted)) is None:
+        if (last_difference := difference(site, operator, desired)) is None:
             return
         looks.wait(0.2)
-    raise AssertionError(found)
+    raise AssertionError(last_difference)
 
 
-def difference(site: Site, operator: Operator, wanted: dict[str, int]) -> str | None:
+def difference(site: Site, operator: Operator, desired: dict[str, int]) -> str | None:
     everything = json.loads(site.kubectl(f"get {operator.kind},deployment,replicaset,pod -o json"))["items"]
     of: dict[str, list[dict[str, Any]]] = {"Deployment": [], "ReplicaSet": [], "Pod": []}
-    for one in everything:
-        of.setdefault(one["kind"], []).append(one)
+    for obj in everything:
+        of.setdefault(obj["kind"], []).append(obj)
     owners = {
-        one["metadata"]["uid"]: one["metadata"]["name"]
-        for one in everything
-        if "finalizers" in one["metadata"]
+        obj["metadata"]["uid"]: obj["metadata"]["name"]
+        for obj in everything
+        if "finalizers" in obj["metadata"]
     }
     deployed = {
-        owners.get(one["metadata"]["ownerReferences"][0]["uid"], "nobody"): one["spec"]["replicas"]
-        for one in of["Deployment"]
+        owners.get(obj["metadata"]["ownerReferences"][0]["uid"], "nobody"): obj["spec"]["replicas"]
+        for obj in of["Deployment"]
     }
     counts = [len(of["Deployment"]), len(owners), len(of["ReplicaSet"]), len(of["Pod"])]
-    if deployed == wanted and counts == [*[len(wanted)] * 3, sum(wanted.values())]:
+    if deployed == desired and counts == [*[len(desired)] * 3, sum(desired.values())]:
         return None
     return (
-        f"wanted are {wanted}, and there is {deployed}; owners are {owners}, and these are counted: {counts}"
+        f"wanted are {desired}, and there is {deployed}; owners are {owners}, and these are counted: {counts}"
     )
 
 
@@ -115,13 +117,13 @@ async def _watched(site: Site, kind: str) -> AsyncGenerator[threading.Semaphore]
     changes = threading.Semaphore(0)
 
     async def count(*, task_status: TaskStatus[None]) -> None:
-        api, begun = await client.resource(kind), False
+        api, counting = await client.resource(kind), False
         async with api.follow() as events:
             async for event in events:
-                if begun:
+                if counting:
                     changes.release()
                 elif isinstance(event, kp.Bookmark):
-                    begun = True
+                    counting = True
                     task_status.started()
 
     async with connect(kubeconfig=site.kubeconfig) as client, anyio.create_task_group() as tasks:

@@ -49,13 +49,13 @@ class Site:
         self.namespace = namespace
         self.kubeconfig = folder / f"{namespace or 'cluster'}.kubeconfig"
         self.kubeconfig.write_text(kubeconfig)
-        self._given = kubeconfig
+        self._kubeconfig_text = kubeconfig
 
     @contextmanager
     def within(self) -> Generator[Site]:
         """The same in a new namespace, which is deleted afterwards."""
         namespace = f"programs-{next(_numbers)}"
-        document = yaml.safe_load(self._given)
+        document = yaml.safe_load(self._kubeconfig_text)
         for context in document["contexts"]:
             context["context"]["namespace"] = namespace
         self.kubectl(f"create namespace {namespace}")
@@ -69,7 +69,7 @@ class Site:
     @contextmanager
     def behind_a_proxy(self) -> Generator[tuple[Site, Line]]:
         """The same by way of a proxy, which can be cut."""
-        document = yaml.safe_load(self._given)
+        document = yaml.safe_load(self._kubeconfig_text)
         [cluster] = document["clusters"][:1]
         server = urlsplit(str(cluster["cluster"]["server"]))
         assert server.port is not None
@@ -85,30 +85,30 @@ class Site:
     @property
     def environment(self) -> dict[str, str]:
         # kubectl is a process of 100 ms, which needs no garbage collector.
-        given = {"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder), "GOGC": "off"}
-        return {**os.environ, **given, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "error"}
+        variables = {"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder), "GOGC": "off"}
+        return {**os.environ, **variables, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "error"}
 
-    def attempt(self, command: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    def attempt(self, command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Call kubectl; its words have no spaces but where there is a `~`."""
         program = kubectl()
         assert program is not None, "kubectl is here, but not the version that the tests ask for"
         words = [word.replace("~", " ") for word in command.split()]
         return subprocess.run(
-            [program, *words], input=given, env=self.environment, text=True, check=False,
+            [program, *words], input=stdin, env=self.environment, text=True, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=LIMIT,
         )  # fmt: skip
 
-    def kubectl(self, command: str, given: str = "") -> str:
+    def kubectl(self, command: str, stdin: str = "") -> str:
         """What kubectl prints, which has to succeed."""
-        done = self.attempt(command, given)
-        assert done.returncode == 0, f"kubectl {command}: {done.stdout}"
-        return done.stdout.strip()
+        completed = self.attempt(command, stdin)
+        assert completed.returncode == 0, f"kubectl {command}: {completed.stdout}"
+        return completed.stdout.strip()
 
-    def refused(self, command: str, given: str = "") -> str:
+    def refused(self, command: str, stdin: str = "") -> str:
         """What kubectl prints where it has to fail."""
-        done = self.attempt(command, given)
-        assert done.returncode != 0, f"kubectl {command}: {done.stdout}"
-        return done.stdout.strip()
+        completed = self.attempt(command, stdin)
+        assert completed.returncode != 0, f"kubectl {command}: {completed.stdout}"
+        return completed.stdout.strip()
 
     @contextmanager
     def defining(self, manifest: str, name: str) -> Generator[Site]:
@@ -122,10 +122,10 @@ class Site:
         yield self
         self.kubectl(f"delete crd {name} --timeout={LIMIT:.0f}s")  # the next test may define it again
 
-    def wait(self, what: str, *conditions: str) -> None:
+    def wait(self, target: str, *conditions: str) -> None:
         """Wait for conditions of `kubectl wait --for`, one after the other."""
         for condition in conditions:
-            self.kubectl_once_there_is_a_status(f"wait {what} --for={condition} --timeout={LIMIT:.0f}s")
+            self.kubectl_once_there_is_a_status(f"wait {target} --for={condition} --timeout={LIMIT:.0f}s")
 
     def kubectl_once_there_is_a_status(self, command: str) -> None:
         """Call `kubectl wait`, which ends with an error as long as an object has no conditions at all."""
@@ -136,22 +136,22 @@ class Site:
             looks.wait(0.2)
         self.kubectl(command)
 
-    def until(self, command: str, pattern: str, given: str = "") -> str:
+    def until(self, command: str, pattern: str, stdin: str = "") -> str:
         """Call kubectl until what it prints matches: for what `kubectl wait` cannot see."""
         looks, printed = threading.Event(), ""
         for _ in range(LOOKS):
-            if re.fullmatch(pattern, printed := self.attempt(command, given).stdout.strip(), re.DOTALL):
+            if re.fullmatch(pattern, printed := self.attempt(command, stdin).stdout.strip(), re.DOTALL):
                 return printed
             looks.wait(0.2)  # kubectl tells of no change: it is asked again
         raise AssertionError(f"kubectl {command} goes on to print {printed!r}, and not {pattern}")
 
     def printed(self, program: str, *options: str) -> str:
         """What a program of the examples prints, and then ends."""
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, str(ROOT / "examples" / program), *options],
             env=self.environment, text=True, check=True, stdout=subprocess.PIPE, timeout=LIMIT,
         )  # fmt: skip
-        return done.stdout
+        return completed.stdout
 
     @contextmanager
     def running(self, program: str, *options: str, **environment: str) -> Generator[Program]:
@@ -172,10 +172,10 @@ class Line:
         self._proxy = proxy
 
     @contextmanager
-    def cut(self) -> Generator[None]:
+    def disconnect(self) -> Generator[None]:
         """Reset every connection, and let none be made until the block is left."""
         self._proxy.closed = True
-        self._portal.call(self._proxy.cut)
+        self._portal.call(self._proxy.disconnect)
         yield
         self._proxy.closed = False
 
@@ -186,7 +186,7 @@ class Program:
     def __init__(self, command: list[str], environment: dict[str, str]) -> None:
         self.lines: list[str] = []
         self._news = threading.Condition()
-        self._ended = False
+        self._finished = False
         self.process = subprocess.Popen(
             command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
         )
@@ -200,7 +200,7 @@ class Program:
                 self.lines.append(line.rstrip("\n"))
                 self._news.notify_all()
         with self._news:
-            self._ended = True
+            self._finished = True
             self._news.notify_all()
 
     @property
@@ -210,12 +210,12 @@ class Program:
     def until(self, pattern: str) -> re.Match[str]:
         """Wait for a line in which the pattern is found, now or earlier."""
 
-        def found() -> re.Match[str] | None:
+        def matches() -> re.Match[str] | None:
             return next(filter(None, (re.search(pattern, line) for line in self.lines)), None)
 
         with self._news:
-            self._news.wait_for(lambda: found() or self._ended, LIMIT)
-            match = found()
+            self._news.wait_for(lambda: matches() or self._finished, LIMIT)
+            match = matches()
         assert match is not None, f"{pattern} was not printed, but:\n{self.printed}"
         return match
 

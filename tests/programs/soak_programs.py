@@ -37,11 +37,11 @@ def main() -> None:
         site = Site(Path(folder), server.kubeconfig, real=False, compact=cluster.compact)
         for operator in OPERATORS:
             site.kubectl("apply -f -", site.printed(operator.program, "--definition"))
-            begun = time.monotonic()
+            started = time.monotonic()
             for first in range(0, kills, ROUND):
-                with site.within() as place:
-                    kill_and_check(place, operator, range(first, min(first + ROUND, kills)))
-            took = f"{time.monotonic() - begun:.0f} s"
+                with site.within() as inner_site:
+                    kill_and_check(inner_site, operator, range(first, min(first + ROUND, kills)))
+            took = f"{time.monotonic() - started:.0f} s"
             print(f"{operator.program}: {kills} kills, nothing missing and nothing left ({took})", flush=True)  # noqa: T201
 
 

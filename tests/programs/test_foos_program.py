@@ -27,7 +27,7 @@ def defined(forgetful: Site) -> Generator[Site]:
 
 
 @pytest.fixture
-def place(defined: Site) -> Generator[Site]:
+def site_of_foos(defined: Site) -> Generator[Site]:
     """A namespace on the server that forgets."""
     with defined.within() as site:
         yield site
@@ -49,48 +49,48 @@ def read(url: str) -> tuple[int, str]:
 
 @pytest.mark.thorough("a browser beside the program, and a dozen calls of kubectl")
 @pytest.mark.needs("chromium")
-def test_the_page_is_right_after_changes_a_cut_and_an_expiry(place: Site, browser_page: Page) -> None:
+def test_the_page_is_right_after_changes_a_cut_and_an_expiry(site_of_foos: Site, browser_page: Page) -> None:
     from playwright.sync_api import expect
 
     with (
-        place.behind_a_proxy() as (site, line),
-        site.running(PROGRAM, "--port", "0", NAMESPACE=place.namespace) as program,
+        site_of_foos.behind_a_proxy() as (site, line),
+        site.running(PROGRAM, "--port", "0", NAMESPACE=site_of_foos.namespace) as program,
     ):
         rows, state = browser_page.locator("tbody tr"), browser_page.locator("#state")
         browser_page.goto(address(program))
         expect(state).to_have_text("0 foos")
-        place.kubectl("apply -f -", a_foo("first", "<b>bold</b> & <script>fail()</script>"))
+        site_of_foos.kubectl("apply -f -", a_foo("first", "<b>bold</b> & <script>fail()</script>"))
         expect(rows).to_have_count(1)
         expect(rows.locator("td")).to_have_text(
             ["first", "the first", "<b>bold</b> & <script>fail()</script>"]
         )
-        place.kubectl("apply -f -", a_foo("second", "soon gone"))
+        site_of_foos.kubectl("apply -f -", a_foo("second", "soon gone"))
         expect(rows).to_have_count(2)
-        place.kubectl("delete foo/first")
+        site_of_foos.kubectl("delete foo/first")
         expect(rows.locator("td:first-child")).to_have_text(["second"])
         expect(state).to_have_text("1 foos")
 
-        with line.cut():
+        with line.disconnect():
             expect(state).to_contain_text("1 foos, some time ago: ")
-            place.kubectl("delete foo/second")
-            place.kubectl("apply -f -", a_foo("third", "unseen"))
-            place.kubectl("apply -f -", a_foo("fourth", "unseen, too"))
-            place.kubectl("delete foo/fourth")
-            place.compact()
+            site_of_foos.kubectl("delete foo/second")
+            site_of_foos.kubectl("apply -f -", a_foo("third", "unseen"))
+            site_of_foos.kubectl("apply -f -", a_foo("fourth", "unseen, too"))
+            site_of_foos.kubectl("delete foo/fourth")
+            site_of_foos.compact()
         expect(rows.locator("td")).to_have_text(["third", "the third", "unseen"])
         expect(state).to_have_text("1 foos")
         program.until("410|Expired|expired|too old")
-        place.kubectl('patch foo/third --type=merge -p {"spec":{"info":"seen"}}')
+        site_of_foos.kubectl('patch foo/third --type=merge -p {"spec":{"info":"seen"}}')
         expect(rows.locator("td:last-child")).to_have_text(["seen"])
 
         program.terminate()
         expect(state).to_have_text("the application does not answer; connecting …")
 
 
-def test_json_and_health_come_from_the_cache(place: Site) -> None:
-    with place.running(PROGRAM, "--port", "0", NAMESPACE=place.namespace) as program:
+def test_json_and_health_come_from_the_cache(site_of_foos: Site) -> None:
+    with site_of_foos.running(PROGRAM, "--port", "0", NAMESPACE=site_of_foos.namespace) as program:
         base = address(program)
-        place.kubectl("apply -f -", a_foo("only", "x"))
+        site_of_foos.kubectl("apply -f -", a_foo("only", "x"))
         stream = urllib.request.urlopen(f"{base}/events")
         while b"the only" not in stream.readline():
             pass
@@ -103,8 +103,11 @@ def test_json_and_health_come_from_the_cache(place: Site) -> None:
         program.until("Finished server process")
 
 
-def test_a_page_that_reads_nothing_more_does_not_keep_the_application(place: Site) -> None:
-    with place.running(PROGRAM, "--port", "0", NAMESPACE=place.namespace) as program, socket() as idle:
+def test_a_page_that_reads_nothing_more_does_not_keep_the_application(site_of_foos: Site) -> None:
+    with (
+        site_of_foos.running(PROGRAM, "--port", "0", NAMESPACE=site_of_foos.namespace) as program,
+        socket() as idle,
+    ):
         base = address(program)
         idle.setsockopt(SOL_SOCKET, SO_RCVBUF, 4096)
         idle.connect(("127.0.0.1", int(base.rpartition(":")[2])))
@@ -112,7 +115,7 @@ def test_a_page_that_reads_nothing_more_does_not_keep_the_application(place: Sit
         assert idle.recv(15) == b"HTTP/1.1 200 OK"
         # More than a socket takes by itself: the stream waits for its reader from here on.
         large = "---\n".join(a_foo(f"large-{number}", "x" * 800_000) for number in range(10))
-        place.kubectl("create -f -", large)
+        site_of_foos.kubectl("create -f -", large)
         while len(json.loads(read(f"{base}/foos")[1])) < 10:
             pass
         program.terminate()

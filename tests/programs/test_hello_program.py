@@ -141,11 +141,11 @@ def test_what_an_older_definition_let_through_is_reported_and_can_be_deleted(
     defined.kubectl("apply -f -", definition)
     with site.running(PROGRAM):
         fields = "{.items[0]['type','involvedObject.name','message']}"
-        shown = site.until(
+        output = site.until(
             f"get events --field-selector reason=InvalidSpec -o jsonpath={fields}", "Warning .+"
         )
-        place = f"Hello {site.namespace}/crowd"
-        assert shown == f"Warning crowd {place}: Expected `int` <= 20 - at `$.spec.replicas`"
+        reference = f"Hello {site.namespace}/crowd"
+        assert output == f"Warning crowd {reference}: Expected `int` <= 20 - at `$.spec.replicas`"
         assert site.kubectl("describe hello/crowd").count("InvalidSpec") == 1
         assert site.kubectl("get deployments -o name") == ""
         site.kubectl("delete hello/crowd")
@@ -161,14 +161,14 @@ spec: {size: 3}
 
 def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_path: Path) -> None:
     authority = trustme.CA()
-    made = authority.issue_cert("127.0.0.1")
-    (tmp_path / "tls.crt").write_bytes(b"".join(part.bytes() for part in made.cert_chain_pems))
-    (tmp_path / "tls.key").write_bytes(made.private_key_pem.bytes())
+    certificate = authority.issue_cert("127.0.0.1")
+    (tmp_path / "tls.crt").write_bytes(b"".join(part.bytes() for part in certificate.cert_chain_pems))
+    (tmp_path / "tls.key").write_bytes(certificate.private_key_pem.bytes())
     (tmp_path / "ca.crt").write_bytes(authority.cert_pem.bytes())
     with site.running(PROGRAM, "--certificates", str(tmp_path), "--webhook-port", "0") as operator:
         url = f"https://127.0.0.1:{operator.until(r'serving .*/validate/.* on port ([0-9]+)')[1]}"
-        where = ("--webhooks-url", url, "--webhooks-ca", str(tmp_path / "ca.crt"))
-        configured = defined.printed(PROGRAM, "--definition", *where)
+        webhook_options = ("--webhooks-url", url, "--webhooks-ca", str(tmp_path / "ca.crt"))
+        configured = defined.printed(PROGRAM, "--definition", *webhook_options)
         try:
             defined.kubectl("apply -f -", configured)
             # A server takes a while until it calls webhooks that it has just learned of, each kind by itself.
@@ -177,8 +177,8 @@ def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_
                 "Warning: Hello quiet has no replicas: .*Hello from quiet!",
                 a_hello("quiet", 0),
             )
-            shown = site.kubectl("apply -f -", a_hello("quiet", 0))
-            assert shown.startswith("Warning: Hello quiet has no replicas: nobody will say hello")
+            output = site.kubectl("apply -f -", a_hello("quiet", 0))
+            assert output.startswith("Warning: Hello quiet has no replicas: nobody will say hello")
             site.wait("deployment/quiet", "create")
             refusal = site.refused('patch hello/quiet --type=merge -p {"spec":{"text":"~"}}')
             assert refusal.endswith(

@@ -36,8 +36,8 @@ def nodes(cluster: Site) -> Generator[Site]:
 
 
 def condition(of_type: str, status: str, reason: str, message: str) -> str:
-    made = {"type": of_type, "status": status, "reason": reason, "message": message}
-    return json.dumps({"status": {"conditions": [made]}}).replace(" ", "~")
+    fields = {"type": of_type, "status": status, "reason": reason, "message": message}
+    return json.dumps({"status": {"conditions": [fields]}}).replace(" ", "~")
 
 
 def test_what_becomes_of_workers_is_printed(nodes: Site) -> None:

@@ -70,11 +70,11 @@ def in_namespace(asker: Asker, name: str) -> str:
 def life_of_an_object(asker: Asker, _: Stage) -> None:
     asker.define(definition_of(Book))
     books = kp.Api(Book, namespace=in_namespace(asker, "life"))
-    made = asker.reply(books.create(book("moby", finalizers=["talk.kubeproto.test/hold"])))
-    assert made.created
-    assert made.value.spec == BookSpec(title="Moby")
+    created = asker.reply(books.create(book("moby", finalizers=["talk.kubeproto.test/hold"])))
+    assert created.created
+    assert created.value.spec == BookSpec(title="Moby")
     read = asker.ask(books.get("moby"))
-    assert read == made.value
+    assert read == created.value
     read.spec.copies = 3
     replaced = asker.ask(books.replace(read))
     assert replaced.metadata.generation == 2
@@ -82,11 +82,11 @@ def life_of_an_object(asker: Asker, _: Stage) -> None:
     assert patched.metadata.labels == {"shelf": "sea"}
     tested = asker.ask(books.json_patch("moby", [{"op": "test", "path": "/spec/copies", "value": 3}]))
     assert tested.metadata.resource_version == patched.metadata.resource_version
-    wanted = {"metadata": {"name": "moby"}, "spec": {"copies": 5}}
+    applied = {"metadata": {"name": "moby"}, "spec": {"copies": 5}}
     with pytest.raises(kp.Conflict) as conflict:
-        asker.ask(books.apply(wanted, field_manager="library"))
+        asker.ask(books.apply(applied, field_manager="library"))
     assert [cause.field for cause in conflict.value.status.details.causes] == [".spec.copies"]
-    assert asker.ask(books.apply(wanted, field_manager="library", force=True)).spec.copies == 5
+    assert asker.ask(books.apply(applied, field_manager="library", force=True)).spec.copies == 5
     lent = asker.ask(books.status.merge_patch("moby", {"status": {"lent": 2}, "spec": {"copies": 9}}))
     assert (lent.spec.copies, lent.status) == (5, BookStatus(lent=2))
     scale = asker.ask(books.scale.get("moby"))
@@ -98,8 +98,8 @@ def life_of_an_object(asker: Asker, _: Stage) -> None:
     asker.ask(books.merge_patch("moby", {"metadata": {"finalizers": None}}))
     with pytest.raises(kp.NotFound):
         asker.ask(books.get("moby"))
-    gone = asker.ask(books.delete_collection(label_selector="shelf=sea"))
-    assert isinstance(gone, kp.ObjectList)
+    deleted = asker.ask(books.delete_collection(label_selector="shelf=sea"))
+    assert isinstance(deleted, kp.ObjectList)
 
 
 def a_watch_with_a_selector(asker: Asker, _: Stage) -> None:
@@ -111,14 +111,14 @@ def a_watch_with_a_selector(asker: Asker, _: Stage) -> None:
         asker.ask(books.merge_patch("moby", {"metadata": {"labels": {"shelf": "land"}}}))
         asker.ask(books.merge_patch("moby", {"metadata": {"labels": {"shelf": "sea"}}}))
         asker.ask(books.delete("moby"))
-        told = list(events)
-    kinds = [type(event) for event in told if not isinstance(event, kp.Bookmark)]
+        received = list(events)
+    kinds = [type(event) for event in received if not isinstance(event, kp.Bookmark)]
     assert kinds == [kp.Added, kp.Deleted, kp.Added, kp.Deleted]
-    assert any(isinstance(event, kp.Bookmark) for event in told)
-    left, back = told[1], told[2]
-    assert isinstance(left, kp.Deleted)
+    assert any(isinstance(event, kp.Bookmark) for event in received)
+    departed, back = received[1], received[2]
+    assert isinstance(departed, kp.Deleted)
     assert isinstance(back, kp.Added)
-    assert left.object.metadata.uid == back.object.metadata.uid
+    assert departed.object.metadata.uid == back.object.metadata.uid
 
 
 def streaming_lists(asker: Asker, stage: Stage) -> None:
@@ -152,12 +152,12 @@ def forgotten_versions(asker: Asker, stage: Stage) -> None:
         asker.ask(maps.create(ConfigMap(metadata=kp.ObjectMeta(name=name), data={"x": name})))
     first = asker.ask(maps.list(limit=2))
     stage.compact()
-    with pytest.raises(kp.Gone) as gone:
+    with pytest.raises(kp.Gone) as expired:
         asker.ask(maps.list(limit=2, continue_=first.next_page))
-    outcome = classify(gone.value)
+    outcome = classify(expired.value)
     assert isinstance(outcome, Expired)
-    rest = asker.ask(maps.list(continue_=outcome.token))
-    assert {one.metadata.name for one in (*first, *rest)} >= set("abcde")
+    remainder = asker.ask(maps.list(continue_=outcome.token))
+    assert {config_map.metadata.name for config_map in (*first, *remainder)} >= set("abcde")
     with pytest.raises(kp.Gone):
         asker.ask(maps.list(resource_version=first.version, resource_version_match="Exact"))
     with asker.watch(maps.watch(resource_version=first.version, timeout_seconds=5)) as events:
@@ -167,19 +167,19 @@ def forgotten_versions(asker: Asker, stage: Stage) -> None:
 
 
 def what_a_server_offers(asker: Asker, _: Stage) -> None:
-    said = asker.ask(version())
-    assert said.major == "1"
+    server_version = asker.ask(version())
+    assert server_version.major == "1"
     assert asker.ask(health("readyz")).healthy
     assert "apis/apps/v1" in asker.ask(openapi_index())
     discovery = asker.discover()
-    found = discovery.find("deploy")
-    assert found is not None
-    assert (found.group, found.kind) == ("apps", "Deployment")
+    deployments = discovery.find("deploy")
+    assert deployments is not None
+    assert (deployments.group, deployments.kind) == ("apps", "Deployment")
 
 
 def refusals(asker: Asker, _: Stage) -> None:
     books = kp.Api(Book, namespace=in_namespace(asker, "refused"))
-    made = asker.ask(books.create(book("moby")))
+    created = asker.ask(books.create(book("moby")))
     asker.ask(books.merge_patch("moby", {"spec": {"copies": 2}}))
     loose = kp.Api(kp.Dynamic, resource=books.resource, namespace="refused")
     wrong = msgspec.convert({"metadata": {"name": "x"}, "content": {"spec": {"title": 5}}}, kp.Dynamic)
@@ -189,7 +189,7 @@ def refusals(asker: Asker, _: Stage) -> None:
     refused: list[tuple[type[kp.ApiError], Any]] = [
         (kp.NotFound, books.get("dick")),
         (kp.AlreadyExists, books.create(book("moby"))),
-        (kp.Conflict, books.replace(made)),
+        (kp.Conflict, books.replace(created)),
         (kp.Conflict, books.delete("moby", uid="00000000-0000-4000-8000-ffffffffffff")),
         (kp.Invalid, books.create(book("No Name"))),
         (kp.Invalid, loose.create(wrong)),
@@ -229,8 +229,8 @@ def what_controllers_make(asker: Asker, _: Stage) -> None:
         },
     }
     with asker.watch(pods.watch(label_selector="app=web", resource_version="0")) as events:
-        made = asker.ask(deployments.apply(manifest, field_manager="talk"))
-        assert made.spec.replicas == 2
+        created = asker.ask(deployments.apply(manifest, field_manager="talk"))
+        assert created.spec.replicas == 2
         born: dict[str, Pod] = {}
         while len(born) < 2:
             event = next(events)
@@ -273,8 +273,8 @@ def a_long_list(asker: Asker, stage: Stage) -> None:
     assert len(listed.value) >= 400
     first = asker.ask(maps.list(limit=20))
     second = asker.ask(maps.list(limit=20, continue_=first.next_page))
-    names = [one.metadata.name for one in (*first, *second)]
-    assert names == sorted(one.metadata.name for one in listed.value)[:40]
+    names = [item.metadata.name for item in (*first, *second)]
+    assert names == sorted(item.metadata.name for item in listed.value)[:40]
 
 
 # Which user speaks, and whether the server must have no watch cache, so that a compaction is felt at once.

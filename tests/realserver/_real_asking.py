@@ -44,12 +44,12 @@ class Asker:
     def discover(self) -> Discovery:
         """Every group and kind that the server has."""
         discovering = Discovering()
-        while (found := discovering.result) is None:
+        while (discovery := discovering.result) is None:
             for request in discovering.requests:
                 with self._transport.send(request, timeout=PATIENCE) as incoming:
                     body = b"".join(incoming)
                 discovering = discovering.receive(request, incoming.status, incoming.headers, body)
-        return found
+        return discovery
 
     @contextmanager
     def watch(self, request: StreamRequest[E]) -> Generator[Iterator[E]]:
@@ -79,13 +79,13 @@ class Asker:
         """Wait until the kind of a definition that was sent is served; the spec that is stored."""
         name = definition.metadata.name
         with self.watch(DEFINITIONS.watch(field_selector=f"metadata.name={name}")) as events:
-            found = next(
+            resource = next(
                 event.object
                 for event in events
                 if isinstance(event, kp.Added | kp.Modified) and _served(event.object)
             )
-        self._await_storage(found)
-        return found.spec
+        self._await_storage(resource)
+        return resource.spec
 
     def _await_storage(self, definition: CustomResourceDefinition) -> None:
         resource = read_definition(definition.to_json()).preferred.resource
@@ -116,8 +116,8 @@ class Asker:
 def _served(definition: CustomResourceDefinition) -> bool:
     """Whether the server has taken the names and serves the kind. What it finds no structure in, it says."""
     status: dict[str, Any] = definition.status or {}
-    found: list[dict[str, Any]] = status.get("conditions") or []
-    conditions = {one["type"]: one for one in found}
+    listed: list[dict[str, Any]] = status.get("conditions") or []
+    conditions = {condition["type"]: condition for condition in listed}
     assert "NonStructuralSchema" not in conditions, conditions["NonStructuralSchema"]
     if "NamesAccepted" in conditions:
         assert conditions["NamesAccepted"]["status"] == "True", conditions["NamesAccepted"]

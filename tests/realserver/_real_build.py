@@ -46,12 +46,12 @@ def build(release: str = NEWEST) -> Path:
     major, minor = release.split(".")
     names = f"-X {version}.gitVersion={full} -X {version}.gitMajor={major} -X {version}.gitMinor={minor}"
     fresh = built.with_suffix(f".{os.getpid()}")
-    done = subprocess.run(
+    completed = subprocess.run(
         [go, "build", f"-modfile={modules(release)}", *FLAGS,
          "-ldflags", f"-s -w {names}", "-o", str(fresh), "."],
         cwd=HERE, env={**os.environ, **ENVIRONMENT}, check=False,
     )  # fmt: skip
-    if done.returncode:
+    if completed.returncode:
         raise Unbuildable(f"the real API server {release} could not be built; Go says above why")
     fresh.rename(built)
     return built
@@ -90,17 +90,17 @@ def find_go() -> str:
 
 def digest(release: str = NEWEST) -> str:
     """Return a name for what is built from these sources here."""
-    named = modules(release)
-    sources = (named, named.with_suffix(".sum"), *(HERE / name for name in PROGRAMS))
+    module_file = modules(release)
+    sources = (module_file, module_file.with_suffix(".sum"), *(HERE / name for name in PROGRAMS))
     content = b"".join(path.read_bytes() for path in sources)
-    told = repr((FLAGS, sorted(ENVIRONMENT.items()), platform.machine(), platform.system()))
-    return hashlib.sha256(content + told.encode()).hexdigest()[:16]
+    settings = repr((FLAGS, sorted(ENVIRONMENT.items()), platform.machine(), platform.system()))
+    return hashlib.sha256(content + settings.encode()).hexdigest()[:16]
 
 
 def kubernetes_version(release: str = NEWEST) -> str:
     """Return the version of Kubernetes that the go.mod of a release names."""
-    named = modules(release)
-    found = re.search(r"^\tk8s\.io/kubernetes (v\S+)$", named.read_text(), re.MULTILINE)
-    if found is None:
-        raise Unbuildable(f"{named.name} names no k8s.io/kubernetes")
-    return found[1]
+    module_file = modules(release)
+    requirement = re.search(r"^\tk8s\.io/kubernetes (v\S+)$", module_file.read_text(), re.MULTILINE)
+    if requirement is None:
+        raise Unbuildable(f"{module_file.name} names no k8s.io/kubernetes")
+    return requirement[1]

@@ -59,7 +59,7 @@ class Cache:
         """Names and versions of what readers see."""
         return {key: entry.version for key, entry in self.store.entries().items()}
 
-    def told(self) -> list[tuple[str, str]]:
+    def take_changes(self) -> list[tuple[str, str]]:
         """What has come out since the last time: kind of change and name."""
         changes, self.changes = self.changes, []
         return [(change.type, change.key.rpartition("/")[2]) for change in changes]
@@ -95,11 +95,11 @@ class Cache:
         match event:
             case kp.Added(obj) | kp.Modified(obj) | kp.Deleted(obj):
                 name, version = obj.metadata.name, int(obj.metadata.resource_version)
-                known = self.store.entry(key_of(name, obj.metadata.namespace))
-                assert (known is None) == isinstance(event, kp.Added), f"{event} while there is {known}"
+                cached = self.store.entry(key_of(name, obj.metadata.namespace))
+                assert (cached is None) == isinstance(event, kp.Added), f"{event} while there is {cached}"
                 assert version > self._reached, f"{event} after {self._reached}"
-            case kp.Bookmark(said):
-                version = int(said)
+            case kp.Bookmark(bookmark_version):
+                version = int(bookmark_version)
                 assert version >= self._reached, f"{event} after {self._reached}"
             case _:
                 raise AssertionError(f"{event} in a stream of good events")

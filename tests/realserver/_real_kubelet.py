@@ -38,11 +38,11 @@ def build_kubelet() -> Path:
         return built
     built.parent.mkdir(parents=True, exist_ok=True)
     fresh = built.with_suffix(f".{os.getpid()}")
-    done = subprocess.run(
+    completed = subprocess.run(
         [find_go(), "build", *FLAGS, "-ldflags", "-s -w", "-o", str(fresh), "."],
         cwd=FOLDER, env={**os.environ, **ENVIRONMENT}, check=False,
     )  # fmt: skip
-    if done.returncode:
+    if completed.returncode:
         raise Unbuildable("the kubelet could not be built; Go says above why")
     fresh.rename(built)
     return built
@@ -51,9 +51,9 @@ def build_kubelet() -> Path:
 def write_log(folder: Path, lines: Iterable[str], *, begin: int = 0) -> None:
     """Add lines to the log of each container; several are of the same second, and some of the same time."""
     with (folder / "log").open("a") as file:
-        for at, line in enumerate(lines, begin):
-            minute, rest = divmod(at // 10, 60)
-            file.write(f"2026-07-01T00:{minute:02}:{rest:02}.{at % 10 // 2}Z {line}\n")
+        for number, line in enumerate(lines, begin):
+            minute, seconds = divmod(number // 10, 60)
+            file.write(f"2026-07-01T00:{minute:02}:{seconds:02}.{number % 10 // 2}Z {line}\n")
 
 
 @contextmanager
@@ -76,8 +76,8 @@ def a_node(server: RealServer, folder: Path, port: int) -> Generator[None]:
         assert process.stdout is not None  # both were asked for
         assert process.stdin is not None
         try:
-            word, _, number = process.stdout.readline().decode().partition(" ")
-            assert word == "ready", (folder / "kubelet.log").read_text()
+            key, _, number = process.stdout.readline().decode().partition(" ")
+            assert key == "ready", (folder / "kubelet.log").read_text()
             _create(transport, int(number))
             yield
             for target in (f"namespaces/default/pods/{POD}?gracePeriodSeconds=0", f"nodes/{NODE}"):
@@ -116,6 +116,6 @@ def _send(transport: BlockingHttpxTransport, method: str, target: str, body: Any
     media = "application/merge-patch+json" if method == "PATCH" else "application/json"
     data = b"" if body is None else json.dumps(body).encode()
     head = Head(method, f"/api/v1/{target}", (("Content-Type", media),), data)
-    with transport.send(head, timeout=_WITHIN) as got:
-        said = b"".join(got)
-    assert got.status < 300, said
+    with transport.send(head, timeout=_WITHIN) as incoming:
+        response_body = b"".join(incoming)
+    assert incoming.status < 300, response_body

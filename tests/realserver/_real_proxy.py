@@ -33,7 +33,7 @@ class Proxy:
             yield
             nursery.cancel_scope.cancel()
 
-    def cut(self) -> None:
+    def disconnect(self) -> None:
         """Reset every connection, wherever its bytes are."""
         for carried in self._open:
             if carried.client.socket.fileno() != -1:  # one that is ending by itself may be closed already
@@ -74,10 +74,10 @@ class _Carried:
 
     async def pump(self, source: trio.SocketStream, sink: trio.SocketStream) -> None:
         try:
-            async for piece in source:
+            async for chunk in source:
                 if self.frozen:
                     await trio.sleep_forever()
-                await sink.send_all(piece)
+                await sink.send_all(chunk)
             if not self.frozen:
                 await sink.send_eof()
         except (trio.BrokenResourceError, trio.ClosedResourceError):

@@ -44,8 +44,8 @@ class Exchange(msgspec.Struct):
     def content(self) -> list[bytes]:
         """The pieces as bytes."""
         return [
-            base64.b64decode(piece["base64"]) if isinstance(piece, dict) else piece.encode()
-            for piece in self.pieces
+            base64.b64decode(chunk["base64"]) if isinstance(chunk, dict) else chunk.encode()
+            for chunk in self.pieces
         ]
 
     @property
@@ -54,10 +54,10 @@ class Exchange(msgspec.Struct):
         return ("Content-Encoding", "gzip") in self.answered
 
     @property
-    def said(self) -> str:
+    def decoded_body(self) -> str:
         """The whole body in the clear."""
-        whole = b"".join(self.content)
-        return (gzip.decompress(whole) if self.zipped else whole).decode()
+        body = b"".join(self.content)
+        return (gzip.decompress(body) if self.zipped else body).decode()
 
 
 class Recorder:
@@ -73,12 +73,17 @@ class Recorder:
     ) -> Generator[BlockingIncoming]:
         """Send a request over the other transport."""
         with self._transport.send(head, timeout=timeout, idle=idle) as incoming:
-            kept = tuple((name, value) for name, value in incoming.headers if name.lower() in ANSWERED)
+            headers = tuple((name, value) for name, value in incoming.headers if name.lower() in ANSWERED)
             exchange = Exchange(
-                head.method, head.target, _asked(head), head.body.decode(), incoming.status, kept
+                head.method,
+                head.target,
+                _compared_headers(head),
+                head.body.decode(),
+                incoming.status,
+                headers,
             )
             self.exchanges.append(exchange)
-            yield _Incoming(incoming.status, incoming.headers, _noted(incoming, exchange))
+            yield _Incoming(incoming.status, incoming.headers, _recorded(incoming, exchange))
 
     def save(self, release: str, name: str) -> None:
         """Write what a server of this release said."""
@@ -91,10 +96,10 @@ class Recorder:
 class Replay:
     """A transport to nowhere that gives recorded answers, if it is asked what was asked then."""
 
-    def __init__(self, release: str, name: str, *, cut: int = 0) -> None:
+    def __init__(self, release: str, name: str, *, chunk_size: int = 0) -> None:
         content = (FOLDER / release / f"{name}.json").read_bytes()
         self.left = msgspec.json.decode(content, type=list[Exchange])
-        self._cut = cut
+        self._cut = chunk_size
 
     @contextmanager
     def send(
@@ -103,17 +108,17 @@ class Replay:
         """Give the next answer; with a `cut` in pieces of that size."""
         assert self.left, f"{head} was not asked"
         exchange = self.left.pop(0)
-        asked = (head.method, head.target, _asked(head), _meant(head.body))
-        assert asked == (exchange.method, exchange.target, exchange.headers, _meant(exchange.body))
+        request = (head.method, head.target, _compared_headers(head), _normalized(head.body))
+        assert request == (exchange.method, exchange.target, exchange.headers, _normalized(exchange.body))
         yield _Incoming(exchange.status, exchange.answered, self._pieces(exchange))
 
     def _pieces(self, exchange: Exchange) -> Iterator[bytes]:
-        whole = b"".join(exchange.content)
-        yield from _cut(whole, self._cut) if self._cut else exchange.content
+        body = b"".join(exchange.content)
+        yield from _cut(body, self._cut) if self._cut else exchange.content
         assert exchange.ended, "nothing more was heard then"
 
 
-def _meant(body: str | bytes) -> Any:
+def _normalized(body: str | bytes) -> Any:
     """What a server reads in the body of a request: the order of keys is not part of it."""
     return msgspec.json.decode(body) if body else None
 
@@ -130,12 +135,15 @@ class _Incoming:
 
 def scrubbed(exchanges: list[Exchange]) -> list[Exchange]:
     """The same conversation with something of the same length for what is secret or drawn again each time."""
-    texts = [text for one in exchanges for text in (one.target, one.body, one.said)]
+    texts = [
+        text for exchange in exchanges for text in (exchange.target, exchange.body, exchange.decoded_body)
+    ]
     uids = dict.fromkeys(re.findall(_UID, "\n".join(texts)))
     times = sorted({*re.findall(_TIME, "\n".join(texts))})
     others = {uid: f"00000000-0000-4000-8000-{number:012}" for number, uid in enumerate(uids)}
     others |= {
-        time: f"2026-01-01T{at // 3600:02}:{at // 60 % 60:02}:{at % 60:02}" for at, time in enumerate(times)
+        time: f"2026-01-01T{index // 3600:02}:{index // 60 % 60:02}:{index % 60:02}"
+        for index, time in enumerate(times)
     }
 
     def clean(text: str) -> str:
@@ -145,8 +153,13 @@ def scrubbed(exchanges: list[Exchange]) -> list[Exchange]:
         return re.sub(_PORT, lambda found: found[1] + "6" * len(found[2]), text)
 
     return [
-        replace(one, target=clean(one.target), body=clean(one.body), pieces=_again(clean(one.said), one))
-        for one in exchanges
+        replace(
+            exchange,
+            target=clean(exchange.target),
+            body=clean(exchange.body),
+            pieces=_again(clean(exchange.decoded_body), exchange),
+        )
+        for exchange in exchanges
     ]
 
 
@@ -158,32 +171,32 @@ _CERTIFICATE: Final = r"(BEGIN CERTIFICATE-----)(.*?)(-----END)"
 _PORT: Final = r"(127\.0\.0\.1:)(\d+)"
 
 
-def _again(said: str, exchange: Exchange) -> list[str | dict[str, str]]:
+def _again(text: str, exchange: Exchange) -> list[str | dict[str, str]]:
     """A body in pieces as they were; what is compressed has another length now."""
-    whole = said.encode()
+    body = text.encode()
     if exchange.zipped:
-        return [_text(piece) for piece in _cut(gzip.compress(whole, mtime=0), 4096)]
+        return [_text(chunk) for chunk in _cut(gzip.compress(body, mtime=0), 4096)]
     ends = [0, *accumulate(map(len, exchange.content))]
-    return [_text(whole[begin:end]) for begin, end in pairwise(ends)]
+    return [_text(body[begin:end]) for begin, end in pairwise(ends)]
 
 
-def _cut(whole: bytes, size: int) -> list[bytes]:
-    return [whole[at : at + size] for at in range(0, len(whole), size)]
+def _cut(body: bytes, size: int) -> list[bytes]:
+    return [body[start : start + size] for start in range(0, len(body), size)]
 
 
-def _asked(head: Head) -> dict[str, str]:
+def _compared_headers(head: Head) -> dict[str, str]:
     return {name: value for name, value in head.headers if name.lower() in ASKED}
 
 
-def _noted(incoming: Iterable[bytes], exchange: Exchange) -> Iterator[bytes]:
-    for piece in incoming:
-        exchange.pieces.append(_text(piece))
-        yield piece
+def _recorded(incoming: Iterable[bytes], exchange: Exchange) -> Iterator[bytes]:
+    for chunk in incoming:
+        exchange.pieces.append(_text(chunk))
+        yield chunk
     exchange.ended = True
 
 
-def _text(piece: bytes) -> str | dict[str, str]:
+def _text(chunk: bytes) -> str | dict[str, str]:
     try:
-        return piece.decode()
+        return chunk.decode()
     except UnicodeDecodeError:
-        return {"base64": base64.b64encode(piece).decode()}
+        return {"base64": base64.b64encode(chunk).decode()}

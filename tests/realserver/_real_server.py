@@ -85,9 +85,11 @@ class RealServer:
         files: dict[str, bytes | UnreadableFile] = {}
         while isinstance(config := infer({}, files, overrides), Needs):
             files |= {path: Path(path).read_bytes() for path in config.paths}
-        found = _credentials(config.identity)
-        authorization = (("Authorization", found.authorization),) if found.authorization else ()
-        return replace(config.connection_for(found), headers=authorization)
+        user_credentials = _credentials(config.identity)
+        authorization = (
+            (("Authorization", user_credentials.authorization),) if user_credentials.authorization else ()
+        )
+        return replace(config.connection_for(user_credentials), headers=authorization)
 
     def start(self) -> None:
         """Start, or start again after `kill`: with the same objects, at the same address."""
@@ -139,22 +141,22 @@ class RealServer:
         self._pipe("stdin").write(f"{command}\n".encode())
         self._pipe("stdin").flush()
 
-    def _hear(self, word: str) -> str:
+    def _hear(self, keyword: str) -> str:
         # It answers, or it ends: nothing here needs a time limit of its own.
         line: bytes = self._pipe("stdout").readline()
-        said, _, rest = line.decode().strip().partition(" ")
-        if said != word:
+        received, _, value = line.decode().strip().partition(" ")
+        if received != keyword:
             raise RuntimeError(
-                f"it said {line!r} instead of {word!r}; {self.log} ends so:\n{self._last_words()}"
+                f"it said {line!r} instead of {keyword!r}; {self.log} ends so:\n{self._last_words()}"
             )
-        return rest
+        return value
 
     def _pipe(self, name: str) -> IO[Any]:
         pipe = getattr(self._process, name, None)
         if pipe is None:
             raise RuntimeError("it does not run")
-        found: IO[Any] = pipe
-        return found
+        stream: IO[Any] = pipe
+        return stream
 
     def _last_words(self) -> str:
         size = self.log.stat().st_size
@@ -182,8 +184,8 @@ def _free_port() -> int:
 
 def _program(release: str) -> Path:
     """Return the program of a release, which `make real` has built; otherwise it is built now."""
-    named = os.environ.get("KUBEPROTO_REAL")
-    return Path(named) if named and release == asked_release() else build(release)
+    chosen = os.environ.get("KUBEPROTO_REAL")
+    return Path(chosen) if chosen and release == asked_release() else build(release)
 
 
 def _credentials(identity: Identity) -> Credentials:
@@ -194,8 +196,8 @@ def _credentials(identity: Identity) -> Credentials:
         event = WANTED
         for action in actions:
             match action:
-                case credentials.Use(found):
-                    return found
+                case credentials.Use(user_credentials):
+                    return user_credentials
                 case credentials.ReadFiles(paths):
                     event = credentials.FilesRead(tuple(Path(path).read_bytes() for path in paths))
                 case _:

@@ -26,7 +26,7 @@ class Writer:
     """Makes, changes and deletes its books. `done` counts its writes."""
 
     def __init__(self, client: Client, books: kp.Api[Book], names: list[str], seed: int) -> None:
-        self.done = 0
+        self.completed_writes = 0
         self._client = client
         self._books = books
         self._names = names
@@ -34,24 +34,24 @@ class Writer:
 
     async def run(self) -> None:
         """Make all books, in turn with changes to those that are there and deletions of some."""
-        there: list[str] = []
+        names: list[str] = []
         for name in self._names:
             await self._write(self._books.create(book(name)))
-            there.append(name)
+            names.append(name)
             for _ in range(self._random.choice((0, 1, 2))):
-                changed = self._random.choice(there)
-                patch = {"spec": {"pages": self.done + 2}}
+                changed = self._random.choice(names)
+                patch = {"spec": {"pages": self.completed_writes + 2}}
                 await self._write(self._books.merge_patch(changed, patch))
             if self._random.random() < 0.6:
-                gone = there.pop(self._random.randrange(len(there)))
-                await self._write(self._books.delete(gone))
+                deleted = names.pop(self._random.randrange(len(names)))
+                await self._write(self._books.delete(deleted))
 
     async def _write(self, request: Request[T]) -> None:
         while True:
             try:
                 await self._client.call(request, timeout=20.0)
             except (kp.ApiError, kp.TransportError, kp.RemoteProtocolError) as error:
-                if _done_before(request, error):
+                if _was_applied(request, error):
                     break
                 outcome = classify(error)
                 if not isinstance(outcome, PASSING) and outcome.code not in STARTING:
@@ -59,10 +59,10 @@ class Writer:
                 await trio.sleep(PAUSE)
             else:
                 break
-        self.done += 1
+        self.completed_writes += 1
 
 
-def _done_before(request: Request[T], error: Exception) -> bool:
+def _was_applied(request: Request[T], error: Exception) -> bool:
     """Whether an earlier attempt of which no answer came did it."""
     return (request.verb == "create" and isinstance(error, kp.AlreadyExists)) or (
         request.verb == "delete" and isinstance(error, kp.NotFound) and error.status.details.name != ""

@@ -40,12 +40,12 @@ def sending(server: RealServer) -> Generator[Send]:
             body = b"" if ask.body is None else json.dumps(ask.body).encode()
             media = "application/merge-patch+json" if ask.method == "PATCH" else "application/json"
             headers = (("Accept", "application/json"), ("Content-Type", media), *ask.headers)
-            with transports[ask.by].send(Head(ask.method, ask.target, headers, body), timeout=30) as got:
-                data = inflate(got.headers, b"".join(got))
+            with transports[ask.by].send(Head(ask.method, ask.target, headers, body), timeout=30) as incoming:
+                data = inflate(incoming.headers, b"".join(incoming))
             try:
-                return got.status, json.loads(data)
+                return incoming.status, json.loads(data)
             except ValueError:
-                return got.status, None
+                return incoming.status, None
 
         yield send
 
@@ -66,40 +66,40 @@ def until_rights_are_known(send: Send) -> None:
     """
     local = f"{_RBAC}/namespaces/{_NAMESPACE}"
     # New names each time: the controller may make an aggregated role again that was deleted meanwhile.
-    mark = f"{_SENTINEL}-{next(_numbers)}"
-    part, whole = f"{mark}-part", f"{mark}-whole"
-    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": mark}
-    selectors = {"clusterRoleSelectors": [{"matchLabels": {mark: "part"}}]}
-    made: tuple[tuple[str, str, Json], ...] = (
-        (f"{local}/roles", part, {"rules": [_rule(mark, "local")]}),
+    sentinel = f"{_SENTINEL}-{next(_numbers)}"
+    part, all_name = f"{sentinel}-part", f"{sentinel}-whole"
+    subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": sentinel}
+    selectors = {"clusterRoleSelectors": [{"matchLabels": {sentinel: "part"}}]}
+    created: tuple[tuple[str, str, Json], ...] = (
+        (f"{local}/roles", part, {"rules": [_rule(sentinel, "local")]}),
         (f"{local}/rolebindings", part, {"subjects": [subject], "roleRef": _reference("Role", part)}),
-        (f"{_RBAC}/clusterroles", part, {"rules": [_rule(mark, "whole")]}),
-        (f"{_RBAC}/clusterroles", whole, {"rules": [], "aggregationRule": selectors}),
-        (f"{_RBAC}/clusterrolebindings", whole,
-         {"subjects": [subject], "roleRef": _reference("ClusterRole", whole)}),
+        (f"{_RBAC}/clusterroles", part, {"rules": [_rule(sentinel, "whole")]}),
+        (f"{_RBAC}/clusterroles", all_name, {"rules": [], "aggregationRule": selectors}),
+        (f"{_RBAC}/clusterrolebindings", all_name,
+         {"subjects": [subject], "roleRef": _reference("ClusterRole", all_name)}),
     )  # fmt: skip
-    for target, name, more in made:
-        metadata = {"name": name, "labels": {mark: name.removeprefix(f"{mark}-")}}
+    for target, name, more in created:
+        metadata = {"name": name, "labels": {sentinel: name.removeprefix(f"{sentinel}-")}}
         status, body = send(Ask("POST", target, {"metadata": metadata, **more}))
         assert status == 201, body
     end = time.monotonic() + _KNOWN_WITHIN
-    while not (_may(send, mark, "local") and _may(send, mark, "whole")):
+    while not (_may(send, sentinel, "local") and _may(send, sentinel, "whole")):
         assert time.monotonic() < end, "the server does not grant what the last roles say"
-    for target, name, _ in made:
+    for target, name, _ in created:
         send(Ask("DELETE", f"{target}/{name}"))
 
 
-def _rule(mark: str, resource: str) -> Json:
-    return {"apiGroups": [mark], "resources": [resource], "verbs": ["get"]}
+def _rule(sentinel: str, resource: str) -> Json:
+    return {"apiGroups": [sentinel], "resources": [resource], "verbs": ["get"]}
 
 
 def _reference(kind: str, name: str) -> Json:
     return {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name}
 
 
-def _may(send: Send, mark: str, resource: str) -> bool:
-    attributes = {"namespace": _NAMESPACE, "verb": "get", "group": mark, "resource": resource}
-    review = {"spec": {"user": mark, "resourceAttributes": attributes}}
+def _may(send: Send, sentinel: str, resource: str) -> bool:
+    attributes = {"namespace": _NAMESPACE, "verb": "get", "group": sentinel, "resource": resource}
+    review = {"spec": {"user": sentinel, "resourceAttributes": attributes}}
     _, body = send(Ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review))
     return bool(body["status"]["allowed"])
 
@@ -107,10 +107,10 @@ def _may(send: Send, mark: str, resource: str) -> bool:
 def main() -> None:
     """Record the verdicts for `make test`."""
     with tempfile.TemporaryDirectory() as folder, start(Path(folder)) as server, sending(server) as send:
-        found = ask_all(Cases(SEED, COUNT), send)
-    lines = ",\n".join(json.dumps(one) for one in found)
+        verdicts = ask_all(Cases(SEED, COUNT), send)
+    lines = ",\n".join(json.dumps(verdict) for verdict in verdicts)
     RECORDED.write_text(f"[\n{lines}\n]\n")
-    sys.stdout.write(f"{len(found)} verdicts\n")
+    sys.stdout.write(f"{len(verdicts)} verdicts\n")
 
 
 if __name__ == "__main__":

@@ -55,20 +55,22 @@ class RealTaker:
         return bool(self._send("GET", target)[0] == 200)
 
     def configure(self, case: Case) -> None:
-        refusing = {path for step in case.steps for path, one in step.webhooks.items() if _refuses(one)}
+        refusing = {
+            path for step in case.steps for path, behaviour in step.webhooks.items() if _refuses(behaviour)
+        }
         self._rounds += 1
         for phase, hooks in (("mutating", case.mutating), ("validating", case.validating)):
             target = f"{HOOKS}/{phase}webhookconfigurations"
             self._send("DELETE", f"{target}/cases")
-            shown = [self._shown(one) for one in (*hooks, self._sentinel(phase))]
-            self._send("POST", target, {"metadata": {"name": "cases"}, "webhooks": shown})
+            hook_objects = [self._shown(behaviour) for behaviour in (*hooks, self._sentinel(phase))]
+            self._send("POST", target, {"metadata": {"name": "cases"}, "webhooks": hook_objects})
         assert len(refusing) <= 1
         for target, body in self._objects:
             self._send("DELETE", f"{target}/{body['metadata']['name']}")
         self._objects = case.objects
         for target, body in case.objects:
-            status, _, made = self._send("POST", target, body)
-            assert status == 201, made
+            status, _, created = self._send("POST", target, body)
+            assert status == 201, created
         if case.objects:
             self._until_policies_are_known()
         self._until_called("mutating", "validating")
@@ -111,22 +113,22 @@ class RealTaker:
         """
         rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}
         refused = f"object.metadata.name == '{name}' && params.data.said == 'sentinel'"
-        said = f"{name} is known"
+        message = f"{name} is known"
         spec = {
             "matchConstraints": {"resourceRules": [rule]},
             "paramKind": {"apiVersion": "v1", "kind": "ConfigMap"},
-            "validations": [{"expression": f"!({refused})", "message": said}],
+            "validations": [{"expression": f"!({refused})", "message": message}],
         }
         reference = {"name": name, "namespace": "default", "parameterNotFoundAction": "Deny"}
         binding = {"policyName": name, "paramRef": reference, "validationActions": ["Deny"]}
-        for target, wanted in (
+        for target, fields in (
             (_PARAMETERS, {"data": {"said": "sentinel"}}),
             (_POLICIES, {"spec": spec}),
             (_BINDINGS, {"spec": binding}),
         ):
-            status, _, made = self._send("POST", target, {"metadata": {"name": name}, **wanted})
-            assert status == 201, made
-        self._until(lambda: said in str(self._try_secret(name)))
+            status, _, created = self._send("POST", target, {"metadata": {"name": name}, **fields})
+            assert status == 201, created
+        self._until(lambda: message in str(self._try_secret(name)))
         for target in (_BINDINGS, _POLICIES, _PARAMETERS):
             self._send("DELETE", f"{target}/{self._sentinel_before}")
         self._sentinel_before = name
@@ -142,7 +144,7 @@ class RealTaker:
 
     def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
         self._webhooks.behaviours = dict(step.webhooks)
-        refused = [path for path, one in step.webhooks.items() if _refuses(one)]
+        refused = [path for path, behaviour in step.webhooks.items() if _refuses(behaviour)]
         if refused:
             self._point(refused[0], 1)
         self._webhooks.calls.clear()
@@ -155,27 +157,27 @@ class RealTaker:
     def _point(self, path: str, port: int) -> None:
         """Let a webhook stand behind another port: nobody listens behind port 1."""
         target = f"{HOOKS}/validatingwebhookconfigurations/cases"
-        _, _, found = self._send("GET", target)
+        _, _, configuration = self._send("GET", target)
         self._rounds += 1
-        for one in found["webhooks"]:
-            if one["name"] == f"{path}.x.io":
-                one["clientConfig"]["url"] = f"https://127.0.0.1:{port}/{path}"
-        found["webhooks"][-1] = self._shown(self._sentinel("validating"))
-        self._send("PUT", target, found)
+        for hook in configuration["webhooks"]:
+            if hook["name"] == f"{path}.x.io":
+                hook["clientConfig"]["url"] = f"https://127.0.0.1:{port}/{path}"
+        configuration["webhooks"][-1] = self._shown(self._sentinel("validating"))
+        self._send("PUT", target, configuration)
         self._until_called("validating")
 
     def _shown(self, hook: Json) -> Json:
-        shown = {name: value for name, value in hook.items() if name != "path"}
+        fields = {name: value for name, value in hook.items() if name != "path"}
         bundle = base64.b64encode(self._webhooks.authority.cert_pem.bytes()).decode()
         url = f"https://127.0.0.1:{self._webhooks.server_port}/{hook['path']}"
-        return shown | {"clientConfig": {"url": url, "caBundle": bundle}}
+        return fields | {"clientConfig": {"url": url, "caBundle": bundle}}
 
     def _send(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        with self._transport.send(Head(method, target, headers, data), timeout=30) as got:
-            text = inflate(got.headers, b"".join(got))
-        return got.status, list(warnings(got.headers)), json.loads(text)
+        with self._transport.send(Head(method, target, headers, data), timeout=30) as incoming:
+            text = inflate(incoming.headers, b"".join(incoming))
+        return incoming.status, list(warnings(incoming.headers)), json.loads(text)
 
 
 def _refuses(behave: Behaviour) -> bool:
@@ -192,9 +194,9 @@ def taking(server: RealServer) -> Generator[RealTaker]:
 def main() -> None:
     """Record the outcomes for `make test`."""
     with tempfile.TemporaryDirectory() as folder, start(Path(folder)) as server, taking(server) as taker:
-        found = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES, BODIES)}
-    RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    sys.stdout.write(f"{sum(map(len, found.values()))} answers\n")
+        outcomes = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES, BODIES)}
+    RECORDED.write_text(json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
+    sys.stdout.write(f"{sum(map(len, outcomes.values()))} answers\n")
     record_conversions()
 
 

@@ -36,22 +36,24 @@ def ask(asker: Asker) -> list[str]:
         refused = _refused(asker, rows)
         definition = _definition({number: row for number, row in rows.items() if number not in refused})
         asker.define(definition)
-        ends += [refused[at] if at in refused else _ask(asker, at, row) for at, row in rows.items()]
+        ends += [
+            refused[index] if index in refused else _ask(asker, index, row) for index, row in rows.items()
+        ]
         asker.undefine(definition)
     return ends
 
 
 def _refused(asker: Asker, rows: dict[int, Any]) -> dict[int, str]:
     """The rules that the server does not take, and whether because of what they might cost."""
-    found: dict[int, str] = {}
+    refusals: dict[int, str] = {}
     try:
         asker.ask(DEFINITIONS.create(_definition(rows), dry_run=True))
     except kp.Invalid as error:
         for cause in error.status.details.causes:
             number = re.search(r"properties\[f(\d+)\]", cause.field)
             if number is not None:  # another speaks of the cost of all together
-                found[int(number[1])] = "costs too much" if "cost" in cause.message else "rule refused"
-    return found
+                refusals[int(number[1])] = "costs too much" if "cost" in cause.message else "rule refused"
+    return refusals
 
 
 def _definition(rows: dict[int, Any]) -> CustomResourceDefinition:
@@ -78,7 +80,9 @@ def _bounded(schema: dict[str, Any]) -> dict[str, Any]:
         if name in schema:
             bounded[name] = _bounded(schema[name])
     if "properties" in schema:
-        bounded["properties"] = {name: _bounded(one) for name, one in schema["properties"].items()}
+        bounded["properties"] = {
+            name: _bounded(field_schema) for name, field_schema in schema["properties"].items()
+        }
     return bounded
 
 

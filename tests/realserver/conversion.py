@@ -54,8 +54,8 @@ class RealConversionTaker:
         port = self._webhooks.server_port if case.reachable else 1
         bundle = base64.b64encode(self._webhooks.authority.cert_pem.bytes()).decode()
         client = {"url": f"https://127.0.0.1:{port}/{self._path}", "caBundle": bundle}
-        status, _, made = self._send("POST", DEFINITIONS, definition(case, client))
-        assert status == 201, made
+        status, _, created = self._send("POST", DEFINITIONS, definition(case, client))
+        assert status == 201, created
         self._until(lambda: self._send("GET", _WIDGETS)[0] == 200)
         if case.hooks:
             hook = {
@@ -64,10 +64,10 @@ class RealConversionTaker:
                 "clientConfig": client | {"url": f"https://127.0.0.1:{port}/v1"},
             }  # fmt: skip
             target = f"{HOOKS}/validatingwebhookconfigurations"
-            status, _, made = self._send(
+            status, _, created = self._send(
                 "POST", target, {"metadata": {"name": "conversion"}, "webhooks": [hook]}
             )
-            assert status == 201, made
+            assert status == 201, created
         other = "v2" if case.storage == "v1" else "v1"
         if case.reachable:
             self._until(lambda: self._path in self._called(other))
@@ -138,13 +138,13 @@ class RealConversionTaker:
     ) -> Any:  # fmt: skip
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        with self._transport.send(Head(method, target, headers, data), timeout=90) as got:
-            text = inflate(got.headers, b"".join(got))
+        with self._transport.send(Head(method, target, headers, data), timeout=90) as incoming:
+            text = inflate(incoming.headers, b"".join(incoming))
         try:
-            found = [json.loads(line) for line in text.splitlines()] if stream else json.loads(text)
+            parsed = [json.loads(line) for line in text.splitlines()] if stream else json.loads(text)
         except ValueError:
-            found = text.decode()
-        return got.status, list(warnings(got.headers)), found
+            parsed = text.decode()
+        return incoming.status, list(warnings(incoming.headers)), parsed
 
 
 @contextmanager
@@ -161,6 +161,6 @@ def record() -> None:
         start(Path(folder), watch_cache=False) as server,
         converting(server) as taker,
     ):
-        found = {case.name: outcome(taker, case) for case in CASES}
-    RECORDED.write_text(json.dumps(found, indent=1, sort_keys=True) + "\n")
-    sys.stdout.write(f"{sum(map(len, found.values()))} answers with conversions\n")
+        outcomes = {case.name: outcome(taker, case) for case in CASES}
+    RECORDED.write_text(json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
+    sys.stdout.write(f"{sum(map(len, outcomes.values()))} answers with conversions\n")

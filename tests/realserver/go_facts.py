@@ -19,9 +19,9 @@ COUNT: Final = 250  # of each kind
 
 def ask_go(questions: list[dict[str, Any]]) -> list[Any]:
     """What Go's libraries make of each question, in this side's form."""
-    asked = "".join(f"{json.dumps(question)}\n" for question in questions)
-    done = subprocess.run([build()], input=asked, capture_output=True, text=True, check=True)
-    answers = map(json.loads, done.stdout.splitlines())
+    lines = "".join(f"{json.dumps(question)}\n" for question in questions)
+    completed = subprocess.run([build()], input=lines, capture_output=True, text=True, check=True)
+    answers = map(json.loads, completed.stdout.splitlines())
     return [go_questions.answer_of_go(answer) for answer in answers]
 
 
@@ -39,7 +39,7 @@ def main() -> None:
     """Record the answers for `make test`."""
     questions = go_questions.questions(SEED, COUNT)
     lines = [
-        json.dumps([question, said]) for question, said in zip(questions, ask_go(questions), strict=True)
+        json.dumps([question, reply]) for question, reply in zip(questions, ask_go(questions), strict=True)
     ]
     go_questions.FACTS.write_text("\n".join(dict.fromkeys(lines)) + "\n")
     sys.stdout.write(f"{len(lines)} answers\n")

@@ -21,17 +21,19 @@ from . import RealServer
 from ._real_build import releases
 
 
-def main(asked: list[str]) -> None:
+def main(chosen: list[str]) -> None:
     """Renew what is known of these releases, or of all."""
     newest = table_of(json.loads(_facts.FACTS.read_bytes()))
-    known = _releases.read()
-    for release in asked or [one for one in releases() if not newest.kubernetes.startswith(f"{one}.")]:
+    known_releases = _releases.read()
+    for release in chosen or [
+        number for number in releases() if not newest.kubernetes.startswith(f"{number}.")
+    ]:
         with tempfile.TemporaryDirectory() as folder, RealServer(Path(folder), release=release) as server:
             server.start()
             with BlockingHttpxTransport(server.connection) as transport:
-                known[release] = _releases.difference(newest, table_of(facts_of(transport)))
-        sys.stdout.write(f"{release}: {known[release].kubernetes}\n")
-    _releases.RELEASES.write_text(_releases.dump(dict(sorted(known.items()))))
+                known_releases[release] = _releases.difference(newest, table_of(facts_of(transport)))
+        sys.stdout.write(f"{release}: {known_releases[release].kubernetes}\n")
+    _releases.RELEASES.write_text(_releases.dump(dict(sorted(known_releases.items()))))
 
 
 def facts_of(transport: BlockingTransport) -> dict[str, Any]:

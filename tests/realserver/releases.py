@@ -34,8 +34,8 @@ def main(releases: list[str]) -> int:
             path.write_text(go_mod(version))
             _go("list", f"-modfile={path}", "-mod=mod", "-deps", ".")
             # Only now, for a module that cannot be had ends it.
-            for made in (path, path.with_suffix(".sum")):
-                shutil.copy(made, RELEASES)
+            for file in (path, path.with_suffix(".sum")):
+                shutil.copy(file, RELEASES)
         print(f"releases/{release}.mod: {version}")  # noqa: T201
     return 0
 
@@ -43,7 +43,11 @@ def main(releases: list[str]) -> int:
 def newest_complete(release: str) -> str:
     """Return the newest version of a release whose modules can all be had, such as v1.33.13 of 1.33."""
     versions = _go("list", "-m", "-versions", _KUBERNETES).split()
-    numbers = [int(one.rpartition(".")[2]) for one in versions if re.fullmatch(rf"v{release}\.\d+", one)]
+    numbers = [
+        int(candidate.rpartition(".")[2])
+        for candidate in versions
+        if re.fullmatch(rf"v{release}\.\d+", candidate)
+    ]
     # The list is not complete, so each number up to the highest is tried.
     for number in range(max(numbers, default=-1), -1, -1):
         version = f"v{release}.{number}"
@@ -62,13 +66,13 @@ def missing_modules(version: str) -> list[str]:
     return unavailable([f"{module}@{staging_version(version)}" for module in staging_modules(version)])
 
 
-def unavailable(wanted: list[str]) -> list[str]:
+def unavailable(required: list[str]) -> list[str]:
     """Return which of these modules the module proxy does not hand out."""
-    done = subprocess.run(
-        [find_go(), "mod", "download", "-json", *wanted], cwd=HERE, env={**os.environ, **ENVIRONMENT},
+    completed = subprocess.run(
+        [find_go(), "mod", "download", "-json", *required], cwd=HERE, env={**os.environ, **ENVIRONMENT},
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
     )  # fmt: skip
-    decoder, text, missing = json.JSONDecoder(), done.stdout.strip(), list[str]()
+    decoder, text, missing = json.JSONDecoder(), completed.stdout.strip(), list[str]()
     while text:
         module, end = decoder.raw_decode(text)
         if "Error" in module:
@@ -82,11 +86,14 @@ def go_mod(version: str) -> str:
     theirs = their_go_mod(version)
     staging = staging_version(version)
     staged = staging_modules(version)
-    required = {one["Path"]: one["Version"] for one in theirs["Require"]}
+    required = {requirement["Path"]: requirement["Version"] for requirement in theirs["Require"]}
     required |= dict.fromkeys(staged, staging)
     required[_KUBERNETES] = version
-    godebug = "".join(f"godebug {one['Key']}={one['Value']}\n" for one in theirs.get("Godebug") or ())
-    lines = "".join(f"\t{name} {one}\n" for name, one in sorted(required.items()))
+    godebug = "".join(
+        f"godebug {requirement['Key']}={requirement['Value']}\n"
+        for requirement in theirs.get("Godebug") or ()
+    )
+    lines = "".join(f"\t{name} {requirement}\n" for name, requirement in sorted(required.items()))
     replaced = "".join(f"\t{name} => {name} {staging}\n" for name in staged)
     return (
         f"module {_MODULE}\n\ngo {theirs['Go']}\n\n{godebug}\nrequire (\n{lines})\n\nreplace (\n{replaced})\n"
@@ -102,7 +109,7 @@ def their_go_mod(version: str) -> dict[str, Any]:
 
 def staging_modules(version: str) -> list[str]:
     """Return the modules that stand in the repository of Kubernetes itself."""
-    return sorted(one["Old"]["Path"] for one in their_go_mod(version)["Replace"])
+    return sorted(replacement["Old"]["Path"] for replacement in their_go_mod(version)["Replace"])
 
 
 def staging_version(version: str) -> str:
@@ -111,13 +118,13 @@ def staging_version(version: str) -> str:
 
 
 def _go(*arguments: str) -> str:
-    done = subprocess.run(
+    completed = subprocess.run(
         [find_go(), *arguments], cwd=HERE, env={**os.environ, **ENVIRONMENT}, stdout=subprocess.PIPE,
         text=True, check=False,
     )  # fmt: skip
-    if done.returncode:
+    if completed.returncode:
         raise Unbuildable(f"go {arguments[0]} failed; Go says above why")
-    return done.stdout
+    return completed.stdout
 
 
 if __name__ == "__main__":

@@ -56,7 +56,7 @@ RUNS: Final = {
 CHURN: Final = 5000  # custom resources
 
 
-def main(what: str, arguments: list[str]) -> int:
+def main(target: str, arguments: list[str]) -> int:
     sys.path.insert(0, str(ROOT / "tests"))
     from realserver._real_build import Unbuildable, asked_release, build
 
@@ -66,9 +66,9 @@ def main(what: str, arguments: list[str]) -> int:
         sys.exit(str(error))
     paths = os.pathsep.join(str(ROOT / path) for path in PATHS)
     environment = {**os.environ, "KUBEPROTO_REAL": str(program), "PYTHONPATH": paths}
-    if what == "churn":
+    if target == "churn":
         environment["KUBEPROTO_CHURN"] = str(CHURN)
-    command = [*RUNS[what], *arguments]
+    command = [*RUNS[target], *arguments]
     # A user who names files wants only these, in one process.
     if any(argument.startswith("tests/") for argument in arguments):
         command = [

@@ -29,16 +29,16 @@ INSTANCES: Final = 180  # of each
 
 def ask(asker: Asker, seed: str, shapes: int, count: int) -> Iterator[dict[str, Any]]:
     """What the server says of instances of as many classes."""
-    made: dict[int, Any] = {}
+    created: dict[int, Any] = {}
     # All at once, since the server takes its time for each.
     for number in itertools.count():
         kind, make = server_verdicts.kind_of(seed, number)
-        if len(made) == shapes:
+        if len(created) == shapes:
             break
         if _define(asker, kind):
-            made[number] = kind, make
+            created[number] = kind, make
     try:
-        for number, (kind, make) in made.items():
+        for number, (kind, make) in created.items():
             asker.await_served(definition_of(kind))
             schema = server_verdicts.schema_of_kind(kind)
             api = kp.Api(kp.Dynamic, resource=kind.resource, namespace="default")
@@ -49,7 +49,7 @@ def ask(asker: Asker, seed: str, shapes: int, count: int) -> Iterator[dict[str, 
                 "tried": [[spec, *_ask_about(asker, api, kind, spec)] for spec in specs],
             }
     finally:
-        for kind, _ in made.values():
+        for kind, _ in created.values():
             asker.ask(DEFINITIONS.delete(definition_of(kind).metadata.name))
 
 
@@ -79,16 +79,16 @@ def _ask_about(asker: Asker, api: Any, kind: type[kp.KubeObject], spec: Any) -> 
 
 def differences(shape: dict[str, Any]) -> list[str]:
     """Where this side's judgement of the instances of a class differs from the server's."""
-    found: list[str] = []
+    lines: list[str] = []
     for spec, causes, stored in shape["tried"]:
         mine, would_store = server_verdicts.judge(shape["schema"], spec)
         if not server_verdicts.agree(mine, causes):
-            extra = [one for one in mine if one not in causes]
-            missing = [one for one in causes if one not in mine]
-            found.append(f"{shape['number']}: {spec}: only here {extra}, only there {missing}")
+            extra = [cause for cause in mine if cause not in causes]
+            missing = [cause for cause in causes if cause not in mine]
+            lines.append(f"{shape['number']}: {spec}: only here {extra}, only there {missing}")
         elif not causes and would_store != stored:
-            found.append(f"{shape['number']}: {spec}: stored as {would_store} here, {stored} there")
-    return found
+            lines.append(f"{shape['number']}: {spec}: stored as {would_store} here, {stored} there")
+    return lines
 
 
 def main(seed: str) -> None:

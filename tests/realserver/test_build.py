@@ -16,22 +16,22 @@ ROOT = building.HERE.parent.parent
 
 @pytest.mark.parametrize("release", building.releases())
 def test_every_module_of_kubernetes_is_of_one_release(release: str) -> None:
-    major, rest = building.kubernetes_version(release).split(".", 1)
-    assert f"{major}.{rest}".startswith(f"v{release}.")
+    major, minor = building.kubernetes_version(release).split(".", 1)
+    assert f"{major}.{minor}".startswith(f"v{release}.")
     text = building.modules(release).read_text()
     replaced = re.findall(r"^\t(k8s\.io/\S+) => (k8s\.io/\S+) (\S+)$", text, re.MULTILINE)
     assert len(replaced) > 28
-    assert {(name == other, version) for name, other, version in replaced} == {(True, f"v0.{rest}")}
+    assert {(name == other, version) for name, other, version in replaced} == {(True, f"v0.{minor}")}
 
 
 def test_other_sources_are_another_program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    before = building.digest()
+    old_digest = building.digest()
     for name in ("go.mod", "go.sum", *building.PROGRAMS):
         shutil.copy(building.HERE / name, tmp_path)
     monkeypatch.setattr(building, "HERE", tmp_path)
-    assert building.digest() == before
+    assert building.digest() == old_digest
     (tmp_path / "main.go").write_text("package main\n")
-    assert building.digest() != before
+    assert building.digest() != old_digest
     assert {path.name for path in (ROOT / "tests/realserver").glob("*.go")} == set(building.PROGRAMS)
 
 

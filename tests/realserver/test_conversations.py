@@ -13,12 +13,12 @@ from ._real_recording import FOLDER, Exchange, Replay, scrubbed
 RELEASES = ("1.30", "1.33", "1.36")
 
 
-@pytest.mark.parametrize("cut", [0, 1, 1000], ids=["as-it-came", "byte-by-byte", "in-pieces"])
+@pytest.mark.parametrize("chunk_size", [0, 1, 1000], ids=["as-it-came", "byte-by-byte", "in-pieces"])
 @pytest.mark.parametrize("name", CONVERSATIONS)
 @pytest.mark.parametrize("release", RELEASES)
-def test_a_conversation_goes_as_it_went_with_a_real_server(release: str, name: str, cut: int) -> None:
+def test_a_conversation_goes_as_it_went_with_a_real_server(release: str, name: str, chunk_size: int) -> None:
     conversation, _, _ = CONVERSATIONS[name]
-    server = Replay(release, name, cut=cut)
+    server = Replay(release, name, chunk_size=chunk_size)
     conversation(Asker(server, pause=lambda _: None), Stage(release))
     assert not server.left
 
@@ -35,12 +35,20 @@ def test_every_recording_is_of_a_conversation_and_holds_no_secret() -> None:
 def test_what_is_scrubbed_keeps_its_length_its_pieces_and_its_order() -> None:
     uid, other = "0a0a0a0a-0b0b-4c4c-8d8d-000000000001", "0a0a0a0a-0b0b-4c4c-8d8d-000000000002"
     secrets = "127.0.0.1:40123 eyJh.c-d.e_f"
-    said = f"{uid} 2031-02-03T04:05:06Z {other} {uid} 2030-02-03T04:05:06.123456Z {secrets}"
-    pieces: list[str | dict[str, str]] = [said[:20], said[20:100], said[100:]]
+    text = f"{uid} 2031-02-03T04:05:06Z {other} {uid} 2030-02-03T04:05:06.123456Z {secrets}"
+    pieces: list[str | dict[str, str]] = [text[:20], text[20:100], text[100:]]
     exchange = Exchange("GET", "/", {}, uid, 200, (), pieces, ended=True)
     [clean] = scrubbed([exchange])
     first, second = (f"00000000-0000-4000-8000-{number:012}" for number in range(2))
     assert clean.body == first
     times = ["2026-01-01T00:00:01Z", "2026-01-01T00:00:00.123456Z"]
-    assert clean.said.split() == [first, times[0], second, first, times[1], "127.0.0.1:66666", "x" * 12]
-    assert [len(piece) for piece in clean.content] == [20, 80, len(said) - 100]
+    assert clean.decoded_body.split() == [
+        first,
+        times[0],
+        second,
+        first,
+        times[1],
+        "127.0.0.1:66666",
+        "x" * 12,
+    ]
+    assert [len(chunk) for chunk in clean.content] == [20, 80, len(text) - 100]

@@ -23,4 +23,6 @@ def test_fresh_roles_and_requests_have_the_same_verdicts(real_server: RealServer
         assert simulate(ask)[0] == 201
         cluster.settle()
     mine = verdicts(cases, simulate)
-    assert [one for one in zip(cases.asks, mine, theirs, strict=True) if one[1] != one[2]] == [], seed
+    assert [
+        triple for triple in zip(cases.asks, mine, theirs, strict=True) if triple[1] != triple[2]
+    ] == [], seed

@@ -65,16 +65,16 @@ def test_four_caches_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(s
 
     caches = trio.run(main)
     with asking(server.connection) as asker:
-        truth = {one.metadata.name: one for one in asker.ask(books.list()).items}
+        truth = {book.metadata.name: book for book in asker.ask(books.list()).items}
     for name, cache in caches.items():
-        held = {one.metadata.name: one for one in cache.store}
-        assert held == truth, name
+        cached = {book.metadata.name: book for book in cache.store}
+        assert cached == truth, name
         met = Counter(type(failure.outcome) for failure in cache.troubles)
         sys.stdout.write(
             f"{name}: {cache.events} events, {cache.snapshots} snapshots;"
             f" {', '.join(f'{count} x {kind.__name__}' for kind, count in met.items())}\n"
         )
-        garbled = {one.text for one in cache.troubles if isinstance(one.outcome, Garbled)}
+        garbled = {book.text for book in cache.troubles if isinstance(book.outcome, Garbled)}
         sys.stdout.write("".join(f"    {text}\n" for text in garbled))
         # Else the run would prove too little.
         assert met[Expired], "nothing was forgotten under this cache"
@@ -95,11 +95,11 @@ class Churn:
         """Until every book is written, every blow is dealt and every cache holds what the server holds."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.proxy.serving())
-            way = replace(self.server.connection, server=f"https://127.0.0.1:{self.proxy.port}")
+            connection = replace(self.server.connection, server=f"https://127.0.0.1:{self.proxy.port}")
             for name, (make, settings) in CACHES.items():
-                transport = await stack.enter_async_context(make(way))
+                transport = await stack.enter_async_context(make(connection))
                 self.caches[name] = Cache(Client(transport), self.books, settings=settings)
-            transport = await stack.enter_async_context(TrioTransport(way))
+            transport = await stack.enter_async_context(TrioTransport(connection))
             for number in range(WRITERS):
                 names = [f"book-{number}-{index}" for index in range(BOOKS // WRITERS)]
                 self.writers.append(Writer(Client(transport), self.books, names, seed=number))
@@ -117,8 +117,8 @@ class Churn:
         """Deal the blows, evenly over the time that the writers take."""
         blows = cycle((self._compact, self._cut, self._crash, self._cut, self._forget, self._compact))
         for number in range(1, BLOWS + 1):
-            due = number * BOOKS * 2 // (BLOWS + 2)
-            while sum(writer.done for writer in self.writers) < due:
+            changes = number * BOOKS * 2 // (BLOWS + 2)
+            while sum(writer.completed_writes for writer in self.writers) < changes:
                 await trio.sleep(0.01)
             await next(blows)()
         # Nothing comes after it that would end it: the caches have to notice by themselves.
@@ -128,7 +128,7 @@ class Churn:
         await trio.to_thread.run_sync(self.server.compact)
 
     async def _cut(self) -> None:
-        self.proxy.cut()
+        self.proxy.disconnect()
 
     async def _crash(self) -> None:
         await trio.to_thread.run_sync(self.server.restart)
@@ -147,7 +147,7 @@ class Churn:
 
     async def _forget(self) -> None:
         """Cut, and compact what is written before the caches are back."""
-        self.proxy.cut()
+        self.proxy.disconnect()
         await trio.to_thread.run_sync(self.server.compact)
 
     async def _agree(self) -> None:
@@ -155,7 +155,7 @@ class Churn:
         async with TrioTransport(self.server.connection) as transport:
             page = (await Client(transport).call(self.books.list())).value
         truth = {
-            f"{one.metadata.namespace}/{one.metadata.name}": one.metadata.resource_version for one in page
+            f"{book.metadata.namespace}/{book.metadata.name}": book.metadata.resource_version for book in page
         }
         with trio.move_on_after(PATIENCE):
             while any(cache.snapshot() != truth for cache in self.caches.values()):

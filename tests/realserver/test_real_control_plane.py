@@ -39,10 +39,10 @@ def test_after_a_crash_the_same_objects_are_at_the_same_address(
 ) -> None:
     server = start_real_server()
     connection = server.connection
-    made = ask(connection, CONFIG_MAPS.create(ConfigMap(metadata=kp.ObjectMeta(name="kept"))))
+    created = ask(connection, CONFIG_MAPS.create(ConfigMap(metadata=kp.ObjectMeta(name="kept"))))
     server.restart()
-    kept = ask(connection, CONFIG_MAPS.get("kept"))
-    assert kept.metadata.uid == made.metadata.uid
+    stored = ask(connection, CONFIG_MAPS.get("kept"))
+    assert stored.metadata.uid == created.metadata.uid
     assert server.connection == connection
     server.stop()
     with pytest.raises(kp.TransportError):

@@ -40,22 +40,22 @@ DEFINES: Final = re.compile(r"^    kp\.Object\[|^class \w+\((kp\.)?Object\[", re
 
 def kinds() -> list[Any]:
     """Every custom kind that an example or a test of `crd` defines, with all its versions."""
-    found: list[Any] = []
+    classes: list[Any] = []
     for path in sorted([*ROOT.glob("examples/**/*.py"), *ROOT.glob("tests/crd/*.py")]):
         if not DEFINES.search(path.read_text()):
             continue
         module = load(path)
-        own = [
+        local = [
             cls
             for cls in vars(module).values()
             if isinstance(cls, type) and issubclass(cls, kp.KubeObject) and cls.__module__ == module.__name__
         ]
         by_kind: dict[tuple[str, str], list[Any]] = {}
-        for cls in own:
+        for cls in local:
             by_kind.setdefault((cls.resource.group, cls.resource.kind), []).append(cls)
         for (_, kind), versions in by_kind.items():
-            found.append(pytest.param(versions, id=f"{path.stem}-{kind}"))
-    return found
+            classes.append(pytest.param(versions, id=f"{path.stem}-{kind}"))
+    return classes
 
 
 def load(path: Path) -> ModuleType:
@@ -133,15 +133,15 @@ def test_objects_of_a_class_come_back_as_they_were_sent(asker: Asker) -> None:
 def test_a_hostile_object_is_refused_with_the_words_that_were_foretold(asker: Asker) -> None:
     books = kp.Api(kp.Dynamic, resource=TYPED.Book.resource, namespace=asker.namespace("hostile"))
     with defined(asker, definition_of(TYPED.Book)):
-        for place, value, field, _ in TYPED.HOSTILE:
+        for path, value, field, _ in TYPED.HOSTILE:
             obj = TYPED.good() | {"metadata": {"name": "hostile"}}
-            at = obj["spec"]
-            for step in place[:-1]:
-                at = at[step]
-            at[place[-1]] = value
+            parent = obj["spec"]
+            for step in path[:-1]:
+                parent = parent[step]
+            parent[path[-1]] = value
             request = books.create(decode(msgspec.json.encode(obj), kp.Dynamic), dry_run=True)
             apply_defaults(TYPED.SCHEMA, obj)
-            foretold = {(one.field, one.message) for one in validate(TYPED.SCHEMA, obj)}
+            foretold = {(violation.field, violation.message) for violation in validate(TYPED.SCHEMA, obj)}
             assert refused(asker, request) == foretold, field
 
 

@@ -10,6 +10,6 @@ from .go_facts import ask_go
 
 def test_values_mean_here_what_they_mean_to_go() -> None:
     seed = new_seed()
-    asked = go_questions.questions(seed, 2000)
-    for question, said in zip(asked, ask_go(asked), strict=True):
-        assert go_questions.answer(question) == go_questions.comparable(question, said), (seed, question)
+    questions = go_questions.questions(seed, 2000)
+    for question, reply in zip(questions, ask_go(questions), strict=True):
+        assert go_questions.answer(question) == go_questions.comparable(question, reply), (seed, question)

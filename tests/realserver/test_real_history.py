@@ -79,8 +79,8 @@ def test_a_list_whose_token_is_forgotten_is_gone_and_offers_a_token_that_goes_on
             asker.ask(books.list(limit=2, continue_=page.next_page))
         outcome = classify(caught.value)
         assert isinstance(outcome, Expired)
-        rest = asker.ask(books.list(limit=5, continue_=outcome.token))
-        assert [one.metadata.name for one in rest.items] == ["d", "e"]
+        remainder = asker.ask(books.list(limit=5, continue_=outcome.token))
+        assert [item.metadata.name for item in remainder.items] == ["d", "e"]
 
 
 @pytest.mark.parametrize("settings", [FULL, STREAMING], ids=["list-watch", "streaming-list"])
@@ -105,18 +105,18 @@ def test_a_cache_that_slept_through_what_is_forgotten_tells_exactly_what_changed
             async with TrioTransport(server.connection) as transport:
                 cache = Cache(Client(transport), books, settings=settings)
                 await run_until(cache, lambda: cache.snapshots == 1 and len(cache.snapshot()) == 3)
-                assert sorted(cache.told()) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
+                assert sorted(cache.take_changes()) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
                 asker.ask(books.delete("a"))
                 changed = asker.ask(books.merge_patch("b", {"spec": {"title": "new"}}))
-                made = asker.ask(books.create(book("d")))
+                created = asker.ask(books.create(book("d")))
                 forget(server)
                 await run_until(cache, lambda: cache.snapshots == 2)
-                assert cache.told() == [("DELETED", "a"), ("MODIFIED", "b"), ("ADDED", "d")]
+                assert cache.take_changes() == [("DELETED", "a"), ("MODIFIED", "b"), ("ADDED", "d")]
                 assert isinstance(cache.troubles[-1].outcome, Expired)
                 entries = cache.store.entries()
-                for one in (changed, made):
-                    key = f"{books.namespace}/{one.metadata.name}"
-                    assert entries[key].version == one.metadata.resource_version
+                for written in (changed, created):
+                    key = f"{books.namespace}/{written.metadata.name}"
+                    assert entries[key].version == written.metadata.resource_version
 
         trio.run(main)
 
@@ -138,7 +138,7 @@ def test_a_cache_whose_pages_are_forgotten_between_two_of_them_begins_anew(bare:
             async with TrioTransport(bare.connection) as transport:
                 cache = Cache(Client(transport), books, settings=SMALL_PAGES, staged=staged)
                 await run_until(cache, lambda: cache.snapshots == 1)
-                assert sorted(cache.told()) == [("ADDED", name) for name in "bcde"]
+                assert sorted(cache.take_changes()) == [("ADDED", name) for name in "bcde"]
                 assert isinstance(cache.troubles[-1].outcome, Expired)
 
         trio.run(main)

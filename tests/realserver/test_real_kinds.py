@@ -65,9 +65,9 @@ def test_every_object_of_a_new_cluster_goes_through_the_typed_classes_without_lo
             with transport.send(head, timeout=60.0) as incoming:
                 listed = json.loads(b"".join(incoming))
             for item in listed["items"]:
-                sent = without_nulls({"kind": resource.kind, "apiVersion": resource.api_version, **item})
-                typed = decode(json.dumps(sent).encode(), class_of(facts.type), strict=True)
-                assert json.loads(encode(settle(typed))) == sent
+                original = without_nulls({"kind": resource.kind, "apiVersion": resource.api_version, **item})
+                typed = decode(json.dumps(original).encode(), class_of(facts.type), strict=True)
+                assert json.loads(encode(settle(typed))) == original
                 read += 1
     assert read > 150  # roles, priority classes, flow schemas
 
@@ -81,7 +81,7 @@ def without_nulls(value: Any) -> Any:
     """A value without its members that are null, which means the same as absent ones."""
 
     def kept(members: dict[str, Any]) -> dict[str, Any]:
-        return {name: one for name, one in members.items() if one is not None}
+        return {name: value for name, value in members.items() if value is not None}
 
     return json.loads(json.dumps(value), object_hook=kept)
 

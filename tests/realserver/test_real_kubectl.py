@@ -17,7 +17,7 @@ def test_kubectl_prints_the_transcript(start_real_server: Callable[..., RealServ
     program = kubectl()
     assert program is not None, "kubectl is here, but not the version that the transcript was made with"
     commands = [command for section in sections().values() for command in section]
-    wanted = [step for section in transcript().values() for step in section]
+    expected = [step for section in transcript().values() for step in section]
     with start_real_server() as real:  # one without the kinds of other tests
-        steps = list(run(program, real.kubeconfig, tmp_path, commands, "admin", wanted=wanted))
-    assert [(right, found) for right, found in zip(wanted, steps, strict=True) if right != found] == []
+        steps = list(run(program, real.kubeconfig, tmp_path, commands, "admin", wanted=expected))
+    assert [(right, actual) for right, actual in zip(expected, steps, strict=True) if right != actual] == []

@@ -39,9 +39,12 @@ def test_a_program_works_on_a_real_server_under_the_rights_of_its_manifests(
         connection = real_server.connection
         async with (
             AsyncioTransport(connection) as transport,
-            AsyncioTransport(_as(connection, program.account)) as own,
+            AsyncioTransport(_as(connection, program.account)) as program_transport,
         ):
-            user, client = Client(transport, namespace="default"), Client(own, namespace=program.namespace)
+            user, client = (
+                Client(transport, namespace="default"),
+                Client(program_transport, namespace=program.namespace),
+            )
             try:
                 with anyio.fail_after(LIMIT):
                     await _apply(user, [_not_converting(obj) for obj in objects if not _calls(obj)])
@@ -62,17 +65,17 @@ def _until_rights_are_known(server: RealServer) -> None:
 
 
 async def _play(user: Client, client: Client, program: Packaged, objects: list[dict[str, Any]]) -> None:
-    said: list[str] = []
+    lines: list[str] = []
     # The API server has no way to the pods of a Service here, so it calls this process.
     server = program.server(client, Where(url="https://127.0.0.1")) if program.server else None
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(program.run, client, said, server)
+        tasks.start_soon(program.run, client, lines, server)
         if server is not None:
             while not server.listens:
                 await anyio.sleep(0.05)
             calling = [obj for obj in objects if _calls(obj) or "conversion" in obj.get("spec", {})]
             await _apply(user, [_called_at(obj, server) for obj in calling])
-        await program.story(user, said)
+        await program.story(user, lines)
         tasks.cancel_scope.cancel()
 
 
@@ -86,8 +89,11 @@ async def _pods_are_admitted(user: Client, program: Packaged) -> None:
         await user.create(plain)
     deployments = user.api(Deployment, namespace=program.namespace)
 
-    def has_its_pods(found: Deployment | None) -> bool:
-        return found is not None and (found.status and found.status.replicas) == found.spec.replicas
+    def has_its_pods(deployment: Deployment | None) -> bool:
+        return (
+            deployment is not None
+            and (deployment.status and deployment.status.replicas) == deployment.spec.replicas
+        )
 
     await deployments.wait_for(program.name, has_its_pods)
     events = await user.api(Event, namespace=program.namespace).list(field_selector="reason=FailedCreate")

@@ -67,16 +67,16 @@ def test_each_line_of_a_followed_log_comes_once_whatever_is_cut(
     async def work(client: Client) -> None:
         expected = [*LINES]
         client.transport = cutting = Cutting(client.transport, 7, 1200)
-        seen: list[str] = []
+        read_lines: list[str] = []
         async with read_logs(client, POD, follow=True) as lines:
             for round_ in range(6):
-                while len(seen) < len(expected):
+                while len(read_lines) < len(expected):
                     line = await anext(lines)
-                    seen.append(line.text.decode())
+                    read_lines.append(line.text.decode())
                 fresh = [f"line {len(expected) + number}" for number in range(7)]
                 write_log(node, fresh, begin=len(expected))
                 expected += fresh if round_ < 5 else []
-        assert seen == expected
+        assert read_lines == expected
         assert cutting.cuts > 3
 
     through_the_server(work)
@@ -88,11 +88,11 @@ def test_a_folder_goes_there_and_comes_back(through_the_server: Callable[[Work],
         (node / "mine" / "large").write_bytes(os.urandom(3_000_000))
         (node / "mine" / "sub" / "link").symlink_to("../large")
         # The container is this machine.
-        sent = await copy_to(client, POD, node / "mine", str(node / "there"))
-        assert (sent.files, sent.bytes) == (2, 3_000_000)
+        uploaded = await copy_to(client, POD, node / "mine", str(node / "there"))
+        assert (uploaded.files, uploaded.bytes) == (2, 3_000_000)
         assert (node / "there" / "sub" / "link").read_bytes() == (node / "mine" / "large").read_bytes()
-        got = await copy_from(client, POD, str(node / "there"), node / "back")
-        assert (got.files, got.bytes) == (2, 3_000_000)
+        downloaded = await copy_from(client, POD, str(node / "there"), node / "back")
+        assert (downloaded.files, downloaded.bytes) == (2, 3_000_000)
         assert (node / "back" / "sub" / "link").read_bytes() == (node / "mine" / "large").read_bytes()
         with pytest.raises(CopyError, match=r"tar in Pod default/served ended with 2: .*No such file"):
             await copy_from(client, POD, str(node / "none"), node / "none")
@@ -106,8 +106,8 @@ def test_forwarded_ports_carry_both_ways(through_the_server: Callable[[Work], No
             for port in forwarded.ports:
                 async with await anyio.connect_tcp(port.host, port.local) as stream:
                     await stream.send(b"x" * 300_000)
-                    seen = 0
-                    while seen < 300_000:
-                        seen += len(await stream.receive())
+                    received = 0
+                    while received < 300_000:
+                        received += len(await stream.receive())
 
     through_the_server(work)

@@ -15,5 +15,5 @@ from .shapes import ask, differences
 def test_random_classes_are_taken_and_their_instances_judged_alike(real_server: RealServer) -> None:
     seed = str(new_seed())
     with asking(real_server.connection) as asker:
-        found = [line for shape in ask(asker, seed, 8, 60) for line in differences(shape)]
-    assert found == [], seed
+        lines = [line for shape in ask(asker, seed, 8, 60) for line in differences(shape)]
+    assert lines == [], seed

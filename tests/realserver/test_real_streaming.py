@@ -39,13 +39,13 @@ def test_a_streaming_list_that_a_restart_cuts_off_is_made_up_for_soon(
 
 
 async def _sync_across_a_restart(server: RealServer, books: kp.Api[Book]) -> None:
-    begun = trio.Event()
+    started = trio.Event()
     async with TrioTransport(server.connection) as transport:
         # Only a streaming list stages objects before the server has sent all of them.
-        cache = Cache(Client(transport), books, settings=resync.Settings(), staged=begun.set)
+        cache = Cache(Client(transport), books, settings=resync.Settings(), staged=started.set)
         async with trio.open_nursery() as following:
             following.start_soon(cache.run)
-            await begun.wait()
+            await started.wait()
             await trio.to_thread.run_sync(server.restart)
             with trio.fail_after(PATIENCE):
                 while not (cache.watching and len(cache.snapshot()) == BOOKS):

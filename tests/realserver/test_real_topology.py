@@ -22,10 +22,10 @@ def test_pods_get_the_place_of_their_node_alike(real_server: RealServer) -> None
         def send(method: str, target: str, body: Any) -> Any:
             data = b"" if method in ("GET", "DELETE") else json.dumps(body).encode()
             head = Head(method, target, (("Content-Type", "application/json"),), data)
-            with transport.send(head, timeout=60) as got:
-                said = b"".join(got)
-            assert got.status < 300, said
-            return json.loads(said)
+            with transport.send(head, timeout=60) as incoming:
+                response_body = b"".join(incoming)
+            assert incoming.status < 300, response_body
+            return json.loads(response_body)
 
         theirs = placed(send, real=True)
         for name in ("placed", "unplaced"):

@@ -34,9 +34,11 @@ class _Asker:
         headers: Mapping[str, str] = _NONE,
     ) -> tuple[int, Any]:
         data = b"" if body is None else json.dumps(body).encode()
-        named = {"Accept": JSON, "Content-Type": media, **headers}
-        with self.transport.send(Head(method, target, tuple(named.items()), data), timeout=30) as got:
-            return got.status, json.loads(inflate(got.headers, b"".join(got)))
+        all_headers = {"Accept": JSON, "Content-Type": media, **headers}
+        with self.transport.send(
+            Head(method, target, tuple(all_headers.items()), data), timeout=30
+        ) as incoming:
+            return incoming.status, json.loads(inflate(incoming.headers, b"".join(incoming)))
 
 
 @pytest.fixture(scope="module")

@@ -33,6 +33,6 @@ def test_a_course_of_each_kind_goes_alike(real_server: RealServer, name: str) ->
 
 
 def _compare(server: RealServer, case: Case) -> None:
-    for at, (real, simulated) in enumerate(on(server.connection, case)):
+    for number, (real, simulated) in enumerate(on(server.connection, case)):
         if not alike(real, simulated):
-            assert simulated == real, f"after step {at}: {case.steps[at]}"
+            assert simulated == real, f"after step {number}: {case.steps[number]}"

@@ -47,8 +47,8 @@ class RealCluster:
     ) -> tuple[int, Any]:
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        with self._transport.send(Head(method, target, headers, data), timeout=30) as got:
-            return got.status, json.loads(inflate(got.headers, b"".join(got)))
+        with self._transport.send(Head(method, target, headers, data), timeout=30) as incoming:
+            return incoming.status, json.loads(inflate(incoming.headers, b"".join(incoming)))
 
     def pass_time(self, seconds: float) -> None:
         time.sleep(seconds)
@@ -69,18 +69,18 @@ def outcomes(cluster: RealCluster, case: Case) -> Iterator[tuple[Json, Json]]:
     summary = Summary(cluster, namespace)
     expected = course(SimulatedCluster(), case)
     for step in case.steps:
-        begun = time.monotonic()
+        started = time.monotonic()
         answer = summary_answer(summary, take(cluster, namespace, step))
-        wanted = next(expected)
-        found = _settled(summary, {name: value for name, value in wanted.items() if name != "answer"})
-        time.sleep(max(0.0, begun + _STEP - time.monotonic()))
-        yield {"answer": answer, **found}, wanted
+        expectation = next(expected)
+        settled = _settled(summary, {name: value for name, value in expectation.items() if name != "answer"})
+        time.sleep(max(0.0, started + _STEP - time.monotonic()))
+        yield {"answer": answer, **settled}, expectation
 
 
 def differences(real: Json, simulated: Json) -> Iterator[str]:
     """Where two outcomes differ, line by line."""
     for name in sorted({*real, *simulated}):
-        theirs, ours = (_lines(one.get(name)) for one in (real, simulated))
+        theirs, ours = (_lines(outcome.get(name)) for outcome in (real, simulated))
         yield from (
             line.rstrip() for line in difflib.unified_diff(ours, theirs, f"{name} simulated", "real", n=0)
         )
@@ -89,10 +89,10 @@ def differences(real: Json, simulated: Json) -> Iterator[str]:
 def _lines(value: Any) -> list[str]:
     if isinstance(value, list):
         several: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
-        return [line for one in several for line in _lines(one)]
+        return [line for item in several for line in _lines(item)]
     if isinstance(value, str) and value.endswith("}"):
-        head, brace, rest = value.partition("{")
-        return [head, *json.dumps(json.loads(brace + rest), indent=1).splitlines()]
+        head, brace, remainder = value.partition("{")
+        return [head, *json.dumps(json.loads(brace + remainder), indent=1).splitlines()]
     return json.dumps(value, indent=1, sort_keys=True).splitlines()
 
 
@@ -102,14 +102,14 @@ def summary_answer(summary: Summary, answer: Any) -> Any:
     return summary.plain(answer)
 
 
-def _settled(summary: Summary, wanted: Json) -> Json:
-    begun = since = time.monotonic()
+def _settled(summary: Summary, expectation: Json) -> Json:
+    started = since = time.monotonic()
     last: Json = {}
-    while time.monotonic() < begun + _LONGEST:
-        found = summary.take()
-        if found != last:
-            last, since = found, time.monotonic()
-        elif time.monotonic() - since > (_REST if alike(found, wanted) else _STILL):
+    while time.monotonic() < started + _LONGEST:
+        state = summary.take()
+        if state != last:
+            last, since = state, time.monotonic()
+        elif time.monotonic() - since > (_REST if alike(state, expectation) else _STILL):
             break
         time.sleep(_POLL)
     return last
@@ -118,8 +118,8 @@ def _settled(summary: Summary, wanted: Json) -> Json:
 def main(arguments: list[str]) -> None:
     """Record the outcomes for `make test`: of all cases, or of those whose names begin so."""
     cases = [*CASES, *map(random_case, RANDOM)]
-    known = {case.name for case in cases}
-    recorded = {name: steps for name, steps in read_outcomes().items() if name in known}
+    names = {case.name for case in cases}
+    recorded = {name: steps for name, steps in read_outcomes().items() if name in names}
     cases = [case for case in cases if not arguments or case.name.startswith(tuple(arguments))]
     different = 0
     with contextlib.ExitStack() as stack:
@@ -128,13 +128,17 @@ def main(arguments: list[str]) -> None:
         # Not threads: msgspec crashes where several of them are the first to decode a type.
         workers = stack.enter_context(ProcessPoolExecutor(_AT_ONCE))
         tried = workers.map(partial(on, server.connection), cases)
-        for case, found in zip(cases, tried, strict=True):
-            recorded[case.name] = [real for real, _ in found]
-            wrong = [at for at, (real, simulated) in enumerate(found) if not alike(real, simulated)]
+        for case, outcomes_of_case in zip(cases, tried, strict=True):
+            recorded[case.name] = [real for real, _ in outcomes_of_case]
+            wrong = [
+                index
+                for index, (real, simulated) in enumerate(outcomes_of_case)
+                if not alike(real, simulated)
+            ]
             different += bool(wrong)
-            sys.stdout.write(f"{case.name}: {len(found)} steps, different after {wrong}\n")
-            for at in wrong[:1]:
-                sys.stdout.writelines(f"  {line}\n" for line in differences(*found[at]))
+            sys.stdout.write(f"{case.name}: {len(outcomes_of_case)} steps, different after {wrong}\n")
+            for index in wrong[:1]:
+                sys.stdout.writelines(f"  {line}\n" for line in differences(*outcomes_of_case[index]))
             sys.stdout.flush()
     write_outcomes(recorded)
     sys.stdout.write(f"{len(cases)} cases, {different} of them different\n")

@@ -56,25 +56,25 @@ def test_a_list_and_a_deletion_reveal_what_they_bring() -> None:
 def test_a_match_over_watch_events_is_exhaustive() -> None:
     decoder = kp.Api(Book).watch(resource_version="7").open(200, ())
     assert_type(decoder, Decoder[kp.WatchEvent[Book]])
-    seen: list[str] = []
+    names: list[str] = []
     for event in decoder.feed(b'{"type":"ADDED","object":%s}\n' % BODY):
         match event:
             case kp.Added(book) | kp.Modified(book):
                 assert_type(book, Book)
-                seen.append(book.spec.title)
+                names.append(book.spec.title)
             case kp.Deleted(book):
-                seen.append(book.metadata.name)
+                names.append(book.metadata.name)
             case kp.Bookmark(version):
-                seen.append(version)
+                names.append(version)
             case kp.WatchFailed(status):
-                seen.append(status.reason)
+                names.append(status.reason)
             case kp.Malformed(metadata, error, raw):
-                seen.append(f"{metadata} {error} {raw!r}")
+                names.append(f"{metadata} {error} {raw!r}")
             case kp.Unknown(type_):
-                seen.append(type_)
+                names.append(type_)
             case _:
                 assert_never(event)
-    assert seen == ["Moby-Dick"]
+    assert names == ["Moby-Dick"]
 
 
 def test_a_reference_keeps_its_kind() -> None:
