@@ -1,4 +1,4 @@
-"""Lines that are not events of the requested kind: they are read as far as possible."""
+"""Lines of a watch that cannot be decoded as events of its kind; and refusals, the bodies of errors."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from ..objects._shared import KindViews, Malformed, read_whole, views_of
 from ..wire import Headers, header, read_status
 from ._events import Added, Deleted, Modified, Unknown, WatchFailed
 
-# As much of a refusal's body as is kept. Go's client quotes 2 KiB of a foreign page; a Status is shorter.
+# The rest of a longer refusal is dropped. Go's client quotes 2 KiB of a foreign page; a Status is shorter.
 _MAX_REFUSAL: Final = 1024 * 1024
 
 _GZIP: Final = b"\x1f\x8b"
-_KNOWN: Final = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
+_TYPES: Final = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
 
 
 class Refusal:
-    """The body of a response outside 2xx: one Status, whatever it looks like."""
+    """The body of a response outside 2xx, which is read as one Status."""
 
     __slots__ = ("_body", "_headers", "_status")
 
@@ -30,7 +30,7 @@ class Refusal:
         self._body = bytearray()
 
     def feed(self, chunk: bytes) -> None:
-        """Keep what a Status may need."""
+        """Take the next bytes."""
         self._body += chunk[: _MAX_REFUSAL - len(self._body)]
 
     def failed(self) -> WatchFailed:
@@ -41,41 +41,41 @@ class Refusal:
         )
 
 
-def check_content_type(headers: Headers, what: str) -> None:
+def check_content_type(headers: Headers, response: str) -> None:
     """Refuse the two encodings that a server has besides JSON: no request here asks for them."""
     content_type = header(headers, "content-type")
     if "protobuf" in content_type.lower() or "cbor" in content_type.lower():
-        raise RemoteProtocolError(f"{what} came as {content_type!r}, although JSON was requested")
+        raise RemoteProtocolError(f"{response} came as {content_type!r}, although JSON was requested")
 
 
-_NOTHING: Final = Raw(b"")
+_MISSING: Final = Raw(b"")
 
 
-class _Anything(Struct):
+class _Envelope(Struct):
     type: str = ""
     kind: str = ""
     # Within a union msgspec would not use a Raw for anything.
-    object: Raw = _NOTHING
-    items: Raw = _NOTHING
+    object: Raw = _MISSING
+    items: Raw = _MISSING
 
 
-_read_anything: Final = Reader[_Anything](_Anything).read
+_read_envelope_fields: Final = Reader[_Envelope](_Envelope).read
 _read_text: Final = Reader[str](str).read
 _CHANGES: Final[dict[str, Any]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
 
 def read_change(line: bytes, views: KindViews, *, strict: bool, error: InvalidObject | None = None) -> Any:
-    """Return the event on a line, whatever else it has; None if it is not an event of an object.
+    """Return the event on a line that may have other keys too; None if it is not an event of an object.
 
-    Its object is read separately, so it may be nested to any depth. If it does not fit, the earlier `error`
-    is raised, if there was one.
+    Its object is read separately, so it may be nested to any depth. If the object does not fit, the earlier
+    `error` is raised, if there was one.
     """
-    found = _anything(line)
-    change = _CHANGES.get(found.type)
-    if change is None or found.object is _NOTHING:
+    envelope = _read_envelope(line)
+    change = _CHANGES.get(envelope.type)
+    if change is None or envelope.object is _MISSING:
         return None
     try:
-        return change(read_whole(bytes(found.object), views, strict=strict))
+        return change(read_whole(bytes(envelope.object), views, strict=strict))
     except InvalidObject as refusal:
         raise refusal if error is None or isinstance(error, TooDeep) else error from None
 
@@ -92,23 +92,26 @@ def _as_utf8(text: bytes) -> bytes:
 def read_odd_line(line: bytes, error: Exception, kind: str) -> WatchFailed | Malformed | Unknown | None:
     """Return the event of a line that could not be decoded as one of this kind; None for a blank line."""
     try:
-        found = _anything(line)
+        envelope = _read_envelope(line)
     except InvalidObject:
         return _no_event(line, error) if line.strip() else None
-    obj = found.object
-    if found.type and obj is not _NOTHING:
-        if found.type == "ERROR":
+    obj = envelope.object
+    if envelope.type and obj is not _MISSING:
+        if envelope.type == "ERROR":
             return read_failure(obj)
-        if found.type not in _KNOWN:
-            return Unknown(found.type, line)
-        meta = read_metadata(obj)
-        return Malformed(meta, InvalidObject(f"{name_of(kind, meta)}: {error}"), line, found.type)
-    if found.type or obj is not _NOTHING:
-        return _no_event(line, error, found.type)
-    if found.kind == "Status":
+        if envelope.type not in _TYPES:
+            return Unknown(envelope.type, line)
+        metadata = read_metadata(obj)
+        problem = InvalidObject(f"{name_of(kind, metadata)}: {error}")
+        return Malformed(metadata, problem, line, envelope.type)
+    if envelope.type or obj is not _MISSING:
+        return _no_event(line, error, envelope.type)
+    if envelope.kind == "Status":
         return read_failure(line)
-    if found.items is not _NOTHING or found.kind == "Table":
-        raise RemoteProtocolError(f"a {found.kind or 'list'} came although a watch of {kind} was requested")
+    if envelope.items is not _MISSING or envelope.kind == "Table":
+        raise RemoteProtocolError(
+            f"a {envelope.kind or 'list'} came although a watch of {kind} was requested"
+        )
     return _no_event(line, error)
 
 
@@ -116,41 +119,42 @@ def _no_event(line: bytes, error: Exception, type_: str = "") -> Malformed:
     return Malformed(None, RemoteProtocolError(f"not an event of a watch: {error}"), line, type_)
 
 
-def _anything(line: bytes) -> _Anything:
+def _read_envelope(line: bytes) -> _Envelope:
     try:
-        return _read_anything(line)
+        return _read_envelope_fields(line)
     except TooDeep:
-        found = members(line)
-    return _Anything(
-        _read_text(found.get("type", b'""')),
-        _read_text(found.get("kind", b'""')),
-        found.get("object", _NOTHING),
-        found.get("items", _NOTHING),
+        texts = members(line)
+    return _Envelope(
+        _read_text(texts.get("type", b'""')),
+        _read_text(texts.get("kind", b'""')),
+        texts.get("object", _MISSING),
+        texts.get("items", _MISSING),
     )
 
 
 def read_metadata(obj: bytes | Raw) -> ObjectMeta | None:
-    """Return the metadata of an object that does not fit, if that can be read."""
+    """Return the metadata of an object that does not fit its kind; None if that is unreadable too."""
     data = bytes(obj)
     try:
-        found = read_whole(data, views_of(Metadata), strict=False).metadata
+        metadata = read_whole(data, views_of(Metadata), strict=False).metadata
         if "metadata" not in members(data):
             return None
     except InvalidObject:
         return None
     try:
-        return settle(found)
+        return settle(metadata)
     except InvalidObject:
         return ObjectMeta(
-            name=found.name,
-            namespace=found.namespace,
-            uid=found.uid,
-            resource_version=found.resource_version,
+            name=metadata.name,
+            namespace=metadata.namespace,
+            uid=metadata.uid,
+            resource_version=metadata.resource_version,
         )
 
 
-def name_of(kind: str, meta: ObjectMeta | None) -> str:
-    """Return how an error names an object."""
-    if meta is None or not meta.name:
+def name_of(kind: str, metadata: ObjectMeta | None) -> str:
+    """Return the name of an object for an error."""
+    if metadata is None or not metadata.name:
         return kind
-    return f"{kind} {meta.namespace}/{meta.name}" if meta.namespace else f"{kind} {meta.name}"
+    namespace = f"{metadata.namespace}/" if metadata.namespace else ""
+    return f"{kind} {namespace}{metadata.name}"

@@ -21,7 +21,7 @@ class _BookmarkObject(Struct):
 
 
 class BookmarkLine(Struct, tag_field="type", tag="BOOKMARK"):
-    """A bookmark as it is sent. All of its object but the version and one annotation varies by kind."""
+    """A bookmark as it is sent. Every kind has its own object, of which version and annotations are read."""
 
     object: _BookmarkObject
 
@@ -45,7 +45,7 @@ class ErrorLine(Struct, tag_field="type", tag="ERROR"):
 OTHER_LINES: Final = frozenset((BookmarkLine, ErrorLine))
 
 
-def turned(line: Any) -> Any:
+def event_of_line(line: Any) -> Any:
     """Return the event of a decoded line."""
     return line.event() if type(line) in OTHER_LINES else line
 
@@ -54,20 +54,19 @@ _readers: Final[dict[tuple[Any, bool], Reader[Any]]] = {}
 
 
 def line_reader(payload: Any) -> Reader[Any]:
-    """Return the reader of a watch's lines whose objects are of this type: made once, for all watches."""
-    return _reader(payload, every=True)
+    """Return the reader of a watch's lines with this type of objects; all watches share it."""
+    return _reader(payload, all_types=True)
 
 
 def object_line_reader(payload: Any) -> Reader[Any]:
-    """Return the same for nothing but lines with objects, which is a little faster."""
-    return _reader(payload, every=False)
+    """Return the reader of lines that all have objects, which is a little faster."""
+    return _reader(payload, all_types=False)
 
 
-def _reader(payload: Any, *, every: bool) -> Reader[Any]:
-    found = _readers.get((payload, every))
-    if found is None:
+def _reader(payload: Any, *, all_types: bool) -> Reader[Any]:
+    reader = _readers.get((payload, all_types))
+    if reader is None:
         lines: Any = Added[payload] | Modified[payload] | Deleted[payload]
-        lines = lines | BookmarkLine | ErrorLine if every else lines
-        reader: Reader[Any] = Reader(lines, payload.__qualname__)
-        found = _readers[payload, every] = reader.prepared()
-    return found
+        lines = lines | BookmarkLine | ErrorLine if all_types else lines
+        reader = _readers[payload, all_types] = Reader[Any](lines, payload.__qualname__).prepared()
+    return reader

@@ -79,6 +79,13 @@ def test_two_events_on_a_line_and_one_on_two_are_malformed_however_they_come(
     assert [type(event) for event in read(*chunks, **options)] == [type(event) for event in whole]
 
 
+def test_two_events_on_a_line_are_malformed_even_if_only_the_second_has_a_front() -> None:
+    first = line("a").replace(b'"labels"', b'"labelled"').rstrip(b"\n")
+    [malformed, event] = read(first + line("b", pad=3_000) + line("c", pad=3_000))
+    assert type(malformed) is Malformed
+    assert event.object.metadata.name == "c"
+
+
 def test_sp_01_w_25_one_event_split_at_every_offset_is_the_same() -> None:
     stream = line()
     for size in (0, 3_000):
