@@ -210,7 +210,7 @@ def _read_manifest(path: str) -> list[Dynamic]:
 
 
 def _security(options: ServeOptions) -> Security:
-    from kubeproto_serve import Security, from_files, self_made
+    from kubeproto_serve import Security, certificate_files, self_signed
 
     admin_tokens = list(options.token)
     if options.authorization == "RBAC" and not (
@@ -221,11 +221,11 @@ def _security(options: ServeOptions) -> Security:
     if options.tls_cert or options.tls_key:
         if not (options.tls_cert and options.tls_key):
             raise click.UsageError("--tls-cert and --tls-key belong together: use both")
-        return from_files(
+        return certificate_files(
             options.tls_cert, options.tls_key, client_authority=options.client_ca or "", tokens=tokens
         )
     if options.tls:
-        return self_made(options.host, tokens=tokens, certificates=options.client_certificates)
+        return self_signed(options.host, tokens=tokens, certificates=options.client_certificates)
     if options.client_certificates or options.client_ca:
         raise click.UsageError("client certificates need TLS: use --tls, or --tls-cert and --tls-key")
     return Security(tokens=tokens)
@@ -285,7 +285,7 @@ async def _serve(
                 add_nodes(cluster, options.nodes, programs)  # after --state has restored its objects
             if options.kubeconfig:
                 write_private(Path(options.kubeconfig), server.kubeconfig)
-            hint = _NEEDS_TLS if security.asks and security.context is None else ""
+            hint = _NEEDS_TLS if security.requires_credentials and security.context is None else ""
             click.echo(f"# serving at {server}; the kubeconfig:\n{hint}{server.kubeconfig}")
             async for _ in signals:
                 return

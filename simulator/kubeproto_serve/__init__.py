@@ -1,14 +1,14 @@
 """A simulated Kubernetes API server on a port, for kubectl and for programs in any language.
 
-In a test: the fixture `sim_server`, or ``with serving(cluster) as server``; on an event loop
-``async with serve(cluster) as url``. By hand: ``kubeproto serve``.
+In a test: the fixture `sim_server`, or ``with serving(cluster) as server``. On an event loop: ``async with
+serve(cluster) as url``. On the command line: ``kubeproto serve``.
 """
 
 from ._journal import StateUnusable
 from ._port_server import ServingUrl, serve
 from ._replaying import prepare_replay, replay
 from ._request_reports import RequestLog
-from ._server_security import Security, from_files, read_token_file, self_made
+from ._server_security import Security, certificate_files, read_token_file, self_signed
 from ._socket_channel import Limits
 from ._thread_server import SimServer, serving
 
@@ -19,11 +19,11 @@ __all__ = [
     "ServingUrl",
     "SimServer",
     "StateUnusable",
-    "from_files",
+    "certificate_files",
     "prepare_replay",
     "read_token_file",
     "replay",
-    "self_made",
+    "self_signed",
     "serve",
     "serving",
 ]

@@ -1,8 +1,8 @@
-"""`ClusterDriver`: keeps a cluster on real time, and responds to requests whatever fails inside.
+"""`ClusterDriver`: drives the clock of a cluster by real time, and responds to requests.
 
-The cluster is a machine: it acts when it is called, and when its clock is moved. The driver moves the clock
-when something is due, and lets the cluster's controllers work after changes, at most a few times in a
-hundredth of a second: a burst of writes costs them one run.
+A cluster acts only when it is called or its clock advances. The driver advances the clock when something is
+due, and runs the cluster's controllers after changes. It waits a hundredth of a second after each run, so a
+burst of writes costs the controllers one run.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.serve")
 
-_PAUSE: Final = 0.01  # seconds between two looks at what is due
-_LONGEST: Final = 3600.0
+_MIN_INTERVAL: Final = 0.01  # seconds between two runs of the controllers
+_MAX_SLEEP: Final = 3600.0
 _INTERNAL: Final = msgspec.json.encode({
     "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
     "message": "Internal error occurred: the simulated API server failed on this request; its log says where",
@@ -40,9 +40,9 @@ _INTERNAL: Final = msgspec.json.encode({
 }) + b"\n"  # fmt: skip
 
 
-# How often one request may be repeated for webhooks: each mutating one is a round, and so is a change
-# between.
-_ROUNDS: Final = 100
+# The limit of repetitions of a request for webhooks. Each mutating webhook needs one, and each change by
+# another client between two attempts needs another.
+_MAX_ATTEMPTS: Final = 100
 
 
 def _internal_error() -> ServerResponse:
@@ -51,7 +51,7 @@ def _internal_error() -> ServerResponse:
 
 
 class ClusterDriver:
-    """Drives one cluster for as long as `run` runs."""
+    """Drives one cluster while `run` runs."""
 
     def __init__(
         self, cluster: Cluster, *, faults: Faults | None = None, journal: Journal | None = None,
@@ -66,16 +66,20 @@ class ClusterDriver:
         self._offset: float | None = None
 
     async def respond(self, head: Head, user: User | None = None) -> ServerResponse:
-        """Respond to a request of a user, or of the one in its headers; call the webhooks that it needs."""
+        """Respond to a request, and call the webhooks that it needs. By default its headers name the user."""
         replies: dict[str, WebhookReply] = {}
-        for _ in range(_ROUNDS):
+        for _ in range(_MAX_ATTEMPTS):
             try:
                 return self._attempt(head, user, replies)
             except PendingCalls as pending:
                 async with anyio.create_task_group() as tasks:
                     for call in pending.calls:
                         tasks.start_soon(self._call, call, replies)
-        _log.error("webhooks were called %d times for %s, and more were to come", _ROUNDS, head.method)
+        _log.error(
+            "%d attempts of a request (%s) were not enough to call all its webhooks",
+            _MAX_ATTEMPTS,
+            head.method,
+        )
         return _internal_error()
 
     async def _call(self, call: WebhookCall, replies: dict[str, WebhookReply]) -> None:
@@ -87,16 +91,15 @@ class ClusterDriver:
     def _attempt(self, head: Head, user: User | None, replies: Mapping[str, WebhookReply]) -> ServerResponse:
         """Respond to a request, or raise `PendingCalls`.
 
-        An error inside the machine is a 500 and a line in the log.
-        What a write has changed is in the journal before its response is returned.
+        An error inside the cluster becomes a 500 and a line in the log. Changes are in the journal before the
+        response is returned.
         """
         try:
-            # Nothing may have been due for minutes, and the clock would still show the time of the last
-            # event.
+            # Without this, the clock would show the time of the last event, which may be minutes ago.
             self.cluster.show_time(self._now())
             return self._respond(head, user, replies)
         except (TransportError, PendingCalls):
-            raise  # a requested fault: the connection breaks; or webhooks have to be called first
+            raise  # an injected fault breaks the connection, or webhooks have to be called first
         except Exception:
             path = head.target.partition("?")[0]
             _log.exception("the simulated API server failed on %s %s", head.method, path)
@@ -106,7 +109,7 @@ class ClusterDriver:
                 self._journal.commit()
 
     def feed(self, conversation: Conversation, message: bytes) -> None:
-        """Hand a message of a client to a pod; an error of its handler ends the conversation."""
+        """Pass a message of a client to a pod; an error of its handler closes the conversation."""
         try:
             self.cluster.show_time(self._now())
             conversation.feed(message)
@@ -114,16 +117,16 @@ class ClusterDriver:
             _log.exception("a handler of the simulated cluster failed on a message")
             conversation.close()
         finally:
-            self.wake()  # a command may be waiting for a time now
+            self.wake()  # a command may now be waiting for a time
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Move the clock until cancelled; started once the cluster is on time."""
+        """Advance the clock until cancelled; started when the cluster has reached real time."""
         cluster = self.cluster
-        # Objects carry the time of this machine, so that its clients can compare them with their own clock.
+        # Objects have the time of this computer, so that clients can compare it with their clocks.
         self._offset = max(cluster.now, self._wall()) - anyio.current_time()
-        before = cluster.on_due
+        previous_on_due = cluster.on_due
         cluster.on_due = self.wake
-        # In one step, and not event by event: nodes may have renewed a lease every ten seconds, for months.
+        # In one step, because event by event nodes would renew their leases every ten seconds, for months.
         cluster.show_time(self._now())
         self._advance()
         task_status.started()
@@ -134,19 +137,19 @@ class ClusterDriver:
                     self._advance()
                     for call in cluster.background_calls():
                         calls.start_soon(self._call_for_watches, call)
-                    due = cluster.due
-                    wait = _LONGEST if due is None else max(due - self._now(), 0.0)
+                    next_time = cluster.due
+                    wait = _MAX_SLEEP if next_time is None else max(next_time - self._now(), 0.0)
                     with anyio.move_on_after(wait):
                         await self._woken.wait()
-                    await anyio.sleep(_PAUSE)
+                    await anyio.sleep(_MIN_INTERVAL)
         finally:
-            cluster.on_due = before
+            cluster.on_due = previous_on_due
 
     def _now(self) -> float:
         return anyio.current_time() + (self._offset or 0.0)
 
     def wake(self) -> None:
-        """Check at once what is due: something may be due earlier than before."""
+        """Wake `run`, because something may be due earlier than before."""
         self._woken.set()
 
     def _advance(self) -> None:

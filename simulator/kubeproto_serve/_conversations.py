@@ -1,4 +1,4 @@
-"""`OpenConversation`: a command or a port-forward of a simulated pod, as messages of a WebSocket."""
+"""`OpenConversation`: a command or a port-forward of a simulated pod over a WebSocket."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class OpenConversation(OpenStream):
-    """An open conversation in both directions: what the client sends reaches the pod in order."""
+    """An open conversation in both directions. Messages of the client reach the pod in order."""
 
     def __init__(
         self, conversation: Conversation, channel: SocketChannel, service: OpenStreams, driver: ClusterDriver
@@ -30,10 +30,10 @@ class OpenConversation(OpenStream):
         self._driver = driver
         self._framing = WebSocketFraming(server=True)
 
-    async def converse(self, rest: bytes) -> None:
-        """Carry messages until one side has closed; `rest` has arrived already."""
-        self._framing = WebSocketFraming(rest, server=True)
-        self._driver.wake()  # the command has begun, and may be waiting for a time
+    async def converse(self, received: bytes) -> None:
+        """Forward messages until one side closes; `received` are bytes that have already arrived."""
+        self._framing = WebSocketFraming(received, server=True)
+        self._driver.wake()  # the command has started, and may be waiting for a time
         await self.send_all(self._send_message)
         await self._channel.send(self._framing.outgoing + self._framing.close())
 
@@ -42,7 +42,7 @@ class OpenConversation(OpenStream):
             await self._channel.send(self._framing.send(message))
 
     async def _await_hang_up(self, scope: anyio.CancelScope) -> None:
-        """Take what the client sends, until it has closed."""
+        """Receive messages of the client until it closes."""
         framing, data = self._framing, b""
         try:
             while True:

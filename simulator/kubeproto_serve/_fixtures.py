@@ -1,6 +1,6 @@
 """Fixtures for pytest: the simulated cluster of a test, on a port.
 
-Pytest finds them by entry point. A test takes `sim_server` and gives its URL to any program::
+Pytest finds them by entry point. A test takes `sim_server` and passes its URL to any program::
 
     def test_kubectl_sees_the_book(sim_server, sim_cluster):
         sim_cluster.put(book)

@@ -1,8 +1,8 @@
-"""`Journal`: the objects of a cluster in SQLite, so that they outlive the process.
+"""`Journal`: the objects of a cluster in SQLite, which survive the process.
 
-What one request changes is one transaction, and it is committed before the request is answered. The database
-is in WAL mode: a commit is in the hands of the operating system, so a SIGKILL loses nothing of it, at
-whatever moment it comes. (`synchronous=NORMAL`: a power failure may lose the last commits, not their order.)
+The changes of one request are one transaction, which is committed before the response. The database is in
+WAL mode, where a commit is passed to the operating system, so a SIGKILL at any moment loses nothing. A power
+failure may lose the last commits, but not their order (`synchronous=NORMAL`).
 """
 
 from __future__ import annotations
@@ -31,15 +31,17 @@ CREATE TABLE IF NOT EXISTS cluster (
 """
 _PUT: Final = "INSERT OR REPLACE INTO objects (resource, key, version, data) VALUES (?, ?, ?, ?)"
 _REMOVE: Final = "DELETE FROM objects WHERE resource = ? AND key = ?"
-_MARK: Final = "INSERT OR REPLACE INTO cluster (id, format, version, time, seed) VALUES (0, ?, ?, ?, ?)"
+_SET_CLUSTER: Final = (
+    "INSERT OR REPLACE INTO cluster (id, format, version, time, seed) VALUES (0, ?, ?, ?, ?)"
+)
 
 
 class StateUnusable(KubeprotoError):
-    """The folder of `state` cannot be used: another process uses it, or it contains something else."""
+    """The folder of `state` cannot be used: another process uses it, or it has unexpected content."""
 
 
 class Journal:
-    """Writes the changes of a cluster to a folder; begins with the content of the folder."""
+    """Writes the changes of a cluster to a folder. The cluster starts with the content of the folder."""
 
     def __init__(self, folder: str | os.PathLike[str], cluster: Cluster) -> None:
         self._cluster = cluster
@@ -49,7 +51,7 @@ class Journal:
         self._path = path / "cluster.sqlite"
         self._database = self._open()
         try:
-            self._begin()
+            self._load()
         except BaseException as error:
             self._database.close()
             if isinstance(error, sqlite3.Error):
@@ -58,7 +60,7 @@ class Journal:
         cluster.on_change = self._pending.append
 
     def commit(self) -> None:
-        """Write what has changed since the last time, in one transaction."""
+        """Write the changes since the last commit, in one transaction."""
         if not self._pending:
             return
         changes, self._pending = self._pending, []
@@ -71,14 +73,14 @@ class Journal:
                     execute(_REMOVE, (change.resource, change.key))
                 else:
                     execute(_PUT, (change.resource, change.key, change.version, change.data))
-            self._mark()
+            self._write_cluster()
         except BaseException:
             execute("ROLLBACK")
             raise
         execute("COMMIT")
 
     def close(self) -> None:
-        """Write what is left, and leave the folder to others."""
+        """Commit the remaining changes, and release the folder."""
         try:
             self.commit()
         finally:
@@ -86,7 +88,7 @@ class Journal:
             self._database.close()
 
     def _open(self) -> sqlite3.Connection:
-        # Transactions are begun explicitly: their limits must not depend on a driver's guess.
+        # Transactions are explicit, because Python's driver begins them by guessing from the statement.
         database = sqlite3.connect(
             self._path, isolation_level=None, timeout=0.0, check_same_thread=False, cached_statements=16
         )
@@ -97,11 +99,11 @@ class Journal:
             database.executescript(_SCHEMA)
         except sqlite3.Error as error:
             database.close()
-            why = "another server uses it" if "locked" in str(error) else str(error)
-            raise StateUnusable(f"{self._path} cannot be opened: {why}") from error
+            problem = "another server uses it" if "locked" in str(error) else str(error)
+            raise StateUnusable(f"{self._path} cannot be opened: {problem}") from error
         return database
 
-    def _begin(self) -> None:
+    def _load(self) -> None:
         row = self._database.execute("SELECT format, version, time, seed FROM cluster").fetchone()
         if row is None:
             self._pending = self._cluster.snapshot().objects
@@ -116,7 +118,7 @@ class Journal:
         objects = [StoredObject(*fields) for fields in stored]
         self._cluster.restore(Snapshot(version=version, time=time, seed=int(seed), objects=objects))
 
-    def _mark(self) -> None:
+    def _write_cluster(self) -> None:
         cluster = self._cluster
-        mark = (_FORMAT, cluster.version, cluster.now, str(cluster.seed))
-        self._database.execute(_MARK, mark)
+        row = (_FORMAT, cluster.version, cluster.now, str(cluster.seed))
+        self._database.execute(_SET_CLUSTER, row)

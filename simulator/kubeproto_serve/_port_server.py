@@ -1,4 +1,4 @@
-"""`serve`: a simulated cluster behind a port, for as long as a block of code runs."""
+"""`serve`: a simulated cluster on a port, for the duration of a block of code."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.serve")
 
-# Seconds in which responses may end when the server stops.
-_FAREWELL: Final = 1.0
+# The seconds in which responses can end when the server stops.
+_SHUTDOWN_SECONDS: Final = 1.0
 _BUSY: Final = Response(
     503, (("Content-Type", "text/plain; charset=utf-8"), ("Retry-After", "1"), ("Connection", "close")),
     b"too many open connections\n",
@@ -42,7 +42,7 @@ _BUSY: Final = Response(
 
 
 class ServingUrl(str):
-    """The URL of a server that runs; `kubeconfig` is the text of a kubeconfig for it."""
+    """The URL of a running server; `kubeconfig` is the text of a kubeconfig for it."""
 
     __slots__ = ("kubeconfig",)
 
@@ -70,11 +70,11 @@ async def serve(
         async with serve(cluster) as url:
             ...                              # kubectl --server, or a program in any language
 
-    Runs on asyncio and trio. Port 0 takes any that is free. `faults` are injected between clients and the
-    cluster. `state` is a folder in which the objects of the cluster outlive the process: its content replaces
-    that of the cluster. `webhooks` are the addresses of Services whose webhooks are called, by
-    ``namespace/name``, such as ``{"default/hooks": "127.0.0.1:9443"}``. While it is served, the cluster's
-    clock follows real time; the cluster itself can be read and changed by code on the same event loop.
+    Runs on asyncio and trio. Port 0 is any free port. `faults` are injected between clients and the cluster.
+    `state` is a folder in which the objects of the cluster survive the process; its content replaces the
+    objects of the cluster. `webhooks` are the addresses of Services by ``namespace/name``, at which their
+    webhooks are called, such as ``{"default/hooks": "127.0.0.1:9443"}``. While the cluster is served, its
+    clock follows real time, and code on the same event loop can read and change the cluster.
     """
     security = security or Security()
     journal = None if state is None else Journal(state, cluster)
@@ -102,10 +102,10 @@ async def _served(
             await tasks.start(driver.run)
             tasks.start_soon(service.watchdog.run)
             tasks.start_soon(listener.serve, connections.handle)
-            taken: int = listener.extra(SocketAttribute.local_port)
-            yield _url(host, taken, security)
+            bound_port: int = listener.extra(SocketAttribute.local_port)
+            yield _url(host, bound_port, security)
             service.close_streams()
-            with anyio.move_on_after(_FAREWELL):
+            with anyio.move_on_after(_SHUTDOWN_SECONDS):
                 while service.busy:
                     await anyio.sleep(0.005)
             tasks.cancel_scope.cancel()
@@ -115,13 +115,13 @@ async def _served(
             raise
     else:
         return
-    raise error  # out here, so that the group is not its context
+    raise error  # outside of the handler, so that the group is not its context
 
 
 def _url(host: str, port: int, security: Security) -> ServingUrl:
-    shown = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    shown = f"[{shown}]" if ":" in shown else shown
-    url = ServingUrl(f"{'https' if security.context else 'http'}://{shown}:{port}")
+    url_host = {"": "127.0.0.1", "0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    url_host = f"[{url_host}]" if ":" in url_host else url_host
+    url = ServingUrl(f"{'https' if security.context else 'http'}://{url_host}:{port}")
     url.kubeconfig = kubeconfig(str(url), security)
     return url
 
@@ -135,12 +135,12 @@ class _Connections:
         self._limits = service.limits
 
     async def handle(self, stream: SocketStream) -> None:
-        """Serve one connection to its end, whatever happens on it."""
+        """Serve one connection to its end, and log its errors."""
         metrics = self._service.metrics
         metrics.connections += 1
         try:
             async with stream:
-                await self._speak(stream, busy=metrics.connections > self._limits.connections)
+                await self._serve_connection(stream, busy=metrics.connections > self._limits.connections)
         except (KubeprotoError, OSError, anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
             _log.debug("a connection ended: %s", error)
         except Exception:
@@ -148,9 +148,9 @@ class _Connections:
         finally:
             metrics.connections -= 1
 
-    async def _speak(self, raw: SocketStream, *, busy: bool) -> None:
+    async def _serve_connection(self, raw: SocketStream, *, busy: bool) -> None:
         stream: ByteStream = raw
-        shown: User | None = None
+        certificate_user: User | None = None
         if self._security.context is not None:
             try:
                 with anyio.fail_after(self._limits.stalled):
@@ -159,9 +159,9 @@ class _Connections:
                     )
             except (TimeoutError, anyio.EndOfStream):
                 raise TransportError("the client did not finish the TLS handshake") from None
-            shown = certified_user(stream.extra(TLSAttribute.peer_certificate, None))
+            certificate_user = certified_user(stream.extra(TLSAttribute.peer_certificate, None))
         channel = SocketChannel(stream, self._limits)
-        handler = RequestHandler(self._service, channel, shown=shown)
+        handler = RequestHandler(self._service, channel, certificate_user=certificate_user)
         connection = ServerConnection(max_head=self._limits.head, max_body=self._limits.body)
         channels = self._service.watchdog.channels
         channels.add(channel)

@@ -1,4 +1,4 @@
-"""Replay a recorded watch on a simulated cluster, with its timing."""
+"""Replays of a recorded watch on a simulated cluster, with its timing."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def prepare_replay(cluster: Cluster, recording: WatchRecording) -> tuple[RecordedEvent, ...]:
-    """Store the objects that existed when the recording began, and return the events to `replay`.
+    """Store the initial objects of a recording, and return the events for `replay`.
 
-    A kind that the cluster does not serve gets a definition that takes every object.
+    A kind that the cluster does not serve gets a definition that accepts every object.
     """
     resource = recording.head.resource
     kind = f"{resource.api_version}/{resource.kind}"
@@ -40,7 +40,7 @@ async def replay(
     sleep: Callable[[float], Awaitable[object]],
     speed: float = 1.0,
 ) -> None:
-    """Let the events of `prepare_replay` happen, with their delays divided by `speed`; 0 is at once."""
+    """Replay the events of `prepare_replay`, with their delays divided by `speed`; 0 means no delays."""
     kind = f"{recording.head.resource.api_version}/{recording.head.kind}"
     for event in events:
         await sleep(event.delay / speed if speed else 0.0)

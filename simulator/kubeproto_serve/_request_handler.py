@@ -36,7 +36,7 @@ _UNAUTHORIZED: Final = msgspec.json.encode({
 
 
 class Service:
-    """What all connections of a server share."""
+    """The parts that all connections of a server share."""
 
     def __init__(
         self, driver: ClusterDriver, *, security: Security, limits: Limits, log: RequestLog | None
@@ -52,37 +52,39 @@ class Service:
 
     @property
     def busy(self) -> bool:
-        """Whether a response is being sent."""
+        """Whether a request is being handled."""
         return any(not channel.waiting for channel in self.watchdog.channels)
 
     def close_streams(self) -> None:
-        """End the open streams, each in the way that HTTP provides."""
+        """End the open streams in the regular way of HTTP."""
         self.closing = True
         for stream in list(self.streams):
             stream.close()
 
 
 class RequestHandler:
-    """The handler of one connection. `shown` is the user of the certificate that its client has shown."""
+    """The handler of one connection, whose client may have the certificate of a user."""
 
-    def __init__(self, service: Service, channel: SocketChannel, *, shown: User | None = None) -> None:
+    def __init__(
+        self, service: Service, channel: SocketChannel, *, certificate_user: User | None = None
+    ) -> None:
         self._service = service
         self._channel = channel
-        self._shown = shown
+        self._certificate_user = certificate_user
 
     async def __call__(self, head: Head) -> Response:
         service = self._service
-        begun = time.perf_counter()
+        start = time.perf_counter()
         response = await self._respond(head)
-        took = time.perf_counter() - begun
-        service.metrics.count(head.method, response.status, took)
+        seconds = time.perf_counter() - start
+        service.metrics.count(head.method, response.status, seconds)
         if service.log is not None:
-            service.log.write(head, response, took)
+            service.log.write(head, response, seconds)
         return response
 
     async def _respond(self, head: Head) -> Response:
-        user = self._shown or self._bearer(head)
-        if user is None and self._service.security.asks and self._everybody_may:
+        user = self._certificate_user or self._bearer_user(head)
+        if user is None and self._service.security.requires_credentials and self._cluster_allows_all:
             return Response(401, (_JSON,), _UNAUTHORIZED)
         if head.target.partition("?")[0] == "/metrics":
             return Response(200, (METRICS,), self._service.metrics.exposition())
@@ -92,19 +94,19 @@ class RequestHandler:
         return self._response(response, head)
 
     @property
-    def _everybody_may(self) -> bool:
-        """Whether the cluster accepts every user, so that requests without credentials are refused here."""
+    def _cluster_allows_all(self) -> bool:
+        """Whether the cluster allows every request, so that the port refuses requests without credentials."""
         return self._service.driver.cluster.authorization == "AlwaysAllow"
 
-    def _bearer(self, head: Head) -> User | None:
-        """The user of the token of a request: one of this port, or one that the cluster knows."""
+    def _bearer_user(self, head: Head) -> User | None:
+        """Return the user of the token of a request: a token of this port, or of the cluster."""
         for name, value in head.headers:
             if name.lower() == "authorization":
                 scheme, _, token = value.partition(" ")
                 if scheme.lower() != "bearer":
                     return None
-                if (known := self._service.security.tokens.get(token.strip())) is not None:
-                    return User(known, groups=_ADMINISTRATORS)
+                if (username := self._service.security.tokens.get(token.strip())) is not None:
+                    return User(username, groups=_ADMINISTRATORS)
                 return self._service.driver.cluster.user_of(token.strip())
         return None
 
@@ -123,7 +125,7 @@ class RequestHandler:
         if accepted is None:
             body.close()
             return Response(400, (_TEXT,), b"unable to upgrade: this is not a handshake of a WebSocket\n")
-        from ._conversations import OpenConversation  # which brings wsproto
+        from ._conversations import OpenConversation  # imported here because it needs wsproto
 
         opened = OpenConversation(body, self._channel, self._service, self._service.driver)
         return Response(101, (*accepted, *response.headers), switch=opened.converse)

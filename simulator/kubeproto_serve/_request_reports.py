@@ -17,7 +17,7 @@ METRICS: Final = ("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 
 
 class RequestMetrics:
-    """Counts requests, and shows them beside the state of the cluster."""
+    """Counts requests, and reports the counts and the state of the cluster."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.connections = 0
@@ -26,13 +26,13 @@ class RequestMetrics:
         self._seconds: dict[str, float] = {}
 
     def count(self, method: str, status: int, seconds: float) -> None:
-        """Count a request that was answered; of a watch, the head of its response."""
+        """Count a request when the head of its response is ready."""
         key = method, status
         self._requests[key] = self._requests.get(key, 0) + 1
         self._seconds[method] = self._seconds.get(method, 0.0) + seconds
 
     def exposition(self) -> bytes:
-        """The page that Prometheus reads."""
+        """Return the text that Prometheus reads."""
         lines = ["# TYPE apiserver_request_total counter"]
         for (method, code), count in sorted(self._requests.items()):
             lines.append(f'apiserver_request_total{{method="{method}",code="{code}"}} {count}')
@@ -53,13 +53,13 @@ class RequestMetrics:
 
 
 class RequestLog:
-    """Writes a line for each request: when, what, the status, how long it took, and who asked."""
+    """Writes a line for each request: time, request, status, duration, size and user agent."""
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
     def write(self, head: Head, response: Response, seconds: float) -> None:
-        """Write the line of one request. Headers are not shown: there are tokens in them."""
+        """Write the line of one request, without headers, because they contain tokens."""
         agent: Any = next((value for name, value in head.headers if name.lower() == "user-agent"), "-")
         size = "stream" if response.stream is not None else f"{len(response.body)} B"
         now = time.strftime("%H:%M:%S")

@@ -1,7 +1,7 @@
-"""Certificates that a server makes for itself: an authority, and what it signs for a server and a client.
+"""Certificates that a server creates for itself: an authority, and certificates of a server and a client.
 
-Only a server with `--tls` needs this module, and the extra `serve` brings `cryptography` for it. The keys are
-for tests: they live in memory, for as long as one server.
+Only a server with `--tls` needs this module, for which the extra `serve` installs `cryptography`. The keys
+are for tests: they exist in memory while the server runs.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from msgspec import Struct
 
-_BEFORE: Final = timedelta(days=1)  # for clients whose clock is behind
-_AFTER: Final = timedelta(days=365)
+_BACKDATING: Final = timedelta(days=1)  # for clients whose clocks are slow
+_VALIDITY: Final = timedelta(days=365)
 
 
 class Certificate(Struct, frozen=True):
@@ -31,13 +31,13 @@ class Certificate(Struct, frozen=True):
 
 
 class Authority:
-    """A self-signed certificate authority: only clients that get its `certificate` trust it."""
+    """A self-signed certificate authority; clients trust it if they have its `certificate`."""
 
     def __init__(self, name: str = "kubeproto-serve", *, now: datetime | None = None) -> None:
         self._now = now or datetime.now(UTC)
         self._key = _new_key()
         self._name = _name(name)
-        # VERIFY_X509_STRICT, which Python sets by default since 3.13, asks for the usage and the identifiers.
+        # VERIFY_X509_STRICT, the default since Python 3.13, requires the usage and the identifiers.
         builder = (
             self._builder(self._name, self._key)
             .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
@@ -82,8 +82,8 @@ class Authority:
             .subject_name(subject)
             .public_key(key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(self._now - _BEFORE)
-            .not_valid_after(self._now + _AFTER)
+            .not_valid_before(self._now - _BACKDATING)
+            .not_valid_after(self._now + _VALIDITY)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         )
 
@@ -95,7 +95,7 @@ def _new_key() -> ec.EllipticCurvePrivateKey:
 
 
 def _name(common: str, *organizations: str) -> x509.Name:
-    # Kubernetes reads the user from the common name, and the groups from the organizations.
+    # For Kubernetes, the common name is the user, and the organizations are the groups.
     groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in organizations]
     return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, common)])
 

@@ -26,10 +26,10 @@ _NAME: Final = "kubeproto"
 
 
 class Security(Struct, frozen=True, kw_only=True):
-    """What a server requires of its clients, and what a kubeconfig needs for that.
+    """The credentials that a server requires, and the parts of a kubeconfig with such credentials.
 
-    Without a context, HTTP is plain. `tokens` are bearer tokens and their users. If there are tokens, or
-    `client` is there, a client must show a token or a certificate that the context accepts.
+    Without a context, HTTP is plain. `tokens` are bearer tokens and their users. With tokens or a `client`
+    certificate, each client must present a token, or a certificate that the context accepts.
     """
 
     context: ssl.SSLContext | None = None
@@ -41,35 +41,35 @@ class Security(Struct, frozen=True, kw_only=True):
         return f"Security(tls={self.context is not None}, tokens={len(self.tokens)})"
 
     @property
-    def asks(self) -> bool:
+    def requires_credentials(self) -> bool:
         """Whether a client must authenticate."""
         return bool(self.tokens) or self.client is not None
 
 
-def self_made(*hosts: str, tokens: Mapping[str, str] | None = None, certificates: bool = False) -> Security:
-    """TLS with certificates made now; with `certificates`, clients have to show one, or a token."""
-    # cryptography takes a tenth of a second to import, which a server of plain HTTP need not spend.
+def self_signed(*hosts: str, tokens: Mapping[str, str] | None = None, certificates: bool = False) -> Security:
+    """Return security with new certificates; with `certificates`, clients need a certificate or a token."""
+    # Imported here: cryptography takes a tenth of a second, which a server of plain HTTP does not need.
     from ._server_certificates import Authority
 
     authority = Authority()
-    made = authority.server("localhost", "127.0.0.1", "::1", *hosts)
+    server_certificate = authority.server("localhost", "127.0.0.1", "::1", *hosts)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_alpn_protocols(["http/1.1"])
-    _load(context, made)
+    _load(context, server_certificate)
     client = None
     if certificates:
         context.load_verify_locations(cadata=authority.certificate)
-        context.verify_mode = ssl.CERT_OPTIONAL  # a token does as well
+        context.verify_mode = ssl.CERT_OPTIONAL  # a token is accepted instead
         client = authority.client("kubernetes-admin", "system:masters")
     return Security(
         context=context, authority=authority.certificate, tokens=dict(tokens or {}), client=client
     )
 
 
-def from_files(
+def certificate_files(
     certificate: str, key: str, *, client_authority: str = "", tokens: Mapping[str, str] | None = None
 ) -> Security:
-    """TLS with certificates that are there already."""
+    """Return security with existing certificates."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_alpn_protocols(["http/1.1"])
     context.load_cert_chain(certificate, key)
@@ -88,13 +88,13 @@ def read_token_file(text: str) -> dict[str, User]:
         if len(row) < 3:
             raise ValueError(f"line {number} of the token file has fewer than three columns: token,user,uid")
         token, name, uid, *groups = (cell.strip() for cell in row)
-        held = tuple(group.strip() for group in groups[0].split(",")) if groups and groups[0] else ()
-        users[token] = User(name, uid, held)
+        group_names = tuple(group.strip() for group in groups[0].split(",")) if groups and groups[0] else ()
+        users[token] = User(name, uid, group_names)
     return users
 
 
 def certified_user(certificate: Any) -> User | None:
-    """The user that a client certificate names: its common name, with its organizations as groups."""
+    """Return the user of a client certificate: its common name, with its organizations as groups."""
     if not certificate:
         return None
     names: list[tuple[str, str]] = [pair for part in certificate.get("subject", ()) for pair in part]
@@ -103,12 +103,12 @@ def certified_user(certificate: Any) -> User | None:
     return User(common, groups=groups)
 
 
-def _load(context: ssl.SSLContext, made: Certificate) -> None:
-    # ssl reads keys only from files; this one is readable by its owner, and removed right after.
+def _load(context: ssl.SSLContext, certificate: Certificate) -> None:
+    # ssl reads keys only from files; this file is readable by its owner only, and removed at once.
     handle, path = tempfile.mkstemp()
     try:
         with os.fdopen(handle, "w") as file:
-            file.write(made.key + made.certificate)
+            file.write(certificate.key + certificate.certificate)
         context.load_cert_chain(path)
     finally:
         os.unlink(path)

@@ -1,7 +1,7 @@
-"""`SocketChannel`: the bytes of one connection on anyio; `Watchdog`: the limits on time, for all connections.
+"""`SocketChannel`: the bytes of one connection on anyio. `Watchdog`: the time limits of all connections.
 
 A deadline around each receive and each send costs as much as the response to a small request. So a channel
-only notes what it waits for, and one task checks all of them, several times within the shortest limit.
+only stores its current limit, and one task checks all channels, several times within the shortest limit.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.serve")
 
-# A client that takes this much within `stalled` seconds is slow; one that does not is stuck.
-_PIECE: Final = 64 * 1024
-# What a client may send ahead while it watches, before reading from it stops.
-_AHEAD: Final = 64 * 1024
-_LOOKS: Final = 8  # within the shortest limit
-_SELDOM: Final = 1.0  # seconds between two looks at the most
+# A client that receives so many bytes within `stalled` seconds is slow; otherwise it is stuck.
+_SEND_SIZE: Final = 64 * 1024
+# The bytes that a client can send ahead during a watch before the server stops reading.
+_MAX_READ_AHEAD: Final = 64 * 1024
+_CHECKS_PER_LIMIT: Final = 8
+_MAX_CHECK_INTERVAL: Final = 1.0
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What a client may take. Times are in seconds, sizes in bytes.
+    """The limits of a client, so that it cannot exhaust the server. Times are in seconds, sizes in bytes.
 
-    `idle` is how long a connection may stay without a request. `stalled` is how long a client may take none
-    of the bytes that are sent to it: a real server ends the watch of a client that does not keep up, too.
+    `idle` is the time that a connection may stay without a request. `stalled` is the time in which a client
+    must receive some of the bytes that are sent to it; a real server also ends the watch of a slow client.
     """
 
     connections: int = 10_000
@@ -44,8 +44,8 @@ class Limits(Struct, frozen=True, kw_only=True):
 class SocketChannel:
     """One connection. `receive` returns nothing once the client has closed.
 
-    `waiting` is True while it is the client's turn: no request of it is being answered. `limit` is how long
-    the present wait may take, None for forever; `steps` counts the waits that succeeded.
+    `waiting` is True while no request of the client is being handled. `limit` is the limit of the current
+    wait, None for no limit; `steps` counts the completed waits.
     """
 
     def __init__(self, stream: ByteStream, limits: Limits) -> None:
@@ -54,9 +54,9 @@ class SocketChannel:
         self.waiting = True
         self.limit: float | None = None
         self.steps = 0
-        # For the watchdog: the steps at its last check, and since when there are this many.
-        self.seen: tuple[int, float] = (-1, 0.0)
-        self.scope = anyio.CancelScope()  # of everything that serves the connection
+        # For the watchdog: the steps at its last check, and the time since which they have not changed.
+        self.last_check: tuple[int, float] = (-1, 0.0)
+        self.scope = anyio.CancelScope()  # cancels everything that serves the connection
         self._ahead = b""  # read while a response was being sent
 
     async def receive(self) -> bytes:
@@ -71,29 +71,29 @@ class SocketChannel:
         return data
 
     async def send(self, data: bytes) -> None:
-        """Send all of it; `TransportError` if the client has gone."""
+        """Send all bytes; `TransportError` if the client has closed."""
         self.limit = self._limits.stalled
         try:
-            if len(data) <= _PIECE:
+            if len(data) <= _SEND_SIZE:
                 await self._stream.send(data)
             else:
                 view = memoryview(data)
-                for start in range(0, len(view), _PIECE):
-                    await self._stream.send(bytes(view[start : start + _PIECE]))
+                for start in range(0, len(view), _SEND_SIZE):
+                    await self._stream.send(bytes(view[start : start + _SEND_SIZE]))
                     self.steps += 1
         except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
-            # EndOfStream: that is what a TLS stream raises for a client that has closed without its farewell.
+            # EndOfStream: a TLS stream raises it if the client has closed without close_notify.
             raise TransportError("the client has closed the connection") from None
         self.limit = None
         self.steps += 1
 
     async def receive_more(self) -> bytes:
-        """Wait for bytes of the protocol that the connection has switched to, for as long as it takes."""
+        """Wait without a limit for bytes of the protocol after an upgrade."""
         return await self._receive()
 
     async def hung_up(self) -> None:
-        """Return when the client has closed; what it sends ahead is kept for the next request."""
-        while len(self._ahead) < _AHEAD:
+        """Return when the client has closed; bytes that it sends ahead are stored for the next request."""
+        while len(self._ahead) < _MAX_READ_AHEAD:
             data = await self._receive()
             if not data:
                 return
@@ -108,11 +108,13 @@ class SocketChannel:
 
 
 class Watchdog:
-    """Ends the connections whose client keeps the server waiting for longer than the limits allow."""
+    """Ends the connections whose clients exceed the time limits."""
 
     def __init__(self, limits: Limits) -> None:
         self.channels: set[SocketChannel] = set()
-        self._pause = min(limits.idle / _LOOKS, limits.stalled / _LOOKS, _SELDOM)
+        self._pause = min(
+            limits.idle / _CHECKS_PER_LIMIT, limits.stalled / _CHECKS_PER_LIMIT, _MAX_CHECK_INTERVAL
+        )
 
     async def run(self) -> None:
         """Check all channels periodically, until cancelled."""
@@ -120,13 +122,13 @@ class Watchdog:
             await anyio.sleep(self._pause)
             now = anyio.current_time()
             for channel in self.channels:
-                self._look(channel, now)
+                self._check(channel, now)
 
-    def _look(self, channel: SocketChannel, now: float) -> None:
-        steps, since = channel.seen
+    def _check(self, channel: SocketChannel, now: float) -> None:
+        steps, since = channel.last_check
         if channel.limit is None or channel.steps != steps:
-            channel.seen = channel.steps, now
+            channel.last_check = channel.steps, now
         elif now - since >= channel.limit:
-            what = "has sent no request" if channel.waiting else "has taken no bytes"
-            _log.debug("a connection was ended: its client %s for %g s", what, channel.limit)
+            problem = "has sent no request" if channel.waiting else "has taken no bytes"
+            _log.debug("a connection was ended: its client %s for %g s", problem, channel.limit)
             channel.scope.cancel()

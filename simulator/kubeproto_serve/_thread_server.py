@@ -1,4 +1,4 @@
-"""`serving`: a simulated cluster on a port for as long as a block of code runs, in a thread of its own."""
+"""`serving`: a simulated cluster on a port, in another thread, for the duration of a block of code."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class SimServer:
         self._portal = portal
 
     def call(self, function: Callable[..., T], *args: Any) -> T:
-        """Run a function in the thread of the server, where nothing changes the cluster meanwhile."""
+        """Run a function in the thread of the server, between two requests."""
         return self._portal.call(function, *args)
 
 
 @contextmanager
 def serving(cluster: Cluster, **options: Any) -> Generator[SimServer]:
-    """Serve a cluster in a thread for as long as a block of code runs; options as for `serve`."""
-    # Imported here: pytest loads the fixtures in every run, with the extra or without it.
+    """Serve a cluster in a thread, for the duration of a block of code. The options are those of `serve`."""
+    # Imported here: pytest loads the fixtures in every run, even without the extra `serve`.
     from anyio.from_thread import start_blocking_portal
 
     from ._port_server import serve

@@ -15,51 +15,51 @@ from kubeproto_sim import WebhookCall, WebhookReply
 if TYPE_CHECKING:
     from anyio.abc import ByteStream
 
-_LARGEST: Final = 4 * 1024 * 1024  # bytes of a response
-_PIECE: Final = 65536
-# Failures, in the words of a server written in Go.
+_MAX_RESPONSE_BYTES: Final = 4 * 1024 * 1024
+_READ_SIZE: Final = 65536
+# The message of a server in Go.
 _UNTRUSTED: Final = "tls: failed to verify certificate: x509: certificate signed by unknown authority"
 
 
 class WebhookCaller:
-    """Sends reviews. `services` are the addresses of Services by ``namespace/name``."""
+    """Calls webhooks. `services` are the addresses of Services by ``namespace/name``."""
 
     def __init__(self, services: Mapping[str, str] | None = None) -> None:
         self._services = dict(services or {})
 
     async def call(self, call: WebhookCall) -> WebhookReply:
-        """Return the outcome of a call; a failure is an outcome, and not raised."""
+        """Return the outcome of a call; a failure is an outcome, not an exception."""
         posted = f'Post "{call.url}{"&" if "?" in call.url else "?"}timeout={call.timeout}s"'
         url = urlsplit(call.url)
         host, port = url.hostname or "", url.port or 443
-        dialled = host, port
+        peer = host, port
         if call.service:
             if (address := self._services.get(call.service)) is None:
                 name = call.service.partition("/")[2]
                 return WebhookReply(failure=f'{posted}: service "{name}" not found', request_body=call.body)
-            place = urlsplit(address if "//" in address else f"//{address}")
-            dialled = place.hostname or "127.0.0.1", place.port or 443
+            address_parts = urlsplit(address if "//" in address else f"//{address}")
+            peer = address_parts.hostname or "127.0.0.1", address_parts.port or 443
         try:
             with anyio.fail_after(call.timeout):
-                return await self._exchange(call, dialled, host)
+                return await self._exchange(call, peer, host)
         except TimeoutError:
-            why = call.timeout_message
+            problem = call.timeout_message
         except ssl.SSLCertVerificationError:
-            why = _UNTRUSTED
+            problem = _UNTRUSTED
         except ConnectionRefusedError:
-            why = f"dial tcp {dialled[0]}:{dialled[1]}: connect: connection refused"
+            problem = f"dial tcp {peer[0]}:{peer[1]}: connect: connection refused"
         except OSError as error:
             refused = isinstance(error.__cause__, ConnectionRefusedError)
             reason = "connection refused" if refused else str(error)
-            why = f"dial tcp {dialled[0]}:{dialled[1]}: connect: {reason}"
+            problem = f"dial tcp {peer[0]}:{peer[1]}: connect: {reason}"
         except (h11.RemoteProtocolError, anyio.EndOfStream, anyio.BrokenResourceError):
-            why = "EOF"
-        return WebhookReply(failure=f"{posted}: {why}", request_body=call.body)
+            problem = "EOF"
+        return WebhookReply(failure=f"{posted}: {problem}", request_body=call.body)
 
-    async def _exchange(self, call: WebhookCall, dialled: tuple[str, int], host: str) -> WebhookReply:
+    async def _exchange(self, call: WebhookCall, peer: tuple[str, int], host: str) -> WebhookReply:
         context = ssl.create_default_context(cadata=call.authority or None)
         stream = await anyio.connect_tcp(
-            *dialled, tls=True, ssl_context=context, tls_hostname=host, tls_standard_compatible=False
+            *peer, tls=True, ssl_context=context, tls_hostname=host, tls_standard_compatible=False
         )
         async with stream:
             return await _post(stream, call)
@@ -82,16 +82,17 @@ async def _post(stream: ByteStream, call: WebhookCall) -> WebhookReply:
         match event_:
             case h11.NEED_DATA:
                 try:
-                    connection.receive_data(await stream.receive(_PIECE))
+                    connection.receive_data(await stream.receive(_READ_SIZE))
                 except anyio.EndOfStream:
                     connection.receive_data(b"")
             case h11.Response():
                 status = event_.status_code
             case h11.Data():
                 body += event_.data
-                if len(body) > _LARGEST:
+                if len(body) > _MAX_RESPONSE_BYTES:
                     return WebhookReply(
-                        failure=f"the response has more than {_LARGEST} bytes", request_body=call.body
+                        failure=f"the response has more than {_MAX_RESPONSE_BYTES} bytes",
+                        request_body=call.body,
                     )
             case h11.EndOfMessage():
                 return WebhookReply(status, bytes(body), request_body=call.body)

@@ -13,7 +13,7 @@ from command_processes import call_in
 
 import kubeproto_sim as sim
 from kubeproto_cli._connecting import ConnectionOptions
-from kubeproto_serve import SimServer, self_made, serving
+from kubeproto_serve import SimServer, self_signed, serving
 
 pytestmark = pytest.mark.one_python
 
@@ -28,7 +28,7 @@ def server(tmp_path: Path) -> Generator[SimServer]:
     """A served cluster, and a manifest that commands of the tests apply to it."""
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
     (tmp_path / "settings.json").write_text(json.dumps(settings))
-    with serving(sim.Cluster(), security=self_made(tokens={TOKEN: "ann"})) as server:
+    with serving(sim.Cluster(), security=self_signed(tokens={TOKEN: "ann"})) as server:
         yield server
 
 

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from command_processes import CommandLine
 
-from kubeproto_serve import SimServer, self_made, serving
+from kubeproto_serve import SimServer, self_signed, serving
 from kubeproto_sim import Cluster
 
 pytestmark = pytest.mark.one_python
@@ -59,7 +59,7 @@ def test_a_server_that_restarts_is_waited_for(tmp_path: Path) -> None:
 
 def test_a_token_that_runs_out_is_replaced_by_that_of_the_plugin(tmp_path: Path) -> None:
     tokens = {"first-token": "kubernetes-admin"}
-    security = msgspec.structs.replace(self_made("127.0.0.1"), tokens=tokens)
+    security = msgspec.structs.replace(self_signed("127.0.0.1"), tokens=tokens)
     with serving(Cluster(), security=security) as server:
         put(server, "a")
         cli = CommandLine(server, tmp_path)

@@ -12,7 +12,7 @@ import pytest
 from kubectl_commands.running import kubectl, run, sections, transcript
 
 import kubeproto_sim as sim
-from kubeproto_serve import self_made, serving
+from kubeproto_serve import self_signed, serving
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 
@@ -48,7 +48,7 @@ def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Pa
     with_roles = title in WITH_ROLES
     cluster = sim.Cluster(populated=True, authorization="RBAC" if with_roles else "AlwaysAllow")
     # kubectl sends credentials over TLS alone.
-    security = self_made("127.0.0.1", tokens={"secret": "admin"}) if with_roles else None
+    security = self_signed("127.0.0.1", tokens={"secret": "admin"}) if with_roles else None
     with serving(cluster, security=security) as server:
         (tmp_path / "config").write_text(server.kubeconfig)
         steps = list(run(program, tmp_path / "config", tmp_path, sections()[title]))

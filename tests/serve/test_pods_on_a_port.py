@@ -15,7 +15,7 @@ from kubeproto import ApiError, TransportError
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.streams import Exited, Stdout
 from kubeproto_runtime import Client, connect
-from kubeproto_serve import Limits, Security, self_made, serve
+from kubeproto_serve import Limits, Security, self_signed, serve
 
 Work = Callable[[Client, sim.Nodes], Awaitable[None]]
 POD = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
@@ -27,7 +27,7 @@ def through_a_port(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[.
     def run(work: Work, *, tls: bool = False, limits: Limits | None = None, **options: Any) -> None:
         async def main() -> None:
             with anyio.fail_after(60):
-                async with _served(tmp_path, self_made() if tls else None, limits, options) as (
+                async with _served(tmp_path, self_signed() if tls else None, limits, options) as (
                     client,
                     nodes,
                 ):

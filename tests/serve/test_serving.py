@@ -24,7 +24,7 @@ from kubeproto.crd import definition_of
 from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Client, connect
-from kubeproto_serve import Limits, Security, read_token_file, self_made, serve
+from kubeproto_serve import Limits, Security, read_token_file, self_signed, serve
 
 Main = Callable[[], Awaitable[None]]
 
@@ -255,7 +255,7 @@ def test_a_client_certificate_names_its_user_and_groups(
 ) -> None:
     async def main() -> None:
         cluster = sim.Cluster(authorization="RBAC")
-        async with serve(cluster, security=self_made(certificates=True)) as url:
+        async with serve(cluster, security=self_signed(certificates=True)) as url:
             (tmp_path / "config").write_text(url.kubeconfig)
             async with connect(kubeconfig=tmp_path / "config") as client:
                 review = await client.api(SelfSubjectReview).create(SelfSubjectReview())
@@ -274,7 +274,7 @@ def test_a_server_makes_certificates_that_a_strict_client_accepts(
     on_loop: Callable[[Main], None], certificates: bool, tmp_path: Path
 ) -> None:
     async def main() -> None:
-        async with serve(sim.Cluster(), security=self_made(certificates=certificates)) as url:
+        async with serve(sim.Cluster(), security=self_signed(certificates=certificates)) as url:
             assert url.startswith("https://")
             (tmp_path / "config").write_text(url.kubeconfig)
             async with connect(kubeconfig=tmp_path / "config") as client:

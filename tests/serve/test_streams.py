@@ -15,7 +15,7 @@ import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_h11 import WebSocketFraming
-from kubeproto_serve import self_made, serve
+from kubeproto_serve import self_signed, serve
 
 MAPS = "/api/v1/namespaces/default/configmaps"
 
@@ -204,7 +204,7 @@ def test_a_client_that_leaves_without_ending_tls_is_not_a_failure_of_the_server(
 
     async def main() -> None:
         with anyio.fail_after(60):
-            async with serve(cluster, security=self_made()) as url:
+            async with serve(cluster, security=self_signed()) as url:
                 with pytest.raises(anyio.EndOfStream):
                     await leave(int(url.rpartition(":")[2]))
 

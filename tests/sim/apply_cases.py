@@ -7,14 +7,22 @@ from pathlib import Path
 from typing import Any
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto_sim.apply import AppliedObject, Conflicts, Facts, apply, facts_of_kind, facts_of_schema, update
+from kubeproto_sim.apply import (
+    AppliedObject,
+    Conflicts,
+    MergeSchema,
+    apply,
+    merge_schema_of_kind,
+    merge_schema_of_openapi,
+    update,
+)
 
 Object = dict[str, Any]
 
-CONFIG_MAP = facts_of_kind(GroupVersionKind("", "v1", "ConfigMap"))
-POD = facts_of_kind(GroupVersionKind("", "v1", "Pod"))
-SERVICE = facts_of_kind(GroupVersionKind("", "v1", "Service"))
-DEPLOYMENT = facts_of_kind(GroupVersionKind("apps", "v1", "Deployment"))
+CONFIG_MAP = merge_schema_of_kind(GroupVersionKind("", "v1", "ConfigMap"))
+POD = merge_schema_of_kind(GroupVersionKind("", "v1", "Pod"))
+SERVICE = merge_schema_of_kind(GroupVersionKind("", "v1", "Service"))
+DEPLOYMENT = merge_schema_of_kind(GroupVersionKind("apps", "v1", "Deployment"))
 
 FOO_SCHEMA: Object = {
     "type": "object",
@@ -52,7 +60,7 @@ FOO_SCHEMA: Object = {
         "status": {"type": "object", "properties": {"note": {"type": "string"}}},
     },
 }
-FOO = facts_of_schema(FOO_SCHEMA)
+FOO = merge_schema_of_openapi(FOO_SCHEMA)
 
 NOW = "2026-11-21T01:48:05Z"
 LATER = "2026-11-21T01:49:05Z"
@@ -80,7 +88,7 @@ def applying(
     body: Object,
     manager: str = "m1",
     *,
-    facts: Facts | None = None,
+    schema: MergeSchema | None = None,
     force: bool = False,
     now: str = NOW,
     subresource: str = "",
@@ -89,7 +97,7 @@ def applying(
         live,
         body,
         manager=manager,
-        facts=facts or (FOO if body["kind"] == "Foo" else CONFIG_MAP),
+        schema=schema or (FOO if body["kind"] == "Foo" else CONFIG_MAP),
         api_version=body["apiVersion"],
         kind=body["kind"],
         now=now,
@@ -118,7 +126,7 @@ def written(
     manager: str = "wire",
     *,
     now: str = NOW,
-    facts: Facts | None = None,
+    schema: MergeSchema | None = None,
     api_version: str = "",
     subresource: str = "",
 ) -> Object:
@@ -127,7 +135,7 @@ def written(
         before,
         after,
         manager=manager,
-        facts=facts or (FOO if after["kind"] == "Foo" else CONFIG_MAP),
+        schema=schema or (FOO if after["kind"] == "Foo" else CONFIG_MAP),
         api_version=api_version or after["apiVersion"],
         now=now,
         subresource=subresource,

@@ -23,7 +23,7 @@ from apply_cases import (
     written,
 )
 
-from kubeproto_sim.apply import NOTHING_KNOWN, AppliedObject, ApplyRefused, apply
+from kubeproto_sim.apply import SCHEMALESS, AppliedObject, ApplyRefused, apply
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -178,7 +178,7 @@ def test_an_atomic_value_has_one_owner() -> None:
 
 
 def test_where_nothing_is_known_maps_are_taken_apart_and_lists_are_not() -> None:
-    live = applied(None, foo(deep={"a": {"b": 1}}, words=[{"name": "x"}]), facts=NOTHING_KNOWN)
+    live = applied(None, foo(deep={"a": {"b": 1}}, words=[{"name": "x"}]), schema=SCHEMALESS)
     inside: dict[str, Any] = {"f:deep": {"f:a": {"f:b": {}, ".": {}}, ".": {}}, "f:words": {}, ".": {}}
     assert owners(live) == {"m1": {"f:spec": inside}}
 
@@ -190,7 +190,7 @@ def test_a_container_is_owned_by_its_keys_and_as_itself() -> None:
         "metadata": {"name": "p"},
         "spec": {"containers": [{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]},
     }
-    [container] = owners(applied(None, pod, facts=POD))["m1"]["f:spec"]["f:containers"].items()
+    [container] = owners(applied(None, pod, schema=POD))["m1"]["f:spec"]["f:containers"].items()
     assert container == (
         'k:{"name":"c"}',
         {
@@ -286,7 +286,7 @@ def test_a_body_that_cannot_be_applied_is_refused_as_a_server_does(
             None,
             {**config_map(a="1"), **change},
             manager="m",
-            facts=CONFIG_MAP,
+            schema=CONFIG_MAP,
             api_version="v1",
             kind="ConfigMap",
             now=NOW,
@@ -333,7 +333,7 @@ def test_what_does_not_fit_the_schema_is_named_by_its_path(spec: dict[str, Any],
 def test_what_a_schema_leaves_open_is_taken_as_it_is() -> None:
     spec = {"any": {"deep": [1, {"a": None}]}, "either": "5%", "labels": {"x": "1"}}
     assert applied(None, foo(**spec))["spec"] == spec
-    assert applied(None, foo(either=5), facts=FOO)["spec"] == {"either": 5}
+    assert applied(None, foo(either=5), schema=FOO)["spec"] == {"either": 5}
 
 
 # kubectl.

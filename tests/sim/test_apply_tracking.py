@@ -23,8 +23,8 @@ from apply_cases import (
 )
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto_sim.apply import decode_managers, encode_managers, facts_of_kind
-from kubeproto_sim.apply._field_managers import capped
+from kubeproto_sim.apply import decode_managers, encode_managers, merge_schema_of_kind
+from kubeproto_sim.apply._field_managers import limit_updaters
 from kubeproto_sim.apply.fieldsets import paths
 
 
@@ -56,10 +56,10 @@ def test_a_created_custom_resource_has_the_entry_that_was_recorded() -> None:
 
 
 def test_a_created_definition_owns_what_its_typed_form_does_not_have_anyway() -> None:
-    facts = facts_of_kind(GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
+    schema = merge_schema_of_kind(GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
     [entry] = entries_of("crd-create-201")
     created = sent_back("crd-create-201", "status")
-    assert owners(written(None, created, "wire", facts=facts)) == {"wire": entry["fieldsV1"]}
+    assert owners(written(None, created, "wire", schema=schema)) == {"wire": entry["fieldsV1"]}
 
 
 def test_a_created_pod_owns_its_containers_by_name() -> None:
@@ -69,18 +69,18 @@ def test_a_created_pod_owns_its_containers_by_name() -> None:
         del pod["spec"][later]
     for later in ("deletionTimestamp", "deletionGracePeriodSeconds"):
         del pod["metadata"][later]
-    assert owners(written(None, pod, "wire", facts=POD)) == {"wire": entry["fieldsV1"]}
+    assert owners(written(None, pod, "wire", schema=POD)) == {"wire": entry["fieldsV1"]}
 
 
 def test_a_created_namespace_owns_its_label() -> None:
-    facts = facts_of_kind(GroupVersionKind("", "v1", "Namespace"))
+    schema = merge_schema_of_kind(GroupVersionKind("", "v1", "Namespace"))
     [entry] = entries_of("delete-namespace-200")
     namespace = {
         "apiVersion": "v1",
         "kind": "Namespace",
         "metadata": {"name": "t1", "labels": {"kubernetes.io/metadata.name": "t1"}},
     }
-    created = written(None, namespace, "wire", facts=facts, now=entry["time"])
+    created = written(None, namespace, "wire", schema=schema, now=entry["time"])
     assert created["metadata"]["managedFields"] == [entry]
 
 
@@ -106,7 +106,7 @@ def test_a_struct_that_is_always_there_is_not_owned_and_a_pointer_is() -> None:
             "template": {"metadata": {"labels": {"app": "x"}}, "spec": {"nodeSelector": {"a": "b"}}},
         },
     }
-    assert owners(written(None, deployment, "wire", facts=DEPLOYMENT)) == {
+    assert owners(written(None, deployment, "wire", schema=DEPLOYMENT)) == {
         "wire": {
             "f:spec": {
                 "f:selector": {},
@@ -190,7 +190,7 @@ def test_a_change_is_owned_as_the_schema_has_it(
     before: dict[str, Any], after: dict[str, Any], fields: dict[str, Any] | None
 ) -> None:
     live = written(None, foo(**before), "first")
-    taken = owners(written(live, {**live, "spec": after}, "second", facts=FOO)).get("second")
+    taken = owners(written(live, {**live, "spec": after}, "second", schema=FOO)).get("second")
     assert taken == (None if fields is None else {"f:spec": fields})
 
 
@@ -260,7 +260,7 @@ def test_a_heap_that_is_there_takes_what_is_older_and_loses_nothing() -> None:
         }
 
     sent = [*(entry(f"w{number}", number) for number in range(11)), entry("ancient-changes", 30)]
-    managers = capped(decode_managers(sent))
+    managers = limit_updaters(decode_managers(sent))
     everything = {path for held in managers.values() for path in paths(held.fields)}
     assert everything == {("f:data", f"f:{each['manager']}") for each in sent}
     assert len(managers) <= 10
@@ -308,5 +308,5 @@ def test_an_entry_without_a_time_is_the_oldest() -> None:
     [entry] = live["metadata"]["managedFields"]
     timeless = {key: value for key, value in entry.items() if key != "time"} | {"manager": "z"}
     sent = {**live, "metadata": {"name": "ap", "managedFields": [entry, timeless]}}
-    after = written(live, sent, "other", facts=CONFIG_MAP)
+    after = written(live, sent, "other", schema=CONFIG_MAP)
     assert list(owners(after)) == ["z", "late"]

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto_sim.apply import NOTHING_KNOWN, update
+from kubeproto_sim.apply import SCHEMALESS, update
 from kubeproto_sim.writing._object_shapes import difference, shape_of
 
 VALUES: st.SearchStrategy[Any] = st.recursive(
@@ -32,7 +32,7 @@ OBJECTS: st.SearchStrategy[Any] = st.fixed_dictionaries(
 
 
 def book(before: Any, after: Any) -> Any:
-    return update(before, after, manager="m", facts=NOTHING_KNOWN, api_version="v1", now="now")
+    return update(before, after, manager="m", schema=SCHEMALESS, api_version="v1", now="now")
 
 
 @given(OBJECTS, OBJECTS)

@@ -9,9 +9,9 @@ import pytest
 from apply_cases import DEPLOYMENT, POD, SERVICE
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto_sim.apply import NOTHING_KNOWN, Facts, PatchRefused, facts_of_kind, strategic_merge
+from kubeproto_sim.apply import SCHEMALESS, MergeSchema, PatchRefused, merge_schema_of_kind, strategic_merge
 
-DISRUPTION_BUDGET = facts_of_kind(GroupVersionKind("policy", "v1", "PodDisruptionBudget"))
+DISRUPTION_BUDGET = merge_schema_of_kind(GroupVersionKind("policy", "v1", "PodDisruptionBudget"))
 META = "metadata"
 
 Map = dict[str, Any]
@@ -21,7 +21,7 @@ def containers(*held: Map) -> Map:
     return {"spec": {"containers": [*held]}}
 
 
-ROWS: list[tuple[str, Facts, Map, Map, Map]] = [
+ROWS: list[tuple[str, MergeSchema, Map, Map, Map]] = [
     (
         "maps are merged",
         POD,
@@ -219,7 +219,7 @@ ROWS: list[tuple[str, Facts, Map, Map, Map]] = [
     ("an empty list over an empty list", POD, containers(), containers(), containers()),
     (
         "where nothing is known lists are replaced",
-        NOTHING_KNOWN,
+        SCHEMALESS,
         {"a": [{"name": "x"}]},
         {"a": [{"name": "y"}]},
         {"a": [{"name": "y"}]},
@@ -228,13 +228,13 @@ ROWS: list[tuple[str, Facts, Map, Map, Map]] = [
 
 
 @pytest.mark.parametrize(
-    ("facts", "current", "patch", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+    ("schema", "current", "patch", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
 )
 def test_sv_19_a_strategic_patch_merges_by_the_keys_of_the_kind(
-    facts: Facts, current: Map, patch: Map, expected: Map
+    schema: MergeSchema, current: Map, patch: Map, expected: Map
 ) -> None:
     before, change = deepcopy(current), deepcopy(patch)
-    assert strategic_merge(current, patch, facts) == expected
+    assert strategic_merge(current, patch, schema) == expected
     assert (current, patch) == (before, change)
 
 

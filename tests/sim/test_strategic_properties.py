@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto.objects import is_list, is_object
-from kubeproto_sim.apply import NOTHING_KNOWN, Facts, strategic_merge
+from kubeproto_sim.apply import SCHEMALESS, MergeSchema, strategic_merge
 
 META = "metadata"
 
@@ -56,11 +56,11 @@ PODS: st.SearchStrategy[Map] = st.fixed_dictionaries(
 )
 
 
-def make_patch(before: Map, after: Map, facts: Facts) -> Map:
+def make_patch(before: Map, after: Map, schema: MergeSchema) -> Map:
     patch: Map = {name: None for name in before if name not in after}
     for name, value in after.items():
         old = before.get(name)
-        below = facts.member(name) or NOTHING_KNOWN
+        below = schema.member(name) or SCHEMALESS
         if old == value:
             continue
         if is_object(value) and is_object(old):
@@ -72,8 +72,8 @@ def make_patch(before: Map, after: Map, facts: Facts) -> Map:
     return patch
 
 
-def make_list_patch(name: str, old: list[Any], new: list[Any], facts: Facts) -> Map:
-    key = facts.merge_key
+def make_list_patch(name: str, old: list[Any], new: list[Any], schema: MergeSchema) -> Map:
+    key = schema.merge_key
     if not key:
         gone = [value for value in old if value not in new]
         added = [value for value in new if value not in old]
@@ -84,7 +84,7 @@ def make_list_patch(name: str, old: list[Any], new: list[Any], facts: Facts) -> 
         }
     was = {element[key]: element for element in old}
     changed = [
-        {key: element[key], **make_patch(was.get(element[key], {}), element, facts.element)}
+        {key: element[key], **make_patch(was.get(element[key], {}), element, schema.element)}
         for element in new
         if was.get(element[key]) != element
     ]

@@ -1,37 +1,44 @@
-"""Server-side apply and strategic merge patches as functions: who owns which field, and what a merge returns.
+"""Server-side apply and strategic merge patches as pure functions.
 
-The simulated server uses them. They can also be used alone, to find out what an apply would do to an object,
-like Go's structured-merge-diff and strategicpatch. `Facts` say how the lists and maps of a kind are merged;
-they come from the API's description (`facts_of_kind`) or from the schema of a custom resource
-(`facts_of_schema`). `kubeproto_sim.apply.fieldsets` reads and writes the fields of managedFields.
+The simulated server uses them. They can also be used alone, to compute the effect of an apply on an object,
+like Go's structured-merge-diff and strategicpatch. A `MergeSchema` describes how the lists and maps of a kind
+are merged. It comes from the API's description (`merge_schema_of_kind`) or from the schema of a custom
+resource (`merge_schema_of_openapi`). `kubeproto_sim.apply.fieldsets` reads and writes managedFields.
 """
 
 from . import fieldsets
 from ._apply_refusals import ApplyRefused, Conflicts, FieldConflict
 from ._field_managers import OwnedFields, Owner, decode_managers, encode_managers
-from ._merge_schemas import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
+from ._merge_schemas import (
+    ABSENT,
+    SCHEMALESS,
+    UNTYPED,
+    MergeSchema,
+    merge_schema_of_kind,
+    merge_schema_of_openapi,
+)
 from ._ownership_updates import update
 from ._server_side_apply import AppliedObject, apply
 from ._strategic_merge import PatchRefused, strategic_merge
 
 __all__ = [
     "ABSENT",
-    "NOTHING_KNOWN",
+    "SCHEMALESS",
     "UNTYPED",
     "AppliedObject",
     "ApplyRefused",
     "Conflicts",
-    "Facts",
     "FieldConflict",
+    "MergeSchema",
     "OwnedFields",
     "Owner",
     "PatchRefused",
     "apply",
     "decode_managers",
     "encode_managers",
-    "facts_of_kind",
-    "facts_of_schema",
     "fieldsets",
+    "merge_schema_of_kind",
+    "merge_schema_of_openapi",
     "strategic_merge",
     "update",
 ]

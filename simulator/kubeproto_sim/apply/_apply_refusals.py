@@ -11,21 +11,23 @@ from .fieldsets import FieldSet, Path, fieldset, format_path, intersection
 
 
 class FieldConflict(Struct, frozen=True):
-    """A field that another manager owns and holds another value for."""
+    """A field that another manager owns with another value."""
 
     owner: Owner
     path: Path
 
 
 class Conflicts(Struct, frozen=True):
-    """Why an object is not applied: every field in conflict, by owner and path."""
+    """The refusal of an apply: every field in conflict, by owner and path."""
 
     conflicts: tuple[FieldConflict, ...]
 
-    def apart_from(self, allowed: FieldSet) -> Conflicts | None:
-        """Return the conflicts about other fields than these; None if there are none."""
-        left = [each for each in self.conflicts if not intersection(fieldset([each.path]), allowed)]
-        return Conflicts(tuple(left)) if left else None
+    def without(self, allowed: FieldSet) -> Conflicts | None:
+        """Return the conflicts without those about the allowed fields; None if none remain."""
+        remaining = [
+            conflict for conflict in self.conflicts if not intersection(fieldset([conflict.path]), allowed)
+        ]
+        return Conflicts(tuple(remaining)) if remaining else None
 
     @property
     def message(self) -> str:
@@ -36,12 +38,14 @@ class Conflicts(Struct, frozen=True):
         lines: list[str] = []
         for owner in dict.fromkeys(conflict.owner for conflict in self.conflicts):
             lines.append(f"conflicts with {owner}:")
-            lines += [f"- {format_path(found.path)}" for found in self.conflicts if found.owner == owner]
+            lines += [
+                f"- {format_path(conflict.path)}" for conflict in self.conflicts if conflict.owner == owner
+            ]
         return f"Apply failed with {len(self.conflicts)} conflicts: " + "\n".join(lines)
 
     @property
     def causes(self) -> tuple[StatusCause, ...]:
-        """The causes of the Status; its details hold nothing else."""
+        """The causes of the Status, the only content of its details."""
         return tuple(
             StatusCause(
                 reason="FieldManagerConflict",
@@ -53,7 +57,7 @@ class Conflicts(Struct, frozen=True):
 
 
 class ApplyRefused(ValueError):
-    """A patch that a server refuses. `code` and `message` are those of its Status; a 500 has no reason."""
+    """A server refuses a body or a patch. `code` and `message` are those of its Status."""
 
     def __init__(self, code: int, message: str) -> None:
         super().__init__(message)

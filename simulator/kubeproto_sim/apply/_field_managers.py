@@ -1,4 +1,4 @@
-"""Who owns which fields, read from the entries of `metadata.managedFields` and written back to them."""
+"""The owners of fields, which are decoded from the entries of `metadata.managedFields` and encoded again."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from kubeproto.objects import parse_time
 from ..storage._json_values import is_list, is_map, members
 from .fieldsets import FieldSet, decode_fields, encode_fields, union
 
-# A server keeps this many managers that write without applying; KEP-555 wants objects to stay small.
+# A server limits the managers that write without applying, to limit the size of objects (KEP-555).
 MAX_UPDATERS: Final = 10
 ANCIENT: Final = "ancient-changes"
 BEFORE_FIRST_APPLY: Final = "before-first-apply"
 
 
 class Owner(Struct, frozen=True, kw_only=True, order=True):
-    """A manager. One that applies is the same in every version; one that updates is another in each.
+    """A manager. An applier is the same owner in all versions, an updater a different owner in each version.
 
-    The order of the fields is that in which a server names several owners in a message.
+    The fields define the order in which a server names several owners in a message.
     """
 
     manager: str
@@ -33,7 +33,7 @@ class Owner(Struct, frozen=True, kw_only=True, order=True):
 
     @property
     def applies(self) -> bool:
-        """Whether this is a server-side apply manager."""
+        """Whether this manager applies."""
         return self.operation == "Apply"
 
     def __str__(self) -> str:
@@ -44,9 +44,9 @@ class Owner(Struct, frozen=True, kw_only=True, order=True):
 
 
 class OwnedFields(Struct, frozen=True):
-    """The fields that an owner has, the version in which they are named, and since when.
+    """The fields of an owner, their version, and the time of the last change.
 
-    `entry` is the entry as it was read; it is written again as long as nothing changes.
+    `entry` is the decoded entry, which is written again while nothing changes.
     """
 
     fields: FieldSet
@@ -59,7 +59,7 @@ Managers = dict[Owner, OwnedFields]
 
 
 def owner_of(manager: str, operation: str, api_version: str, subresource: str = "") -> Owner:
-    """Return the owner that a write acts for."""
+    """Return the owner of the fields that a write sets."""
     version = "" if operation == "Apply" else api_version
     return Owner(manager=manager, operation=operation, api_version=version, subresource=subresource)
 
@@ -71,15 +71,15 @@ def decode_managers(entries: Any) -> Managers:
     managers: Managers = {}
     for entry in entries:
         owner = _check(entry)
-        held = OwnedFields(
+        owned = OwnedFields(
             decode_fields(entry.get("fieldsV1", {})), entry["apiVersion"], entry.get("time") or ""
         )
-        managers[owner] = held
+        managers[owner] = owned
     return managers
 
 
 def read_managers(object_: Mapping[str, Any] | None) -> Managers:
-    """Return the owners of a stored object, whose entries were written here."""
+    """Return the owners of a stored object, whose entries are valid because `encode_managers` wrote them."""
     managers: Managers = {}
     for entry in members((object_ or {}).get("metadata")).get("managedFields") or ():
         owner = owner_of(
@@ -95,8 +95,10 @@ def _check(entry: Any) -> Owner:
     if entry.get("fieldsType") != "FieldsV1":
         raise ValueError(f"{entry.get('fieldsType')!r} is not a type of fields: there is only FieldsV1")
     texts = {name: entry.get(name) or "" for name in ("manager", "apiVersion", "subresource", "time")}
-    if wrong := [name for name, text in texts.items() if not isinstance(text, str)]:
-        raise ValueError(f"{wrong[0]} of an entry of managedFields is not a string: {texts[wrong[0]]!r}")
+    if wrong_fields := [name for name, text in texts.items() if not isinstance(text, str)]:
+        raise ValueError(
+            f"{wrong_fields[0]} of an entry of managedFields is not a string: {texts[wrong_fields[0]]!r}"
+        )
     if not texts["apiVersion"]:
         raise ValueError(f"{entry!r} is not an entry of managedFields: it has no apiVersion")
     return owner_of(texts["manager"], entry["operation"], texts["apiVersion"], texts["subresource"])
@@ -105,58 +107,58 @@ def _check(entry: Any) -> Owner:
 def encode_managers(
     managers: Mapping[Owner, OwnedFields] | list[tuple[Owner, OwnedFields]],
 ) -> list[dict[str, Any]]:
-    """Return the entries: those that apply first, then the oldest, keys in the order of a built-in kind."""
+    """Return the entries in a server's order: appliers first, then by time."""
     entries = managers if isinstance(managers, list) else list(managers.items())
     if len(entries) > 1:
-        entries.sort(key=lambda entry: _place(*entry))
-    return [_entry(owner, held) for owner, held in entries]
+        entries.sort(key=lambda entry: _sort_key(*entry))
+    return [_entry(owner, owned) for owner, owned in entries]
 
 
-def capped(managers: Managers) -> Managers:
-    """Return the managers; the oldest that update are merged, by version, if there are too many."""
+def limit_updaters(managers: Managers) -> Managers:
+    """Return the managers; if too many update, the oldest of each version are merged."""
     updaters = [owner for owner in managers if not owner.applies]
     if len(updaters) <= MAX_UPDATERS:
         return managers
     result = dict(managers)
     excess = len(updaters) - MAX_UPDATERS
-    heaps: dict[str, Owner] = {}
+    merged_owners: dict[str, Owner] = {}
     for owner in sorted(updaters, key=lambda owner: (_seconds(managers[owner].time), owner)):
         if excess <= 0:
             break
         version = result[owner].api_version
-        if version not in heaps:
-            # A single one is not merged: it keeps its name until there is a second one.
-            heaps[version] = owner
+        if version not in merged_owners:
+            # The first manager of a version keeps its name until there is a second manager to merge with.
+            merged_owners[version] = owner
             continue
-        older, newer = result.pop(heaps[version]), result.pop(owner)
-        heap = heaps[version] = owner_of(ANCIENT, "Update", version)
+        older, newer = result.pop(merged_owners[version]), result.pop(owner)
+        merged_owner = merged_owners[version] = owner_of(ANCIENT, "Update", version)
         fields = union(older.fields, newer.fields)
-        if heap in result:
-            fields = union(fields, result[heap].fields)
+        if merged_owner in result:
+            fields = union(fields, result[merged_owner].fields)
             excess -= 1
-        result[heap] = OwnedFields(fields, version, newer.time)
+        result[merged_owner] = OwnedFields(fields, version, newer.time)
         excess -= 1
     return result
 
 
-def _entry(owner: Owner, held: OwnedFields) -> dict[str, Any]:
-    if held.entry is not None:
-        return held.entry
+def _entry(owner: Owner, owned: OwnedFields) -> dict[str, Any]:
+    if owned.entry is not None:
+        return owned.entry
     entry: dict[str, Any] = {
         "manager": owner.manager,
         "operation": owner.operation,
-        "apiVersion": held.api_version,
+        "apiVersion": owned.api_version,
     }
-    if held.time:
-        entry["time"] = held.time
-    entry |= {"fieldsType": "FieldsV1", "fieldsV1": encode_fields(held.fields)}
+    if owned.time:
+        entry["time"] = owned.time
+    entry |= {"fieldsType": "FieldsV1", "fieldsV1": encode_fields(owned.fields)}
     if owner.subresource:
         entry["subresource"] = owner.subresource
     return entry
 
 
-def _place(owner: Owner, held: OwnedFields) -> tuple[str, int, str, str, str]:
-    return owner.operation, _seconds(held.time), owner.manager, held.api_version, owner.subresource
+def _sort_key(owner: Owner, owned: OwnedFields) -> tuple[str, int, str, str, str]:
+    return owner.operation, _seconds(owned.time), owner.manager, owned.api_version, owner.subresource
 
 
 @lru_cache(maxsize=1024)

@@ -1,7 +1,7 @@
-"""The annotation in which kubectl records what it applied on the client side.
+"""The annotation in which kubectl stores the object that it applied on the client side.
 
-Only for the manager called kubectl: applying updates the annotation, and does not conflict with what it
-says was applied before.
+Only for the manager `kubectl`: an apply updates the annotation, and does not conflict with the fields in the
+previous annotation.
 """
 
 from __future__ import annotations
@@ -11,31 +11,31 @@ from typing import Any, Final
 import msgspec
 
 from ..storage._json_values import is_map, members
-from ._merge_schemas import Facts
+from ._merge_schemas import MergeSchema
 from ._object_fields import fields_of
 from .fieldsets import EMPTY, FieldSet
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
-# What all annotations of an object may take together, keys included.
-_MOST_BYTES: Final = 256 * 1024
+# The limit of all annotations of an object together, including keys.
+_MAX_BYTES: Final = 256 * 1024
 
 Object = dict[str, Any]
 
 
 def with_last_applied(object_: Object, applied: Object) -> Object:
-    """Return the object, its annotation updated if it has one."""
+    """Return the object with an updated annotation, if it has this annotation."""
     metadata = members(object_.get("metadata"))
     annotations = members(metadata.get("annotations"))
     if not annotations.get(LAST_APPLIED):
         return object_
     updated = {**annotations, LAST_APPLIED: _text(applied)}
-    if sum(len(key.encode()) + len(str(value).encode()) for key, value in updated.items()) > _MOST_BYTES:
+    if sum(len(key.encode()) + len(str(value).encode()) for key, value in updated.items()) > _MAX_BYTES:
         del updated[LAST_APPLIED]
     return {**object_, "metadata": {**metadata, "annotations": updated}}
 
 
-def allowed_by_last_applied(live: Object, facts: Facts) -> FieldSet:
+def allowed_by_last_applied(live: Object, schema: MergeSchema) -> FieldSet:
     """Return the fields that kubectl applied on the client side."""
     text = members(members(live.get("metadata")).get("annotations")).get(LAST_APPLIED)
     try:
@@ -44,11 +44,11 @@ def allowed_by_last_applied(live: Object, facts: Facts) -> FieldSet:
         return EMPTY
     if not is_map(last) or last.get("apiVersion") != live.get("apiVersion"):
         return EMPTY
-    return fields_of(last, facts)
+    return fields_of(last, schema)
 
 
 def _text(applied: Object) -> str:
     metadata = dict(members(applied.get("metadata")))
     if is_map(annotations := metadata.get("annotations")):
-        metadata["annotations"] = {key: held for key, held in annotations.items() if key != LAST_APPLIED}
+        metadata["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
     return msgspec.json.encode({**applied, "metadata": metadata}, order="sorted").decode() + "\n"

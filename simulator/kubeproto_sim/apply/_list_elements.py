@@ -1,4 +1,4 @@
-"""What identifies the elements of a list: their keys, or the value itself in a set."""
+"""The identity of list elements: their keys, or the value in a set."""
 
 from __future__ import annotations
 
@@ -6,32 +6,32 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..storage._json_values import is_list, is_map
-from ._merge_schemas import Facts
+from ._merge_schemas import MergeSchema
 from .fieldsets import keys_step, value_step
 
 
 class Unidentified(ValueError):
-    """An element that cannot be distinguished from the others; the message is a server's."""
+    """An element has no identity; the message is that of a server."""
 
 
-def step_of(element: Any, facts: Facts) -> str:
+def step_of(element: Any, schema: MergeSchema) -> str:
     """Return the step from a list to one of its elements."""
-    if not facts.keys:
+    if not schema.keys:
         return _value_step(element)
     if element is None:
         raise Unidentified("associative list with keys may not have a null element")
     if not is_map(element):
         raise Unidentified("associative list with keys may not have non-map elements")
     keys: dict[str, Any] = {}
-    for name in facts.keys:
+    for name in schema.keys:
         if name in element:
             keys[name] = element[name]
             continue
-        declared = facts.element.member(name)
+        declared = schema.element.member(name)
         if declared is not None and declared.default is not None:
             keys[name] = declared.default
     if not keys:
-        names = " ".join(f'"{name}"' for name in facts.keys)
+        names = " ".join(f'"{name}"' for name in schema.keys)
         raise Unidentified(
             "associative list with keys has an element that omits all key fields "
             f"[{names}] (and doesn't have default values for any key fields)"
@@ -39,21 +39,21 @@ def step_of(element: Any, facts: Facts) -> str:
     return keys_step(keys)
 
 
-def by_step(elements: Iterable[Any], facts: Facts) -> dict[str, list[Any]]:
+def by_step(elements: Iterable[Any], schema: MergeSchema) -> dict[str, list[Any]]:
     """Return the elements of a list by their steps, duplicates included, in the order of the list."""
     result: dict[str, list[Any]] = {}
     for element in elements:
         try:
-            step = step_of(element, facts)
+            step = step_of(element, schema)
         except Unidentified:
-            continue  # old objects can contain such elements; nobody can own them
+            continue  # old objects can contain such elements, which nobody can own
         result.setdefault(step, []).append(element)
     return result
 
 
 def _value_step(element: Any) -> str:
     if is_map(element):
-        # A server accepts maps in a set, where each has one owner; the step to one is its JSON.
+        # A server accepts maps in a set, where each map is a single field; its step is its JSON.
         return value_step(element)
     if is_list(element):
         raise Unidentified("not supported: associative list with lists as elements")

@@ -7,131 +7,133 @@ from typing import Any
 
 from ..storage._json_values import copied, is_list, is_map
 from ._list_elements import Unidentified, by_step, step_of
-from ._merge_schemas import ABSENT, UNTYPED, Facts
+from ._merge_schemas import ABSENT, UNTYPED, MergeSchema
 from .fieldsets import FieldSet, below, field_step, has, node
 
 
-def merged(live: Any, applied: Any, facts: Facts) -> Any:
-    """Return both merged, where the applied object wins; neither is changed."""
+def merged(live: Any, applied: Any, schema: MergeSchema) -> Any:
+    """Return the merge of two values, where the applied value wins; neither is changed."""
     if applied is ABSENT:
         return copied(live)
-    if live is ABSENT or facts.atomic or not _meet(live, applied, facts):
+    if live is ABSENT or schema.atomic or not _can_merge(live, applied, schema):
         return copied(applied)
     if is_list(live):
-        return _merged_lists(live, applied or [], facts)
+        return _merged_lists(live, applied or [], schema)
     result: dict[str, Any] = {}
-    held: dict[str, Any] = applied or {}
-    for name in [*live, *(name for name in held if name not in live)]:
-        facts_of_name = facts.member(name) or UNTYPED
-        result[name] = merged(live.get(name, ABSENT), held.get(name, ABSENT), facts_of_name)
+    applied_members: dict[str, Any] = applied or {}
+    for name in [*live, *(name for name in applied_members if name not in live)]:
+        schema_of_name = schema.member(name) or UNTYPED
+        result[name] = merged(live.get(name, ABSENT), applied_members.get(name, ABSENT), schema_of_name)
     return result
 
 
-def removed(value: Any, fields: FieldSet, facts: Facts, *, emptied: Any = ABSENT) -> Any:
-    """Return the value without these fields. `emptied`, if given, replaces a map or list left empty."""
-    if not fields or facts.atomic:
+def removed(value: Any, fields: FieldSet, schema: MergeSchema, *, emptied: Any = ABSENT) -> Any:
+    """Return the value without these fields. `emptied` replaces a map or list that becomes empty."""
+    if not fields or schema.atomic:
         return value
-    left: Any
-    if is_map(value) and facts.shape in ("map", "any"):
-        left = {
-            name: removed(held, below(fields, step), facts.member(name) or UNTYPED, emptied=emptied)
-            for name, held in value.items()
+    remaining: Any
+    if is_map(value) and schema.shape in ("map", "any"):
+        remaining = {
+            name: removed(member, below(fields, step), schema.member(name) or UNTYPED, emptied=emptied)
+            for name, member in value.items()
             if not has(fields, step := field_step(name))
         }
-    elif is_list(value) and facts.shape == "list":
-        left = [
-            removed(element, below(fields, step), facts.element, emptied=emptied)
-            for element, step in _left(value, fields, facts)
+    elif is_list(value) and schema.shape == "list":
+        remaining = [
+            removed(element, below(fields, step), schema.element, emptied=emptied)
+            for element, step in _remaining_elements(value, fields, schema)
         ]
     else:
         return value
-    return emptied if value and not left and emptied is not ABSENT else left
+    return emptied if value and not remaining and emptied is not ABSENT else remaining
 
 
-def with_parents(fields: FieldSet, facts: Facts) -> FieldSet:
+def with_parents(fields: FieldSet, schema: MergeSchema) -> FieldSet:
     """Return the set with each declared field that contains one of its members.
 
-    A manager who owns everything in a struct owns the struct: when that is removed, no empty struct stays.
+    A manager who owns all members of a struct owns the struct, so no empty struct remains after a removal.
     """
     result: dict[str, FieldSet] = {}
     for step in fields:
         if step == ".":
             continue
         name = step[2:] if step.startswith("f:") else None
-        declared = name is not None and name in facts.fields
-        facts_below = facts.element if name is None else facts.member(name) or UNTYPED
-        inside = with_parents(below(fields, step), facts_below)
-        found = node(inside, member=has(fields, step) or declared)
-        if found is not None:
-            result[step] = found
+        declared = name is not None and name in schema.fields
+        schema_below = schema.element if name is None else schema.member(name) or UNTYPED
+        inner = with_parents(below(fields, step), schema_below)
+        subset = node(inner, member=has(fields, step) or declared)
+        if subset is not None:
+            result[step] = subset
     return result
 
 
-def _meet(live: Any, applied: Any, facts: Facts) -> bool:
-    """Return whether the two can be merged: maps, and lists whose elements can be identified.
+def _can_merge(live: Any, applied: Any, schema: MergeSchema) -> bool:
+    """Return whether two values can be merged: two maps, or two lists whose elements have identities.
 
-    Null counts as an empty value of the other's type, and applying it removes nothing.
+    Null counts as an empty value of the same type, so applying null removes nothing.
     """
     if is_map(live) and live:
-        return (is_map(applied) or applied is None) and facts.shape in ("map", "any")
+        return (is_map(applied) or applied is None) and schema.shape in ("map", "any")
     if is_list(live) and live:
-        return (is_list(applied) or applied is None) and facts.shape == "list"
+        return (is_list(applied) or applied is None) and schema.shape == "list"
     return False
 
 
-def _left(value: list[Any], fields: FieldSet, facts: Facts) -> Iterator[tuple[Any, str]]:
+def _remaining_elements(value: list[Any], fields: FieldSet, schema: MergeSchema) -> Iterator[tuple[Any, str]]:
     """Return the elements that are not in the set, with their steps."""
     for element in value:
         try:
-            step = step_of(element, facts)
+            step = step_of(element, schema)
         except Unidentified:
-            step = ""  # nobody can own it, so it stays
+            step = ""  # nobody can own it, so it is not removed
         if not has(fields, step):
             yield element, step
 
 
-# Lists: the live order stays, and new elements go where the applied list has them.
+# Lists: live elements keep their order, and new elements are inserted by the order of the applied list.
 
 
-def _merged_lists(live: list[Any], applied: list[Any], facts: Facts) -> list[Any]:
-    old, new = by_step(live, facts), by_step(applied, facts)
-    return [element for step in _order(list(old), list(new)) for element in _elements(step, old, new, facts)]
+def _merged_lists(live: list[Any], applied: list[Any], schema: MergeSchema) -> list[Any]:
+    old, new = by_step(live, schema), by_step(applied, schema)
+    return [element for step in _order(list(old), list(new)) for element in _elements(step, old, new, schema)]
 
 
-def _elements(step: str, old: dict[str, list[Any]], new: dict[str, list[Any]], facts: Facts) -> Sequence[Any]:
+def _elements(
+    step: str, old: dict[str, list[Any]], new: dict[str, list[Any]], schema: MergeSchema
+) -> Sequence[Any]:
     if step not in new:
         return [copied(element) for element in old[step]]
     was = old.get(step, [])
-    # Duplicate elements of the live list are replaced by the one that is applied.
-    return [merged(was[0] if len(was) == 1 else ABSENT, new[step][0], facts.element)]
+    # The applied element replaces duplicate elements of the live list.
+    return [merged(was[0] if len(was) == 1 else ABSENT, new[step][0], schema.element)]
 
 
 def _order(live: list[str], applied: list[str]) -> list[str]:
-    """Return both lists as one: shared elements as applied, those of the live list alone in their places."""
-    wanted = set(applied)
-    lived = set(live)
-    shared = iter([step for step in applied if step in lived])
+    """Merge the order of two lists: that of the applied list, then that of the live list."""
+    applied_steps = set(applied)
+    live_steps = set(live)
+    shared = iter([step for step in applied if step in live_steps])
     following = next(shared, None)
     result: list[str] = []
-    taken: set[str] = set()
-    at, to = 0, 0
-    while at < len(live) or to < len(applied):
-        if at < len(live):
-            step = live[at]
-            if step not in wanted:
+    used: set[str] = set()
+    live_index, applied_index = 0, 0
+    while live_index < len(live) or applied_index < len(applied):
+        if live_index < len(live):
+            step = live[live_index]
+            if step not in applied_steps:
                 result.append(step)
-                at += 1
+                live_index += 1
                 continue
-            if to < len(applied) and following not in (None, step):
-                at += 1  # it goes where the applied list has it
+            if applied_index < len(applied) and following not in (None, step):
+                live_index += 1  # the applied list determines its position
                 continue
-            if step in taken or (to < len(applied) and step == applied[to]):
-                at += 1
-        if to < len(applied):
-            step = applied[to]
+            if step in used or (applied_index < len(applied) and step == applied[applied_index]):
+                live_index += 1
+        if applied_index < len(applied):
+            step = applied[applied_index]
             result.append(step)
-            taken.add(step)
-            to += 1
+            used.add(step)
+            applied_index += 1
             if step == following:
                 following = next(shared, None)
     return result

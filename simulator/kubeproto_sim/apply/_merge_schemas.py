@@ -1,13 +1,13 @@
-"""`Facts`: what a server knows about the values at one place of an object of any kind, even an unknown one.
+"""`MergeSchema`: how a server merges the values at one position of an object.
 
-Merging, applying and tracking of fields walk an object and its facts side by side::
+Merging, applying and tracking of fields walk an object and its merge schema side by side::
 
-    facts = facts_of_kind(GroupVersionKind("apps", "v1", "Deployment"))
-    facts = facts_of_schema(structural_schema)
-    facts = NOTHING_KNOWN
-    facts.member("spec")                       # the facts one step down, or None: no such field
+    schema = merge_schema_of_kind(GroupVersionKind("apps", "v1", "Deployment"))
+    schema = merge_schema_of_openapi(structural_schema)
+    schema = SCHEMALESS
+    schema.member("spec")                      # the schema of a field; None if there is no such field
 
-Where nothing is known, maps are taken apart and lists are not.
+Without a schema, the members of maps are merged, and lists are replaced.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from kubeproto.objects import GroupVersionKind
 from ..storage._json_values import is_map
 
 Shape = Literal["any", "list", "map", "scalar"]
-_ALL: Final = frozenset[str]()  # no field is left out
+_NO_FIELDS: Final = frozenset[str]()
 
 
 class _Absent:
@@ -31,15 +31,15 @@ class _Absent:
 
 
 ABSENT: Final[Any] = _Absent()
-"""The value of what is missing: null is a value."""
+"""Stands for a missing value, because null is a value."""
 
 
-class Facts:
-    """The facts of one place. They never change; what is below is computed when first needed.
+class MergeSchema:
+    """The merge schema of one position. It is immutable, and its fields are computed on first use.
 
-    `atomic` values have one owner as a whole. `keys` identify the elements of a list; a list that is neither
-    atomic nor has keys is a set. `merges`, `replaces` and `merge_key` are for strategic merge patches. `zero`
-    is what a server's typed object has where JSON has nothing, or ABSENT.
+    An `atomic` value has a single owner. `keys` identify the elements of a list; a list without keys that is
+    not atomic is a set. `merges`, `replaces` and `merge_key` are for strategic merge patches. `zero` is the
+    value of a missing field in a server's typed object, or ABSENT.
     """
 
     def __init__(
@@ -54,8 +54,8 @@ class Facts:
         merge_key: str = "",
         default: Any = None,
         zero: Any = ABSENT,
-        fields: Callable[[], Mapping[str, Facts]] = dict,
-        rest: Callable[[], Facts | None] = lambda: None,
+        fields: Callable[[], Mapping[str, MergeSchema]] = dict,
+        elements: Callable[[], MergeSchema | None] = lambda: None,
     ) -> None:
         self.shape: Final = shape
         self.scalar: Final = scalar
@@ -67,51 +67,51 @@ class Facts:
         self.default: Final = default
         self.zero: Final = zero
         self._fields: Final = fields
-        self._rest: Final = rest
+        self._elements: Final = elements
 
     @functools.cached_property
-    def fields(self) -> Mapping[str, Facts]:
-        """Return the fields that are declared by name."""
+    def fields(self) -> Mapping[str, MergeSchema]:
+        """The schemas of the declared fields."""
         return self._fields()
 
     @functools.cached_property
-    def rest(self) -> Facts | None:
-        """Return the facts of the elements of a list, or of what a map has beyond its fields."""
-        return self._rest()
+    def elements(self) -> MergeSchema | None:
+        """The schema of the elements of a list, or of the undeclared members of a map."""
+        return self._elements()
 
     @functools.cached_property
     def zeros(self) -> Mapping[str, Any]:
-        """Return the fields that a server's typed object always has, with their values when unset."""
-        return {name: facts.zero for name, facts in self.fields.items() if facts.zero is not ABSENT}
+        """The fields that are never missing in a server's typed object, and their default values."""
+        return {name: schema.zero for name, schema in self.fields.items() if schema.zero is not ABSENT}
 
-    def member(self, name: str) -> Facts | None:
-        """Return the facts of one field; None if a server would not accept it."""
-        return self.fields.get(name) or self.rest
+    def member(self, name: str) -> MergeSchema | None:
+        """Return the schema of a field; None if a server would not accept the field."""
+        return self.fields.get(name) or self.elements
 
     @property
-    def element(self) -> Facts:
-        """Return the facts of a list's elements."""
-        return self.rest or UNTYPED
+    def element(self) -> MergeSchema:
+        """The schema of the elements of a list."""
+        return self.elements or UNTYPED
 
 
-# What the API leaves open is one value as a whole; what a schema says to preserve is taken apart.
-UNTYPED: Final = Facts("any", atomic=True)
-NOTHING_KNOWN: Final[Facts] = Facts("any", rest=lambda: NOTHING_KNOWN)
-"""Return the facts of a kind without any schema."""
+# A value without a type is atomic; the members of a map with preserved unknown fields are merged.
+UNTYPED: Final = MergeSchema("any", atomic=True)
+SCHEMALESS: Final[MergeSchema] = MergeSchema("any", elements=lambda: SCHEMALESS)
+"""The schema of a kind that has none."""
 
 
-def facts_of_kind(gvk: GroupVersionKind, *, without: frozenset[str] = _ALL) -> Facts:
-    """Return the facts of a built-in kind; KeyError if none has that name.
+def merge_schema_of_kind(gvk: GroupVersionKind, *, without: frozenset[str] = _NO_FIELDS) -> MergeSchema:
+    """Return the merge schema of a built-in kind; KeyError if there is no such kind.
 
-    `without` are fields that a server does not know, such as ``core_v1.PodSpec.resources``.
+    `without` are the fields that an older server lacks, such as ``core_v1.PodSpec.resources``.
     """
     from kubeproto.kinds import table
 
     return _type(table().type_of(gvk), without)
 
 
-def facts_of_schema(schema: Mapping[str, Any]) -> Facts:
-    """Return the facts of a custom resource by its structural schema, metadata included."""
+def merge_schema_of_openapi(schema: Mapping[str, Any]) -> MergeSchema:
+    """Return the merge schema of a custom resource, including its metadata, from its structural schema."""
     return _schema({**schema, "x-kubernetes-embedded-resource": True})
 
 
@@ -129,50 +129,52 @@ _SCALARS: Final = {
 
 
 @functools.cache
-def _type(name: str, without: frozenset[str] = _ALL) -> Facts:
+def _type(name: str, without: frozenset[str] = _NO_FIELDS) -> MergeSchema:
     from kubeproto.kinds import table
 
-    facts = table().types[name]
-    return Facts("map", atomic=facts.map_type == "atomic", fields=lambda: _typed_fields(name, without))
+    type_facts = table().types[name]
+    return MergeSchema(
+        "map", atomic=type_facts.map_type == "atomic", fields=lambda: _typed_fields(name, without)
+    )
 
 
-def _typed_fields(name: str, without: frozenset[str]) -> Mapping[str, Facts]:
+def _typed_fields(name: str, without: frozenset[str]) -> Mapping[str, MergeSchema]:
     from kubeproto.kinds import table
 
     return {
-        field: _field(facts, without)
-        for field, facts in table().types[name].fields.items()
+        field: _field(field_facts, without)
+        for field, field_facts in table().types[name].fields.items()
         if f"{name}.{field}" not in without
     }
 
 
-def _field(field: FieldFacts, without: frozenset[str]) -> Facts:
-    """Return the facts of a field of a built-in type."""
+def _field(field: FieldFacts, without: frozenset[str]) -> MergeSchema:
+    """Return the merge schema of a field of a built-in type."""
     merges, replaces = "merge" in field.patch_strategy, "replace" in field.patch_strategy
     match field.form:
         case ("list", *inner):
-            return Facts(
+            return MergeSchema(
                 "list",
                 atomic=field.list_type in ("", "atomic"),
                 keys=field.list_map_keys,
                 merges=merges,
                 merge_key=field.patch_merge_key,
                 zero=None if field.required else ABSENT,
-                rest=lambda: _plain(field.type, inner, without),
+                elements=lambda: _plain(field.type, inner, without),
             )
         case ("map", *inner):
-            return Facts(
+            return MergeSchema(
                 "map",
                 atomic=field.map_type == "atomic",
                 replaces=replaces,
                 zero=None if field.required else ABSENT,
-                rest=lambda: _plain(field.type, inner, without),
+                elements=lambda: _plain(field.type, inner, without),
             )
         case _:
             pass
     if "." in field.type:
         inside = _type(field.type, without)
-        return Facts(
+        return MergeSchema(
             "map",
             atomic=field.map_type == "atomic" or (inside.atomic and field.map_type != "granular"),
             replaces=replaces,
@@ -182,72 +184,74 @@ def _field(field: FieldFacts, without: frozenset[str]) -> Facts:
     plain = _plain(field.type, [], without)
     if plain.shape != "scalar":
         return plain
-    # The default of an optional field is set by the API, and has been filled in before.
+    # Not for an optional field: the API sets its default before an object is merged.
     zero = field.default if field.required and field.default is not None else ABSENT
-    return Facts("scalar", scalar=plain.scalar, default=field.default, zero=zero)
+    return MergeSchema("scalar", scalar=plain.scalar, default=field.default, zero=zero)
 
 
-def _plain(type_: str, form: Sequence[str], without: frozenset[str]) -> Facts:
-    """Return the facts of an element, for which the field declares nothing but the type."""
+def _plain(type_: str, form: Sequence[str], without: frozenset[str]) -> MergeSchema:
+    """Return the merge schema of an element, for which a field declares only the type."""
     match form:
         case ["list", *inner]:
-            return Facts("list", atomic=True, rest=lambda: _plain(type_, inner, without))
+            return MergeSchema("list", atomic=True, elements=lambda: _plain(type_, inner, without))
         case ["map", *inner]:
-            return Facts("map", rest=lambda: _plain(type_, inner, without))
+            return MergeSchema("map", elements=lambda: _plain(type_, inner, without))
         case _:
             pass
     if "." in type_:
         return _type(type_, without)
     if type_ in _SCALARS:
-        return Facts("scalar", scalar=_SCALARS[type_])
-    return Facts("map", rest=lambda: UNTYPED) if type_ == "object" else UNTYPED
+        return MergeSchema("scalar", scalar=_SCALARS[type_])
+    return MergeSchema("map", elements=lambda: UNTYPED) if type_ == "object" else UNTYPED
 
 
 _JSON_SCALARS: Final = {"string": "string", "integer": "numeric", "number": "numeric", "boolean": "boolean"}
 
 
-def _schema(schema: Mapping[str, Any]) -> Facts:
-    """Return the facts of one level of a structural schema."""
+def _schema(schema: Mapping[str, Any]) -> MergeSchema:
+    """Return the merge schema of one level of a structural schema."""
     preserves = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     if schema.get("x-kubernetes-int-or-string"):
-        return Facts("any", default=schema.get("default"))
+        return MergeSchema("any", default=schema.get("default"))
     match schema.get("type"):
         case "object":
-            return Facts(
+            return MergeSchema(
                 "map",
                 atomic=schema.get("x-kubernetes-map-type") == "atomic",
                 default=schema.get("default"),
                 fields=lambda: _schema_fields(schema),
-                rest=lambda: _schema_rest(schema, preserves),
+                elements=lambda: _schema_rest(schema, preserves),
             )
         case "array":
             list_type = schema.get("x-kubernetes-list-type", "atomic")
-            return Facts(
+            return MergeSchema(
                 "list",
                 atomic=list_type == "atomic",
                 keys=tuple(schema.get("x-kubernetes-list-map-keys", ())),
                 default=schema.get("default"),
-                rest=lambda: _schema(schema.get("items", {})),
+                elements=lambda: _schema(schema.get("items", {})),
             )
         case str(type_) if type_ in _JSON_SCALARS:
-            return Facts("scalar", scalar=_JSON_SCALARS[type_], default=schema.get("default"))
+            return MergeSchema("scalar", scalar=_JSON_SCALARS[type_], default=schema.get("default"))
         case _:
-            return NOTHING_KNOWN if preserves else UNTYPED
+            return SCHEMALESS if preserves else UNTYPED
 
 
-def _schema_fields(schema: Mapping[str, Any]) -> Mapping[str, Facts]:
-    fields = {name: _schema(below) for name, below in schema.get("properties", {}).items()}
+def _schema_fields(schema: Mapping[str, Any]) -> Mapping[str, MergeSchema]:
+    fields = {
+        name: _schema(property_schema) for name, property_schema in schema.get("properties", {}).items()
+    }
     if schema.get("x-kubernetes-embedded-resource"):
-        text = Facts("scalar", scalar="string")
-        # A custom resource's metadata is the built-in one, but no typed object fills it in.
+        text = MergeSchema("scalar", scalar="string")
+        # A custom resource has the built-in metadata, but without the zero values of a typed object.
         fields |= {"apiVersion": text, "kind": text, "metadata": _type("meta_v1.ObjectMeta")}
     return fields
 
 
-def _schema_rest(schema: Mapping[str, Any], preserves: bool) -> Facts | None:
+def _schema_rest(schema: Mapping[str, Any], preserves: bool) -> MergeSchema | None:
     values = schema.get("additionalProperties")
     if is_map(values):
         return _schema(values)
     if values is True or preserves:
-        return NOTHING_KNOWN
+        return SCHEMALESS
     return None if "properties" in schema else UNTYPED

@@ -1,7 +1,7 @@
-"""Which fields an object has, and which of them a write adds, changes or removes.
+"""The fields of an object, and the fields that a write adds, changes or removes.
 
-A field of an object is a scalar, an atomic value, an empty map, or an element of a list. A map that is not
-empty counts only where it is an element, or a member of an open map: otherwise its members count.
+A field is a scalar, an atomic value, an empty map, or an element of a list. A map that is not empty is a
+field only if it is an element, or a member of a map without declared fields; otherwise its members are.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kubeproto.objects import json_equal
 
 from ..storage._json_values import is_list, is_map, members
 from ._list_elements import by_step
-from ._merge_schemas import ABSENT, UNTYPED, Facts
+from ._merge_schemas import ABSENT, UNTYPED, MergeSchema
 from .fieldsets import EMPTY, FieldSet, field_step, fieldset, node, union
 
 Object = dict[str, Any]
@@ -49,62 +49,62 @@ class Changes(Struct, frozen=True, gc=False):
 
     @property
     def written(self) -> FieldSet:
-        """What is new or different."""
+        """The added and modified fields."""
         return union(self.added, self.modified)
 
 
-def fields_of(value: Any, facts: Facts) -> FieldSet:
-    """Return the fields of an object, as a manager who applies it would own them."""
-    return _inside(value, facts) or EMPTY
+def fields_of(value: Any, schema: MergeSchema) -> FieldSet:
+    """Return the fields that a manager who applies the object owns."""
+    return _inside(value, schema) or EMPTY
 
 
-def _inside(value: Any, facts: Facts) -> FieldSet | None:
-    """Return the fields within a value; None if the value is one as a whole."""
-    if _is_leaf(value, facts):
+def _inside(value: Any, schema: MergeSchema) -> FieldSet | None:
+    """Return the fields inside a value; None if the value itself is a field."""
+    if _is_leaf(value, schema):
         return None
-    found: dict[str, FieldSet] = {}
+    fields: dict[str, FieldSet] = {}
     if is_map(value):
-        for name, held in value.items():
-            below = facts.member(name) or UNTYPED
-            inside = _inside(held, below)
-            # An open map's members may be there for their own sake: a label, not the labels.
-            member = inside is None or held is None or held == {} or name not in facts.fields
-            _put(found, field_step(name), node(inside or EMPTY, member=member))
+        for name, member in value.items():
+            member_schema = schema.member(name) or UNTYPED
+            inner = _inside(member, member_schema)
+            # A member of a map without declared fields is a field itself: a label, not the labels.
+            is_member = inner is None or member is None or member == {} or name not in schema.fields
+            _add(fields, field_step(name), node(inner or EMPTY, member=is_member))
     elif is_list(value):
-        for step, elements in by_step(value, facts).items():
-            inside = _inside(elements[0], facts.element) if len(elements) == 1 else None
-            _put(found, step, node(inside or EMPTY, member=True))
-    return found
+        for step, elements in by_step(value, schema).items():
+            inner = _inside(elements[0], schema.element) if len(elements) == 1 else None
+            _add(fields, step, node(inner or EMPTY, member=True))
+    return fields
 
 
-def _put(found: dict[str, FieldSet], step: str, below: FieldSet | None) -> None:
-    if below is not None:
-        found[step] = below
+def _add(fields: dict[str, FieldSet], step: str, subset: FieldSet | None) -> None:
+    if subset is not None:
+        fields[step] = subset
 
 
-def _is_leaf(value: Any, facts: Facts) -> bool:
-    """Return whether the value is owned as a whole."""
+def _is_leaf(value: Any, schema: MergeSchema) -> bool:
+    """Return whether a value is a single field."""
     if is_map(value):
-        return facts.shape not in ("map", "any") or facts.atomic
+        return schema.shape not in ("map", "any") or schema.atomic
     if is_list(value):
-        # Where nothing is known, elements cannot be identified.
-        return facts.shape != "list" or facts.atomic
+        # Without a schema, elements cannot be identified.
+        return schema.shape != "list" or schema.atomic
     if value is None:
-        return facts.shape == "scalar" or facts.atomic
+        return schema.shape == "scalar" or schema.atomic
     return True
 
 
-def compare(before: Any, after: Any, facts: Facts) -> Changes:
-    """Return what a write did, field by field. Maps that are added or removed as a whole count too."""
-    found = _Found({}, {}, {})
-    if is_map(before) or is_map(after):
-        _compare_maps(before, after, facts, found)
-    if is_list(before) or is_list(after):
-        _compare_lists(before, after, facts, found)
-    return Changes(found.added, found.modified, found.removed)
+def compare(old: Any, new: Any, schema: MergeSchema) -> Changes:
+    """Return the changes between two objects, including maps that are added or removed."""
+    changes = _CollectedChanges({}, {}, {})
+    if is_map(old) or is_map(new):
+        _compare_maps(old, new, schema, changes)
+    if is_list(old) or is_list(new):
+        _compare_lists(old, new, schema, changes)
+    return Changes(changes.added, changes.modified, changes.removed)
 
 
-class _Found(Struct, frozen=True, gc=False):
+class _CollectedChanges(Struct, frozen=True, gc=False):
     """Changes while they are collected."""
 
     added: dict[str, FieldSet]
@@ -112,79 +112,79 @@ class _Found(Struct, frozen=True, gc=False):
     removed: dict[str, FieldSet]
 
 
-def _compare_maps(before: Any, after: Any, facts: Facts, found: _Found) -> None:
-    old, new = _typed(before, facts), _typed(after, facts)
+def _compare_maps(old_map: Any, new_map: Any, schema: MergeSchema, changes: _CollectedChanges) -> None:
+    old, new = _typed_members(old_map, schema), _typed_members(new_map, schema)
     for name, value in old.items():
         other = new.get(name, ABSENT)
         if other is not value:
-            _compare_pair(field_step(name), value, other, facts.member(name) or UNTYPED, found)
+            _compare_pair(field_step(name), value, other, schema.member(name) or UNTYPED, changes)
     for name, value in new.items():
         if name not in old:
-            found.added[field_step(name)] = _whole(value, facts.member(name) or UNTYPED)
+            changes.added[field_step(name)] = _all_fields(value, schema.member(name) or UNTYPED)
 
 
-def _compare_lists(before: Any, after: Any, facts: Facts, found: _Found) -> None:
-    old, new = _elements(before, facts), _elements(after, facts)
+def _compare_lists(old_list: Any, new_list: Any, schema: MergeSchema, changes: _CollectedChanges) -> None:
+    old, new = _elements(old_list, schema), _elements(new_list, schema)
     for step in [*old, *(step for step in new if step not in old)]:
         ours, theirs = old.get(step, []), new.get(step, [])
         if len(ours) > 1 or len(theirs) > 1:
-            # Duplicate elements are treated as one.
+            # Duplicate elements are compared together.
             if not json_equal(ours, theirs):
-                side = found.added if not ours else found.modified if theirs else found.removed
+                side = changes.added if not ours else changes.modified if theirs else changes.removed
                 side[step] = {}
         elif not ours:
-            found.added[step] = _whole(theirs[0], facts.element)
+            changes.added[step] = _all_fields(theirs[0], schema.element)
         else:
-            _compare_pair(step, ours[0], theirs[0] if theirs else ABSENT, facts.element, found)
+            _compare_pair(step, ours[0], theirs[0] if theirs else ABSENT, schema.element, changes)
 
 
-def _compare_pair(step: str, old: Any, new: Any, facts: Facts, found: _Found) -> None:
-    """Note what happened to a value that existed before."""
+def _compare_pair(step: str, old: Any, new: Any, schema: MergeSchema, changes: _CollectedChanges) -> None:
+    """Collect the change of a value that existed before."""
     if new is ABSENT:
-        found.removed[step] = _whole(old, facts)
+        changes.removed[step] = _all_fields(old, schema)
     elif not _same(old, new):
-        if _ends(old, facts) and _ends(new, facts):
+        if _is_end(old, schema) and _is_end(new, schema):
             if not json_equal(old, new):
-                found.modified[step] = {}
+                changes.modified[step] = {}
             return
-        inside = compare(old, new, facts)
-        _put(found.added, step, node(inside.added, member=False))
-        # A value of another type: a map became a string.
-        _put(found.modified, step, node(inside.modified, member=_other_kind(old, new)))
-        _put(found.removed, step, node(inside.removed, member=False))
+        inside = compare(old, new, schema)
+        _add(changes.added, step, node(inside.added, member=False))
+        # A change of type, for example from a map to a string, modifies the field itself.
+        _add(changes.modified, step, node(inside.modified, member=_types_differ(old, new)))
+        _add(changes.removed, step, node(inside.removed, member=False))
 
 
-def _whole(value: Any, facts: Facts) -> FieldSet:
-    """Yield all that is added or removed with a value, itself included."""
-    if _is_leaf(value, facts):
+def _all_fields(value: Any, schema: MergeSchema) -> FieldSet:
+    """Return all fields that are added or removed with a value, including the value."""
+    if _is_leaf(value, schema):
         return {}
     inside: dict[str, FieldSet] = {}
     if is_map(value):
-        for name, held in _typed(value, facts).items():
-            inside[field_step(name)] = _whole(held, facts.member(name) or UNTYPED)
+        for name, member in _typed_members(value, schema).items():
+            inside[field_step(name)] = _all_fields(member, schema.member(name) or UNTYPED)
     elif is_list(value):
-        for step, elements in by_step(value, facts).items():
-            inside[step] = _whole(elements[0], facts.element) if len(elements) == 1 else {}
+        for step, elements in by_step(value, schema).items():
+            inside[step] = _all_fields(elements[0], schema.element) if len(elements) == 1 else {}
     return node(inside, member=True) or {}
 
 
-def _typed(value: Any, facts: Facts) -> dict[str, Any]:
-    """Return the members of a map, with those that a server's typed object always has."""
+def _typed_members(value: Any, schema: MergeSchema) -> dict[str, Any]:
+    """Return the members of a map, including the zero values of a server's typed object."""
     if not is_map(value):
         return {}
-    return {**facts.zeros, **value} if facts.zeros else value
+    return {**schema.zeros, **value} if schema.zeros else value
 
 
-def _elements(value: Any, facts: Facts) -> dict[str, list[Any]]:
-    return by_step(value, facts) if is_list(value) and not _is_leaf(value, facts) else {}
+def _elements(value: Any, schema: MergeSchema) -> dict[str, list[Any]]:
+    return by_step(value, schema) if is_list(value) and not _is_leaf(value, schema) else {}
 
 
-def _ends(value: Any, facts: Facts) -> bool:
-    """Return whether the value has nothing inside to compare. An empty map or list is a field of its own."""
-    return not value or _is_leaf(value, facts)
+def _is_end(value: Any, schema: MergeSchema) -> bool:
+    """Return whether a value has no content to compare. An empty map or list is a field."""
+    return not value or _is_leaf(value, schema)
 
 
-def _other_kind(old: Any, new: Any) -> bool:
+def _types_differ(old: Any, new: Any) -> bool:
     kinds = {
         "map" if is_map(value) else "list" if is_list(value) else "scalar"
         for value in (old, new)
@@ -194,7 +194,7 @@ def _other_kind(old: Any, new: Any) -> bool:
 
 
 def _same(old: Any, new: Any) -> bool:
-    """Compare quickly: equal JSON means equal values; other JSON may differ in the order of keys only."""
+    """Compare quickly by JSON: equal JSON means equal values. Otherwise only the order of keys may differ."""
     if type(old) is not type(new):
         return False
     if is_map(old) or is_list(old):
@@ -203,8 +203,8 @@ def _same(old: Any, new: Any) -> bool:
 
 
 def tracked(object_: Object) -> Object:
-    """Return the object without what nobody owns: less to compare."""
-    rest = {name: value for name, value in object_.items() if name not in ("apiVersion", "kind")}
-    if metadata := members(rest.pop("metadata", None)):
+    """Return the object without the fields that nobody owns, which need no comparison."""
+    tracked_members = {name: value for name, value in object_.items() if name not in ("apiVersion", "kind")}
+    if metadata := members(tracked_members.pop("metadata", None)):
         metadata = {name: value for name, value in metadata.items() if name not in _UNOWNED_METADATA}
-    return {"metadata": metadata, **rest} if metadata else rest
+    return {"metadata": metadata, **tracked_members} if metadata else tracked_members

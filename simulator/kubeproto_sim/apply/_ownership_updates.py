@@ -1,4 +1,4 @@
-"""The managedFields of ordinary writes: a manager who changes a field takes it from all others."""
+"""The managedFields after a write that is no apply: its manager takes the changed fields from all others."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from ._field_managers import (
     Managers,
     OwnedFields,
     Owner,
-    capped,
     decode_managers,
     encode_managers,
+    limit_updaters,
     owner_of,
     read_managers,
 )
-from ._merge_schemas import Facts
+from ._merge_schemas import MergeSchema
 from ._object_fields import UNOWNED, compare, tracked
 from ._versioned_managers import VersionedChanges, Versions
 from .fieldsets import EMPTY, FieldSet, Path, difference, fieldset, intersection, union
@@ -27,73 +27,76 @@ _SCALE: Final = "autoscaling/v1"
 
 
 def update(
-    before: Object | None,
-    after: Object,
+    previous: Object | None,
+    current: Object,
     *,
     manager: str,
-    facts: Facts,
+    schema: MergeSchema,
     api_version: str,
     now: str,
     subresource: str = "",
     versions: Versions | None = None,
 ) -> Entries:
-    """Return the `managedFields` after a create, replace or patch; `before` is None for a create.
+    """Return the `managedFields` after a create, replace or patch; `previous` is None for a create.
 
-    The managers in `after` itself count unless they are empty; ``[]`` or ``[{}]`` ends the tracking until an
-    apply.
+    A client may send `managedFields` in `current`; ``[]`` or ``[{}]`` ends the tracking until an apply.
     """
-    managers = _managers_of_update(before, after, subresource)
-    if not managers and before is not None:
+    managers = _managers_of_update(previous, current, subresource)
+    if not managers and previous is not None:
         return []
     owner = owner_of(manager, "Update", api_version, subresource)
-    known = versions if before is not None else None
+    comparable_versions = versions if previous is not None else None
     return encode_managers(
-        capped(taken_by(before or {}, after, owner, managers, facts, now, api_version, known))
+        limit_updaters(
+            owners_after_write(
+                previous or {}, current, owner, managers, schema, now, api_version, comparable_versions
+            )
+        )
     )
 
 
-def taken_by(
-    before: Object, after: Object, owner: Owner, managers: Managers, facts: Facts, now: str,
+def owners_after_write(
+    previous: Object, current: Object, owner: Owner, managers: Managers, schema: MergeSchema, now: str,
     api_version: str, versions: Versions | None = None,
 ) -> Managers:  # fmt: skip
-    """Return the owners after a write that takes whatever it changes."""
-    changes = compare(tracked(before), tracked(after), facts)
-    written, gone = changes.written, changes.removed
-    lost = union(written, gone)
-    if not lost:
+    """Return the owners after a write, which takes the changed fields."""
+    changes = compare(tracked(previous), tracked(current), schema)
+    written, removed = changes.written, changes.removed
+    changed = union(written, removed)
+    if not changed:
         return managers
     owners: Managers = {}
-    seen = VersionedChanges(before, after, changes, api_version, versions)
-    for other, held in managers.items():
-        theirs = seen.seen_by(held)
-        if theirs is None:
+    versioned = VersionedChanges(previous, current, changes, api_version, versions)
+    for other, owned in managers.items():
+        changes_there = versioned.in_version_of(owned)
+        if changes_there is None:
             continue
-        gone_there = union(theirs.written, theirs.removed)
-        if not intersection(held.fields, gone_there):
-            owners[other] = held
-        elif fields := difference(held.fields, gone_there):
-            owners[other] = OwnedFields(fields, held.api_version, held.time)
-    if mine := difference(difference(written, gone), UNOWNED):
-        kept = owners[owner].fields if owner in owners else EMPTY
-        owners[owner] = OwnedFields(union(kept, mine), owner.api_version, now)
+        changed_there = union(changes_there.written, changes_there.removed)
+        if not intersection(owned.fields, changed_there):
+            owners[other] = owned
+        elif fields := difference(owned.fields, changed_there):
+            owners[other] = OwnedFields(fields, owned.api_version, owned.time)
+    if new_fields := difference(difference(written, removed), UNOWNED):
+        owned_before = owners[owner].fields if owner in owners else EMPTY
+        owners[owner] = OwnedFields(union(owned_before, new_fields), owner.api_version, now)
     return owners
 
 
-def _managers_of_update(before: Object | None, after: Object, subresource: str) -> Managers:
-    sent = members(after.get("metadata")).get("managedFields")
-    # A client that does not know managedFields sends back what it read, or nothing at all.
+def _managers_of_update(previous: Object | None, current: Object, subresource: str) -> Managers:
+    sent_entries = members(current.get("metadata")).get("managedFields")
+    # A client that ignores managedFields sends back the entries that it read, or none.
     if (
         not subresource
-        and is_list(sent)
-        and sent != members((before or {}).get("metadata")).get("managedFields")
+        and is_list(sent_entries)
+        and sent_entries != members((previous or {}).get("metadata")).get("managedFields")
     ):
-        if sent in ([], [{}]):
+        if sent_entries in ([], [{}]):
             return {}
         try:
-            return decode_managers(sent)
+            return decode_managers(sent_entries)
         except ValueError:
-            pass  # a server treats what it cannot read as missing
-    return read_managers(before)
+            pass  # a server ignores entries that it cannot read
+    return read_managers(previous)
 
 
 def without_managed_fields(object_: Object) -> Object:
@@ -101,12 +104,12 @@ def without_managed_fields(object_: Object) -> Object:
     metadata = members(object_.get("metadata"))
     if "managedFields" not in metadata:
         return object_
-    rest = {name: value for name, value in metadata.items() if name != "managedFields"}
-    return {**object_, "metadata": rest}
+    other_metadata = {name: value for name, value in metadata.items() if name != "managedFields"}
+    return {**object_, "metadata": other_metadata}
 
 
 def update_by_scale(
-    before: Mapping[str, Any], *, replicas: Path, manager: str, api_version: str, changed: bool
+    obj: Mapping[str, Any], *, replicas: Path, manager: str, api_version: str, changed: bool
 ) -> list[dict[str, Any]]:
     """Return the entries of managedFields after a write of a Scale; `changed` is whether replicas changed.
 
@@ -115,24 +118,24 @@ def update_by_scale(
     time, and apart from the other fields that it owns. Where nobody owned the replicas, nothing is recorded.
     """
     path = fieldset([replicas])
-    known = read_managers(before)
-    owners = [owner for owner, held in known.items() if intersection(held.fields, path) != EMPTY]
+    managers = read_managers(obj)
+    owners = [owner for owner, owned in managers.items() if intersection(owned.fields, path) != EMPTY]
     if owners and changed:
         owners = [owner_of(manager, "Update", _SCALE, "scale")]
     entries = list[tuple[Owner, OwnedFields]]()
-    for owner, held in known.items():
+    for owner, owned in managers.items():
         if owner.applies and owner in owners:
-            entries.append((owner, held))
+            entries.append((owner, owned))
             continue
-        fields = difference(held.fields, path)
-        if fields == held.fields:
-            entries.append((owner, held))
+        fields = difference(owned.fields, path)
+        if fields == owned.fields:
+            entries.append((owner, owned))
         elif fields != EMPTY:
-            entries.append((owner, OwnedFields(fields, held.api_version, held.time)))
-    entries += [_returned(owner, path, api_version) for owner in owners if not owner.applies]
+            entries.append((owner, OwnedFields(fields, owned.api_version, owned.time)))
+    entries += [_converted_owner(owner, path, api_version) for owner in owners if not owner.applies]
     return encode_managers(entries)
 
 
-def _returned(owner: Owner, path: FieldSet, api_version: str) -> tuple[Owner, OwnedFields]:
-    own = owner_of(owner.manager, owner.operation, api_version, owner.subresource)
-    return own, OwnedFields(path, api_version)
+def _converted_owner(owner: Owner, path: FieldSet, api_version: str) -> tuple[Owner, OwnedFields]:
+    new_owner = owner_of(owner.manager, owner.operation, api_version, owner.subresource)
+    return new_owner, OwnedFields(path, api_version)

@@ -1,21 +1,21 @@
 """Server-side apply, and the managedFields in which a server records which manager owns which field.
 
-- A manager who applies an object owns the fields in it, and no others: what it applied before and leaves out
-  now is removed, unless another manager owns it too.
-- A manager who writes in another way owns what it changed, and takes it from all others.
-- Several may own a field while they agree on its value. A manager who applies another value is refused, or
+- A manager who applies an object owns exactly its fields. A field of the previous apply that is missing now
+  is removed, unless another manager owns it, too.
+- A manager who writes in another way owns the changed fields, and takes them from all other managers.
+- Several managers can own a field while they agree on its value. The apply of another value is refused, or
   takes the field by force.
-- Identity and what the server sets itself (name, uid, resourceVersion, …) are never owned.
+- Nobody owns the identity of an object and the fields that the server sets: name, uid, resourceVersion, …
 
 ::
 
-    match apply(live, body, manager="m", facts=facts, api_version="v1", kind="ConfigMap", now=now):
+    match apply(live, body, manager="m", schema=schema, api_version="v1", kind="ConfigMap", now=now):
         case Applied(object=object): ...       # with its managedFields
         case Conflicts() as conflicts: ...     # a 409 with these causes
-    metadata["managedFields"] = update(before, after, manager="m", facts=facts, api_version="v1", now=now)
+    entries = update(previous, current, manager="m", schema=schema, api_version="v1", now=now)
 
-Times are strings as a server writes them. If a body is sent to a subresource that ignores a part of the
-object (the status, or everything else), only the part that the subresource writes is passed here.
+Times are strings in a server's format. If a subresource ignores a part of an object (the status, or
+everything else), only the part that the subresource writes is passed here.
 """
 
 from __future__ import annotations
@@ -38,21 +38,19 @@ from ._field_managers import (
 )
 from ._last_applied import allowed_by_last_applied, with_last_applied
 from ._merge import merged, removed, with_parents
-from ._merge_schemas import Facts
+from ._merge_schemas import MergeSchema
 from ._object_fields import UNOWNED, compare, fields_of
-from ._ownership_updates import Entries, Object, taken_by, update, without_managed_fields
+from ._ownership_updates import Entries, Object, owners_after_write, without_managed_fields
 from ._type_checks import misfits
 from ._versioned_managers import VersionedChanges, Versions, pruned_across
 from .fieldsets import EMPTY, FieldSet, difference, intersection, paths, union
 
-__all__ = ["AppliedObject", "ApplyRefused", "Conflicts", "FieldConflict", "apply", "check_applied", "update"]
-
-# Whatever a body says of these, the server decides.
-_SERVERS_OWN: Final = ("creationTimestamp", "generation", "resourceVersion", "selfLink")
+# The server ignores the values of these fields in a body.
+_SERVER_FIELDS: Final = ("creationTimestamp", "generation", "resourceVersion", "selfLink")
 
 
 class AppliedObject(Struct, frozen=True):
-    """The object as it is to be stored, its `managedFields` in place; `changed` if it differs."""
+    """The object to store, including its `managedFields`; `changed` if it differs from the live object."""
 
     object: Object
     managed_fields: Entries
@@ -64,7 +62,7 @@ def apply(
     applied: Object,
     *,
     manager: str,
-    facts: Facts,
+    schema: MergeSchema,
     api_version: str,
     kind: str,
     now: str,
@@ -73,124 +71,137 @@ def apply(
     apart: Collection[str] = (),
     versions: Versions | None = None,
 ) -> AppliedObject | Conflicts:
-    """Apply an object over the live one, or create it; ApplyRefused if the body cannot be applied."""
-    check_applied(applied, facts, api_version, kind)
-    before, managers = _live(live, facts, api_version, now, apart)
+    """Apply an object to the live object, or create it; ApplyRefused if the body cannot be applied."""
+    check_applied(applied, schema, api_version, kind)
+    previous, managers = _live_managers(live, schema, api_version, now, apart)
     owner = owner_of(manager, "Apply", api_version, subresource)
-    case = _Case(before, without_managed_fields(applied), managers, owner, facts, api_version, versions)
-    outcome = _apply(case, force=force)
+    request = _ApplyRequest(
+        previous, without_managed_fields(applied), managers, owner, schema, api_version, versions
+    )
+    outcome = _apply(request, force=force)
     if isinstance(outcome, Conflicts) and manager == "kubectl":
-        # kubectl may continue with what it applied on the client side, before servers could.
-        left = outcome.apart_from(allowed_by_last_applied(before, facts))
-        outcome = left or _apply(case, force=True)
+        # kubectl may overwrite the fields that it applied on the client side, before server-side apply.
+        remaining = outcome.without(allowed_by_last_applied(previous, schema))
+        outcome = remaining or _apply(request, force=True)
     if isinstance(outcome, Conflicts):
         return outcome
     object_, owners = outcome
-    if owner in owners and object_ != before:
-        # A manager who applies what is there already gets an entry without a time.
+    if owner in owners and object_ != previous:
+        # An apply that changes nothing gives its entry no time.
         owners = {**owners, owner: OwnedFields(owners[owner].fields, api_version, now)}
     if manager == "kubectl":
         object_ = with_last_applied(object_, applied)
-    return _written(live, object_, encode_managers(owners))
+    return _applied_object(live, object_, encode_managers(owners))
 
 
-class _Case(Struct, frozen=True):
-    """Who applies what over which object."""
+class _ApplyRequest(Struct, frozen=True):
+    """One apply: the object, the manager and the live object."""
 
-    before: Object
+    previous: Object
     applied: Object
     managers: Managers
     owner: Owner
-    facts: Facts
+    schema: MergeSchema
     api_version: str
     versions: Versions | None
 
 
-def _apply(case: _Case, *, force: bool) -> tuple[Object, Managers] | Conflicts:
-    """Return the object and its owners, their times as they were; or the conflicts."""
-    facts, owner = case.facts, case.owner
-    last = case.managers.get(owner)
-    mine = OwnedFields(fields_of(case.applied, facts), case.api_version, last.time if last else "")
-    result = _servers_own(case.before, members(merged(case.before, case.applied, facts)))
-    if last is not None and last.fields:
-        result = _pruned_in(case, result, last, {**case.managers, owner: mine})
-    versions = case.versions if case.before else None
+def _apply(request: _ApplyRequest, *, force: bool) -> tuple[Object, Managers] | Conflicts:
+    """Return the object and its owners with unchanged times, or the conflicts."""
+    schema, owner = request.schema, request.owner
+    last_apply = request.managers.get(owner)
+    applied_fields = OwnedFields(
+        fields_of(request.applied, schema), request.api_version, last_apply.time if last_apply else ""
+    )
+    result = _keep_server_fields(request.previous, members(merged(request.previous, request.applied, schema)))
+    if last_apply is not None and last_apply.fields:
+        result = _pruned_in(request, result, last_apply, {**request.managers, owner: applied_fields})
+    versions = request.versions if request.previous else None
     changes = VersionedChanges(
-        case.before, result, compare(case.before, result, facts), case.api_version, versions
+        request.previous, result, compare(request.previous, result, schema), request.api_version, versions
     )
     others = {
-        other: (held, seen)
-        for other, held in case.managers.items()
-        if other != owner and (seen := changes.seen_by(held)) is not None
+        other: (owned, changes_there)
+        for other, owned in request.managers.items()
+        if other != owner and (changes_there := changes.in_version_of(owned)) is not None
     }
-    disputed = {other: intersection(held.fields, seen.written) for other, (held, seen) in others.items()}
+    disputed = {
+        other: intersection(owned.fields, changes_there.written)
+        for other, (owned, changes_there) in others.items()
+    }
     if any(disputed.values()) and not force:
         return Conflicts(
             tuple(FieldConflict(other, path) for other in sorted(disputed) for path in paths(disputed[other]))
         )
-    owners: Managers = {owner: OwnedFields(difference(mine.fields, UNOWNED), mine.api_version, mine.time)}
-    for other, (held, seen) in others.items():
-        lost = union(disputed[other], seen.removed)
-        left = difference(held.fields, lost)
-        owners[other] = held if left == held.fields else OwnedFields(left, held.api_version, held.time)
-    return result, {each: held for each, held in owners.items() if held.fields}
+    owners: Managers = {
+        owner: OwnedFields(
+            difference(applied_fields.fields, UNOWNED), applied_fields.api_version, applied_fields.time
+        )
+    }
+    for other, (owned, changes_there) in others.items():
+        lost_fields = union(disputed[other], changes_there.removed)
+        remaining = difference(owned.fields, lost_fields)
+        owners[other] = (
+            owned if remaining == owned.fields else OwnedFields(remaining, owned.api_version, owned.time)
+        )
+    return result, {manager: owned for manager, owned in owners.items() if owned.fields}
 
 
-def _pruned_in(case: _Case, result: Object, last: OwnedFields, claimed: Managers) -> Object:
-    """Remove what this manager applied last time and nobody owns any more, in whichever version that was."""
-    if case.versions is None or all(
-        held.api_version == case.api_version for held in (last, *claimed.values())
+def _pruned_in(request: _ApplyRequest, result: Object, last: OwnedFields, claimed: Managers) -> Object:
+    """Remove the fields of the last apply, in the version of that apply, that nobody owns any more."""
+    if request.versions is None or all(
+        owned.api_version == request.api_version for owned in (last, *claimed.values())
     ):
-        return _pruned(result, last.fields, claimed, case.facts)
-    return pruned_across(result, last, claimed, case.api_version, case.versions)
+        return _pruned(result, last.fields, claimed, request.schema)
+    return pruned_across(result, last, claimed, request.api_version, request.versions)
 
 
-def _pruned(result: Object, last: FieldSet, claimed: Managers, facts: Facts) -> Object:
-    """Remove what this manager applied last time and nobody owns any more."""
-    last = with_parents(last, facts)
-    there = with_parents(fields_of(result, facts), facts)
+def _pruned(result: Object, last: FieldSet, claimed: Managers, schema: MergeSchema) -> Object:
+    """Remove the fields of the last apply that nobody owns any more."""
+    last = with_parents(last, schema)
+    current = with_parents(fields_of(result, schema), schema)
     owned = EMPTY
-    for held in claimed.values():
-        owned = union(owned, held.fields)
-    owned = with_parents(owned, facts)
-    # Removing a field removes what is inside; so what is owned by another manager is restored, and so is what
-    # never was this manager's.
-    without = _left(result, last, facts)
-    kept = _left(result, difference(there, union(without, owned)), facts)
-    gone = difference(intersection(difference(there, kept), last), UNOWNED)
-    return members(removed(result, gone, facts))
+    for claim in claimed.values():
+        owned = union(owned, claim.fields)
+    owned = with_parents(owned, schema)
+    # The removal of a field also removes its content, so content that another manager owns, or that this
+    # manager never owned, is restored.
+    remaining = _fields_without(result, last, schema)
+    retained = _fields_without(result, difference(current, union(remaining, owned)), schema)
+    pruned = difference(intersection(difference(current, retained), last), UNOWNED)
+    return members(removed(result, pruned, schema))
 
 
-def _left(result: Object, fields: FieldSet, facts: Facts) -> FieldSet:
-    """Return the fields of an object when these are removed; a map that becomes empty stays."""
-    return with_parents(fields_of(removed(result, fields, facts, emptied=None), facts), facts)
+def _fields_without(result: Object, fields: FieldSet, schema: MergeSchema) -> FieldSet:
+    """Return the fields of an object without these fields; a map that becomes empty remains."""
+    return with_parents(fields_of(removed(result, fields, schema, emptied=None), schema), schema)
 
 
-def _live(
-    live: Object | None, facts: Facts, api_version: str, now: str, apart: Collection[str]
+def _live_managers(
+    live: Object | None, schema: MergeSchema, api_version: str, now: str, apart: Collection[str]
 ) -> tuple[Object, Managers]:
-    """Return the object to apply to and its owners. Untracked fields belong to an earlier manager.
+    """Return the live object and its owners. Fields without an owner get `before-first-apply`.
 
-    Fields that this subresource ignores, named in `apart`, do not count.
+    The fields in `apart`, which this subresource ignores, are excluded.
     """
-    before = without_managed_fields(live or {})
+    previous = without_managed_fields(live or {})
     managers = read_managers(live)
     if not managers and live is not None:
         owner = owner_of(BEFORE_FIRST_APPLY, "Update", api_version)
-        managers = taken_by(
+        managers = owners_after_write(
             {},
-            {name: before[name] for name in before if name not in apart},
+            {name: previous[name] for name in previous if name not in apart},
             owner,
             {},
-            facts,
+            schema,
             now,
             api_version,
         )
-    return before, managers
+    return previous, managers
 
 
-def check_applied(applied: Object, facts: Facts, api_version: str, kind: str) -> None:
-    """Refuse a body that cannot be applied to an object of this kind: ApplyRefused."""
+def check_applied(applied: Object, schema: MergeSchema, api_version: str, kind: str) -> None:
+    """Raise ApplyRefused if a body cannot be applied to an object of this kind."""
     group, _, version = str(applied.get("apiVersion") or "").rpartition("/")
     gvk = f"{group}/{version}, Kind={applied.get('kind') or ''}"
     if (applied.get("apiVersion"), applied.get("kind")) != (api_version, kind):
@@ -198,25 +209,25 @@ def check_applied(applied: Object, facts: Facts, api_version: str, kind: str) ->
     metadata = members(applied.get("metadata"))
     if metadata.get("managedFields") is not None:
         raise ApplyRefused(400, "metadata.managedFields must be nil")
-    if wrong := misfits(applied, facts):
+    if wrong := misfits(applied, schema):
         name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
         raise ApplyRefused(500, f"failed to create typed patch object ({namespace}/{name}; {gvk}): {wrong}")
 
 
-def _servers_own(before: Object, result: Object) -> Object:
-    """Return the merged object with what only the server sets as it was; a new object has none of it yet."""
-    if not before:
+def _keep_server_fields(previous: Object, result: Object) -> Object:
+    """Return the merged object with the previous values of the fields that only the server sets."""
+    if not previous:
         return result
-    kept = members(before.get("metadata"))
+    previous_metadata = members(previous.get("metadata"))
     metadata = {
-        name: kept.get(name) if name in _SERVERS_OWN else value
+        name: previous_metadata.get(name) if name in _SERVER_FIELDS else value
         for name, value in members(result.get("metadata")).items()
-        if name not in _SERVERS_OWN or name in kept
+        if name not in _SERVER_FIELDS or name in previous_metadata
     }
     return {**result, "metadata": metadata}
 
 
-def _written(live: Object | None, object_: Object, entries: Entries) -> AppliedObject:
+def _applied_object(live: Object | None, object_: Object, entries: Entries) -> AppliedObject:
     metadata = {**members(object_.get("metadata"))}
     if entries:
         metadata["managedFields"] = entries

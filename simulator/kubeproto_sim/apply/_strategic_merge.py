@@ -1,8 +1,8 @@
-"""Strategic merge patches: what a merge patch does to maps, and to lists by their merge keys.
+"""Strategic merge patches, which merge maps, and lists by their merge keys.
 
 A patch can also contain directives: in a map or an element of a list, ``$patch: replace`` or
-``$patch: delete``; beside a field ``x``, ``$deleteFromPrimitiveList/x`` (strings to take out),
-``$setElementOrder/x`` (the order of the elements) and ``$retainKeys`` (the only fields that stay).
+``$patch: delete``; beside a field ``x``, ``$deleteFromPrimitiveList/x`` (strings to remove),
+``$setElementOrder/x`` (the order of the elements) and ``$retainKeys`` (the only fields to keep).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from ..storage._json_values import copied, go_text, is_list, is_map
 from ._apply_refusals import ApplyRefused
-from ._merge_schemas import UNTYPED, Facts
+from ._merge_schemas import UNTYPED, MergeSchema
 
 Map = dict[str, Any]
 
@@ -28,42 +28,42 @@ class PatchRefused(ApplyRefused):
     """A strategic merge patch that a server refuses, with the code and the message of its Status."""
 
 
-def strategic_merge(current: Map, patch: Map, facts: Facts) -> Map:
+def strategic_merge(current: Map, patch: Map, schema: MergeSchema) -> Map:
     """Return the object after the patch; neither argument is changed. PatchRefused if it is malformed."""
-    return _merge_maps(current, patch, facts)
+    return _merge_maps(current, patch, schema)
 
 
-def _merge_maps(current: Map, patch: Map, facts: Facts) -> Map:
+def _merge_maps(current: Map, patch: Map, schema: MergeSchema) -> Map:
     if _DIRECTIVE in patch:
-        return _directed(patch)
-    result = _retained(current, patch)
+        return _apply_directive(patch)
+    result = _retain_keys(current, patch)
     ordered_fields = [_field_of(key, _ORDER) for key in patch if key.startswith(_ORDER)]
     for name in ordered_fields:
-        _merge_in_order(result, name, patch, facts)
+        _merge_in_order(result, name, patch, schema)
     for key, value in patch.items():
         if key == _RETAIN or key.startswith(_ORDER) or key in ordered_fields:
             continue
         if key.startswith(_DELETE):
-            _delete_from(result, _field_of(key, _DELETE), value, facts)
+            _delete_from(result, _field_of(key, _DELETE), value, schema)
         elif value is None:
             result.pop(key, None)
         else:
-            below = facts.member(key) or UNTYPED
-            result[key] = _merge_values(result[key], value, below) if key in result else _new(value)
+            member_schema = schema.member(key) or UNTYPED
+            result[key] = _merge_values(result[key], value, member_schema) if key in result else _new(value)
     return result
 
 
-def _merge_values(current: Any, patch: Any, facts: Facts) -> Any:
-    if is_map(current) and is_map(patch) and not facts.replaces:
-        return _merge_maps(current, patch, facts)
-    if is_list(current) and is_list(patch) and facts.merges:
-        return _merge_lists(current, patch, facts)
+def _merge_values(current: Any, patch: Any, schema: MergeSchema) -> Any:
+    if is_map(current) and is_map(patch) and not schema.replaces:
+        return _merge_maps(current, patch, schema)
+    if is_list(current) and is_list(patch) and schema.merges:
+        return _merge_lists(current, patch, schema)
     if type(current) is type(patch):
         return copied(patch)
     return _new(patch)
 
 
-def _directed(patch: Map) -> Map:
+def _apply_directive(patch: Map) -> Map:
     match patch[_DIRECTIVE]:
         case "replace":
             return {key: copied(value) for key, value in patch.items() if key != _DIRECTIVE}
@@ -73,8 +73,8 @@ def _directed(patch: Map) -> Map:
             raise _unknown_directive(other, patch)
 
 
-def _retained(current: Map, patch: Map) -> Map:
-    """Return what `$retainKeys` leaves of a map; without it, all."""
+def _retain_keys(current: Map, patch: Map) -> Map:
+    """Return the fields of a map that `$retainKeys` retains, or all fields without it."""
     if _RETAIN not in patch:
         return {key: copied(value) for key, value in current.items()}
     keep = patch[_RETAIN]
@@ -86,58 +86,58 @@ def _retained(current: Map, patch: Map) -> Map:
 
 
 def _field_of(directive: str, prefix: str) -> str:
-    """Return the field that a directive beside it is about."""
+    """Return the name of the field of a directive."""
     head, slash, name = directive.partition("/")
     if head != prefix or not slash:
-        what = "primitive" if prefix == _DELETE else "setElementOrder"
-        raise PatchRefused(400, f"invalid patch format of {what} list")
+        list_name = "primitive" if prefix == _DELETE else "setElementOrder"
+        raise PatchRefused(400, f"invalid patch format of {list_name} list")
     return name
 
 
-def _delete_from(result: Map, name: str, gone: Any, facts: Facts) -> None:
+def _delete_from(result: Map, name: str, values: Any, schema: MergeSchema) -> None:
     current = result.get(name)
-    if gone is None:
+    if values is None:
         result.pop(name, None)
-    elif is_list(current) and is_list(gone) and (facts.member(name) or UNTYPED).merges:
-        result[name] = [value for value in current if value not in gone]
-    elif is_list(current) and is_list(gone):
-        # Without the merge strategy the list of what to remove replaces what was there.
-        result[name] = copied(gone)
+    elif is_list(current) and is_list(values) and (schema.member(name) or UNTYPED).merges:
+        result[name] = [value for value in current if value not in values]
+    elif is_list(current) and is_list(values):
+        # Without the merge strategy, a server replaces the list by the list of values to remove.
+        result[name] = copied(values)
 
 
 # Lists.
 
 
-def _merge_lists(current: list[Any], patch: list[Any], facts: Facts) -> list[Any]:
+def _merge_lists(current: list[Any], patch: list[Any], schema: MergeSchema) -> list[Any]:
     if not current and not patch:
         return []
     if not _holds_maps([*current, *patch]):
         merged = list(dict.fromkeys([*current, *patch]))
         return ordered(merged, by=patch, live=current, identity=_scalar)
-    if not facts.merge_key:
+    if not schema.merge_key:
         raise PatchRefused(500, "cannot merge lists without merge key for type map")
-    identity = _by_key(facts.merge_key)
-    live, plain = _without_directives(current, patch, facts.merge_key)
-    merged = _merge_elements(live, plain, facts, identity)
+    identity = _by_key(schema.merge_key)
+    live, plain = _without_directives(current, patch, schema.merge_key)
+    merged = _merge_elements(live, plain, schema, identity)
     return ordered(merged, by=plain, live=live, identity=identity)
 
 
 def _merge_elements(
-    live: list[Any], patch: list[Any], facts: Facts, identity: Callable[[Any], Hashable]
+    live: list[Any], patch: list[Any], schema: MergeSchema, identity: Callable[[Any], Hashable]
 ) -> list[Any]:
     merged: list[Any] = copied(live)
     for element in patch:
-        wanted = identity(element)
-        places = (at for at, held in enumerate(merged) if _key_value(held, facts.merge_key) == wanted)
-        if (at := next(places, None)) is not None:
-            merged[at] = _merge_maps(merged[at], element, facts.element)
+        key = identity(element)
+        places = (index for index, other in enumerate(merged) if _key_value(other, schema.merge_key) == key)
+        if (index := next(places, None)) is not None:
+            merged[index] = _merge_maps(merged[index], element, schema.element)
         else:
             merged.append(_new(element))
     return merged
 
 
 def _without_directives(current: list[Any], patch: list[Any], merge_key: str) -> tuple[list[Any], list[Any]]:
-    """Return the live elements that stay, and the elements of the patch that are not directives."""
+    """Return the live elements to keep, and the elements of the patch that are not directives."""
     plain: list[Any] = []
     replaces = False
     for element in patch:
@@ -145,49 +145,51 @@ def _without_directives(current: list[Any], patch: list[Any], merge_key: str) ->
             case None if _DIRECTIVE not in element:
                 plain.append(element)
             case "delete":
-                gone = _by_key(merge_key)(element)
-                current = [held for held in current if _key_value(held, merge_key) != gone]
+                key = _by_key(merge_key)(element)
+                current = [
+                    live_element for live_element in current if _key_value(live_element, merge_key) != key
+                ]
             case "replace":
                 replaces = True
             case "merge":
                 raise PatchRefused(500, "merging lists cannot yet be specified in the patch")
             case other:
                 raise _unknown_directive(other, element)
-    # A replacement is merged into nothing: it has all the elements.
+    # A replacement has all elements, so it is merged into an empty list.
     return ([], plain) if replaces else (current, plain)
 
 
-def _merge_in_order(result: Map, name: str, patch: Map, facts: Facts) -> None:
-    """Merge one field whose order the patch sets, which counts more than that of the patch's list."""
+def _merge_in_order(result: Map, name: str, patch: Map, schema: MergeSchema) -> None:
+    """Merge a field with `$setElementOrder`, which takes precedence over the order of the patch."""
     order = patch[f"{_ORDER}/{name}"]
-    below = facts.member(name) or UNTYPED
+    list_schema = schema.member(name) or UNTYPED
     live, changes = result.get(name), patch.get(name)
     for value in (order, *(side[name] for side in (result, patch) if name in side)):
         if not is_list(value):
             raise PatchRefused(500, f"expected a []interface {{}}, but received a {_go_type(value)}")
     if live is None and changes is None:
         return
-    identity = _by_key(below.merge_key) if below.merge_key else _scalar
+    identity = _by_key(list_schema.merge_key) if list_schema.merge_key else _scalar
     _check_order(changes or [], order, identity)
     if live is not None and changes is not None:
-        merged = _merge_values(live, changes, below)
+        merged = _merge_values(live, changes, list_schema)
     else:
         merged = copied(live) if changes is None else _new(changes)
     if not live and not changes:
-        # A server asks for the type of the elements before it sorts them.
+        # A server determines the type of the elements before it sorts them.
         raise PatchRefused(500, "no elements in any of the given slices")
     result[name] = ordered(merged, by=order, live=live or [], identity=identity)
 
 
 def _check_order(changes: list[Any], order: list[Any], identity: Callable[[Any], Hashable]) -> None:
-    """Return the elements of the patch in the order it sets, apart from directives."""
+    """Refuse a patch whose elements are not in the order of its `$setElementOrder`."""
     if not order:
         return
     places = iter([identity(element) for element in order])
     for element in changes:
         if is_map(element) and _DIRECTIVE in element:
             continue
-        if identity(element) not in places:  # continues where the last was found
+        if identity(element) not in places:  # the search continues after the previous match
             raise PatchRefused(
                 500,
                 f"The order in patch list:\n{go_text(changes)}\n"
@@ -195,21 +197,25 @@ def _check_order(changes: list[Any], order: list[Any], identity: Callable[[Any],
             )
 
 
-# What a patch brings that was not there.
+# New values of a patch.
 
 
 def _new(value: Any) -> Any:
-    """Return a value that replaces nothing of its type: without nulls in its maps, without directives."""
+    """Return a new value without nulls in its maps and without directives."""
     if is_map(value):
         if _DIRECTIVE in value:
-            return _directed(value)
-        return {key: _new(held) for key, held in value.items() if held is not None and not _directs(key)}
+            return _apply_directive(value)
+        return {
+            key: _new(member)
+            for key, member in value.items()
+            if member is not None and not _is_directive(key)
+        }
     if is_list(value):
-        return [_new(held) for held in value if not (is_map(held) and _DIRECTIVE in held)]
+        return [_new(element) for element in value if not (is_map(element) and _DIRECTIVE in element)]
     return value
 
 
-def _directs(key: str) -> bool:
+def _is_directive(key: str) -> bool:
     return key == _RETAIN or key.startswith((f"{_DELETE}/", f"{_ORDER}/"))
 
 
@@ -232,12 +238,12 @@ def _key_value(element: Any, merge_key: str) -> Hashable:
 
 
 def _scalar(value: Any) -> Hashable:
-    """Return a comparable form: anything but a string as its JSON, so that true differs from 1."""
+    """Return a hashable form: a string, or the JSON of another value, so that true differs from 1."""
     return value if isinstance(value, str) else msgspec.json.encode(value)
 
 
 def _holds_maps(elements: Iterable[Any]) -> bool:
-    """Return whether a list consists of maps; PatchRefused for a mixture, or for lists in lists."""
+    """Return whether a list consists of maps; PatchRefused for mixed types or lists in lists."""
     kinds = {"list" if is_list(element) else "map" if is_map(element) else "scalar" for element in elements}
     if "list" in kinds:
         raise PatchRefused(422, _REFUSED)
@@ -272,22 +278,28 @@ def _go_type(value: Any) -> str:
 def ordered(
     merged: list[Any], *, by: list[Any], live: list[Any], identity: Callable[[Any], Hashable]
 ) -> list[Any]:
-    """Return the elements of `merged` in the order `by`, with others in their live order."""
-    wished = {identity(element): place for place, element in reversed([*enumerate(by)])}
-    lived: dict[Hashable, int] = {identity(element): place for place, element in reversed([*enumerate(live)])}
+    """Return the elements of `merged` in the order `by`, with the others between them in their live order.
+
+    An element of the live list alone stays before its previous neighbours where `by` permits that, and moves
+    to the end otherwise.
+    """
+    wanted_places = {identity(element): index for index, element in reversed([*enumerate(by)])}
+    live_places: dict[Hashable, int] = {
+        identity(element): index for index, element in reversed([*enumerate(live)])
+    }
 
     def in_live_order(element: Any) -> int:
-        return lived.get(identity(element), len(lived))
+        return live_places.get(identity(element), len(live_places))
 
-    named = [element for element in merged if identity(element) in wished]
-    named.sort(key=lambda element: wished[identity(element)])
-    # These are in the order of the live list already: merging changes elements in place.
-    others = [element for element in merged if identity(element) not in wished]
+    ordered_elements = [element for element in merged if identity(element) in wanted_places]
+    ordered_elements.sort(key=lambda element: wanted_places[identity(element)])
+    # These are still in the order of the live list, because merging changes elements in place.
+    others = [element for element in merged if identity(element) not in wanted_places]
     result: list[Any] = []
-    for element in named:
-        place = lived.get(identity(element))
-        # Elements further up in the live list come first; the first that it does not have stops the others.
-        while others and place is not None and in_live_order(others[0]) < place:
+    for element in ordered_elements:
+        index = live_places.get(identity(element))
+        # Earlier elements of the live list come first, until the first element that it does not have.
+        while others and index is not None and in_live_order(others[0]) < index:
             result.append(others.pop(0))
         result.append(element)
     return result + others

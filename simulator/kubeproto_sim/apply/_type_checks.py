@@ -1,4 +1,4 @@
-"""What an applied object may not contain: undeclared fields, values of wrong types, duplicate elements."""
+"""Checks of an applied object: no undeclared fields, values of wrong types or duplicate elements."""
 
 from __future__ import annotations
 
@@ -7,62 +7,65 @@ from typing import Any
 
 from ..storage._json_values import go_source, go_text, go_type, is_list, is_map
 from ._list_elements import Unidentified, step_of
-from ._merge_schemas import Facts
+from ._merge_schemas import MergeSchema
 from .fieldsets import Path, field_step, format_path
 
 
-def misfits(value: Any, facts: Facts) -> str:
-    """Return what does not fit the schema, as a server words it; empty if all does."""
-    found = [f"{format_path(path)}: {what}" if path else what for path, what in _misfits(value, facts, ())]
-    if len(found) < 2:
-        return "".join(found)
-    return "\n".join(["errors:", *(f"  {line}" for line in found)])
+def misfits(value: Any, schema: MergeSchema) -> str:
+    """Return the message of a server for values that do not fit the schema; empty if all fit."""
+    messages = [
+        f"{format_path(path)}: {message}" if path else message
+        for path, message in _misfits(value, schema, ())
+    ]
+    if len(messages) < 2:
+        return "".join(messages)
+    return "\n".join(["errors:", *(f"  {line}" for line in messages)])
 
 
-def _misfits(value: Any, facts: Facts, path: Path) -> Iterator[tuple[Path, str]]:
-    if value is None or facts.shape == "any":
+def _misfits(value: Any, schema: MergeSchema, path: Path) -> Iterator[tuple[Path, str]]:
+    if value is None or schema.shape == "any":
         return
-    match facts.shape:
+    match schema.shape:
         case "map" if is_map(value):
-            yield from _members(value, facts, path)
+            yield from _members(value, schema, path)
         case "list" if is_list(value):
-            yield from _elements(value, facts, path)
+            yield from _elements(value, schema, path)
         case "map" | "list":
-            yield path, f"expected {facts.shape}, got &{{{go_text(value)}}}"
+            yield path, f"expected {schema.shape}, got &{{{go_text(value)}}}"
         case _:
-            if wrong := _wrong_scalar(value, facts.scalar):
+            if wrong := _scalar_error(value, schema.scalar):
                 yield path, wrong
 
 
-def _members(value: dict[str, Any], facts: Facts, path: Path) -> Iterator[tuple[Path, str]]:
-    for name, held in value.items():
-        here = (*path, field_step(name))
-        below = facts.member(name)
-        if below is None:
-            yield here, "field not declared in schema"
-            return  # a server looks no further into this object
-        yield from _misfits(held, below, here)
+def _members(value: dict[str, Any], schema: MergeSchema, path: Path) -> Iterator[tuple[Path, str]]:
+    for name, member in value.items():
+        member_path = (*path, field_step(name))
+        member_schema = schema.member(name)
+        if member_schema is None:
+            yield member_path, "field not declared in schema"
+            return  # a server does not check the other members
+        yield from _misfits(member, member_schema, member_path)
 
 
-def _elements(value: list[Any], facts: Facts, path: Path) -> Iterator[tuple[Path, str]]:
-    seen: set[str] = set()
+def _elements(value: list[Any], schema: MergeSchema, path: Path) -> Iterator[tuple[Path, str]]:
+    steps: set[str] = set()
     for index, element in enumerate(value):
-        here = (*path, f"i:{index}")
-        if not facts.atomic:
+        element_path = (*path, f"i:{index}")
+        if not schema.atomic:
             try:
-                step = step_of(element, facts)
+                step = step_of(element, schema)
             except Unidentified as error:
                 yield path, f"element {index}: {error}"
                 return
-            here = (*path, step)
-            if step in seen:
+            element_path = (*path, step)
+            if step in steps:
                 yield path, f"duplicate entries for key {format_path((step,))}"
-            seen.add(step)
-        yield from _misfits(element, facts.element, here)
+            steps.add(step)
+        yield from _misfits(element, schema.element, element_path)
 
 
-def _wrong_scalar(value: Any, scalar: str) -> str:
-    """Return what a server says of another scalar than it expects, or of something else; empty if it fits."""
+def _scalar_error(value: Any, scalar: str) -> str:
+    """Return the message of a server for a value that is not the expected scalar; empty if it is."""
     match scalar:
         case "string" if not isinstance(value, str):
             return f"expected string, got &value.valueUnstructured{{Value:{go_source(value)}}}"

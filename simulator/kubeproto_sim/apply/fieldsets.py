@@ -1,13 +1,13 @@
-"""Sets of fields, in the form in which managed fields are written: FieldsV1.
+"""Sets of fields, in the form of managedFields: FieldsV1.
 
 ::
 
     {"f:metadata": {"f:labels": {".": {}, "f:app": {}}},          .metadata.labels, .metadata.labels.app
      "f:spec": {"f:containers": {'k:{"name":"c"}': {".": {}, "f:image": {}}}}}
 
-A key is a step: ``f:`` a field, ``k:`` an element of a list by its keys, ``v:`` an element of a set, ``i:``
-one by its index. What leads to ``{}`` is in the set; what leads further only if there is a ``.`` inside.
-No map is empty otherwise, so equal sets are equal as maps. Sets are never changed in place.
+A key is a step: ``f:`` to a field, ``k:`` to an element of a list by its keys, ``v:`` to an element of a set,
+``i:`` to an element by its index. A path to ``{}`` is in the set, and a path to another map if this map
+contains ``.``. So equal sets are equal maps. Sets are never changed in place.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ __all__ = [
 
 EMPTY: Final[FieldSet] = {}
 _SELF: Final = "."
-_ME: Final[dict[str, FieldSet]] = {_SELF: {}}
+_MEMBER: Final[dict[str, FieldSet]] = {_SELF: {}}
 
 
 def field_step(name: str) -> str:
@@ -70,10 +70,10 @@ def fieldset(paths: Iterable[Path]) -> FieldSet:
 
 
 def node(inside: FieldSet, *, member: bool) -> FieldSet | None:
-    """Return what is below a step: its own membership and what is inside; None if neither."""
+    """Return the value of a step from its membership and its inner set; None if both are empty."""
     if not inside:
         return {} if member else None
-    return {**_ME, **inside} if member else inside
+    return {**_MEMBER, **inside} if member else inside
 
 
 def union(a: FieldSet, b: FieldSet) -> FieldSet:
@@ -81,60 +81,60 @@ def union(a: FieldSet, b: FieldSet) -> FieldSet:
     if not a or not b:
         return a or b
     result = dict(a)
-    for step, below in b.items():
-        if (mine := a.get(step)) is None:
-            result[step] = below
-        elif mine is not below and step != _SELF:
-            member = _is_member(mine) or _is_member(below)
-            result[step] = node(union(_inside(mine), _inside(below)), member=member) or {}
+    for step, other in b.items():
+        if (own := a.get(step)) is None:
+            result[step] = other
+        elif own is not other and step != _SELF:
+            member = _is_member(own) or _is_member(other)
+            result[step] = node(union(_inside(own), _inside(other)), member=member) or {}
     return result
 
 
 def intersection(a: FieldSet, b: FieldSet) -> FieldSet:
     """Return the intersection."""
     result: dict[str, FieldSet] = {}
-    for step, mine in a.items():
-        below = b.get(step)
-        if below is None or step == _SELF:
+    for step, own in a.items():
+        other = b.get(step)
+        if other is None or step == _SELF:
             continue
-        inside = intersection(_inside(mine), _inside(below))
-        found = node(inside, member=_is_member(mine) and _is_member(below))
-        if found is not None:
-            result[step] = found
+        inside = intersection(_inside(own), _inside(other))
+        subset = node(inside, member=_is_member(own) and _is_member(other))
+        if subset is not None:
+            result[step] = subset
     return result
 
 
 def difference(a: FieldSet, b: FieldSet) -> FieldSet:
-    """Return the difference. A field does not take with it what is inside of it."""
+    """Return the difference. The removal of a field does not remove its inner fields."""
     if not b:
         return a
     result: dict[str, FieldSet] = {}
-    for step, mine in a.items():
-        below = b.get(step)
-        if below is None:
-            result[step] = mine
+    for step, own in a.items():
+        other = b.get(step)
+        if other is None:
+            result[step] = own
         elif step != _SELF:
-            inside = difference(_inside(mine), _inside(below))
-            found = node(inside, member=_is_member(mine) and not _is_member(below))
-            if found is not None:
-                result[step] = found
+            inside = difference(_inside(own), _inside(other))
+            subset = node(inside, member=_is_member(own) and not _is_member(other))
+            if subset is not None:
+                result[step] = subset
     return result
 
 
 def has(fields: FieldSet, step: str) -> bool:
     """Return whether the field one step away is itself in the set."""
-    below = fields.get(step)
-    return below is not None and _is_member(below)
+    subset = fields.get(step)
+    return subset is not None and _is_member(subset)
 
 
 def below(fields: FieldSet, step: str) -> FieldSet:
-    """Return what is in the set inside of the field one step away."""
-    found = fields.get(step)
-    return _inside(found) if found else EMPTY
+    """Return the subset inside the field one step away."""
+    subset = fields.get(step)
+    return _inside(subset) if subset else EMPTY
 
 
 def paths(fields: FieldSet) -> Iterator[Path]:
-    """Yield every path of the set, in a server's order: the fields of a level before what is inside."""
+    """Yield every path of the set in a server's order: all fields of a level, then their inner fields."""
     steps = sorted((step for step in fields if step != _SELF), key=_order)
     yield from ((step,) for step in steps if _is_member(fields[step]))
     for step in steps:
@@ -143,7 +143,7 @@ def paths(fields: FieldSet) -> Iterator[Path]:
 
 def leaves(fields: FieldSet) -> FieldSet:
     """Return the members that contain no other member."""
-    return {step: leaves(held) for step, held in fields.items() if step != _SELF}
+    return {step: leaves(subset) for step, subset in fields.items() if step != _SELF}
 
 
 def encode_fields(fields: FieldSet) -> dict[str, Any]:
@@ -157,7 +157,7 @@ def decode_fields(fields_v1: Any) -> FieldSet:
 
 
 def format_path(path: Path) -> str:
-    """Return a path as messages have it: ``.spec.containers[name="c"].image``."""
+    """Return a path in the form of messages: ``.spec.containers[name="c"].image``."""
     return "".join(map(_format_step, path))
 
 
@@ -168,23 +168,23 @@ def _single(path: Path) -> FieldSet:
     return result
 
 
-def _is_member(below: FieldSet) -> bool:
-    return not below or _SELF in below
+def _is_member(subset: FieldSet) -> bool:
+    return not subset or _SELF in subset
 
 
-def _inside(below: FieldSet) -> FieldSet:
-    return {step: held for step, held in below.items() if step != _SELF} if _SELF in below else below
+def _inside(subset: FieldSet) -> FieldSet:
+    return {step: inner for step, inner in subset.items() if step != _SELF} if _SELF in subset else subset
 
 
 def _decode(fields: Any, *, member: bool) -> FieldSet | None:
     if not is_map(fields):
-        raise ValueError(f"{fields!r} is not a set of fields: those are objects inside of objects")
+        raise ValueError(f"{fields!r} is not a set of fields: a set of fields is an object of objects")
     inside: dict[str, FieldSet] = {}
-    for step, held in fields.items():
+    for step, content in fields.items():
         if step == _SELF:
             continue
-        _order(step)  # refuses what is not a step
-        inside[step] = _decode(held, member=not held) or {}
+        _order(step)  # raises ValueError for an invalid step
+        inside[step] = _decode(content, member=not content) or {}
     return node(inside, member=member or _SELF in fields)
 
 
@@ -193,7 +193,7 @@ _RANKS: Final = {"f": 1, "k": 2, "v": 3, "i": 4}
 
 @functools.lru_cache(maxsize=4096)
 def _order(step: str) -> tuple[Any, ...]:
-    """Return a key that sorts steps as a server does; ValueError for what is not a step."""
+    """Return the key by which a server sorts steps; ValueError for an invalid step."""
     if step == _SELF:
         return (0,)
     rank = _RANKS.get(step[:1]) if step[1:2] == ":" else None
@@ -215,7 +215,7 @@ def _order(step: str) -> tuple[Any, ...]:
 
 
 def _value_order(value: Any) -> tuple[Any, ...]:
-    """Numbers come before strings, strings before booleans, the rest last by its text."""
+    """Return the sort key of a value: numbers, strings, booleans, and then other values by their JSON."""
     if isinstance(value, bool):
         return 2, value
     if isinstance(value, int | float):

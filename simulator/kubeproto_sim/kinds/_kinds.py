@@ -26,7 +26,7 @@ from kubeproto.crd import (
 from kubeproto.kinds import ResourceFacts, SubresourceFacts, table
 from kubeproto.objects import GroupVersionKind, Resource
 
-from ..apply._merge_schemas import Facts
+from ..apply._merge_schemas import MergeSchema
 from ..storage._storage import ResourceStorage, Storage
 from ._builtin_conversion import STORED_WITH, convert
 from ._converter import Converter
@@ -101,7 +101,7 @@ class SchemaCodec:
         self.schema = schema
         self._fits = quick_check(schema)
         self.rules = b'"x-kubernetes-validations"' in _sorted_json(schema)
-        self.facts: Facts | None = None
+        self.merge_schema: MergeSchema | None = None
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
         """Prune and default an object in place; return the paths of what its schema does not declare."""
@@ -171,7 +171,7 @@ class Served:
         self.storage_kind: Served | None = None  # the built-in kind in whose form objects are stored
         self.webhook: KindConversion | None = None  # that converts between versions
         self.converter: Converter | None = None
-        self.facts: Facts | None = None
+        self.merge_schema: MergeSchema | None = None
         self.owned: dict[Any, list[dict[str, Any]]] = {}  # the managedFields of new objects, by their shape
         self.passed: set[bytes] = set()  # specs that the rules of a built-in kind have found good
         self.fields: dict[str, SelectableField] = BUILT_IN.get(self.full_name, {})

@@ -8,10 +8,10 @@ import msgspec
 
 from .._rejections import Rejection, conflict, failure, not_found
 from .._state import ServerState
-from ..apply._apply_refusals import ApplyRefused
-from ..apply._merge_schemas import Facts, facts_of_kind, facts_of_schema
-from ..apply._ownership_updates import update_by_scale
-from ..apply._server_side_apply import Conflicts, apply, check_applied, update
+from ..apply._apply_refusals import ApplyRefused, Conflicts
+from ..apply._merge_schemas import MergeSchema, merge_schema_of_kind, merge_schema_of_openapi
+from ..apply._ownership_updates import update, update_by_scale
+from ..apply._server_side_apply import apply, check_applied
 from ..apply._strategic_merge import strategic_merge
 from ..apply._type_checks import misfits
 from ..apply.fieldsets import field_step
@@ -82,7 +82,7 @@ class Tracker:
             is_changed = "status" in obj and obj["status"] != previous.get("status")
         else:
             is_changed = any(obj[name] != previous.get(name) for name in obj if name not in _OF_STATUS)
-        self._is_lost = is_changed and bool(misfits(obj, facts_for(self.served)))
+        self._is_lost = is_changed and bool(misfits(obj, merge_schema_for(self.served)))
 
     def created(self, obj: dict[str, Any]) -> None:
         """Record a new object, whose writer owns all fields."""
@@ -95,7 +95,7 @@ class Tracker:
     def merged(self, current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
         """Return the object after a strategic merge patch."""
         try:
-            return strategic_merge(current, change, facts_for(self.served))
+            return strategic_merge(current, change, merge_schema_for(self.served))
         except ApplyRefused as error:
             raise _refusal(error) from None
 
@@ -136,11 +136,11 @@ class Tracker:
 
     def _merged(self, live: dict[str, Any] | None, applied: dict[str, Any], *, force: bool) -> dict[str, Any]:
         """Return the object after an apply, and store the new owners of its fields."""
-        served, facts = self.served, facts_for(self.served)
+        served, merge_schema = self.served, merge_schema_for(self.served)
         try:
-            check_applied(applied, facts, served.api_version, served.kind)
+            check_applied(applied, merge_schema, served.api_version, served.kind)
             outcome = apply(
-                live, self._written_part(applied), manager=self.manager, facts=facts,
+                live, self._written_part(applied), manager=self.manager, schema=merge_schema,
                 api_version=served.api_version, kind=served.kind, now=self.state.clock.stamp(),
                 force=force, subresource=self.subresource, apart=self._ignored_fields(live),
                 versions=KindVersions(self.state.kinds, served),
@@ -221,7 +221,7 @@ class Tracker:
 
     def _updated(self, previous: dict[str, Any] | None, obj: dict[str, Any], now: str) -> Entries:
         return update(
-            previous, obj, manager=self.manager, facts=facts_for(self.served),
+            previous, obj, manager=self.manager, schema=merge_schema_for(self.served),
             api_version=self.served.api_version, now=now, subresource=self.subresource,
             versions=KindVersions(self.state.kinds, self.served),
         )  # fmt: skip
@@ -240,46 +240,48 @@ class KindVersions:
         self._kinds = kinds
         self._served = served
 
-    def in_version(self, obj: dict[str, Any], api_version: str) -> tuple[dict[str, Any], Facts] | None:
+    def in_version(self, obj: dict[str, Any], api_version: str) -> tuple[dict[str, Any], MergeSchema] | None:
         """Return an object in another version and the schema of that; None if there is no such version."""
         served = self._served
         if obj["apiVersion"] == api_version:
-            return obj, self._facts(api_version)
+            return obj, self._merge_schema(api_version)
         if not served.custom:
             other = self._kinds.of_kind(api_version, served.kind)
             current = self._kinds.of_kind(obj["apiVersion"], served.kind)
             if other is None or current is None or other.storage is not served.storage:
                 return None
-            return other.read(current.kept(obj)), facts_for(other)
+            return other.read(current.kept(obj)), merge_schema_for(other)
         codec = served.codecs.get(api_version)
         if codec is None:
             return None
         converted = served.converted(copied(obj), api_version)
         codec.conform(converted)
-        return converted, self._facts(api_version)
+        return converted, self._merge_schema(api_version)
 
-    def _facts(self, api_version: str) -> Facts:
+    def _merge_schema(self, api_version: str) -> MergeSchema:
         served = self._served
         if api_version == served.api_version:
-            return facts_for(served)
+            return merge_schema_for(served)
         if (codec := served.codecs.get(api_version)) is None:
             other = self._kinds.of_kind(api_version, served.kind)
-            return facts_for(other or served)
-        if codec.facts is None:
-            codec.facts = facts_of_schema(codec.schema)
-        return codec.facts
+            return merge_schema_for(other or served)
+        if codec.merge_schema is None:
+            codec.merge_schema = merge_schema_of_openapi(codec.schema)
+        return codec.merge_schema
 
 
-def facts_for(served: Served) -> Facts:
+def merge_schema_for(served: Served) -> MergeSchema:
     """Return the merge schema of a kind."""
-    facts: Facts | None = served.facts
-    if facts is None:
+    merge_schema: MergeSchema | None = served.merge_schema
+    if merge_schema is None:
         if isinstance(served.codec, SchemaCodec):
-            facts = facts_of_schema(served.codec.schema)
+            merge_schema = merge_schema_of_openapi(served.codec.schema)
         else:
-            facts = facts_of_kind(served.resource.gvk, without=served.codec.release.missing_fields)
-        served.facts = facts
-    return facts
+            merge_schema = merge_schema_of_kind(
+                served.resource.gvk, without=served.codec.release.missing_fields
+            )
+        served.merge_schema = merge_schema
+    return merge_schema
 
 
 def _value_at(obj: Any, path: tuple[str, ...]) -> Any:

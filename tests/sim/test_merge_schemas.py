@@ -9,22 +9,29 @@ from apply_cases import CONFIG_MAP, DEPLOYMENT, FOO, POD, SERVICE
 
 from kubeproto.kinds import table
 from kubeproto.objects import GroupVersionKind
-from kubeproto_sim.apply import ABSENT, NOTHING_KNOWN, UNTYPED, Facts, facts_of_kind, facts_of_schema
+from kubeproto_sim.apply import (
+    ABSENT,
+    SCHEMALESS,
+    UNTYPED,
+    MergeSchema,
+    merge_schema_of_kind,
+    merge_schema_of_openapi,
+)
 
 PRESERVES = "x-kubernetes-preserve-unknown-fields"
 
 
-def at(facts: Facts, path: str) -> Facts:
-    """The facts at a path; ``*`` is the element of a list."""
+def at(merge_schema: MergeSchema, path: str) -> MergeSchema:
+    """The merge_schema at a path; ``*`` is the element of a list."""
     for name in path.split("."):
-        below = facts.element if name == "*" else facts.member(name)
+        below = merge_schema.element if name == "*" else merge_schema.member(name)
         assert below is not None, path
-        facts = below
-    return facts
+        merge_schema = below
+    return merge_schema
 
 
 @pytest.mark.parametrize(
-    ("facts", "path", "shape", "atomic", "keys"),
+    ("merge_schema", "path", "shape", "atomic", "keys"),
     [
         (CONFIG_MAP, "data", "map", False, ()),
         (CONFIG_MAP, "data.any-key", "scalar", False, ()),
@@ -43,13 +50,13 @@ def at(facts: Facts, path: str) -> Facts:
         (FOO, "spec.ports", "list", False, ("port", "protocol")),
         (FOO, "spec.labels.a", "scalar", False, ()),
         (FOO, "spec.any.deep.er", "any", False, ()),
-        (NOTHING_KNOWN, "a.b", "any", False, ()),
+        (SCHEMALESS, "a.b", "any", False, ()),
     ],
 )
 def test_a_place_is_known_by_its_path(
-    facts: Facts, path: str, shape: str, atomic: bool, keys: tuple[str, ...]
+    merge_schema: MergeSchema, path: str, shape: str, atomic: bool, keys: tuple[str, ...]
 ) -> None:
-    found = at(facts, path)
+    found = at(merge_schema, path)
     assert (found.shape, found.atomic, found.keys) == (shape, atomic, keys)
 
 
@@ -93,7 +100,7 @@ def test_merge_keys_are_those_of_the_patch_strategy() -> None:
     ],
 )  # fmt: skip
 def test_a_schema_is_open_where_it_says_so(schema: dict[str, Any], shape: str, closed: bool) -> None:
-    below = facts_of_schema({"type": "object", "properties": {"here": schema}}).member("here")
+    below = merge_schema_of_openapi({"type": "object", "properties": {"here": schema}}).member("here")
     assert below is not None
     assert below.shape == shape
     assert (below.member("unknown") is None) == closed
@@ -101,27 +108,27 @@ def test_a_schema_is_open_where_it_says_so(schema: dict[str, Any], shape: str, c
 
 def test_an_embedded_object_has_metadata() -> None:
     embedded: dict[str, Any] = {"type": "object", "properties": {}, "x-kubernetes-embedded-resource": True}
-    facts = facts_of_schema({"type": "object", "properties": {"template": embedded}})
-    assert at(facts, "template.metadata.ownerReferences").keys == ("uid",)
+    merge_schema = merge_schema_of_openapi({"type": "object", "properties": {"template": embedded}})
+    assert at(merge_schema, "template.metadata.ownerReferences").keys == ("uid",)
 
 
 def test_every_built_in_kind_can_be_walked_to_its_end() -> None:
     seen: set[int] = set()
 
-    def walk(facts: Facts) -> None:
-        if id(facts) not in seen:
-            seen.add(id(facts))
-            assert facts.keys == () or not facts.atomic
-            for below in (*facts.fields.values(), facts.rest):
+    def walk(merge_schema: MergeSchema) -> None:
+        if id(merge_schema) not in seen:
+            seen.add(id(merge_schema))
+            assert merge_schema.keys == () or not merge_schema.atomic
+            for below in (*merge_schema.fields.values(), merge_schema.elements):
                 if below is not None and below is not UNTYPED:
                     walk(below)
 
     for type_ in table().types.values():
         if type_.gvk:
-            walk(facts_of_kind(type_.gvk))
+            walk(merge_schema_of_kind(type_.gvk))
     assert len(seen) > 1000
 
 
 def test_a_kind_that_is_not_built_in_is_a_key_error() -> None:
     with pytest.raises(KeyError):
-        facts_of_kind(GroupVersionKind("wire.test", "v1", "Foo"))
+        merge_schema_of_kind(GroupVersionKind("wire.test", "v1", "Foo"))
