@@ -13,9 +13,11 @@
     │   │   NotAcceptable 406, RequestEntityTooLarge 413, UnsupportedMediaType 415, Invalid 422
     │   ├── Conflict 409, AlreadyExists 409, Gone 410 (both reasons: Expired and Gone)
     │   └── TooManyRequests 429, InternalError 500, ServerTimeout 500, ServiceUnavailable 503, Timeout 504
-    └── TransportError          bytes were not delivered
-        ├── ConnectError        no connection was made: nothing was sent
-        └── DeadlineExceeded    a timeout of this client passed
+    ├── TransportError          bytes were not delivered
+    │   ├── ConnectError        no connection was made: nothing was sent
+    │   └── DeadlineExceeded    a timeout of this client passed
+    ├── ConfigError             invalid settings (also a ValueError)
+    └── CredentialsError        no credentials for a request
 
 Daily events of a watch (a 410, a closed stream) are values inside the machines, not exceptions.
 """
@@ -94,3 +96,11 @@ class ConnectError(TransportError):
 
 class DeadlineExceeded(TransportError):
     """The timeout of a request, or of a silent stream, passed."""
+
+
+class ConfigError(KubeprotoError, ValueError):
+    """Invalid settings of a client; the message names the source and the problem, and no secret."""
+
+
+class CredentialsError(KubeprotoError):
+    """The credentials of a request could not be obtained; the message has the reason, and no secret."""

@@ -22,8 +22,8 @@ _SHIPPED: Final = "reads a table that is part of the package"
 
 # A module, or a package, and why it may call msgspec's decoders itself.
 PERMITTED: Final = {
-    "kubeproto/config/_documents.py": "files, which are text by then; catches the rest, and checks the depth",
-    "kubeproto/config/_kubeconfig.py": "documents that `_documents` has read before",
+    "kubeproto/config/_located_documents.py": "text of files; catches all errors, and checks the depth",
+    "kubeproto/config/_kubeconfig.py": "documents that `_located_documents` has checked",
     "kubeproto/config/_oidc.py": _CATCHES,
     "kubeproto/crd": _OWN,
     "kubeproto/kinds/__main__.py": "the API's description, in the tool that generates the kinds",

@@ -1,70 +1,37 @@
-"""How to reach the server, and as whom: kubeconfig, in-cluster settings, credentials."""
+"""The address of the server and the credentials of the user: kubeconfig, in-cluster settings, proxies."""
 
+from .._errors import ConfigError, CredentialsError
 from . import credentials
-from ._connection import Connection
-from ._errors import ConfigError, CredentialsError
-from ._files import UnreadableFile
-from ._hiding import ConcealedVariables
-from ._identity import Identity
-from ._impersonation import Impersonation
+from ._concealed_values import ConcealedVariables
+from ._identity import Identity, Impersonation, UnreadableFile
 from ._inference import Config, Needs, Overrides, infer
-from ._kubeconfig import (
-    Choice,
-    Kubeconfig,
-    dump_kubeconfig,
-    kubeconfig_paths,
-    merge_kubeconfigs,
-    read_kubeconfig,
-)
-from ._kubeconfig_types import (
-    AuthProvider,
-    Exec,
-    ExecVariable,
-    Extension,
-    KubeconfigCluster,
-    KubeconfigContext,
-    KubeconfigUser,
-)
-from ._oidc import Ask, Discover, Oidc, Redeem
+from ._kubeconfig import Kubeconfig, kubeconfig_paths
+from ._oidc import Oidc
 from ._plugin import Plugin, PluginPolicy
-from ._proxies import bypasses_proxy, proxy_for
-from ._secrets import Credentials
-from ._urls import Url
+from ._proxies import proxy_for
+from ._server_connection import Connection
+from ._server_urls import Url
+from ._signing_credentials import Credentials
 
 __all__ = [
-    "Ask",
-    "AuthProvider",
-    "Choice",
     "ConcealedVariables",
     "Config",
     "ConfigError",
     "Connection",
     "Credentials",
     "CredentialsError",
-    "Discover",
-    "Exec",
-    "ExecVariable",
-    "Extension",
     "Identity",
     "Impersonation",
     "Kubeconfig",
-    "KubeconfigCluster",
-    "KubeconfigContext",
-    "KubeconfigUser",
     "Needs",
     "Oidc",
     "Overrides",
     "Plugin",
     "PluginPolicy",
-    "Redeem",
     "UnreadableFile",
     "Url",
-    "bypasses_proxy",
     "credentials",
-    "dump_kubeconfig",
     "infer",
     "kubeconfig_paths",
-    "merge_kubeconfigs",
     "proxy_for",
-    "read_kubeconfig",
 ]

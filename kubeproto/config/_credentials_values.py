@@ -6,79 +6,88 @@ from typing import Final, TypeAlias
 
 from msgspec import Struct
 
+from .._errors import CredentialsError
 from ..wire import Headers
-from ._errors import CredentialsError
-from ._files import UnreadableFile
-from ._hiding import Hiding
-from ._identity import Identity
+from ._concealed_values import ConcealingStruct
+from ._identity import Identity, UnreadableFile
 from ._oidc import Discover, Redeem
 from ._plugin import TIMEOUT
-from ._secrets import Credentials
+from ._signing_credentials import Credentials
 
-FOREVER: Final = float("inf")
+NEVER: Final = float("inf")
 
 
 class RenewalContext(Struct, frozen=True, kw_only=True):
-    """What is true while there is something to renew."""
+    """The source of the credentials. `interactive` allows a plugin to use the terminal."""
 
     identity: Identity
     interactive: bool = False
 
 
-class Holding(Struct, frozen=True, kw_only=True):
-    """Credentials in use. `doubts` counts the renewals for a 401 since credentials last worked for a time."""
+class CurrentCredentials(Struct, frozen=True, kw_only=True):
+    """Credentials and when they are renewed.
+
+    `rejections` counts the renewals for a 401 since credentials were accepted for `MAX_REJECTION_BACKOFF`;
+    `accepted_since` is the beginning of that time.
+    """
 
     credentials: Credentials
-    since: float
-    due: float
-    expires: float = FOREVER
-    doubts: int = 0
+    accepted_since: float
+    renew_at: float
+    expires: float = NEVER
+    rejections: int = 0
 
 
-class Fixed(Struct, frozen=True):
-    """Credentials that cannot be renewed; there may be none at all."""
+# States
+
+
+class Static(Struct, frozen=True):
+    """Credentials that cannot be renewed, for this reason; they may be empty."""
 
     credentials: Credentials
-    why: str = ""
+    reason: str = ""
 
 
 class NoCredentials(Struct, frozen=True):
-    """No credentials, and none have been requested."""
+    """No credentials yet, because no request has needed any."""
 
     context: RenewalContext
 
 
-class Held(Struct, frozen=True):
+class Active(Struct, frozen=True):
     """Credentials in use."""
 
     context: RenewalContext
-    holding: Holding
+    current: CurrentCredentials
 
 
 class Renewing(Struct, frozen=True):
-    """The task is under way. `refused` is True if the present credentials had a 401."""
+    """The task is under way. `rejected` is true if the current credentials got a 401."""
 
     context: RenewalContext
     task: Task
-    holding: Holding | None = None
-    refused: bool = False
+    current: CurrentCredentials | None = None
+    rejected: bool = False
     failures: int = 0
 
 
-class Troubled(Struct, frozen=True):
-    """The last renewal failed, and the next may begin at `retry`."""
+class BackingOff(Struct, frozen=True):
+    """The last renewal has failed, and the next may begin at `retry_at`."""
 
     context: RenewalContext
-    holding: Holding | None
+    current: CurrentCredentials | None
     failures: int
-    retry: float
-    why: str
+    retry_at: float
+    reason: str
 
 
-State: TypeAlias = Fixed | NoCredentials | Held | Renewing | Troubled
+State: TypeAlias = Static | NoCredentials | Active | Renewing | BackingOff
 
 
-class Wanted(Struct, frozen=True):
+# Events
+
+
+class CredentialsRequested(Struct, frozen=True):
     """A request needs credentials."""
 
 
@@ -88,18 +97,18 @@ class CredentialsRejected(Struct, frozen=True):
     generation: int
 
 
-class FilesRead(Hiding, frozen=True):
-    """The files of a `ReadFiles`, in its order."""
+class FilesRead(ConcealingStruct, frozen=True):
+    """The files of a `ReadFiles` were read, in its order."""
 
-    hides = frozenset(("files",))
+    secret_fields = frozenset(("files",))
 
     files: tuple[bytes | UnreadableFile, ...]
 
 
-class PluginEnded(Hiding, frozen=True):
-    """The plugin has ended by itself."""
+class PluginExited(ConcealingStruct, frozen=True):
+    """The plugin has exited by itself."""
 
-    hides = frozenset(("stdout",))
+    secret_fields = frozenset(("stdout",))
 
     code: int
     stdout: bytes
@@ -109,10 +118,10 @@ class PluginMissing(Struct, frozen=True):
     """The program of the plugin does not exist."""
 
 
-class Responded(Hiding, frozen=True):
-    """The provider has responded to an `Ask`."""
+class Responded(ConcealingStruct, frozen=True):
+    """The identity provider has responded."""
 
-    hides = frozenset(("body", "headers"))
+    secret_fields = frozenset(("body", "headers"))
 
     status: int
     headers: Headers
@@ -120,33 +129,44 @@ class Responded(Hiding, frozen=True):
 
 
 class Failed(Struct, frozen=True):
-    """The task failed: `why` is one line, such as "it did not end within 120 s"."""
+    """The task has failed, for a reason on one line, such as "it did not exit within 120 s"."""
 
-    why: str
+    reason: str
 
 
-class Abandoned(Struct, frozen=True):
+class Cancelled(Struct, frozen=True):
     """The performer of the task was cancelled."""
 
 
 Event: TypeAlias = (
-    Wanted | CredentialsRejected | FilesRead | PluginEnded | PluginMissing | Responded | Failed | Abandoned
+    CredentialsRequested
+    | CredentialsRejected
+    | FilesRead
+    | PluginExited
+    | PluginMissing
+    | Responded
+    | Failed
+    | Cancelled
 )
 
 
+# Actions
+
+
 class ReadFiles(Struct, frozen=True):
-    """Read these files; one that cannot be read is reported as `UnreadableFile`."""
+    """Read these files; the content of a file that cannot be read is an `UnreadableFile`."""
 
     paths: tuple[str, ...]
 
 
-class RunPlugin(Hiding, frozen=True, kw_only=True):
-    """Run this program with these variables beside the present ones, and kill it after `timeout` seconds.
+class RunPlugin(ConcealingStruct, frozen=True, kw_only=True):
+    """Run this program with these variables in addition to the environment; kill it after `timeout` seconds.
 
-    Its standard error goes to the terminal, so does its input if it is `interactive`; else that is closed.
+    Its standard error is the terminal. Its input is the terminal if it is `interactive`, and closed
+    otherwise.
     """
 
-    hides = frozenset(("args", "env"))
+    secret_fields = frozenset(("args", "env"))
 
     command: str
     args: tuple[str, ...] = ()
@@ -155,46 +175,46 @@ class RunPlugin(Hiding, frozen=True, kw_only=True):
     timeout: float = TIMEOUT
 
 
-class Use(Struct, frozen=True):
-    """Send the request with these."""
+class UseCredentials(Struct, frozen=True):
+    """Send the request with these credentials."""
 
     credentials: Credentials
 
 
 class Wait(Struct, frozen=True):
-    """Wait until the state has changed, then step with `Wanted` again."""
+    """Wait until the state has changed, then step with `CredentialsRequested` again."""
 
 
-class Refuse(Struct, frozen=True):
-    """There are no credentials: fail the request. There will be none before `until`."""
+class RefuseRequest(Struct, frozen=True):
+    """Fail the request, because there are no credentials before `until`."""
 
-    why: str
+    reason: str
     until: float
 
     @property
     def error(self) -> CredentialsError:
-        """The error that the request fails with."""
-        return CredentialsError(self.why)
+        """The error of the request."""
+        return CredentialsError(self.reason)
 
 
 class CloseConnections(Struct, frozen=True):
-    """Do not use connections with the old client certificate for another request."""
+    """Close the connections with the old client certificate after their requests."""
 
 
-class Keep(Hiding, frozen=True):
-    """Write these tokens back to their source, or the login is lost when this process ends."""
+class SaveTokens(ConcealingStruct, frozen=True):
+    """Write these tokens back to their source: otherwise the login is lost when this process ends."""
 
-    hides = frozenset(("id_token", "refresh_token"))
+    secret_fields = frozenset(("id_token", "refresh_token"))
 
     id_token: str
     refresh_token: str
 
 
 class Warn(Struct, frozen=True):
-    """Log why there is no renewal."""
+    """Log why the credentials are not renewed."""
 
-    why: str
+    reason: str
 
 
 Task: TypeAlias = ReadFiles | RunPlugin | Discover | Redeem
-Action: TypeAlias = Task | Use | Wait | Refuse | CloseConnections | Keep | Warn
+Action: TypeAlias = Task | UseCredentials | Wait | RefuseRequest | CloseConnections | SaveTokens | Warn

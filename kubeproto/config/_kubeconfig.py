@@ -1,7 +1,10 @@
-"""kubeconfig files: where they are, what they contain, and how several of them are merged."""
+"""`Kubeconfig`: the content of kubeconfig files, their paths, and how several files are merged."""
 
 from __future__ import annotations
 
+import ntpath
+import posixpath
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
@@ -9,29 +12,28 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from .._errors import ConfigError
 from ..objects import is_list, is_object
 from ..wire import Concealed
 from ..yaml import write_documents
-from ._documents import LocatedDocument, mistake, read_text, shape
-from ._errors import ConfigError
-from ._hiding import ConcealedUrl, Hiding
+from ._concealed_values import ConcealedUrl, ConcealingStruct
 from ._kubeconfig_types import (
-    Contents,
     KubeconfigCluster,
+    KubeconfigContents,
     KubeconfigContext,
     KubeconfigUser,
     NamedCluster,
     NamedContext,
     NamedUser,
 )
-from ._paths import below, beside, has_directory
+from ._located_documents import LocatedDocument, convert_located, error_at, parse_documents
 
 T = TypeVar("T")
 
-_LISTS: Final = ("clusters", "users", "contexts", "extensions")
+_NAMED_LISTS: Final = ("clusters", "users", "contexts", "extensions")
 
-# Where paths are: the list, the key under each name, the paths.
-_PATHS: Final = (
+# The fields with paths of files: the list, the key of its entries, the fields.
+_PATH_FIELDS: Final = (
     ("clusters", "cluster", ("certificate-authority",)),
     ("users", "user", ("client-certificate", "client-key", "tokenFile")),
 )
@@ -39,7 +41,7 @@ _EMPTY: Final = msgspec.json.encode({"apiVersion": "v1", "kind": "Config"})
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """What a context selects: one cluster, one user, one namespace, each under its name."""
+    """The cluster, the user and the namespace that a context selects."""
 
     context: str
     cluster_name: str
@@ -49,207 +51,217 @@ class Choice(Struct, frozen=True, kw_only=True):
     namespace: str
 
 
-class Kubeconfig(Hiding, frozen=True, kw_only=True):
-    """One kubeconfig, or several that were merged. The paths in its entries are resolved."""
+class Kubeconfig(ConcealingStruct, frozen=True, kw_only=True):
+    """A kubeconfig, or several merged ones. The paths in its entries are resolved."""
 
-    hides = frozenset(("document",))
+    secret_fields = frozenset(("document",))
 
     path: str = ""
     current_context: str = ""
     contexts: tuple[NamedContext, ...] = ()
     clusters: tuple[NamedCluster, ...] = ()
     users: tuple[NamedUser, ...] = ()
-    document: bytes = _EMPTY  # all of it as JSON, with what this program does not know
+    document: bytes = _EMPTY  # the complete content as JSON, including fields that this program ignores
+
+    @classmethod
+    def parse(cls, content: bytes, path: str = "") -> Kubeconfig:
+        """Return the kubeconfig in a file, YAML or JSON; several documents are merged.
+
+        `path` is that of the file: relative paths are resolved against it, and errors name it.
+        """
+        content = Concealed(content)  # tracebacks show variables
+        result = _parse(content, path)
+        if isinstance(result, str):
+            raise ConfigError(result)
+        return result
+
+    @classmethod
+    def merge(cls, configs: Sequence[Kubeconfig]) -> Kubeconfig:
+        """Return several kubeconfigs merged: of entries with the same name the first is used."""
+        if len(configs) == 1:
+            return configs[0]
+        documents = [_resolve_paths(msgspec.json.decode(config.document), config.path) for config in configs]
+        return _make_kubeconfig(_merge_documents(documents), "")
+
+    def dump(self, *, json: bool = False) -> bytes:
+        """Return the content of a file, secrets and unknown fields included."""
+        if json:
+            return msgspec.json.format(self.document) + b"\n"
+        return write_documents([msgspec.json.decode(self.document)]).encode()
 
     def choose(
         self, *, context: str = "", cluster: str = "", user: str = "", namespace: str = "", server: str = ""
     ) -> Choice | None:
-        """Return what a program should use: the current context, unless another or parts of it are given.
+        """Return the settings of the current context; the arguments override it, or parts of it.
 
-        `server` takes the place of the cluster's; a server needs no entry of a cluster. None if no context is
-        chosen and no cluster or server is given: then this is not a configuration. A name without an entry is
-        a `ConfigError`.
+        `server` replaces that of the cluster, and needs no cluster. The result is None if there is no
+        context, cluster or server: then this is not a configuration. `ConfigError` for a name without an
+        entry.
         """
         server = ConcealedUrl(server)
         name = context or self.current_context
         if not (name or cluster or server):
             return None
-        contexts = {named.name: named.context for named in self.contexts}
-        chosen = self._found("context", name, contexts) if name else KubeconfigContext()
-        why = f"the context {name!r} names the"
-        cluster_name, user_name = cluster or chosen.cluster, user or chosen.user
+        contexts = {entry.name: entry.context for entry in self.contexts}
+        selected = self._find_entry("context", name, contexts) if name else KubeconfigContext()
+        cluster_name, user_name = cluster or selected.cluster, user or selected.user
         if not (cluster_name or server):
-            raise ConfigError(f"the context {name!r} names no cluster")
-        clusters = {named.name: named.cluster for named in self.clusters}
-        users = {named.name: named.user for named in self.users}
-        found = (
-            self._found("cluster", cluster_name, clusters, "" if cluster else why)
-            if cluster_name
-            else KubeconfigCluster()
-        )
-        # A name for the certificate of the cluster's own server says nothing of another one.
-        found = replace(found, server=str(server), tls_server_name="") if server else found
+            raise ConfigError(f"the context {name!r} has no cluster")
+        clusters = {entry.name: entry.cluster for entry in self.clusters}
+        users = {entry.name: entry.user for entry in self.users}
+        chosen_cluster, chosen_user = KubeconfigCluster(), KubeconfigUser()
+        if cluster_name:
+            referrer = "" if cluster else f"the context {name!r}"
+            chosen_cluster = self._find_entry("cluster", cluster_name, clusters, referrer)
+        if server:
+            # The TLS name in the cluster's certificate is not valid for another server.
+            chosen_cluster = replace(chosen_cluster, server=str(server), tls_server_name="")
+        if user_name:
+            referrer = "" if user else f"the context {name!r}"
+            chosen_user = self._find_entry("user", user_name, users, referrer)
         return Choice(
             context=name,
             cluster_name=cluster_name,
-            cluster=found,
+            cluster=chosen_cluster,
             user_name=user_name,
-            user=self._found("user", user_name, users, "" if user else why)
-            if user_name
-            else KubeconfigUser(),
-            namespace=namespace or chosen.namespace,
+            user=chosen_user,
+            namespace=namespace or selected.namespace,
         )
 
-    def _found(self, what: str, name: str, entries: Mapping[str, T], why: str = "") -> T:
+    def _find_entry(self, field: str, name: str, entries: Mapping[str, T], referrer: str = "") -> T:
         if name in entries:
             return entries[name]
-        here = self.path or "no kubeconfig"
-        listed = ", ".join(repr(name) for name in list(entries)[:10]) + (", …" if len(entries) > 10 else "")
-        lack = f"{here} does not have" if self.path else f"{here} has"
-        begin = f"{why} {what} {name!r}, which" if why else f"the {what} {name!r} is asked for, which"
-        raise ConfigError(f"{begin} {lack}; there {f'is {listed}' if listed else 'is none'}")
+        names = ", ".join(repr(name) for name in list(entries)[:10]) + (", …" if len(entries) > 10 else "")
+        subject = f"{referrer} refers to the {field} {name!r}, which" if referrer else f"the {field} {name!r}"
+        source = self.path or "the kubeconfig files"
+        raise ConfigError(f"{subject} is not in {source}, which has {names or f'no {field}s'}")
 
 
 def kubeconfig_paths(environ: Mapping[str, str], home: str = "", *, separator: str = ":") -> tuple[str, ...]:
-    """Return the kubeconfig files to look for, best first: those that ``KUBECONFIG`` lists, else that in the
-    home.
+    """Return the paths of the kubeconfig files, by priority: those of ``KUBECONFIG``, or that in the home.
 
-    `separator` is what separates paths on this system: ``;`` on Windows.
+    `separator` separates paths on this system: ``;`` on Windows.
     """
-    listed = [path for path in environ.get("KUBECONFIG", "").split(separator) if path]
-    if not listed and home:
-        listed = [below(home, ".kube", "config")]
-    return tuple(dict.fromkeys(listed))
+    paths = [path for path in environ.get("KUBECONFIG", "").split(separator) if path]
+    if not paths and home:
+        paths = [_path_module(home).join(home, ".kube", "config")]
+    return tuple(dict.fromkeys(paths))
 
 
-def read_kubeconfig(content: bytes, path: str = "") -> Kubeconfig:
-    """Return the kubeconfig in these bytes, YAML or JSON; several documents are merged.
-
-    `path` is what relative paths in it are relative to, and what errors name.
-    """
-    content = Concealed(content)
-    found = _read(content, path)
-    if isinstance(found, str):
-        raise ConfigError(found)
-    return found
-
-
-def _read(content: bytes, path: str) -> Kubeconfig | str:
-    """The same, or what is wrong: an error that left this function would show its variables."""
+def _parse(content: bytes, path: str) -> Kubeconfig | str:
+    """Return the kubeconfig, or the problem: tracebacks of an error would show the variables."""
+    source = path or "the kubeconfig"
     try:
-        return _parse(content, path)
+        documents = [
+            _check_document(document, source)
+            for document in parse_documents(content, source)
+            if document.value is not None
+        ]
+        return _make_kubeconfig(_merge_documents(documents), path)
     except ConfigError as error:
         return str(error)
     except ValueError:  # a hexadecimal integer that has more than 4300 digits in JSON
-        return f"{path or 'the kubeconfig'} holds a number that is too large"
+        return f"{source} contains a number that is too large"
 
 
-def _parse(content: bytes, path: str) -> Kubeconfig:
-    what = path or "the kubeconfig"
-    documents: list[dict[str, Any]] = []
-    for document in read_text(content, what):
-        if document.value is not None:
-            documents.append(_checked(document, what))
-    return _made(_united(documents), path)
-
-
-def merge_kubeconfigs(configs: Sequence[Kubeconfig]) -> Kubeconfig:
-    """Return several kubeconfigs as one: the first that names a thing provides it whole."""
-    if len(configs) == 1:
-        return configs[0]
-    return _made(_united([_resolved(msgspec.json.decode(one.document), one.path) for one in configs]), "")
-
-
-def dump_kubeconfig(config: Kubeconfig, *, json: bool = False) -> bytes:
-    """Return the kubeconfig as a file, secrets included, with everything that this program does not know."""
-    value = msgspec.json.decode(config.document)
-    if json:
-        return msgspec.json.format(config.document) + b"\n"
-    return write_documents([value]).encode()
-
-
-def _checked(document: LocatedDocument, what: str) -> dict[str, Any]:
+def _check_document(document: LocatedDocument, source: str) -> dict[str, Any]:
     """Return a document if it is a kubeconfig and has no duplicates."""
     value = document.value
     if not is_object(value):
-        raise mistake(
-            what, document.line_of(), "this is not a kubeconfig, which has clusters, users and contexts"
+        raise error_at(
+            source, document.line_of(), "this is not a kubeconfig, which has clusters, users and contexts"
         )
-    contents: Contents = shape(_without_nulls(value), Contents, document, what)
+    contents: KubeconfigContents = convert_located(_like_go(value), KubeconfigContents, document, source)
     if contents.kind not in ("", "Config") or contents.api_version not in ("", "v1"):
         kind = f"{contents.kind or 'Config'} of {contents.api_version or 'v1'}"
-        raise mistake(what, document.line_of(["kind"]), f"this is a {kind}, not a Config of v1")
-    names = {
+        raise error_at(source, document.line_of(["kind"]), f"this is a {kind}, not a Config of v1")
+    entry_names = {
         "clusters": [entry.name for entry in contents.clusters],
         "users": [entry.name for entry in contents.users],
         "contexts": [entry.name for entry in contents.contexts],
     }
-    for key, listed in names.items():
-        for index, name in enumerate(listed):
-            if name in listed[:index]:
+    for key, names in entry_names.items():
+        for index, name in enumerate(names):
+            if name in names[:index]:
                 line = document.line_of([key, index, "name"])
-                raise mistake(what, line, f"the {key[:-1]} {name!r} occurs twice here")
+                raise error_at(source, line, f"the {key[:-1]} {name!r} occurs twice")
     return value
 
 
-def _made(value: dict[str, Any], path: str) -> Kubeconfig:
-    # Everything was checked where its lines were known.
-    contents = msgspec.convert(_without_nulls(_resolved(value, path)), Contents)
+def _make_kubeconfig(document: dict[str, Any], path: str) -> Kubeconfig:
+    # Errors were reported by `_check_document`, which knows the lines.
+    contents = msgspec.convert(_like_go(_resolve_paths(document, path)), KubeconfigContents)
     return Kubeconfig(
         path=path,
         current_context=contents.current_context,
         contexts=contents.contexts,
         clusters=contents.clusters,
         users=contents.users,
-        document=msgspec.json.encode(value),
+        document=msgspec.json.encode(document),
     )
 
 
-def _united(values: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Merge several documents; in lists, entries with the same name are the same."""
-    united: dict[str, Any] = {}
-    for value in values:
-        for key, said in value.items():
-            if key in _LISTS and is_list(united.get(key)) and is_list(said):
-                known = {_name(entry) for entry in united[key]}
-                united[key] = united[key] + [entry for entry in said if _name(entry) not in known]
-            elif not united.get(key):
-                united[key] = said
-    return united
+def _merge_documents(documents: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the merged documents; list entries with equal names are the same."""
+    merged: dict[str, Any] = {}
+    for document in documents:
+        for key, value in document.items():
+            if key in _NAMED_LISTS and is_list(merged.get(key)) and is_list(value):
+                names = {_entry_name(entry) for entry in merged[key]}
+                merged[key] = merged[key] + [entry for entry in value if _entry_name(entry) not in names]
+            elif not merged.get(key):
+                merged[key] = value
+    return merged
 
 
-def _name(entry: Any) -> str:
+def _entry_name(entry: Any) -> str:
     return str(entry.get("name") or "") if is_object(entry) else ""
 
 
-def _resolved(value: dict[str, Any], path: str) -> dict[str, Any]:
-    """Return the document with its paths resolved against the directory of its file."""
+def _resolve_paths(document: dict[str, Any], path: str) -> dict[str, Any]:
+    """Return a copy of the document with its paths resolved against the directory of its file."""
     if not path:
-        return value
-    value = msgspec.json.decode(msgspec.json.encode(value))
-    for key, inner, names in _PATHS:
-        for entry in value.get(key) or ():
-            said: dict[str, Any] = entry.get(inner) or {}
-            for name in names:
-                if said.get(name):
-                    said[name] = beside(path, said[name])
-            # A bare name is looked up in PATH, so only what has a separator is a path.
-            plugin: Any = said.get("exec") if key == "users" else None
-            if plugin and has_directory(path, plugin.get("command") or ""):
-                plugin["command"] = beside(path, plugin["command"])
-    return value
+        return document
+    document = msgspec.json.decode(msgspec.json.encode(document))
+    for list_key, entry_key, fields in _PATH_FIELDS:
+        for entry in document.get(list_key) or ():
+            settings: dict[str, Any] = entry.get(entry_key) or {}
+            for field in fields:
+                if settings.get(field):
+                    settings[field] = _resolve_path(path, settings[field])
+            # A command without a separator is searched in PATH, and is not a path.
+            plugin: Any = settings.get("exec") if list_key == "users" else None
+            if plugin and _has_separator(path, plugin.get("command") or ""):
+                plugin["command"] = _resolve_path(path, plugin["command"])
+    return document
 
 
-def _without_nulls(value: Any) -> Any:
-    """Return the value as Go's decoder reads it: null is nothing, and base64 may be broken into lines."""
+def _resolve_path(config_path: str, path: str) -> str:
+    """Return a path that is relative to the directory of a kubeconfig."""
+    module = _path_module(config_path)
+    resolved: str = module.join(module.dirname(config_path), path)
+    return resolved
+
+
+def _has_separator(config_path: str, command: str) -> bool:
+    return "/" in command or ("\\" in command and _path_module(config_path) is ntpath)
+
+
+def _path_module(path: str) -> Any:
+    """Return ntpath for a path with a drive or of another machine: the core does not know its system."""
+    return ntpath if re.match(r"[A-Za-z]:[\\/]|\\\\", path) else posixpath
+
+
+def _like_go(value: Any) -> Any:
+    """Return the value as Go's decoder reads it: without nulls, and with base64 that may have line breaks."""
     if is_list(value):
-        return [_without_nulls(element) for element in value]
+        return [_like_go(element) for element in value]
     if not is_object(value):
         return value
     members: dict[str, Any] = {}
-    for key, said in value.items():
-        if key.endswith("-data") and isinstance(said, str):
-            members[key] = "".join(said.split())
-        elif said is not None:
-            members[key] = said if key == "extension" else _without_nulls(said)
+    for key, member in value.items():
+        if key.endswith("-data") and isinstance(member, str):
+            members[key] = "".join(member.split())
+        elif member is not None:
+            members[key] = member if key == "extension" else _like_go(member)
     return members

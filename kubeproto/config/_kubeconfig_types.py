@@ -1,4 +1,4 @@
-"""The entries of a kubeconfig, under the names that kubectl writes."""
+"""The entries of a kubeconfig, with the names that kubectl writes."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ._hiding import Hiding
+from ._concealed_values import ConcealingStruct
 
-# The extension of a cluster that holds its settings for an exec plugin.
+# The extension of a cluster with settings for an exec plugin.
 EXEC_EXTENSION: Final = "client.authentication.k8s.io/exec"
 
 
-class Extension(Hiding, frozen=True, kw_only=True):
-    """A setting of some other tool. Its content is unknown, so it is not shown."""
+class Extension(ConcealingStruct, frozen=True, kw_only=True):
+    """A setting of another tool. Its content is unknown, so it is concealed."""
 
-    hides = frozenset(("extension",))
+    secret_fields = frozenset(("extension",))
 
     name: str = ""
     extension: Any = None
 
 
-class KubeconfigCluster(Hiding, frozen=True, kw_only=True, rename="kebab"):
-    """A server, and how to verify that it is the right one."""
+class KubeconfigCluster(ConcealingStruct, frozen=True, kw_only=True, rename="kebab"):
+    """A server, and how to verify its identity."""
 
-    hides = frozenset(("certificate_authority_data",))
+    secret_fields = frozenset(("certificate_authority_data",))
 
     server: str = ""
     tls_server_name: str = ""
@@ -36,19 +36,19 @@ class KubeconfigCluster(Hiding, frozen=True, kw_only=True, rename="kebab"):
     extensions: tuple[Extension, ...] = ()
 
 
-class ExecVariable(Hiding, frozen=True, kw_only=True):
+class ExecVariable(ConcealingStruct, frozen=True, kw_only=True):
     """A variable for the environment of a plugin."""
 
-    hides = frozenset(("value",))
+    secret_fields = frozenset(("value",))
 
     name: str = ""
     value: str = ""
 
 
-class Exec(Hiding, frozen=True, kw_only=True, rename="camel"):
+class Exec(ConcealingStruct, frozen=True, kw_only=True, rename="camel"):
     """A program that prints credentials."""
 
-    hides = frozenset(("args",))
+    secret_fields = frozenset(("args",))
 
     api_version: str = ""
     command: str = ""
@@ -59,17 +59,17 @@ class Exec(Hiding, frozen=True, kw_only=True, rename="camel"):
     interactive_mode: str = ""
 
 
-class AuthProvider(Hiding, frozen=True, kw_only=True):
-    """A way to get credentials that was once built into kubectl; of those only ``oidc`` is left."""
+class AuthProvider(ConcealingStruct, frozen=True, kw_only=True):
+    """A credential provider of kubectl. The only remaining provider is ``oidc``."""
 
-    hides = frozenset(("config",))
+    secret_fields = frozenset(("config",))
 
     name: str = ""
     config: dict[str, str] = {}
 
 
 class KubeconfigUser(
-    Hiding,
+    ConcealingStruct,
     frozen=True,
     kw_only=True,
     rename={
@@ -85,9 +85,9 @@ class KubeconfigUser(
         "auth_provider": "auth-provider",
     },
 ):
-    """A user, with every kind of credentials that a kubeconfig can have."""
+    """A user, with every kind of credentials in a kubeconfig."""
 
-    hides = frozenset(("client_certificate_data", "client_key_data", "token", "password"))
+    secret_fields = frozenset(("client_certificate_data", "client_key_data", "token", "password"))
 
     client_certificate: str = ""
     client_certificate_data: bytes = b""
@@ -106,7 +106,7 @@ class KubeconfigUser(
 
 
 class KubeconfigContext(Struct, frozen=True, kw_only=True):
-    """Which user on which server, and in which namespace."""
+    """A user, a server and a namespace."""
 
     cluster: str = ""
     user: str = ""
@@ -134,13 +134,13 @@ class NamedContext(Struct, frozen=True, kw_only=True):
     context: KubeconfigContext = KubeconfigContext()
 
 
-class Contents(
+class KubeconfigContents(
     Struct,
     frozen=True,
     kw_only=True,
     rename={"current_context": "current-context", "api_version": "apiVersion"},
 ):
-    """A whole kubeconfig, as far as this program reads it."""
+    """The parts of a kubeconfig that this program reads."""
 
     api_version: str = ""
     kind: str = ""

@@ -1,8 +1,8 @@
-"""OpenID Connect: an identity token that is renewed at the provider that issued it.
+"""`Oidc`: an OpenID Connect token that is renewed at the identity provider that issued it.
 
-Two requests: the provider says where its token endpoint is, and that takes the refresh token. Both go to
-another host than the API server's, with a connection of their own. Providers may exchange the refresh token
-each time; then the old one is no longer valid.
+A renewal takes two requests: the first returns the provider's token endpoint, which then exchanges the
+refresh token. Both go to another host than the API server, on a separate connection. Providers may replace
+the refresh token each time; then the old refresh token is no longer valid.
 """
 
 from __future__ import annotations
@@ -15,21 +15,20 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from .._errors import RemoteProtocolError
+from .._errors import ConfigError, CredentialsError, RemoteProtocolError
 from ..wire import Concealed, Head, Headers, inflate
-from ._connection import Connection
-from ._errors import ConfigError, CredentialsError
-from ._hiding import Hiding
+from ._concealed_values import ConcealingStruct
 from ._kubeconfig_types import AuthProvider
-from ._secrets import basic
+from ._server_connection import Connection
+from ._signing_credentials import basic_authorization
 
 T = TypeVar("T")
 
 
-class Oidc(Hiding, frozen=True, kw_only=True):
-    """A client of an identity provider, and the tokens that it has. `ca` is only for the provider."""
+class Oidc(ConcealingStruct, frozen=True, kw_only=True):
+    """A client of an identity provider, and its tokens. `ca` is for the provider only."""
 
-    hides = frozenset(("client_secret", "id_token", "refresh_token", "ca"))
+    secret_fields = frozenset(("client_secret", "id_token", "refresh_token", "ca"))
 
     issuer: str
     client_id: str
@@ -43,14 +42,14 @@ class Oidc(Hiding, frozen=True, kw_only=True):
         if not self.issuer or not self.client_id:
             raise ConfigError("the auth-provider oidc needs an idp-issuer-url and a client-id")
         if not self.issuer.startswith("https://"):
-            raise ConfigError("the idp-issuer-url must begin with https://, for secrets go there")
+            raise ConfigError("the idp-issuer-url must begin with https://, because secrets are sent there")
         if not self.id_token and not self.refresh_token:
             raise ConfigError(
                 "the auth-provider oidc has neither an id-token nor a refresh-token: log in first"
             )
 
 
-class Ask(Hiding, frozen=True, kw_only=True):
+class ProviderRequest(ConcealingStruct, frozen=True, kw_only=True):
     """Send this request on a separate connection, and report the response. It contains secrets."""
 
     connection: Connection
@@ -58,33 +57,33 @@ class Ask(Hiding, frozen=True, kw_only=True):
     timeout: float = 30.0
 
 
-class Discover(Ask, frozen=True, kw_only=True):
-    """Ask the provider about itself."""
+class Discover(ProviderRequest, frozen=True, kw_only=True):
+    """Request the provider's token endpoint."""
 
 
-class Redeem(Ask, frozen=True, kw_only=True):
-    """Ask the provider for a new identity token."""
+class Redeem(ProviderRequest, frozen=True, kw_only=True):
+    """Request a new token."""
 
 
-class Grant(Hiding, frozen=True, kw_only=True):
-    """The response of the provider."""
+class Grant(ConcealingStruct, frozen=True, kw_only=True):
+    """The new tokens, and when the identity token expires."""
 
-    hides = frozenset(("oidc",))
+    secret_fields = frozenset(("oidc",))
 
     oidc: Oidc
     expires: float | None
 
 
 def oidc_of(provider: AuthProvider | None, ca: bytes) -> Oidc:
-    """Return the client that a kubeconfig describes, with its CA if that is a file."""
-    inline = _settings(provider).get("idp-certificate-authority-data", "")
+    """Return the client of a kubeconfig; `ca` is the content of its CA file."""
+    inline_ca = _settings(provider).get("idp-certificate-authority-data", "")
     try:
-        ca = b64decode("".join(inline.split()), validate=True) if inline else ca
+        ca = b64decode("".join(inline_ca.split()), validate=True) if inline_ca else ca
     except ValueError:
         ca = b"?"
     if ca == b"?":
         raise ConfigError("the idp-certificate-authority-data is not base64")
-    # Not by a variable for the settings: Oidc may refuse them, and tracebacks show variables.
+    # The settings are in no variable: Oidc may refuse them, and tracebacks show variables.
     return Oidc(
         issuer=_settings(provider).get("idp-issuer-url", ""),
         client_id=_settings(provider).get("client-id", ""),
@@ -100,27 +99,28 @@ def _settings(provider: AuthProvider | None) -> dict[str, str]:
 
 
 def discover(oidc: Oidc) -> Discover:
-    """Return the first request, which asks for the token endpoint."""
+    """Return the first request, for the token endpoint."""
     connection = Connection(server=oidc.issuer, ca=oidc.ca, proxy=oidc.proxy)
-    # The path of the issuer is put before that when it is sent.
+    # The connection prefixes the path of the issuer.
     head = Head("GET", "/.well-known/openid-configuration", (("Accept", "application/json"),))
     return Discover(connection=connection, head=head)
 
 
 def redeem(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Redeem:
-    """Return the second request, given the response to the first."""
-    said = _read(status, headers, body, _Provider)
-    if not said.token_endpoint.startswith("https://"):
+    """Return the second request, by the response to the first."""
+    provider = _read_response(status, headers, body, _Provider)
+    if not provider.token_endpoint.startswith("https://"):
         raise CredentialsError("the identity provider has no token_endpoint that begins with https://")
-    root, _, path = said.token_endpoint.removeprefix("https://").partition("/")
+    authority, _, path = provider.token_endpoint.removeprefix("https://").partition("/")
     path, _, query = path.partition("?")
-    connection = Connection(server=f"https://{root}", ca=oidc.ca, proxy=oidc.proxy)
+    connection = Connection(server=f"https://{authority}", ca=oidc.ca, proxy=oidc.proxy)
     form = {"grant_type": "refresh_token", "refresh_token": oidc.refresh_token}
     headers = (("Accept", "application/json"), ("Content-Type", "application/x-www-form-urlencoded"))
-    methods = said.token_endpoint_auth_methods_supported or ("client_secret_basic",)
+    methods = provider.token_endpoint_auth_methods_supported or ("client_secret_basic",)
     if oidc.client_secret and "client_secret_basic" in methods:
-        # RFC 6749 2.3.1: both are escaped as in a form before they are put together.
-        headers += (("Authorization", basic(quote_plus(oidc.client_id), quote_plus(oidc.client_secret))),)
+        # RFC 6749 2.3.1: both are form-encoded before they are joined.
+        authorization = basic_authorization(quote_plus(oidc.client_id), quote_plus(oidc.client_secret))
+        headers += (("Authorization", authorization),)
     else:
         form["client_id"] = oidc.client_id
         if oidc.client_secret:
@@ -129,19 +129,20 @@ def redeem(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Redeem:
     return Redeem(connection=connection, head=Head("POST", target, headers, urlencode(form).encode()))
 
 
-def granted(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Grant:
+def read_grant(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Grant:
     """Return the tokens in the response of the token endpoint."""
-    said = _read(status, headers, body, _Tokens)
-    if not said.id_token:
+    tokens = _read_response(status, headers, body, _Tokens)
+    if not tokens.id_token:
         raise CredentialsError(
-            "the identity provider gave no id_token; was the scope openid asked for at the login?"
+            "the identity provider returned no id_token: request the scope openid at the login"
         )
-    renewed = replace(oidc, id_token=said.id_token, refresh_token=said.refresh_token or oidc.refresh_token)
-    return Grant(oidc=renewed, expires=expiry(said.id_token))
+    refresh_token = tokens.refresh_token or oidc.refresh_token
+    renewed = replace(oidc, id_token=tokens.id_token, refresh_token=refresh_token)
+    return Grant(oidc=renewed, expires=token_expiry(tokens.id_token))
 
 
-def expiry(token: str) -> float | None:
-    """Return when a JWT expires, by its payload; None if it does not say, or is not a JWT."""
+def token_expiry(token: str) -> float | None:
+    """Return when a JWT expires, by its payload; None if it is not a JWT or has no expiry."""
     parts = token.split(".")
     if len(parts) != 3:
         return None
@@ -161,28 +162,28 @@ class _Provider(Struct):
     token_endpoint_auth_methods_supported: tuple[str, ...] | None = None
 
 
-class _Tokens(Hiding, frozen=True):
-    hides = frozenset(("id_token", "refresh_token"))
+class _Tokens(ConcealingStruct, frozen=True):
+    secret_fields = frozenset(("id_token", "refresh_token"))
 
     id_token: str | None = None
     refresh_token: str | None = None
 
 
-class _Refusal(Struct):
+class _OAuthError(Struct):
     error: str = ""
 
 
-def _read(status: int, headers: Headers, body: bytes, type_: type[T]) -> T:
-    """Check a response of the provider. Only OAuth's own words are quoted from it."""
+def _read_response(status: int, headers: Headers, body: bytes, type_: type[T]) -> T:
+    """Return the content of a successful response. An error quotes only OAuth's error code."""
     problem = ""
     body = Concealed(body)
     try:
         body = Concealed(inflate(headers, body))
         if status == 200:
             return msgspec.json.decode(body, type=type_)
-        word = msgspec.json.decode(body, type=_Refusal).error
-        known = word.isascii() and word.replace("_", "").isalpha() and len(word) < 40
-        problem = f": {word}" if known else ""
+        code = msgspec.json.decode(body, type=_OAuthError).error
+        valid = code.isascii() and code.replace("_", "").isalpha() and len(code) < 40
+        problem = f": {code}" if valid else ""
     except (RemoteProtocolError, ValueError, RecursionError):  # a byte that is not UTF-8 is a ValueError
-        problem = " and makes no sense"
+        problem = " and is not valid JSON"
     raise CredentialsError(f"the response of the identity provider is {status}{problem}")

@@ -1,14 +1,14 @@
-"""The proxy for a server: read from the environment exactly as Go's programs read it.
+"""`proxy_for`: the proxy for a server, read from the environment exactly as Go programs read it.
 
-``HTTPS_PROXY`` is for https servers, ``HTTP_PROXY`` for http, ``NO_PROXY`` lists what is reached directly;
-names in capitals are asked first. There is no ``ALL_PROXY``. What works for users of kubectl and helm must
-work here, so the oddities are Go's:
+``HTTPS_PROXY`` is for https servers, ``HTTP_PROXY`` for http servers, and ``NO_PROXY`` lists the servers with
+a direct connection. Names in capitals take precedence. There is no ``ALL_PROXY``. The settings of users of
+kubectl and helm must work here, so the peculiarities are Go's:
 
-- ``localhost`` and loopback addresses never go through a proxy, whatever is listed.
-- ``x.org`` lists that name and all below it, ``.x.org`` and ``*.x.org`` only those below; ``*`` everything.
+- ``localhost`` and loopback addresses are always reached directly.
+- ``x.org`` matches that name and all names below it, ``.x.org`` and ``*.x.org`` only those below; ``*`` all.
 - An address matches an address or a network (``10.0.0.0/8``), never the end of a name.
 - A port restricts a name or an address (``x.org:8080``); networks have none.
-- Entries are separated by commas, not by blanks, and malformed ones are ignored.
+- Entries are separated by commas, not by blanks, and malformed entries are ignored.
 """
 
 from __future__ import annotations
@@ -17,29 +17,31 @@ from collections.abc import Mapping
 from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TypeAlias
 
-from ._errors import ConfigError
-from ._hiding import ConcealedUrl, ConcealedVariables
-from ._urls import PROXY_SCHEMES, read_proxy, read_server
+from .._errors import ConfigError
+from ._concealed_values import ConcealedUrl, ConcealedVariables
+from ._server_urls import PROXY_SCHEMES, parse_proxy_url, parse_server_url
 
 Address: TypeAlias = IPv4Address | IPv6Address
 
 
 def proxy_for(server: str, environ: Mapping[str, str]) -> str:
-    """The URL of the proxy for this server, or "" for the direct way."""
+    """Return the URL of the proxy for this server, or "" for a direct connection."""
     server, environ = ConcealedUrl(server), ConcealedVariables(environ)
-    url = read_server(server)
-    name, proxy = _first(environ, f"{url.scheme.upper()}_PROXY", f"{url.scheme}_proxy")
+    url = parse_server_url(server)
+    name, proxy = _first_variable(environ, f"{url.scheme.upper()}_PROXY", f"{url.scheme}_proxy")
     if not proxy:
         return ""
     if name == "HTTP_PROXY" and environ.get("REQUEST_METHOD"):
-        # A CGI program gets the header `Proxy:` of its caller under that very name.
-        raise ConfigError("HTTP_PROXY is not used in a CGI program, because its callers could set it")
-    if bypasses_proxy(_first(environ, "NO_PROXY", "no_proxy")[1], url.name, url.port):
+        # A CGI program gets its caller's header `Proxy:` in this variable.
+        raise ConfigError(
+            "HTTP_PROXY is ignored in a CGI program, whose callers could set it: use http_proxy"
+        )
+    if _bypasses_proxy(_first_variable(environ, "NO_PROXY", "no_proxy")[1], url.name, url.port):
         return ""
     if proxy.partition("://")[0].lower() not in PROXY_SCHEMES:
         proxy = ConcealedUrl(f"http://{proxy}")
     try:
-        read_proxy(proxy)
+        parse_proxy_url(proxy)
     except ConfigError as error:
         # Go ignores such a proxy, and connects directly without a warning.
         problem = f"{name} is {proxy!r}: {error}"
@@ -48,16 +50,16 @@ def proxy_for(server: str, environ: Mapping[str, str]) -> str:
     raise ConfigError(problem)
 
 
-def bypasses_proxy(no_proxy: str, host: str, port: int) -> bool:
-    """True if a ``NO_PROXY`` of this value has this host and port reached directly."""
+def _bypasses_proxy(no_proxy: str, host: str, port: int) -> bool:
+    """Return whether this value of ``NO_PROXY`` requires a direct connection to a host and port."""
     host = host.lower()
-    address = _address(host)
+    address = _parse_address(host)
     if host == "localhost" or (address is not None and address.is_loopback):
         return True
     return any(_matches(entry.strip().lower(), host, port, address) for entry in no_proxy.split(","))
 
 
-def _first(environ: Mapping[str, str], *names: str) -> tuple[str, ConcealedUrl]:
+def _first_variable(environ: Mapping[str, str], *names: str) -> tuple[str, ConcealedUrl]:
     name = next((name for name in names if environ.get(name)), "")
     return name, ConcealedUrl(environ[name] if name else "")
 
@@ -67,21 +69,21 @@ def _matches(entry: str, host: str, port: int, address: Address | None) -> bool:
         return entry == "*"
     if "/" in entry and _is_network(entry):
         return address is not None and _contains(entry, address)
-    name, only_port = _split(entry)
-    if not name or (only_port and only_port != str(port)):
+    name, entry_port = _split_port(entry)
+    if not name or (entry_port and entry_port != str(port)):
         return False
-    listed = _address(name) if "%" not in name else None
-    if listed is not None:
-        return listed == address
+    entry_address = _parse_address(name) if "%" not in name else None
+    if entry_address is not None:
+        return entry_address == address
     if address is not None:
         return False
     name = name[1:] if name.startswith("*.") else name
-    below = name if name.startswith(".") else f".{name}"
-    return host.endswith(_ascii(below)) or (below != name and host == _ascii(name))
+    suffix = name if name.startswith(".") else f".{name}"
+    return host.endswith(_encode_idna(suffix)) or (suffix != name and host == _encode_idna(name))
 
 
-def _split(entry: str) -> tuple[str, str]:
-    """Host and port of ``host:port`` or ``[v6]:port``; anything else is all host."""
+def _split_port(entry: str) -> tuple[str, str]:
+    """Return the host and port of ``host:port`` or ``[v6]:port``; any other entry is a host."""
     host, colon, port = entry.rpartition(":")
     if host.startswith("["):
         bracketed = host.endswith("]") and not set("[]") & {*host[1:-1], *port}
@@ -91,8 +93,8 @@ def _split(entry: str) -> tuple[str, str]:
     return host, port
 
 
-def _address(host: str) -> Address | None:
-    """An IP address without its zone; one that is IPv4 inside IPv6 is IPv4."""
+def _parse_address(host: str) -> Address | None:
+    """Return an IP address without its zone; IPv4 mapped into IPv6 becomes IPv4."""
     try:
         address = ip_address(host.partition("%")[0])
     except ValueError:
@@ -102,8 +104,8 @@ def _address(host: str) -> Address | None:
 
 
 def _is_network(entry: str) -> bool:
-    front, _, length = entry.partition("/")
-    if "%" in front or not (length.isascii() and length.isdigit()):
+    prefix, _, length = entry.partition("/")
+    if "%" in prefix or not (length.isascii() and length.isdigit()):
         return False
     try:
         ip_network(entry, strict=False)
@@ -120,8 +122,8 @@ def _contains(entry: str, address: Address) -> bool:
     return address in network
 
 
-def _ascii(name: str) -> str:
-    """A name as it is written in a URL."""
+def _encode_idna(name: str) -> str:
+    """Return a name as it is written in a URL."""
     if name.isascii():
         return name
     try:

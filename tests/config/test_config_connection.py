@@ -147,7 +147,7 @@ def test_certificate_and_key_go_together() -> None:
 
 
 def test_a_ca_that_would_not_be_asked_is_refused() -> None:
-    with pytest.raises(ConfigError, match="not checked"):
+    with pytest.raises(ConfigError, match="insecure connection"):
         Connection(server="https://h", ca=PEM, insecure=True)
 
 

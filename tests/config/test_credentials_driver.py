@@ -35,18 +35,18 @@ class Driver:
         for action in actions:
             match action:
                 case c.ReadFiles() | c.RunPlugin() | c.Discover() | c.Redeem():
-                    came: c.Event = c.Abandoned()
+                    came: c.Event = c.Cancelled()
                     try:
                         came = await self.perform(action)
                     finally:
-                        if isinstance(came, c.Abandoned):
+                        if isinstance(came, c.Cancelled):
                             await self.tell(came)
                     await self.tell(came)
                 case c.CloseConnections():
                     self.closed += 1
                 case c.Warn(why):
                     self.warned.append(why)
-                case c.Keep():
+                case c.SaveTokens():
                     pass
                 case _:
                     answer = action
@@ -54,10 +54,10 @@ class Driver:
 
     async def credentials(self) -> Credentials:
         while True:
-            match await self.tell(c.Wanted()):
-                case c.Use(credentials), _:
+            match await self.tell(c.CredentialsRequested()):
+                case c.UseCredentials(credentials), _:
                     return credentials
-                case c.Refuse() as refused, _:
+                case c.RefuseRequest() as refused, _:
                     raise refused.error
                 case _, changed:
                     await changed.wait()  # no wait at all for the performer of the task
@@ -89,10 +89,10 @@ class Plugins:
         token = f"t{self.runs}"
         await self.go.wait()
         if self.fails:
-            return c.PluginEnded(1, b"")
+            return c.PluginExited(1, b"")
         status = {"token": token, "expirationTimestamp": "1970-01-01T00:33:20Z"}  # 2000
         said = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": status}
-        return c.PluginEnded(0, json.dumps(said).encode())
+        return c.PluginExited(0, json.dumps(said).encode())
 
 
 async def settle() -> None:
@@ -193,7 +193,7 @@ def test_all_who_wait_for_a_plugin_that_fails_are_told_why_at_once() -> None:
         await settle()
         plugins.go.set()
         results = await asyncio.gather(*requests, return_exceptions=True)
-        assert {str(result) for result in results} == {"the plugin 'login' ended with 1"}
+        assert {str(result) for result in results} == {"the plugin 'login' exited with 1"}
         assert plugins.runs == 1
         with pytest.raises(CredentialsError):
             await driver.credentials()

@@ -71,14 +71,14 @@ class CredentialsModel(RuleBasedStateMachine):
                 rest.append(action)
         return rest
 
-    def request(self) -> c.Use | c.Wait | c.Refuse:
+    def request(self) -> c.UseCredentials | c.Wait | c.RefuseRequest:
         """Ask for credentials, and check the reply."""
         begun = self.task
-        [reply] = self.step(c.Wanted())
+        [reply] = self.step(c.CredentialsRequested())
         if begun is None and self.task is not None:
             self.for_a_401 = False
         match reply:
-            case c.Use(credentials):
+            case c.UseCredentials(credentials):
                 token = credentials.authorization
                 assert self.now < self.ends[token], "an expired token was sent"
                 assert not self.used or credentials.generation >= self.used[-1].generation
@@ -87,7 +87,7 @@ class CredentialsModel(RuleBasedStateMachine):
                 self.used.append(credentials)
             case c.Wait():
                 assert self.task is not None, "a request waits for nothing"
-            case c.Refuse(until=until):
+            case c.RefuseRequest(until=until):
                 assert self.now < until
                 assert self.task is None
             case _:
@@ -110,7 +110,7 @@ class CredentialsModel(RuleBasedStateMachine):
     @rule()
     def send(self) -> None:
         reply = self.request()
-        if isinstance(reply, c.Use) and reply.credentials.authorization in self.revoked:
+        if isinstance(reply, c.UseCredentials) and reply.credentials.authorization in self.revoked:
             self.refuse(reply.credentials)
 
     @rule()
@@ -124,17 +124,17 @@ class CredentialsModel(RuleBasedStateMachine):
         before, task = self.state, self.task
         self.refuse(old)
         if old.generation != self.used[-1].generation and not isinstance(before, c.Renewing):
-            current = before.holding.credentials.generation if isinstance(before, c.Held) else 0
+            current = before.current.credentials.generation if isinstance(before, c.Active) else 0
             assert old.generation == current or (self.state, self.task) == (before, task)
 
     @precondition(lambda self: self.task is not None)
     @rule(life=st.sampled_from(LIVES))
     def succeed(self, life: float) -> None:
-        held = self.state.holding if isinstance(self.state, c.Renewing) else None
+        held = self.state.current if isinstance(self.state, c.Renewing) else None
         while self.task is not None:
             task, self.task = self.task, None
             self.step(self.outcome_of(task, life))
-            assert isinstance(self.state, c.Held | c.Renewing)
+            assert isinstance(self.state, c.Active | c.Renewing)
         self.failed = (0, self.now)
         if self.for_a_401:
             times, since = self.pressed
@@ -160,7 +160,7 @@ class CredentialsModel(RuleBasedStateMachine):
         stamp = datetime.fromtimestamp(int(end), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         status = {"token": name, "expirationTimestamp": stamp}
         output = {"apiVersion": API, "kind": "ExecCredential", "status": status}
-        return c.PluginEnded(0, json.dumps(output).encode())
+        return c.PluginExited(0, json.dumps(output).encode())
 
     @precondition(lambda self: self.task is not None)
     @rule(how=st.sampled_from(("failed", "garbage")))
@@ -172,19 +172,19 @@ class CredentialsModel(RuleBasedStateMachine):
                 case c.ReadFiles():
                     event = c.FilesRead((UnreadableFile("no such file", missing=True),))
                 case c.RunPlugin():
-                    event = c.PluginEnded(0, b"SECRET: [")
+                    event = c.PluginExited(0, b"SECRET: [")
                 case _:
                     event = c.Responded(500, (), b"<html>SECRET")
         [warning] = self.step(event)
         assert isinstance(warning, c.Warn)
-        assert "SECRET" not in warning.why
+        assert "SECRET" not in warning.reason
         self.failed = (self.failed[0] + 1, self.now)
 
     @precondition(lambda self: self.task is not None)
     @rule()
     def abandon(self) -> None:
         self.task = None
-        assert self.step(c.Abandoned()) == []
+        assert self.step(c.Cancelled()) == []
         failures, _ = self.failed
         self.failed = (failures, -1e9)  # the next request may start it again at once
 
@@ -206,9 +206,9 @@ class CredentialsModel(RuleBasedStateMachine):
         for _ in range(3):
             self.now += 301.0
             reply = self.request()
-            if isinstance(reply, c.Use) and reply.credentials.authorization not in self.revoked:
+            if isinstance(reply, c.UseCredentials) and reply.credentials.authorization not in self.revoked:
                 return
-            if isinstance(reply, c.Use):
+            if isinstance(reply, c.UseCredentials):
                 self.refuse(reply.credentials)
             if self.task is not None:
                 self.succeed(7200.0)

@@ -49,7 +49,7 @@ RUN: Final = c.RunPlugin(command="login", env=(("KUBERNETES_EXEC_INFO", INFO),))
 
 
 def discover() -> c.Discover:
-    renewing, actions = c.step(c.NoCredentials(OIDC), c.Wanted(), NOW)
+    renewing, actions = c.step(c.NoCredentials(OIDC), c.CredentialsRequested(), NOW)
     assert isinstance(renewing, c.Renewing)
     [task, wait] = actions
     assert isinstance(task, c.Discover)
@@ -71,29 +71,31 @@ REDEEM: Final = redeem()
 
 ONE: Final = c.Credentials(generation=1, authorization="Bearer one")
 TWO: Final = c.Credentials(generation=2, authorization="Bearer two")
-HOLDING: Final = c.Holding(credentials=ONE, since=NOW, due=NOW + 60)
-ENDING: Final = c.Holding(credentials=ONE, since=NOW, due=NOW + 540, expires=NOW + 600)
-ENDLESS: Final = c.Holding(credentials=ONE, since=NOW, due=float("inf"))
+HOLDING: Final = c.CurrentCredentials(credentials=ONE, accepted_since=NOW, renew_at=NOW + 60)
+ENDING: Final = c.CurrentCredentials(
+    credentials=ONE, accepted_since=NOW, renew_at=NOW + 540, expires=NOW + 600
+)
+ENDLESS: Final = c.CurrentCredentials(credentials=ONE, accepted_since=NOW, renew_at=float("inf"))
 
-FIXED: Final = c.Fixed(ONE, "why")
+FIXED: Final = c.Static(ONE, "why")
 VACANT: Final = c.NoCredentials(FILES)
-HELD: Final = c.Held(PLUGIN, ENDING)
+HELD: Final = c.Active(PLUGIN, ENDING)
 READING: Final = c.Renewing(FILES, READ)
 RUNNING: Final = c.Renewing(PLUGIN, RUN, ENDING)
 DISCOVERING: Final = c.Renewing(OIDC, DISCOVER)
 REDEEMING: Final = c.Renewing(OIDC, REDEEM)
-TROUBLED: Final = c.Troubled(PLUGIN, ENDING, 3, NOW + 4, "because")
-EMPTY: Final = c.Troubled(PLUGIN, None, 1, NOW + 1, "because")
+TROUBLED: Final = c.BackingOff(PLUGIN, ENDING, 3, NOW + 4, "because")
+EMPTY: Final = c.BackingOff(PLUGIN, None, 1, NOW + 1, "because")
 
 AT_900: Final = "1970-01-12T14:01:40Z"  # NOW + 900
 
 
-def held(context: c.RenewalContext, **fields: Any) -> c.Held:
-    return c.Held(context, replace(ENDLESS, **fields))
+def held(context: c.RenewalContext, **fields: Any) -> c.Active:
+    return c.Active(context, replace(ENDLESS, **fields))
 
 
-def troubled(before: c.Renewing, why: str, *, after: float = 1.0) -> c.Troubled:
-    return c.Troubled(before.context, before.holding, before.failures + 1, NOW + after, why)
+def troubled(before: c.Renewing, why: str, *, after: float = 1.0) -> c.BackingOff:
+    return c.BackingOff(before.context, before.current, before.failures + 1, NOW + after, why)
 
 
 def failed(before: c.Renewing, why: str, *, after: float = 1.0) -> tuple[c.State, tuple[c.Action, ...]]:
@@ -104,51 +106,51 @@ Row = tuple[str, c.State, c.Event, float, tuple[c.State, tuple[c.Action, ...]]]
 
 ROWS: Final[list[Row]] = [
     # What cannot be renewed.
-    ("fixed credentials are used", FIXED, c.Wanted(), NOW, (FIXED, (c.Use(ONE),))),
+    ("fixed credentials are used", FIXED, c.CredentialsRequested(), NOW, (FIXED, (c.UseCredentials(ONE),))),
     (
         "a 401 for fixed credentials is told, and nothing is done",
         FIXED,
         c.CredentialsRejected(1),
         NOW,
-        (FIXED, (c.Warn("the server refused the credentials, and why"),)),
+        (FIXED, (c.Warn("the server rejected the credentials, and why"),)),
     ),
     # The first request.
     (
         "the first request reads the files",
         VACANT,
-        c.Wanted(),
+        c.CredentialsRequested(),
         NOW,
         (c.Renewing(FILES, READ), (READ, c.Wait())),
     ),
     (
         "the first request runs the plugin",
         c.NoCredentials(PLUGIN),
-        c.Wanted(),
+        c.CredentialsRequested(),
         NOW,
         (c.Renewing(PLUGIN, RUN), (RUN, c.Wait())),
     ),
-    ("the next ones wait", READING, c.Wanted(), NOW, (READING, (c.Wait(),))),
+    ("the next ones wait", READING, c.CredentialsRequested(), NOW, (READING, (c.Wait(),))),
     # Files.
     (
         "a token file is stripped and looked at every minute",
         READING,
         c.FilesRead((b" one\n",)),
         NOW,
-        (held(FILES, due=NOW + 60), ()),
+        (held(FILES, renew_at=NOW + 60), ()),
     ),
     (
         "a token that did not change keeps its generation",
         c.Renewing(FILES, READ, HOLDING),
         c.FilesRead((b"one",)),
         NOW + 70,
-        (held(FILES, due=NOW + 130), ()),
+        (held(FILES, renew_at=NOW + 130), ()),
     ),
     (
         "a token that changed has the next generation",
         c.Renewing(FILES, READ, HOLDING),
         c.FilesRead((b"two",)),
         NOW + 70,
-        (held(FILES, credentials=TWO, due=NOW + 130), ()),
+        (held(FILES, credentials=TWO, renew_at=NOW + 130), ()),
     ),
     (
         "a file that cannot be read keeps the old token",
@@ -169,48 +171,48 @@ ROWS: Final[list[Row]] = [
         READING,
         c.FilesRead((b"MARK MARK",)),
         NOW,
-        failed(READING, "/token holds no token"),
+        failed(READING, "/token does not contain a token"),
     ),
     (
         "two lines are not one token",
         READING,
         c.FilesRead((b"MARK\nMARK",)),
         NOW,
-        failed(READING, "/token holds no token"),
+        failed(READING, "/token does not contain a token"),
     ),
     # Plugins.
     (
         "a plugin without an expiry is asked again after a 401 only",
         c.Renewing(PLUGIN, RUN),
-        c.PluginEnded(0, output("one")),
+        c.PluginExited(0, output("one")),
         NOW,
         (held(PLUGIN), ()),
     ),
     (
         "a plugin is asked again a minute before the end",
         c.Renewing(PLUGIN, RUN),
-        c.PluginEnded(0, output("one", expires=AT_900)),
+        c.PluginExited(0, output("one", expires=AT_900)),
         NOW,
-        (held(PLUGIN, due=NOW + 840, expires=NOW + 900), ()),
+        (held(PLUGIN, renew_at=NOW + 840, expires=NOW + 900), ()),
     ),
     (
         "a short life is renewed after nine tenths of it",
         c.Renewing(PLUGIN, RUN),
-        c.PluginEnded(0, output("one", expires=AT_900)),
+        c.PluginExited(0, output("one", expires=AT_900)),
         NOW + 800,
-        (held(PLUGIN, since=NOW + 800, due=NOW + 890, expires=NOW + 900), ()),
+        (held(PLUGIN, accepted_since=NOW + 800, renew_at=NOW + 890, expires=NOW + 900), ()),
     ),
     (
         "what has expired on arrival is used for ten seconds",
         c.Renewing(PLUGIN, RUN),
-        c.PluginEnded(0, output("one", expires=AT_900)),
+        c.PluginExited(0, output("one", expires=AT_900)),
         NOW + 5000,
-        (held(PLUGIN, since=NOW + 5000, due=NOW + 5009, expires=NOW + 5010), ()),
+        (held(PLUGIN, accepted_since=NOW + 5000, renew_at=NOW + 5009, expires=NOW + 5010), ()),
     ),
     (
         "a new client certificate closes the connections that show the old one",
         c.Renewing(PLUGIN, RUN, ENDLESS),
-        c.PluginEnded(0, output("one", certificate=OTHER)),
+        c.PluginExited(0, output("one", certificate=OTHER)),
         NOW,
         (
             held(PLUGIN, credentials=replace(ONE, generation=2, client_certificate=OTHER, client_key=KEY)),
@@ -220,14 +222,14 @@ ROWS: Final[list[Row]] = [
     (
         "a plugin that fails is named with its code",
         RUNNING,
-        c.PluginEnded(3, b"MARK"),
+        c.PluginExited(3, b"MARK"),
         NOW,
-        failed(RUNNING, "the plugin 'login' ended with 3"),
+        failed(RUNNING, "the plugin 'login' exited with 3"),
     ),
     (
         "a plugin that prints garbage is told, and the garbage is not",
         RUNNING,
-        c.PluginEnded(0, b"MARK: [MARK\n"),
+        c.PluginExited(0, b"MARK: [MARK\n"),
         NOW,
         failed(
             RUNNING,
@@ -239,7 +241,7 @@ ROWS: Final[list[Row]] = [
         RUNNING,
         c.PluginMissing(),
         NOW,
-        failed(RUNNING, "there is no program 'login' to get credentials from; get it"),
+        failed(RUNNING, "the program 'login', which prints the credentials, does not exist; get it"),
     ),
     (
         "a plugin that hangs was killed",
@@ -261,10 +263,10 @@ ROWS: Final[list[Row]] = [
                     identity=Identity(oidc=replace(OIDC_CLIENT, id_token=jwt(NOW + 900), refresh_token="r2"))
                 ),
                 credentials=replace(ONE, authorization=f"Bearer {jwt(NOW + 900)}"),
-                due=NOW + 840,
+                renew_at=NOW + 840,
                 expires=NOW + 900,
             ),
-            (c.Keep(jwt(NOW + 900), "r2"),),
+            (c.SaveTokens(jwt(NOW + 900), "r2"),),
         ),
     ),
     (
@@ -279,23 +281,29 @@ ROWS: Final[list[Row]] = [
         DISCOVERING,
         c.Failed("connection refused"),
         NOW,
-        failed(DISCOVERING, "asking the identity provider at id: connection refused"),
+        failed(DISCOVERING, "the request to the identity provider at id: connection refused"),
     ),
     # In time.
-    ("what holds is used", HELD, c.Wanted(), NOW + 539, (HELD, (c.Use(ONE),))),
+    ("what holds is used", HELD, c.CredentialsRequested(), NOW + 539, (HELD, (c.UseCredentials(ONE),))),
     (
         "what is due is renewed and still used",
         HELD,
-        c.Wanted(),
+        c.CredentialsRequested(),
         NOW + 540,
-        (c.Renewing(PLUGIN, RUN, ENDING), (RUN, c.Use(ONE))),
+        (c.Renewing(PLUGIN, RUN, ENDING), (RUN, c.UseCredentials(ONE))),
     ),
-    ("and used by others too", RUNNING, c.Wanted(), NOW + 599, (RUNNING, (c.Use(ONE),))),
-    ("but not beyond its end", RUNNING, c.Wanted(), NOW + 600, (RUNNING, (c.Wait(),))),
+    (
+        "and used by others too",
+        RUNNING,
+        c.CredentialsRequested(),
+        NOW + 599,
+        (RUNNING, (c.UseCredentials(ONE),)),
+    ),
+    ("but not beyond its end", RUNNING, c.CredentialsRequested(), NOW + 600, (RUNNING, (c.Wait(),))),
     (
         "what has expired is waited for",
         HELD,
-        c.Wanted(),
+        c.CredentialsRequested(),
         NOW + 600,
         (c.Renewing(PLUGIN, RUN, ENDING), (RUN, c.Wait())),
     ),
@@ -305,114 +313,120 @@ ROWS: Final[list[Row]] = [
         HELD,
         c.CredentialsRejected(1),
         NOW,
-        (c.Renewing(PLUGIN, RUN, ENDING, refused=True), (RUN,)),
+        (c.Renewing(PLUGIN, RUN, ENDING, rejected=True), (RUN,)),
     ),
     (
         "a 401 for what was in hand before does nothing",
-        c.Held(PLUGIN, replace(ENDING, credentials=TWO)),
+        c.Active(PLUGIN, replace(ENDING, credentials=TWO)),
         c.CredentialsRejected(1),
         NOW,
-        (c.Held(PLUGIN, replace(ENDING, credentials=TWO)), ()),
+        (c.Active(PLUGIN, replace(ENDING, credentials=TWO)), ()),
     ),
     (
         "a 401 while the same is being renewed stops its use",
         RUNNING,
         c.CredentialsRejected(1),
         NOW,
-        (replace(RUNNING, refused=True), ()),
+        (replace(RUNNING, rejected=True), ()),
     ),
     (
         "a late 401 of an older generation does not",
-        replace(RUNNING, holding=replace(ENDING, credentials=TWO)),
+        replace(RUNNING, current=replace(ENDING, credentials=TWO)),
         c.CredentialsRejected(1),
         NOW,
-        (replace(RUNNING, holding=replace(ENDING, credentials=TWO)), ()),
+        (replace(RUNNING, current=replace(ENDING, credentials=TWO)), ()),
     ),
     (
         "what was refused is not used while others are being had",
-        replace(RUNNING, refused=True),
-        c.Wanted(),
+        replace(RUNNING, rejected=True),
+        c.CredentialsRequested(),
         NOW,
-        (replace(RUNNING, refused=True), (c.Wait(),)),
+        (replace(RUNNING, rejected=True), (c.Wait(),)),
     ),
     (
         "the first renewal for a 401 makes the next ones wait",
-        replace(RUNNING, holding=ENDLESS, refused=True),
-        c.PluginEnded(0, output("two")),
+        replace(RUNNING, current=ENDLESS, rejected=True),
+        c.PluginExited(0, output("two")),
         NOW + 5,
-        (held(PLUGIN, credentials=TWO, since=NOW + 5, doubts=1), ()),
+        (held(PLUGIN, credentials=TWO, accepted_since=NOW + 5, rejections=1), ()),
     ),
     (
         "new credentials that are refused at once are not renewed at once",
-        held(PLUGIN, doubts=1),
+        held(PLUGIN, rejections=1),
         c.CredentialsRejected(1),
         NOW + 0.9,
-        (held(PLUGIN, doubts=1), ()),
+        (held(PLUGIN, rejections=1), ()),
     ),
     (
         "they are a second later",
-        held(PLUGIN, doubts=1),
+        held(PLUGIN, rejections=1),
         c.CredentialsRejected(1),
         NOW + 1,
-        (c.Renewing(PLUGIN, RUN, replace(ENDLESS, doubts=1), refused=True), (RUN,)),
+        (c.Renewing(PLUGIN, RUN, replace(ENDLESS, rejections=1), rejected=True), (RUN,)),
     ),
     (
         "the fourth in a row after eight",
-        held(PLUGIN, doubts=4),
+        held(PLUGIN, rejections=4),
         c.CredentialsRejected(1),
         NOW + 7.9,
-        (held(PLUGIN, doubts=4), ()),
+        (held(PLUGIN, rejections=4), ()),
     ),
     (
         "the five-thousandth after five minutes",
-        held(PLUGIN, doubts=5000),
+        held(PLUGIN, rejections=5000),
         c.CredentialsRejected(1),
         NOW + 300,
-        (c.Renewing(PLUGIN, RUN, replace(ENDLESS, doubts=5000), refused=True), (RUN,)),
+        (c.Renewing(PLUGIN, RUN, replace(ENDLESS, rejections=5000), rejected=True), (RUN,)),
     ),
     (
         "whose success is the first again",
-        replace(RUNNING, holding=replace(ENDLESS, doubts=5000), refused=True),
-        c.PluginEnded(0, output("two")),
+        replace(RUNNING, current=replace(ENDLESS, rejections=5000), rejected=True),
+        c.PluginExited(0, output("two")),
         NOW + 300,
-        (held(PLUGIN, credentials=TWO, since=NOW + 300, doubts=1), ()),
+        (held(PLUGIN, credentials=TWO, accepted_since=NOW + 300, rejections=1), ()),
     ),
     (
         "a renewal in time forgives no doubt",
-        replace(RUNNING, holding=replace(ENDLESS, doubts=2)),
-        c.PluginEnded(0, output("two")),
+        replace(RUNNING, current=replace(ENDLESS, rejections=2)),
+        c.PluginExited(0, output("two")),
         NOW + 9,
-        (held(PLUGIN, credentials=TWO, doubts=2), ()),
+        (held(PLUGIN, credentials=TWO, rejections=2), ()),
     ),
     # Trouble.
     (
         "what still holds is used in trouble",
         TROUBLED,
-        c.Wanted(),
+        c.CredentialsRequested(),
         NOW,
-        (TROUBLED, (c.Use(ONE),)),
+        (TROUBLED, (c.UseCredentials(ONE),)),
     ),
     (
         "what has expired is not, and the reason is told",
-        replace(TROUBLED, retry=NOW + 700),
-        c.Wanted(),
+        replace(TROUBLED, retry_at=NOW + 700),
+        c.CredentialsRequested(),
         NOW + 600,
-        (replace(TROUBLED, retry=NOW + 700), (c.Refuse("because", NOW + 700),)),
+        (replace(TROUBLED, retry_at=NOW + 700), (c.RefuseRequest("because", NOW + 700),)),
     ),
-    ("nothing in hand, the same", EMPTY, c.Wanted(), NOW, (EMPTY, (c.Refuse("because", NOW + 1),))),
+    (
+        "nothing in hand, the same",
+        EMPTY,
+        c.CredentialsRequested(),
+        NOW,
+        (EMPTY, (c.RefuseRequest("because", NOW + 1),)),
+    ),
     (
         "when it is time, a request retries",
         EMPTY,
-        c.Wanted(),
+        c.CredentialsRequested(),
         NOW + 1,
         (c.Renewing(PLUGIN, RUN, failures=1), (RUN, c.Wait())),
     ),
     (
         "and uses what still holds",
         TROUBLED,
-        c.Wanted(),
+        c.CredentialsRequested(),
         NOW + 4,
-        (c.Renewing(PLUGIN, RUN, ENDING, failures=3), (RUN, c.Use(ONE))),
+        (c.Renewing(PLUGIN, RUN, ENDING, failures=3), (RUN, c.UseCredentials(ONE))),
     ),
     ("a 401 in trouble waits for its time", TROUBLED, c.CredentialsRejected(1), NOW + 3, (TROUBLED, ())),
     (
@@ -420,7 +434,7 @@ ROWS: Final[list[Row]] = [
         TROUBLED,
         c.CredentialsRejected(1),
         NOW + 4,
-        (c.Renewing(PLUGIN, RUN, ENDING, refused=True, failures=3), (RUN,)),
+        (c.Renewing(PLUGIN, RUN, ENDING, rejected=True, failures=3), (RUN,)),
     ),
     (
         "the fourth failure waits eight seconds",
@@ -438,17 +452,17 @@ ROWS: Final[list[Row]] = [
     ),
     (
         "success forgets the failures",
-        replace(RUNNING, failures=7, holding=None),
-        c.PluginEnded(0, output("one")),
+        replace(RUNNING, failures=7, current=None),
+        c.PluginExited(0, output("one")),
         NOW,
         (held(PLUGIN), ()),
     ),
     (
         "a task that was given up is nobody's failure",
         replace(RUNNING, failures=2),
-        c.Abandoned(),
+        c.Cancelled(),
         NOW,
-        (c.Troubled(PLUGIN, ENDING, 2, NOW, "the renewal was given up"), ()),
+        (c.BackingOff(PLUGIN, ENDING, 2, NOW, "the renewal was cancelled"), ()),
     ),
 ]
 
@@ -464,14 +478,14 @@ def test_a_row(
 
 STATES: Final = (FIXED, VACANT, HELD, READING, RUNNING, DISCOVERING, REDEEMING, TROUBLED)
 EVENTS: Final[tuple[c.Event, ...]] = (
-    c.Wanted(),
+    c.CredentialsRequested(),
     c.CredentialsRejected(1),
     c.FilesRead((b"x",)),
-    c.PluginEnded(0, b""),
+    c.PluginExited(0, b""),
     c.PluginMissing(),
     c.Responded(500, (), b""),
     c.Failed("x"),
-    c.Abandoned(),
+    c.Cancelled(),
 )
 
 
@@ -480,7 +494,7 @@ def kind(state: c.State) -> tuple[type, type | None]:
 
 
 # Rows that hold for every task stand in the table for one.
-ANY_TASK: Final = (c.Wanted, c.CredentialsRejected, c.Failed, c.Abandoned)
+ANY_TASK: Final = (c.CredentialsRequested, c.CredentialsRejected, c.Failed, c.Cancelled)
 IN_TABLE: Final = {(kind(row[1]), type(row[2])) for row in ROWS} | {
     (kind(state), event) for state in STATES if isinstance(state, c.Renewing) for event in ANY_TASK
 }
@@ -497,7 +511,7 @@ def test_every_pair_is_in_the_table_or_refused(state: c.State, event: c.Event) -
     if (kind(state), type(event)) in IN_TABLE:
         c.step(state, event, NOW)
     else:
-        with pytest.raises(LocalProtocolError, match="cannot happen in"):
+        with pytest.raises(LocalProtocolError, match="cannot process"):
             c.step(state, event, NOW)
 
 
@@ -506,42 +520,42 @@ def test_every_pair_is_in_the_table_or_refused(state: c.State, event: c.Event) -
 
 def test_fixed_credentials_are_in_hand_at_once() -> None:
     token = c.begin(Identity(token="one"), NOW)
-    assert isinstance(token, c.Fixed)
+    assert isinstance(token, c.Static)
     assert token.credentials.authorization == "Bearer one"
     password = c.begin(Identity(username="Aladdin", password="open sesame"), NOW)
-    assert isinstance(password, c.Fixed)
+    assert isinstance(password, c.Static)
     assert password.credentials.authorization == "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="  # RFC 7617's example
     pair = c.begin(Identity(certificate=CERTIFICATE, key=KEY), NOW)
-    assert isinstance(pair, c.Fixed)
+    assert isinstance(pair, c.Static)
     assert pair.credentials.pair == (CERTIFICATE, KEY)
     nobody = c.begin(Identity(), NOW)
-    assert isinstance(nobody, c.Fixed)
+    assert isinstance(nobody, c.Static)
     assert nobody.credentials == c.Credentials()
 
 
 def test_certificate_files_go_with_a_token() -> None:
     identity = Identity(token="one", certificate_file="/crt", key_file="/key")
-    reading, [task, _] = c.step(c.begin(identity, NOW), c.Wanted(), NOW)
+    reading, [task, _] = c.step(c.begin(identity, NOW), c.CredentialsRequested(), NOW)
     assert task == c.ReadFiles(("/crt", "/key"))
     state, _ = c.step(reading, c.FilesRead((CERTIFICATE, KEY)), NOW)
-    assert isinstance(state, c.Held)
-    assert state.holding.credentials == c.Credentials(
+    assert isinstance(state, c.Active)
+    assert state.current.credentials == c.Credentials(
         authorization="Bearer one", client_certificate=CERTIFICATE, client_key=KEY
     )
-    again, _ = c.step(state, c.Wanted(), NOW + 60)
+    again, _ = c.step(state, c.CredentialsRequested(), NOW + 60)
     rotated, actions = c.step(again, c.FilesRead((OTHER, KEY)), NOW + 60)
     assert actions == (c.CloseConnections(),)
-    assert isinstance(rotated, c.Held)
-    assert rotated.holding.credentials.generation == 2
+    assert isinstance(rotated, c.Active)
+    assert rotated.current.credentials.generation == 2
 
 
 def test_certificate_and_key_may_be_one_file() -> None:
     identity = Identity(certificate_file="/pem", key_file="/pem")
     assert identity.files == ("/pem",)
-    reading, _ = c.step(c.begin(identity, NOW), c.Wanted(), NOW)
+    reading, _ = c.step(c.begin(identity, NOW), c.CredentialsRequested(), NOW)
     state, _ = c.step(reading, c.FilesRead((CERTIFICATE + KEY,)), NOW)
-    assert isinstance(state, c.Held)
-    assert state.holding.credentials.pair == (CERTIFICATE + KEY, CERTIFICATE + KEY)
+    assert isinstance(state, c.Active)
+    assert state.current.credentials.pair == (CERTIFICATE + KEY, CERTIFICATE + KEY)
 
 
 @pytest.mark.parametrize(
@@ -557,7 +571,7 @@ def test_a_plugin_talks_to_people_where_there_are_some(
     mode: str, terminal: bool, interactive: bool, timeout: float
 ) -> None:
     state = c.begin(Identity(plugin=Plugin(command="x", mode=mode)), NOW, terminal=terminal)
-    _, [task, _] = c.step(state, c.Wanted(), NOW)
+    _, [task, _] = c.step(state, c.CredentialsRequested(), NOW)
     assert isinstance(task, c.RunPlugin)
     assert (task.interactive, task.timeout) == (interactive, timeout)
     assert json.loads(dict(task.env)["KUBERNETES_EXEC_INFO"])["spec"] == {"interactive": interactive}
@@ -571,13 +585,13 @@ def test_a_plugin_that_must_talk_is_refused_where_nobody_is() -> None:
 @pytest.mark.parametrize(
     ("id_token", "refresh_token", "expected"),
     [
-        (jwt(NOW + 600), "r", c.Held),
+        (jwt(NOW + 600), "r", c.Active),
         (jwt(NOW - 1), "r", c.NoCredentials),
         (jwt(None), "r", c.NoCredentials),
         ("", "r", c.NoCredentials),
         ("garbage", "r", c.NoCredentials),
         ("a.!.c", "r", c.NoCredentials),
-        (jwt(NOW - 1), "", c.Fixed),
+        (jwt(NOW - 1), "", c.Static),
     ],
 )
 def test_an_id_token_that_still_holds_is_used_first(
@@ -610,38 +624,38 @@ def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
         (c.Responded(200, (), b"{}"), "no token_endpoint"),
         (c.Responded(200, (), b'{"token_endpoint": "http://id/MARK"}'), "begins with https://"),
         (c.Responded(200, (), b'{"token_endpoint": "https://u:MARK@id/"}'), "credentials in its URL"),
-        (c.Responded(200, (), b"MARK"), "200 and makes no sense"),
-        (c.Responded(200, (("Content-Encoding", "gzip"),), b"MARK"), "200 and makes no sense"),
-        (c.Responded(404, (), b"<html>MARK"), "404 and makes no sense"),
+        (c.Responded(200, (), b"MARK"), "200 and is not valid JSON"),
+        (c.Responded(200, (("Content-Encoding", "gzip"),), b"MARK"), "200 and is not valid JSON"),
+        (c.Responded(404, (), b"<html>MARK"), "404 and is not valid JSON"),
         (c.Responded(403, (), b'{"error": "MARK MARK 1"}'), "is 403"),
-        (c.Responded(200, (), b"[" * 100_000), "makes no sense"),
+        (c.Responded(200, (), b"[" * 100_000), "is not valid JSON"),
     ],
 )
 def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Responded, why: str) -> None:
     state, [warn] = c.step(DISCOVERING, answer, NOW)
-    assert isinstance(state, c.Troubled)
+    assert isinstance(state, c.BackingOff)
     assert isinstance(warn, c.Warn)
-    assert why in warn.why
-    assert "MARK" not in warn.why
+    assert why in warn.reason
+    assert "MARK" not in warn.reason
 
 
 def test_a_grant_without_an_id_token_is_trouble() -> None:
     state, _ = c.step(REDEEMING, c.Responded(200, (), b'{"access_token": "MARK"}'), NOW)
-    assert isinstance(state, c.Troubled)
-    assert "no id_token" in state.why
+    assert isinstance(state, c.BackingOff)
+    assert "no id_token" in state.reason
 
 
 def test_ten_requests_that_meet_an_expired_token_run_one_plugin() -> None:
     state: c.State = HELD
     tasks, waiting = 0, 0
     for _ in range(10):
-        state, actions = c.step(state, c.Wanted(), NOW + 601)
+        state, actions = c.step(state, c.CredentialsRequested(), NOW + 601)
         tasks += sum(isinstance(action, c.RunPlugin) for action in actions)
         waiting += actions[-1] == c.Wait()
     assert (tasks, waiting) == (1, 10)
-    state, _ = c.step(state, c.PluginEnded(0, output("two")), NOW + 602)
-    answers = [c.step(state, c.Wanted(), NOW + 602)[1] for _ in range(10)]
-    assert answers == [(c.Use(TWO),)] * 10
+    state, _ = c.step(state, c.PluginExited(0, output("two")), NOW + 602)
+    answers = [c.step(state, c.CredentialsRequested(), NOW + 602)[1] for _ in range(10)]
+    assert answers == [(c.UseCredentials(TWO),)] * 10
 
 
 def test_ten_401s_for_one_token_run_one_plugin() -> None:
@@ -650,7 +664,7 @@ def test_ten_401s_for_one_token_run_one_plugin() -> None:
     for _ in range(10):
         state, actions = c.step(state, c.CredentialsRejected(1), NOW)
         tasks += len(actions)
-    state, _ = c.step(state, c.PluginEnded(0, output("two")), NOW)
+    state, _ = c.step(state, c.PluginExited(0, output("two")), NOW)
     for _ in range(10):
         state, actions = c.step(state, c.CredentialsRejected(1), NOW)
         tasks += len(actions)
@@ -661,11 +675,11 @@ def test_a_server_that_refuses_everything_cannot_make_a_loop_of_plugins() -> Non
     state: c.State = HELD
     runs, now = 0, NOW
     while now < NOW + 500:
-        generation = state.holding.credentials.generation if isinstance(state, c.Held) else 0
+        generation = state.current.credentials.generation if isinstance(state, c.Active) else 0
         state, actions = c.step(state, c.CredentialsRejected(generation), now)
         if actions:
             runs += 1
-            state, _ = c.step(state, c.PluginEnded(0, output(f"t{now}")), now)
+            state, _ = c.step(state, c.PluginExited(0, output(f"t{now}")), now)
         now += 0.25
     assert runs <= 11
 

@@ -16,10 +16,10 @@ PEM: Final = "-----BEGIN X-----"
 
 def read(stdout: str | bytes, version: str = V1) -> c.State:
     identity = Identity(plugin=Plugin(command="login", api_version=version))
-    renewing, [task, _] = c.step(c.begin(identity, 0.0), c.Wanted(), 0.0)
+    renewing, [task, _] = c.step(c.begin(identity, 0.0), c.CredentialsRequested(), 0.0)
     assert isinstance(task, c.RunPlugin)
     content = stdout.encode() if isinstance(stdout, str) else stdout
-    return c.step(renewing, c.PluginEnded(0, content), 0.0)[0]
+    return c.step(renewing, c.PluginExited(0, content), 0.0)[0]
 
 
 @pytest.mark.parametrize(
@@ -34,22 +34,22 @@ def read(stdout: str | bytes, version: str = V1) -> c.State:
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
 def test_yaml_and_json_are_read(stdout: str, version: str, encoding: str) -> None:
     state = read(stdout.encode(encoding), version)
-    assert isinstance(state, c.Held)
-    assert state.holding.credentials == c.Credentials(authorization="Bearer t")
+    assert isinstance(state, c.Active)
+    assert state.current.credentials == c.Credentials(authorization="Bearer t")
 
 
 def test_a_pair_without_a_token_is_enough_and_both_go_together() -> None:
     front = f'{{"kind":"ExecCredential","apiVersion":"{V1}","status":'
     pair = f'"clientCertificateData":"{PEM}","clientKeyData":"{PEM}"'
     state = read(f"{front}{{{pair}}}}}")
-    assert isinstance(state, c.Held)
-    assert (state.holding.credentials.authorization, state.holding.credentials.pair) == (
+    assert isinstance(state, c.Active)
+    assert (state.current.credentials.authorization, state.current.credentials.pair) == (
         "",
         (PEM.encode(), PEM.encode()),
     )
     state = read(f'{front}{{{pair},"token":"t"}}}}')
-    assert isinstance(state, c.Held)
-    assert state.holding.credentials.authorization == "Bearer t"
+    assert isinstance(state, c.Active)
+    assert state.current.credentials.authorization == "Bearer t"
 
 
 @pytest.mark.parametrize(
@@ -66,24 +66,27 @@ def test_it_says_when_they_expire(time: str, expires: float) -> None:
     state = read(
         f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: t, expirationTimestamp: '{time}'}}"
     )
-    assert isinstance(state, c.Held)
-    assert state.holding.expires == expires
+    assert isinstance(state, c.Active)
+    assert state.current.expires == expires
 
 
 @pytest.mark.parametrize(
     ("stdout", "why"),
     [
-        ("", "is not one document"),
-        ("# nothing\n", "is not one document"),
-        ("a: b\n---\na: b\n", "is not one document"),
+        ("", "is not a single document"),
+        ("# nothing\n", "is not a single document"),
+        ("a: b\n---\na: b\n", "is not a single document"),
         ("login first!", "Expected `object`, got `str`"),
         (f"apiVersion: {V1}\nstatus: {{token: t}}", "is not an ExecCredential"),
-        (f"kind: ExecCredential\napiVersion: {BETA}\nstatus: {{token: t}}", "has another apiVersion than"),
+        (
+            f"kind: ExecCredential\napiVersion: {BETA}\nstatus: {{token: t}}",
+            "must have the configured apiVersion",
+        ),
         (f"kind: ExecCredential\napiVersion: {V1}", "neither a token nor a client certificate"),
         (f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: ''}}", "neither a token nor"),
         (
             f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{token: t, clientKeyData: {PEM}}}",
-            "a key without its certificate",
+            "a key without a certificate",
         ),
         (
             f"kind: ExecCredential\napiVersion: {V1}\nstatus: {{clientCertificateData: a, clientKeyData: b}}",
@@ -102,6 +105,6 @@ def test_it_says_when_they_expire(time: str, expires: float) -> None:
 )
 def test_what_makes_no_sense_is_trouble_with_the_plugins_name(stdout: str | bytes, why: str) -> None:
     state = read(stdout)
-    assert isinstance(state, c.Troubled)
-    assert state.why.startswith("the output of the plugin 'login'")
-    assert why in state.why
+    assert isinstance(state, c.BackingOff)
+    assert state.reason.startswith("the output of the plugin 'login'")
+    assert why in state.reason

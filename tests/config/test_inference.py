@@ -88,7 +88,7 @@ def test_the_pod_comes_when_no_file_is_there_or_none_chooses_a_context() -> None
 def test_a_kubeconfig_with_a_mistake_is_not_passed_over() -> None:
     with pytest.raises(ConfigError, match="/k/config, line 1"):
         asked({"/k/config": b"5"}, environ=POD | {"KUBECONFIG": "/k/config"})
-    with pytest.raises(ConfigError, match="the context 'y' is asked for"):
+    with pytest.raises(ConfigError, match="the context 'y' is not in"):
         asked(kubeconfig(), Overrides(context="y"), environ=POD | {"KUBECONFIG": "/k/config"})
 
 
@@ -111,7 +111,7 @@ def test_nothing_at_all_says_where_it_looked() -> None:
     with pytest.raises(ConfigError, match=r"there is no kubeconfig.*, and this is not a pod"):
         asked({}, environ={})
     with pytest.raises(
-        ConfigError, match=r"no context is chosen in /a \(there is 'x'\), and this is not a pod"
+        ConfigError, match=r"no current context is set in /a \(it has 'x'\), and this is not a pod"
     ):
         asked({"/a": b"contexts: [{name: x}]"}, environ={"KUBECONFIG": "/a"})
 
@@ -134,7 +134,7 @@ def test_a_server_without_a_scheme_has_no_path() -> None:
     text = (
         b"clusters: [{name: c, cluster: {server: 'a:1/b'}}]\ncontexts: [{name: x, context: {cluster: c}}]\n"
     )
-    with pytest.raises(ConfigError, match="'a:1/b' has a path but no scheme"):
+    with pytest.raises(ConfigError, match="'a:1/b' has a path and no scheme"):
         asked({"/k/config": text + b"current-context: x"})
 
 
@@ -175,7 +175,7 @@ def test_a_pod_without_a_token_is_told_and_one_without_a_ca_is_warned() -> None:
 
 def test_an_empty_ca_file_does_not_mean_that_the_system_is_trusted() -> None:
     files = kubeconfig(cluster={"certificate-authority": "ca.crt"}) | {"/k/ca.crt": b""}
-    with pytest.raises(ConfigError, match=r"no CA from /k/ca\.crt"):
+    with pytest.raises(ConfigError, match=r"the CA from /k/ca\.crt is missing"):
         asked(files)
 
 
@@ -290,12 +290,15 @@ def test_what_comes_before_what(user: dict[str, Any], identity: Identity) -> Non
 @pytest.mark.parametrize(
     ("user", "complaint"),
     [
-        ({"token": "MARK", "username": "a", "password": "MARK"}, "a token and a username and password"),
-        ({"tokenFile": "f", "username": "a"}, "a token and a username and password"),
-        ({"exec": EXEC, "auth-provider": OIDC}, "an exec plugin and an auth-provider"),
-        ({"auth-provider": {"name": "gcp"}}, "'gcp' no longer exists; use the exec plugin gke-gcloud"),
-        ({"auth-provider": {"name": "azure"}}, "'azure' no longer exists; use the exec plugin kubelogin"),
-        ({"auth-provider": {"name": "x"}}, "'x' no longer exists"),
+        ({"token": "MARK", "username": "a", "password": "MARK"}, "a token or a username and password"),
+        ({"tokenFile": "f", "username": "a"}, "a token or a username and password"),
+        ({"exec": EXEC, "auth-provider": OIDC}, "an exec plugin or an auth-provider"),
+        ({"auth-provider": {"name": "gcp"}}, "'gcp' is no longer supported; use the exec plugin gke-gcloud"),
+        (
+            {"auth-provider": {"name": "azure"}},
+            "'azure' is no longer supported; use the exec plugin kubelogin",
+        ),
+        ({"auth-provider": {"name": "x"}}, "'x' is no longer supported"),
         ({"auth-provider": {"name": "oidc"}}, "needs an idp-issuer-url"),
         (
             {"auth-provider": {"name": "oidc", "config": PROVIDER | {"idp-issuer-url": "http://id"}}},
@@ -308,15 +311,15 @@ def test_what_comes_before_what(user: dict[str, Any], identity: Identity) -> Non
         ({"auth-provider": {"name": "oidc", "config": PROVIDER | {"refresh-token": ""}}}, "log in first"),
         ({"client-certificate-data": DATA["client-certificate-data"]}, "the client key is missing"),
         ({"client-key": "k"}, "the client certificate is missing"),
-        ({"as-groups": ["g"]}, "without a user"),
-        ({"as-uid": "1"}, "without a user"),
-        ({"as-user-extra": {"a": ["b"]}}, "without a user"),
+        ({"as-groups": ["g"]}, "requires a user"),
+        ({"as-uid": "1"}, "requires a user"),
+        ({"as-user-extra": {"a": ["b"]}}, "requires a user"),
         ({"exec": EXEC | {"command": ""}}, "has no command"),
         ({"exec": EXEC | {"apiVersion": ""}}, "must be client.authentication.k8s.io/v1 or"),
         ({"exec": EXEC | {"apiVersion": "client.authentication.k8s.io/v1alpha1"}}, "v1alpha1"),
         ({"exec": EXEC | {"interactiveMode": ""}}, "interactiveMode '';"),
         ({"exec": EXEC | {"interactiveMode": "Sometimes"}}, "interactiveMode 'Sometimes'"),
-        ({"exec": EXEC | {"env": [{"value": "MARK"}]}}, "env variable without a name"),
+        ({"exec": EXEC | {"env": [{"value": "MARK"}]}}, "env variable with an empty name"),
     ],
 )
 def test_conflicts_are_refused_and_the_user_named(user: dict[str, Any], complaint: str) -> None:
@@ -329,7 +332,7 @@ def test_conflicts_are_refused_and_the_user_named(user: dict[str, Any], complain
 def test_no_secret_goes_where_there_is_no_tls() -> None:
     config, _ = asked(kubeconfig({"token": "t", "as": "you"}, server="http://h"))
     assert config.identity == Identity()
-    assert config.warnings == ("the server is reached without TLS, so no credentials are sent",)
+    assert config.warnings == ("the server is used without TLS, so no credentials are sent",)
     assert ("Impersonate-User", "you") in config.connection.headers
     assert asked(kubeconfig({"as": "you"}, server="http://h"))[0].warnings == ()
 
@@ -370,7 +373,7 @@ def test_a_policy_says_which_plugins_may_be_started() -> None:
     for policy in (PluginPolicy(), PluginPolicy(mode="Allowlist", allowed=("/bin/login",))):
         assert asked(kubeconfig(user), Overrides(policy=policy))[0].identity.plugin is not None
     for policy in (PluginPolicy(mode="DenyAll"), PluginPolicy(mode="Allowlist", allowed=("login",))):
-        with pytest.raises(ConfigError, match="may not be started: the policy is"):
+        with pytest.raises(ConfigError, match="must not be started: the policy is"):
             asked(kubeconfig(user), Overrides(policy=policy))
 
 

@@ -16,7 +16,7 @@ BODIES = [b'{"id_token": "\xff"}', b'{"\xff": 1}', b"\xff", DEEP, b'{"id_token":
 
 
 def renewing(*bodies: bytes) -> c.State:
-    state, _ = c.step(c.begin(Identity(oidc=OIDC), 0.0), c.Wanted(), 0.0)
+    state, _ = c.step(c.begin(Identity(oidc=OIDC), 0.0), c.CredentialsRequested(), 0.0)
     for body in bodies:
         assert isinstance(state, c.Renewing)
         state, _ = c.step(state, c.Responded(200, (), body), 1.0)
@@ -28,11 +28,11 @@ def renewing(*bodies: bytes) -> c.State:
 def test_garbage_of_a_provider_ends_the_renewal_and_the_requests_that_wait(
     before: tuple[bytes, ...], body: bytes
 ) -> None:
-    state, actions = c.step(renewing(*before, body), c.Wanted(), 1.5)
+    state, actions = c.step(renewing(*before, body), c.CredentialsRequested(), 1.5)
     [action] = actions
-    assert isinstance(action, c.Refuse)
+    assert isinstance(action, c.RefuseRequest)
     assert isinstance(action.error, CredentialsError)
-    assert isinstance(state, c.Troubled)
+    assert isinstance(state, c.BackingOff)
 
 
 @pytest.mark.parametrize("payload", [DEEP, b'{"x": ' + DEEP, b'{"exp": "\xff"}', b"\xff"])
@@ -41,4 +41,4 @@ def test_a_token_with_any_payload_is_a_token(payload: bytes) -> None:
     oidc = Oidc(issuer="https://issuer.test", client_id="me", refresh_token="r", id_token=token)
     assert isinstance(c.begin(Identity(oidc=oidc), 0.0), c.NoCredentials)
     granted = b'{"id_token": "%s"}' % token.encode()
-    assert isinstance(renewing(PROVIDER, granted), c.Held)
+    assert isinstance(renewing(PROVIDER, granted), c.Active)

@@ -71,17 +71,17 @@ def test_a_server_needs_no_kubeconfig_and_no_context() -> None:
         config = found(Overrides(server="https://h", token=MARK), environ)
         assert (config.connection.server, config.connection.ca) == ("https://h", b"")
         assert (config.identity, config.namespace) == (Identity(token=MARK), "default")
-        assert config.source == "the server that is asked for"
+        assert config.source == "the given server"
     chosen = found(Overrides(server="https://h", user="file", namespace="shop"))
     assert (chosen.identity, chosen.namespace) == (Identity(token_file="/token"), "shop")
-    with pytest.raises(ConfigError, match="the user 'nobody' is asked for"):
+    with pytest.raises(ConfigError, match="the user 'nobody' is not in"):
         found(Overrides(server="https://h", user="nobody"))
 
 
 def test_without_a_scheme_a_server_is_reached_over_http_and_gets_no_token() -> None:
     config = found(Overrides(server="localhost:8080", token=MARK), {})
     assert (config.connection.server, config.identity) == ("http://localhost:8080", Identity())
-    assert config.warnings == ("the server is reached without TLS, so no credentials are sent",)
+    assert config.warnings == ("the server is used without TLS, so no credentials are sent",)
 
 
 def test_unchecked_certificates_leave_the_ca_out_and_are_warned_about() -> None:

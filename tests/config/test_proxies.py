@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kubeproto.config import ConfigError, bypasses_proxy, proxy_for
+from kubeproto.config import ConfigError, proxy_for
 
 TABLE: Final[dict[str, Any]] = json.loads((Path(__file__).parent / "no_proxy.json").read_text())
 HOSTS: Final[list[str]] = TABLE["hosts"]
@@ -78,5 +78,6 @@ def test_a_proxy_that_makes_no_sense_is_an_error_and_no_silent_detour() -> None:
 
 
 def test_a_name_may_be_asked_about_alone() -> None:
-    assert bypasses_proxy("x.org:443", "A.X.ORG", 443)
-    assert not bypasses_proxy("x.org:443", "a.x.org", 80)
+    environ = {"HTTP_PROXY": "http://p", "HTTPS_PROXY": "http://p", "NO_PROXY": "x.org:443"}
+    assert proxy_for("https://A.X.ORG", environ) == ""
+    assert proxy_for("http://a.x.org", environ) == "http://p"

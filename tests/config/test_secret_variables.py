@@ -16,12 +16,11 @@ from kubeproto import KubeprotoError
 from kubeproto.config import (
     ConfigError,
     Connection,
+    Kubeconfig,
     Needs,
     Overrides,
     infer,
-    merge_kubeconfigs,
     proxy_for,
-    read_kubeconfig,
 )
 
 MARK: Final = "hunter" + "2"
@@ -52,12 +51,12 @@ OIDC: Final = {
     "client-secret": MARK,
 }
 BROKEN: Final[dict[str, Callable[[], object]]] = {
-    "no YAML": lambda: read_kubeconfig(f"users: [{MARK}".encode()),
-    "a wrong type": lambda: read_kubeconfig(kubeconfig({"token": MARK, "exec": 1})),
-    "a name twice": lambda: read_kubeconfig(
+    "no YAML": lambda: Kubeconfig.parse(f"users: [{MARK}".encode()),
+    "a wrong type": lambda: Kubeconfig.parse(kubeconfig({"token": MARK, "exec": 1})),
+    "a name twice": lambda: Kubeconfig.parse(
         kubeconfig({}, users=[{"name": "u", "user": {"token": MARK}}, {"name": "u", "user": {}}])
     ),
-    "another kind": lambda: read_kubeconfig(kubeconfig({"token": MARK}, kind="Secret")),
+    "another kind": lambda: Kubeconfig.parse(kubeconfig({"token": MARK}, kind="Secret")),
     "inferred": lambda: inferred(kubeconfig({"token": MARK, "exec": 1})),
     "two ways to log in": lambda: inferred(kubeconfig({"token": MARK, "username": "u", "password": MARK})),
     "a provider in plain text": lambda: inferred(
@@ -94,7 +93,7 @@ URL_PLACES: Final[dict[str, Callable[[str], object]]] = {
         kubeconfig({"exec": 1}, clusters=[{"name": "c", "cluster": {"server": url}}])
     ),
     "an override": lambda url: inferred(kubeconfig({}), Overrides(server=url)),
-    "an override beside a user that is not there": lambda url: merge_kubeconfigs([]).choose(
+    "an override beside a user that is not there": lambda url: Kubeconfig.merge([]).choose(
         server=url, user="nobody"
     ),
     "a proxy of the environment": lambda url: inferred(kubeconfig({}), HTTPS_PROXY=f"{url}/x"),
@@ -155,14 +154,14 @@ def shown(error: BaseException | None) -> Iterator[str]:
 
 def test_a_cluster_with_an_exec_is_a_cluster() -> None:
     content = kubeconfig({}, clusters=[{"name": "c", "cluster": {"server": "https://h", "exec": "x"}}])
-    assert read_kubeconfig(content, "/home/k").clusters[0].cluster.server == "https://h"
+    assert Kubeconfig.parse(content, "/home/k").clusters[0].cluster.server == "https://h"
 
 
 @pytest.mark.parametrize("nested", ["[" * 500 + "]" * 500, '{"a":' * 500 + "1" + "}" * 500])
 @pytest.mark.parametrize("key", ["extensions", "users", "x"])
 def test_values_nested_too_deep_are_refused(key: str, nested: str) -> None:
     with pytest.raises(ConfigError, match="200 deep"):
-        read_kubeconfig(f'{{"{key}":{nested}}}'.encode(), "/k")
+        Kubeconfig.parse(f'{{"{key}":{nested}}}'.encode(), "/k")
 
 
 @pytest.mark.parametrize("name", ["..x", ".x", "a..b", "x" * 64, ("x" * 60 + ".") * 5])

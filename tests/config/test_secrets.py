@@ -14,18 +14,13 @@ import pytest
 from kubeproto import KubeprotoError
 from kubeproto import config as package
 from kubeproto.config import (
-    AuthProvider,
-    Choice,
     Config,
     ConfigError,
     Connection,
     Credentials,
-    Exec,
-    Extension,
     Identity,
     Impersonation,
-    KubeconfigCluster,
-    KubeconfigUser,
+    Kubeconfig,
     Needs,
     Oidc,
     Overrides,
@@ -34,10 +29,8 @@ from kubeproto.config import (
     UnreadableFile,
     Url,
     credentials,
-    dump_kubeconfig,
     infer,
     proxy_for,
-    read_kubeconfig,
 )
 from kubeproto.config import credentials as c
 
@@ -46,22 +39,39 @@ B64: Final = b64encode(MARK.encode()).decode()
 PEM: Final = f"-----BEGIN PRIVATE KEY-----\n{MARK}".encode()
 V1: Final = "client.authentication.k8s.io/v1"
 
-CLUSTER: Final = KubeconfigCluster(
-    server="https://h",
-    certificate_authority_data=PEM,
-    proxy_url=f"http://u:{MARK}@p",
-    extensions=(Extension(name="x", extension={"k": MARK}),),
-)
-USER: Final = KubeconfigUser(
-    client_certificate_data=PEM,
-    client_key_data=PEM,
-    token=MARK,
-    password=MARK,
-    auth_provider=AuthProvider(name="oidc", config={"refresh-token": MARK}),
-    exec=Exec(
-        command="x", args=(MARK,), env=(msgspec.convert({"name": "A", "value": MARK}, package.ExecVariable),)
-    ),
-)
+CHOICE: Final = Kubeconfig.parse(
+    json.dumps(
+        {
+            "clusters": [
+                {
+                    "name": "c",
+                    "cluster": {
+                        "server": "https://h",
+                        "certificate-authority-data": b64encode(PEM).decode(),
+                        "proxy-url": f"http://u:{MARK}@p",
+                        "extensions": [{"name": "x", "extension": {"k": MARK}}],
+                    },
+                }
+            ],
+            "users": [
+                {
+                    "name": "u",
+                    "user": {
+                        "client-certificate-data": b64encode(PEM).decode(),
+                        "client-key-data": b64encode(PEM).decode(),
+                        "token": MARK,
+                        "password": MARK,
+                        "auth-provider": {"name": "oidc", "config": {"refresh-token": MARK}},
+                        "exec": {"command": "x", "args": [MARK], "env": [{"name": "A", "value": MARK}]},
+                    },
+                }
+            ],
+        }
+    ).encode()
+).choose(cluster="c", user="u")
+assert CHOICE is not None
+CLUSTER: Final = CHOICE.cluster
+USER: Final = CHOICE.user
 CONNECTION: Final = Connection(
     server="https://h",
     client_certificate=PEM,
@@ -83,8 +93,8 @@ IDENTITY: Final = Identity(token=MARK, certificate=PEM, key=PEM)
 CREDENTIALS: Final = Credentials(authorization=f"Bearer {MARK}", client_certificate=PEM, client_key=PEM)
 COURSE: Final = c.RenewalContext(identity=Identity(plugin=PLUGIN))
 OIDC_COURSE: Final = c.RenewalContext(identity=Identity(oidc=OIDC))
-HOLDING: Final = c.Holding(credentials=CREDENTIALS, since=0.0, due=0.0)
-KUBECONFIG: Final = read_kubeconfig(
+HOLDING: Final = c.CurrentCredentials(credentials=CREDENTIALS, accepted_since=0.0, renew_at=0.0)
+KUBECONFIG: Final = Kubeconfig.parse(
     json.dumps(
         {"users": [{"name": "u", "user": {"token": MARK, "password": MARK}}], "unknown": MARK}
     ).encode()
@@ -92,7 +102,7 @@ KUBECONFIG: Final = read_kubeconfig(
 
 
 def discover() -> c.Discover:
-    _, [task, *_] = c.step(c.NoCredentials(OIDC_COURSE), c.Wanted(), 0.0)
+    _, [task, *_] = c.step(c.NoCredentials(OIDC_COURSE), c.CredentialsRequested(), 0.0)
     assert isinstance(task, c.Discover)
     return task
 
@@ -106,7 +116,7 @@ def redeem() -> c.Redeem:
 
 
 def run_plugin() -> c.RunPlugin:
-    _, [task, *_] = c.step(c.NoCredentials(COURSE), c.Wanted(), 0.0)
+    _, [task, *_] = c.step(c.NoCredentials(COURSE), c.CredentialsRequested(), 0.0)
     assert isinstance(task, c.RunPlugin)
     assert MARK in str(task.env[0][1])
     return task
@@ -115,22 +125,22 @@ def run_plugin() -> c.RunPlugin:
 VALUES: Final[tuple[object, ...]] = (
     CLUSTER, USER, *CLUSTER.extensions, USER.auth_provider, USER.exec, *(USER.exec.env if USER.exec else ()),
     CONNECTION, CONNECTION.proxy_url, PLUGIN, OIDC, IDENTITY, CREDENTIALS, HOLDING, KUBECONFIG,
-    Choice(context="x", cluster_name="c", cluster=CLUSTER, user_name="u", user=USER, namespace=""),
+    CHOICE,
     Config(connection=CONNECTION, identity=IDENTITY), Overrides(headers=(("Authorization", MARK),)),
-    COURSE, c.Fixed(CREDENTIALS), c.NoCredentials(COURSE), c.Held(COURSE, HOLDING),
+    COURSE, c.Static(CREDENTIALS), c.NoCredentials(COURSE), c.Active(COURSE, HOLDING),
     run_plugin(), discover(), redeem(),
-    c.Renewing(OIDC_COURSE, redeem(), HOLDING), c.Troubled(COURSE, HOLDING, 1, 0.0, "why"),
-    c.FilesRead((MARK.encode(),)), c.PluginEnded(0, MARK.encode()),
+    c.Renewing(OIDC_COURSE, redeem(), HOLDING), c.BackingOff(COURSE, HOLDING, 1, 0.0, "why"),
+    c.FilesRead((MARK.encode(),)), c.PluginExited(0, MARK.encode()),
     c.Responded(200, (("a", MARK),), MARK.encode()),
-    c.Use(CREDENTIALS), c.Keep(MARK, MARK),
+    c.UseCredentials(CREDENTIALS), c.SaveTokens(MARK, MARK),
 )  # fmt: skip
 
 # These never hold a secret.
-OPEN: Final = (
-    package.KubeconfigContext, Impersonation, Needs, PluginPolicy, UnreadableFile, c.Abandoned,
-    c.CloseConnections, c.Failed, c.PluginMissing, c.ReadFiles, c.Refuse,
-    c.CredentialsRejected, c.Wait, c.Wanted,
-    c.Warn, package.Ask,
+WITHOUT_SECRETS: Final = (
+    Impersonation, Needs, PluginPolicy, UnreadableFile, c.Cancelled,
+    c.CloseConnections, c.Failed, c.PluginMissing, c.ReadFiles, c.RefuseRequest,
+    c.CredentialsRejected, c.Wait, c.CredentialsRequested,
+    c.Warn, c.ProviderRequest,
 )  # fmt: skip
 
 
@@ -149,7 +159,7 @@ def shown(value: object) -> str:
 
 
 def test_every_struct_is_searched_or_holds_no_secret() -> None:
-    searched = {type(value) for value in VALUES} | set(OPEN)
+    searched = {type(value) for value in VALUES} | set(WITHOUT_SECRETS)
     assert {kind.__name__ for kind in structs()} - {kind.__name__ for kind in searched} == set()
 
 
@@ -161,7 +171,7 @@ def test_no_value_shows_a_secret(value: object) -> None:
 
 def test_the_search_would_find_one() -> None:
     assert MARK in shown(c.Failed(MARK))
-    assert MARK.encode() in dump_kubeconfig(KUBECONFIG)
+    assert MARK.encode() in KUBECONFIG.dump()
 
 
 def kubeconfig(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> Callable[[], object]:
@@ -178,15 +188,15 @@ def kubeconfig(user: dict[str, Any], cluster: dict[str, Any] | None = None) -> C
 def told(context: c.RenewalContext, task: c.Task, event: c.Event) -> Callable[[], object]:
     def run() -> object:
         state, actions = c.step(c.Renewing(context, task, HOLDING), event, 0.0)
-        assert isinstance(state, c.Troubled), "this was to go wrong"
+        assert isinstance(state, c.BackingOff), "this was to go wrong"
         assert MARK not in shown(state) + shown(actions)
-        raise c.Refuse(state.why, 0.0).error
+        raise c.RefuseRequest(state.reason, 0.0).error
 
     return run
 
 
 def plugin_said(text: str | bytes) -> Callable[[], object]:
-    return told(COURSE, run_plugin(), c.PluginEnded(0, text.encode() if isinstance(text, str) else text))
+    return told(COURSE, run_plugin(), c.PluginExited(0, text.encode() if isinstance(text, str) else text))
 
 
 def exec_credential(**status: Any) -> Callable[[], object]:
@@ -207,17 +217,17 @@ MISTAKES: Final[dict[str, Callable[[], object]]] = {
     "header": lambda: Connection(server="https://h", headers=(("a", f"{MARK}\n"),)),
     "pem": lambda: Connection(server="https://h", client_certificate=PEM, client_key=MARK.encode()),
     "authorization": lambda: Credentials(authorization=f"Bearer {MARK}\n"),
-    "yaml": lambda: read_kubeconfig(f"users:\n- user: {{token: {MARK}]".encode()),
-    "yaml tag": lambda: read_kubeconfig(f"token: !{MARK}".encode()),
-    "yaml anchor": lambda: read_kubeconfig(f"token: *{MARK}".encode()),
-    "yaml key": lambda: read_kubeconfig(f"{MARK}: 1\n{MARK}: 2".encode()),
-    "yaml quote": lambda: read_kubeconfig(f"token: '{MARK}".encode()),
-    "yaml directive": lambda: read_kubeconfig(f"%{MARK} 1\n---\na: b".encode()),
-    "json": lambda: read_kubeconfig(f'{{"token": "{MARK}'.encode()),
-    "not utf-8": lambda: read_kubeconfig(f"token: {MARK}\xff".encode("latin-1")),
-    "type": lambda: read_kubeconfig(f"users: [{{user: {{token: [{MARK}]}}}}]".encode()),
-    "base64": lambda: read_kubeconfig(f"users: [{{user: {{client-key-data: '{MARK}!'}}}}]".encode()),
-    "not an object": lambda: read_kubeconfig(MARK.encode()),
+    "yaml": lambda: Kubeconfig.parse(f"users:\n- user: {{token: {MARK}]".encode()),
+    "yaml tag": lambda: Kubeconfig.parse(f"token: !{MARK}".encode()),
+    "yaml anchor": lambda: Kubeconfig.parse(f"token: *{MARK}".encode()),
+    "yaml key": lambda: Kubeconfig.parse(f"{MARK}: 1\n{MARK}: 2".encode()),
+    "yaml quote": lambda: Kubeconfig.parse(f"token: '{MARK}".encode()),
+    "yaml directive": lambda: Kubeconfig.parse(f"%{MARK} 1\n---\na: b".encode()),
+    "json": lambda: Kubeconfig.parse(f'{{"token": "{MARK}'.encode()),
+    "not utf-8": lambda: Kubeconfig.parse(f"token: {MARK}\xff".encode("latin-1")),
+    "type": lambda: Kubeconfig.parse(f"users: [{{user: {{token: [{MARK}]}}}}]".encode()),
+    "base64": lambda: Kubeconfig.parse(f"users: [{{user: {{client-key-data: '{MARK}!'}}}}]".encode()),
+    "not an object": lambda: Kubeconfig.parse(MARK.encode()),
     "basic and token": kubeconfig({"token": MARK, "username": "u", "password": MARK}),
     "key alone": kubeconfig({"client-key-data": B64}),
     "key is not a pem": kubeconfig({"client-key-data": B64, "client-certificate-data": B64}),
@@ -242,7 +252,7 @@ MISTAKES: Final[dict[str, Callable[[], object]]] = {
     "plugin's odd pair": exec_credential(clientCertificateData=MARK, clientKeyData=MARK),
     "plugin's line end": exec_credential(token=f"{MARK}\r\nx: y"),
     "plugin's nothing": plugin_said(""),
-    "plugin's code": told(COURSE, run_plugin(), c.PluginEnded(1, MARK.encode())),
+    "plugin's code": told(COURSE, run_plugin(), c.PluginExited(1, MARK.encode())),
     "provider's refusal": told(
         OIDC_COURSE, redeem(), c.Responded(400, (), f'{{"error": "{MARK}"}}'.encode())
     ),
@@ -253,7 +263,7 @@ MISTAKES: Final[dict[str, Callable[[], object]]] = {
     "provider's types": told(
         OIDC_COURSE, redeem(), c.Responded(200, (), f'{{"id_token": ["{MARK}"]}}'.encode())
     ),
-    "an event out of place": lambda: c.step(c.NoCredentials(COURSE), c.PluginEnded(0, MARK.encode()), 0.0),
+    "an event out of place": lambda: c.step(c.NoCredentials(COURSE), c.PluginExited(0, MARK.encode()), 0.0),
 }  # fmt: skip
 
 
@@ -279,8 +289,8 @@ def test_no_error_shows_a_secret(mistake: str) -> None:
 def test_what_is_not_a_word_of_oauth_is_not_repeated() -> None:
     event = c.Responded(400, (), b'{"error": "' + b"x" * 50 + b'"}')
     state, _ = c.step(c.Renewing(OIDC_COURSE, redeem()), event, 0.0)
-    assert isinstance(state, c.Troubled)
-    assert state.why == "the response of the identity provider is 400"
+    assert isinstance(state, c.BackingOff)
+    assert state.reason == "the response of the identity provider is 400"
 
 
 def test_errors_of_settings_are_value_errors_too() -> None:

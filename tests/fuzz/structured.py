@@ -14,8 +14,8 @@ from drawing import Draw
 
 import kubeproto as kp
 from kubeproto import InvalidObject, KubeprotoError, RemoteProtocolError, TransportError
-from kubeproto.config import ConfigError, CredentialsError, Needs, Oidc, Plugin, infer, read_kubeconfig
-from kubeproto.config._oidc import expiry, granted, redeem
+from kubeproto.config import ConfigError, CredentialsError, Kubeconfig, Needs, Oidc, Plugin, infer
+from kubeproto.config._oidc import read_grant, redeem, token_expiry
 from kubeproto.config._plugin import read_output
 from kubeproto.control import Store
 from kubeproto.crd import allow, read_admission, read_conversion, respond_to_admission
@@ -236,7 +236,7 @@ def fuzz_kubeconfig(data: bytes) -> None:
     }  # fmt: skip
     content = draw.text(draw.changed(document))
     try:
-        repr(read_kubeconfig(content, "/home/u/.kube/config"))
+        repr(Kubeconfig.parse(content, "/home/u/.kube/config"))
         files: dict[str, Any] = {"/k": content}
         while isinstance(found := infer({"KUBECONFIG": "/k"}, files), Needs):
             files |= dict.fromkeys(found.paths, draw.one_of((b"-----BEGIN X-----", b"", b"\xff")))
@@ -252,7 +252,7 @@ def fuzz_tokens(data: bytes) -> None:
     oidc = Oidc(issuer="https://i", client_id="c", client_secret=SECRET, refresh_token=SECRET)
     claims = draw.text(draw.changed({"exp": 1_900_000_000, "sub": "u", "aud": ["a"]}))
     token = f"{SECRET}.{urlsafe_b64encode(claims).decode()}.x"
-    expiry(token)
+    token_expiry(token)
     said: dict[str, Any] = {"id_token": token, "refresh_token": SECRET, "expires_in": 3600}
     provider = {"token_endpoint": "https://i/token", "token_endpoint_auth_methods_supported": ["none"]}
     printed = {
@@ -264,7 +264,7 @@ def fuzz_tokens(data: bytes) -> None:
     try:
         match draw.below(3):
             case 0:
-                shown = repr(granted(oidc, status, (), draw.text(draw.changed(said))))
+                shown = repr(read_grant(oidc, status, (), draw.text(draw.changed(said))))
             case 1:
                 shown = repr(redeem(oidc, status, (), draw.text(draw.changed(provider))))
             case _:

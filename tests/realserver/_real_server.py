@@ -29,7 +29,7 @@ from ._real_build import asked_release, build
 # What tests need and a release has, but does not do unless it is told to.
 GATES: Final = {"1.36": ("ShardedListAndWatch=true",)}
 PATIENCE: Final = 20.0  # seconds for an end, before it is made one
-WANTED: Final[credentials.Event] = credentials.Wanted()
+WANTED: Final[credentials.Event] = credentials.CredentialsRequested()
 # Below those that a system gives to outgoing connections: one of these could take the port while the server
 # starts, or while it is down, and one that tries to reach a port in vain could even reach itself.
 PORTS: Final = range(20_000, 32_000)
@@ -196,7 +196,7 @@ def _credentials(identity: Identity) -> Credentials:
         event = WANTED
         for action in actions:
             match action:
-                case credentials.Use(user_credentials):
+                case credentials.UseCredentials(user_credentials):
                     return user_credentials
                 case credentials.ReadFiles(paths):
                     event = credentials.FilesRead(tuple(Path(path).read_bytes() for path in paths))

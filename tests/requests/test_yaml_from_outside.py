@@ -37,9 +37,9 @@ except kp.InvalidManifest as error:
     said = str(error)
 """,
     "a kubeconfig": """
-from kubeproto.config import ConfigError, read_kubeconfig
+from kubeproto.config import ConfigError, Kubeconfig
 try:
-    read_kubeconfig(text, "config")
+    Kubeconfig.parse(text, "config")
     said = ""
 except ConfigError as error:
     said = str(error)

@@ -165,7 +165,7 @@ def test_a_401_that_nothing_can_mend_reaches_the_caller_with_its_body(
     run(main)
     [record] = caplog.records  # said once, for every request is refused alike
     assert (record.name, record.levelno) == ("kubeproto.credentials", logging.WARNING)
-    assert "the server refused the credentials" in record.getMessage()
+    assert "the server rejected the credentials" in record.getMessage()
     assert SECRET not in caplog.text
 
 
@@ -237,12 +237,12 @@ def test_all_who_wait_for_a_plugin_that_fails_are_told_why(
                 tasks.start_soon(ask)
             await script.started()
             script.go.touch()
-        assert said == [f"the plugin {str(script.path)!r} ended with 3"] * 5
+        assert said == [f"the plugin {str(script.path)!r} exited with 3"] * 5
         assert len(script.pids) == 1
         assert not net.sent
 
     run(main)
-    assert [record.getMessage()[-12:] for record in caplog.records] == ["ended with 3"]
+    assert [record.getMessage()[-13:] for record in caplog.records] == ["exited with 3"]
     assert SECRET not in caplog.text
     assert SECRET not in "".join(capfd.readouterr())
 
@@ -437,7 +437,8 @@ def test_a_plugin_that_is_not_there_is_named(run: Run) -> None:
         identity = Identity(plugin=Plugin(command="/no/such/login", install_hint="apt install login"))
         async with authorized(net, identity) as transport:
             with pytest.raises(
-                CredentialsError, match=r"there is no program '/no/such/login' .*; apt install login"
+                CredentialsError,
+                match=r"the program ./no/such/login', .* does not exist; apt install login",
             ):
                 await get(transport)
 

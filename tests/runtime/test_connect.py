@@ -96,7 +96,7 @@ def test_user_agent_headers_and_impersonation_go_with_every_request() -> None:
 
 
 def test_a_program_may_forbid_plugins() -> None:
-    with pytest.raises(ConfigError, match="'evil' may not be started"):
+    with pytest.raises(ConfigError, match="'evil' must not be started"):
         asked(user="eve", plugins=PluginPolicy(mode="DenyAll"))
 
 

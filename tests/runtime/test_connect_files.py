@@ -23,10 +23,10 @@ from kubeproto.config import (
     ConfigError,
     Connection,
     Identity,
+    Kubeconfig,
     Oidc,
     Overrides,
     UnreadableFile,
-    read_kubeconfig,
 )
 from kubeproto.config import credentials as c
 from kubeproto.wire import header
@@ -35,7 +35,7 @@ from kubeproto_runtime.credentials import Authorized
 from kubeproto_runtime.credentials._files import LocatedConfig, Login, find, keep, read
 
 ISSUER: Final = "https://issuer.test"
-RENEWED: Final = c.Keep("id-2", "refresh-2")
+RENEWED: Final = c.SaveTokens("id-2", "refresh-2")
 
 
 class Home(Struct):
@@ -45,7 +45,7 @@ class Home(Struct):
     config: Path
 
     def user(self) -> dict[str, str]:
-        [user] = read_kubeconfig(self.config.read_bytes()).users
+        [user] = Kubeconfig.parse(self.config.read_bytes()).users
         assert user.user.auth_provider is not None
         return user.user.auth_provider.config
 
@@ -146,16 +146,16 @@ def test_no_variable_of_a_traceback_holds_what_is_in_the_environment(
 def test_renewed_tokens_are_kept_and_everything_else_stays(home: Home, as_json: bool) -> None:
     home.config.write_text(YAML)
     if as_json:
-        home.config.write_bytes(read_kubeconfig(YAML.encode()).document)
+        home.config.write_bytes(Kubeconfig.parse(YAML.encode()).document)
     home.config.chmod(0o640)
-    before = json.loads(read_kubeconfig(home.config.read_bytes()).document)
+    before = json.loads(Kubeconfig.parse(home.config.read_bytes()).document)
     after = keep(login(home), RENEWED)
     assert after == Login(str(home.config), "ann", "refresh-2")
     content = home.config.read_bytes()
     assert content.startswith(b"{") == as_json
     config = before["users"][0]["user"]["auth-provider"]["config"]
     config["id-token"], config["refresh-token"] = "id-2", "refresh-2"
-    assert json.loads(read_kubeconfig(content).document) == before
+    assert json.loads(Kubeconfig.parse(content).document) == before
     assert stat.S_IMODE(home.config.stat().st_mode) == 0o640
 
 
@@ -309,7 +309,7 @@ def test_a_provider_that_refuses_or_cannot_be_reached_is_named_in_the_error(home
                 said.append(str(failed.value))
 
     anyio.run(main)
-    at = "asking the identity provider at issuer.test"
+    at = "the request to the identity provider at issuer.test"
     assert said == [
         "the response of the identity provider is 400: invalid_grant",
         f"{at}: connection refused",

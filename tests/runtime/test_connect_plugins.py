@@ -52,9 +52,9 @@ def alive(pid: int) -> bool:
 
 def test_its_output_and_its_end_are_told(tmp_path: Path, perform: Runner) -> None:
     task = c.RunPlugin(command=script(tmp_path, "echo credentials; exit 0"))
-    assert perform(task) == c.PluginEnded(0, b"credentials\n")
+    assert perform(task) == c.PluginExited(0, b"credentials\n")
     task = c.RunPlugin(command=script(tmp_path, "echo half; exit 7"))
-    assert perform(task) == c.PluginEnded(7, b"half\n")
+    assert perform(task) == c.PluginExited(7, b"half\n")
 
 
 def test_it_gets_its_arguments_and_variables_beside_ours_and_no_input(
@@ -63,7 +63,7 @@ def test_it_gets_its_arguments_and_variables_beside_ours_and_no_input(
     monkeypatch.setenv("OURS", "here")
     command = script(tmp_path, 'read line; echo "$1 $OURS $KUBERNETES_EXEC_INFO [$line]"')
     task = c.RunPlugin(command=command, args=("get-token",), env=(("KUBERNETES_EXEC_INFO", "{}"),))
-    assert perform(task) == c.PluginEnded(0, b"get-token here {} []\n")
+    assert perform(task) == c.PluginExited(0, b"get-token here {} []\n")
 
 
 def test_one_that_may_ask_a_person_has_our_input_and_stays_with_the_terminal(
@@ -76,7 +76,7 @@ def test_one_that_may_ask_a_person_has_our_input_and_stays_with_the_terminal(
     try:
         with file.open() as typed:
             os.dup2(typed.fileno(), 0)
-        assert perform(c.RunPlugin(command=command, interactive=True)) == c.PluginEnded(
+        assert perform(c.RunPlugin(command=command, interactive=True)) == c.PluginExited(
             0, f"yes {os.getsid(0)}\n".encode()
         )
     finally:
@@ -88,7 +88,7 @@ def test_what_it_says_on_stderr_goes_to_ours_and_into_no_event(
     tmp_path: Path, perform: Runner, capfd: pytest.CaptureFixture[str]
 ) -> None:
     event = perform(c.RunPlugin(command=script(tmp_path, f"echo {SECRET} >&2; exit 1")))
-    assert event == c.PluginEnded(1, b"")
+    assert event == c.PluginExited(1, b"")
     assert capfd.readouterr().err == f"{SECRET}\n"
 
 
@@ -98,7 +98,7 @@ def test_one_that_hangs_is_killed_with_all_that_it_started(tmp_path: Path, perfo
     started: list[int] = []
     for timeout in (0.1, 1.0, 10.0):  # on a slow machine it may be killed before it has written both
         event = perform(c.RunPlugin(command=command, timeout=timeout))
-        assert event == c.Failed(f"it did not end within {timeout:g} s")
+        assert event == c.Failed(f"it did not exit within {timeout:g} s")
         started += [int(line) for line in pids.read_text().split()] if pids.exists() else []
         if len(started) > 1:
             break

@@ -192,8 +192,13 @@ BROKEN: Final[dict[str, tuple[Callable[[Setup], None], str, str, str]]] = {
         "the current context 'prod' does not exist",
         "choose one of kubeproto",
     ),
-    "missing cluster": (put("context", cluster="gone"), "context", "names the cluster 'gone'", "set-cluster"),
-    "missing user": (put("context", user="gone"), "context", "names the user 'gone'", "set-credentials"),
+    "missing cluster": (
+        put("context", cluster="gone"),
+        "context",
+        "refers to the cluster 'gone'",
+        "set-cluster",
+    ),
+    "missing user": (put("context", user="gone"), "context", "refers to the user 'gone'", "set-credentials"),
     "missing authority": (
         use_missing_authority,
         "settings",
@@ -203,7 +208,7 @@ BROKEN: Final[dict[str, tuple[Callable[[Setup], None], str, str, str]]] = {
     "token and password": (
         put("user", username="me", password="s3cret"),
         "settings",
-        "takes one of them",
+        "a token or a username",
         "correct this setting",
     ),
     "missing token file": (

@@ -55,7 +55,7 @@ class Guarded:
         await anyio.sleep(self.seconds)
         expires = datetime.fromtimestamp(anyio.current_time() + LIFE, UTC)
         said = credential(token=str(int(expires.timestamp())), expirationTimestamp=f"{expires:%FT%TZ}")
-        return c.PluginEnded(0, said.encode())
+        return c.PluginExited(0, said.encode())
 
     @asynccontextmanager
     async def open(self, connection: Connection) -> AsyncGenerator[Any]:

@@ -112,7 +112,7 @@ def test_all_threads_that_wait_for_a_plugin_that_fails_are_told_why(tmp_path: Pa
     clock, net = Clock(), Net(accepting())
     with authorized(net, script.identity, clock=clock) as transport:
         said = at_once(lambda: get(transport))
-    assert said == [f"the plugin {str(script.path)!r} ended with 3"] * 10
+    assert said == [f"the plugin {str(script.path)!r} exited with 3"] * 10
     assert len(script.pids) == 1
     assert not net.sent
 

@@ -152,10 +152,7 @@ def test_a_kubeconfig_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch
     missing = tmp_path / "gone"
     monkeypatch.setenv("KUBECONFIG", str(missing))
     monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
-    said = (
-        f"there is no kubeconfig: \\$KUBECONFIG names {missing}, and no such file exists,"
-        " and this is not a pod"
-    )
+    said = f"there is no kubeconfig: KUBECONFIG is {missing}, and no such file exists, and this is not a pod"
     with pytest.raises(ConfigError, match=said), connect_blocking():
         pass
 

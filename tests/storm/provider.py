@@ -92,12 +92,12 @@ class Provider:
             self._count("credential plugin fails")
             if draw < 0.1:
                 return c.PluginMissing()
-            return c.PluginEnded(1, b"") if draw < 0.25 else c.PluginEnded(0, b"<html>")
+            return c.PluginExited(1, b"") if draw < 0.25 else c.PluginExited(0, b"<html>")
         self._issued += 1
         ends = datetime.fromtimestamp(self._now() + self._rng.choice(LIVES), UTC)
         status = {"token": f"t{self._issued}", "expirationTimestamp": ends.strftime("%Y-%m-%dT%H:%M:%SZ")}
         output = {"apiVersion": EXEC, "kind": "ExecCredential", "status": status}
-        return c.PluginEnded(0, json.dumps(output).encode())
+        return c.PluginExited(0, json.dumps(output).encode())
 
 
 class StormAuthorized(Authorized):

@@ -32,12 +32,16 @@ def walk_credentials(rng: Random) -> Iterator[str]:
         generation, task, token = 0, None, 0
         for _ in range(STEPS // 2):
             walk.now += rng.choice((0.0, 0.5, 2.0, 61.0, 400.0))
-            events: list[Any] = [c.Wanted(), c.Wanted(), c.CredentialsRejected(generation)]
+            events: list[Any] = [
+                c.CredentialsRequested(),
+                c.CredentialsRequested(),
+                c.CredentialsRejected(generation),
+            ]
             if task is not None:
                 token += 1
                 came = _came(rng, task, token, walk.now)
                 rejected = c.CredentialsRejected(generation)
-                events = [came, came, came, c.Wanted(), c.Failed("no"), c.Abandoned(), rejected]
+                events = [came, came, came, c.CredentialsRequested(), c.Failed("no"), c.Cancelled(), rejected]
                 if isinstance(task, c.RunPlugin):
                     events.append(c.PluginMissing())
             event = rng.choice(events)
@@ -47,12 +51,14 @@ def walk_credentials(rng: Random) -> Iterator[str]:
             for action in walk.actions:
                 if isinstance(action, c.ReadFiles | c.RunPlugin | c.Discover | c.Redeem):
                     task = action
-                if isinstance(action, c.Use):
+                if isinstance(action, c.UseCredentials):
                     if action.credentials.generation < generation:
                         yield f"older credentials after newer ones, for {event!r}"
                     generation = action.credentials.generation
-            replies = [one for one in walk.actions if isinstance(one, c.Use | c.Wait | c.Refuse)]
-            if isinstance(event, c.Wanted) and len(replies) != 1:
+            replies = [
+                one for one in walk.actions if isinstance(one, c.UseCredentials | c.Wait | c.RefuseRequest)
+            ]
+            if isinstance(event, c.CredentialsRequested) and len(replies) != 1:
                 yield f"{len(replies)} replies to a request"
 
 
@@ -67,7 +73,7 @@ def _came(rng: Random, task: Any, number: int, now: float) -> Any:
             stamp = datetime.fromtimestamp(expires, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
             status = {"token": f"token-{number}", "expirationTimestamp": stamp}
             text = json.dumps({"apiVersion": _EXEC, "kind": "ExecCredential", "status": status}).encode()
-            return c.PluginEnded(int(bad), text)
+            return c.PluginExited(int(bad), text)
         case c.Discover():
             return c.Responded(503 if bad else 200, (), b'{"token_endpoint":"https://id/token"}')
         case _:

@@ -20,7 +20,7 @@ from ..credentials._plugins import run_plugin_blocking
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from kubeproto.config import Ask, Config, Connection, Credentials
+    from kubeproto.config import Config, Connection, Credentials
 
     from ..credentials._credential_source import TaskEffects
 
@@ -42,7 +42,7 @@ class BlockingAuthorized:
         opener: BlockingOpener,
         *,
         clock: Callable[[], float] = time.time,
-        keep: Callable[[c.Keep], None] | None = None,
+        keep: Callable[[c.SaveTokens], None] | None = None,
     ) -> None:
         self._config = config
         self._opener = opener
@@ -128,7 +128,7 @@ class BlockingAuthorized:
                 check_open(self._closed)  # otherwise the waiting requests would begin another renewal
                 return None
 
-    def _ask(self, ask: Ask) -> c.Event:
+    def _ask(self, ask: c.ProviderRequest) -> c.Event:
         """Ask an identity provider, over a transport for this one request."""
         try:
             with (

@@ -179,13 +179,13 @@ def overrides_of(
     )
 
 
-def keeping(found: LocatedConfig) -> Callable[[c.Keep], None] | None:
+def keeping(found: LocatedConfig) -> Callable[[c.SaveTokens], None] | None:
     """Return the function that writes renewed tokens back to their file; None if they are from no file."""
     if found.login is None:
         return None
     login = found.login
 
-    def put(tokens: c.Keep) -> None:
+    def put(tokens: c.SaveTokens) -> None:
         nonlocal login
         login = keep(login, tokens)
 

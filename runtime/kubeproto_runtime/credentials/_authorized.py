@@ -34,7 +34,7 @@ from ._plugins import run_plugin
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
 
-    from kubeproto.config import Ask, Config, Connection, Credentials
+    from kubeproto.config import Config, Connection, Credentials
     from kubeproto.wire import WebSocket
 
     _Upgrade: TypeAlias = Callable[..., AbstractAsyncContextManager[WebSocket]]
@@ -61,7 +61,7 @@ class Authorized:
         opener: Opener,
         *,
         clock: Callable[[], float] = time.time,
-        keep: Callable[[c.Keep], None] | None = None,
+        keep: Callable[[c.SaveTokens], None] | None = None,
     ) -> None:
         self._config = config
         self._opener = opener
@@ -209,7 +209,7 @@ class Authorized:
                 check_open(self._closed)  # otherwise the waiting requests would begin another renewal
                 return None
 
-    async def _ask(self, ask: Ask) -> c.Event:
+    async def _ask(self, ask: c.ProviderRequest) -> c.Event:
         """Send a request to an identity provider, over a transport for this request alone."""
         try:
             async with (

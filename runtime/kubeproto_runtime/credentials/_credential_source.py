@@ -75,7 +75,7 @@ class CredentialSource(Generic[S]):
         spawn: Callable[[TaskEffects[S, None]], object],
         *,
         clock: Callable[[], float] = time.time,
-        keep: Callable[[c.Keep], None] | None = None,
+        keep: Callable[[c.SaveTokens], None] | None = None,
     ) -> None:
         self._state = c.begin(identity, clock(), terminal=terminal())
         self._signal = signal
@@ -89,11 +89,11 @@ class CredentialSource(Generic[S]):
     def obtain(self) -> TaskEffects[S, Credentials]:
         """Return credentials for a request; `CredentialsError` has the reason of their absence."""
         while True:
-            outcome, changed = yield from self._advance(c.Wanted())
+            outcome, changed = yield from self._advance(c.CredentialsRequested())
             match outcome:
-                case c.Use(credentials):
+                case c.UseCredentials(credentials):
                     return credentials
-                case c.Refuse():
+                case c.RefuseRequest():
                     raise outcome.error
                 case _:
                     yield changed
@@ -137,14 +137,14 @@ class CredentialSource(Generic[S]):
             match action:
                 case c.ReadFiles():  # it takes no time, and the content is needed at once
                     yield from self._renewal(action)
-                    return (yield from self._advance(c.Wanted()))
+                    return (yield from self._advance(c.CredentialsRequested()))
                 case c.RunPlugin() | c.Discover() | c.Redeem():
                     self._spawn(self._renewal(action))
                 case c.Warn(why):
                     self._warn(why)
-                case c.CloseConnections() | c.Keep():
+                case c.CloseConnections() | c.SaveTokens():
                     pass
-                case c.Use() | c.Wait() | c.Refuse():
+                case c.UseCredentials() | c.Wait() | c.RefuseRequest():
                     outcome = action
         return outcome, changed
 
@@ -155,7 +155,7 @@ class CredentialSource(Generic[S]):
             while planned is not None:
                 planned = yield from self._performed(planned)
         except GeneratorExit:
-            self._step(c.Abandoned())
+            self._step(c.Cancelled())
             raise
 
     def _performed(self, task: c.Task) -> TaskEffects[S, c.Task | None]:
@@ -170,7 +170,7 @@ class CredentialSource(Generic[S]):
             match action:
                 case c.ReadFiles() | c.RunPlugin() | c.Discover() | c.Redeem():
                     following = action
-                case c.Keep():
+                case c.SaveTokens():
                     self._keep_login(action)
                 case c.Warn(why):
                     self._warn(why)
@@ -187,7 +187,7 @@ class CredentialSource(Generic[S]):
                 self._changed = self._signal()
             return actions, self._changed
 
-    def _keep_login(self, tokens: c.Keep) -> None:
+    def _keep_login(self, tokens: c.SaveTokens) -> None:
         if self._keep is None:
             return
         try:

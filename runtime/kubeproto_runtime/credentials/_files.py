@@ -19,14 +19,12 @@ from kubeproto.config import (
     ConcealedVariables,
     Config,
     ConfigError,
+    Kubeconfig,
     Needs,
     Overrides,
     UnreadableFile,
-    dump_kubeconfig,
     infer,
     kubeconfig_paths,
-    merge_kubeconfigs,
-    read_kubeconfig,
 )
 from kubeproto.wire import Concealed
 
@@ -69,7 +67,7 @@ def find(overrides: Overrides, environ: Mapping[str, str] | None = None) -> Loca
     while isinstance(config := infer(environ, files, overrides, home=home, separator=os.pathsep), Needs):
         files.update((path, read(path)) for path in config.paths)
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
-    if config.identity.holds_secret and not overrides.token:
+    if config.identity.has_inline_secret and not overrides.token:
         read_by_others = [path for path in paths if isinstance(files.get(path), bytes) and _is_open(path)]
         config = replace(config, warnings=(*config.warnings, *map(_open_warning, read_by_others)))
     if config.identity.oidc is None or not config.identity.oidc.refresh_token:
@@ -112,8 +110,8 @@ def read_all(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
 
 def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc) -> Login | None:
     """Return the login of the first file with the chosen user, which is the user after the merge."""
-    configs = [read_kubeconfig(content, path) for path in paths if isinstance(content := files[path], bytes)]
-    choice = merge_kubeconfigs(configs).choose(
+    configs = [Kubeconfig.parse(content, path) for path in paths if isinstance(content := files[path], bytes)]
+    choice = Kubeconfig.merge(configs).choose(
         context=overrides.context,
         cluster=overrides.cluster,
         user=overrides.user,
@@ -126,7 +124,7 @@ def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc)
     return None
 
 
-def keep(login: Login, tokens: c.Keep) -> Login:
+def keep(login: Login, tokens: c.SaveTokens) -> Login:
     """Write renewed tokens back; return the new login. `ConfigError` has the reason of a failure.
 
     Like kubectl, it holds the lock, replaces the file at once, and keeps the tokens of a newer login.
@@ -146,9 +144,9 @@ def keep(login: Login, tokens: c.Keep) -> Login:
     raise ConfigError(problem)
 
 
-def _with_tokens(content: bytes, login: Login, tokens: c.Keep) -> bytes:
+def _with_tokens(content: bytes, login: Login, tokens: c.SaveTokens) -> bytes:
     """Return the kubeconfig with these tokens, and everything else unchanged; only comments are lost."""
-    config = read_kubeconfig(content)  # without its path, so that paths in it stay as they are
+    config = Kubeconfig.parse(content)  # without its path, so that paths in it stay as they are
     if (
         _provider(msgspec.json.decode(config.document), login.user).get("refresh-token")
         != login.refresh_token
@@ -158,7 +156,7 @@ def _with_tokens(content: bytes, login: Login, tokens: c.Keep) -> bytes:
     provider = _provider(document, login.user)
     provider["id-token"], provider["refresh-token"] = tokens.id_token, tokens.refresh_token
     changed = msgspec.structs.replace(config, document=msgspec.json.encode(document))
-    return dump_kubeconfig(changed, json=content.lstrip().startswith(b"{"))
+    return changed.dump(json=content.lstrip().startswith(b"{"))
 
 
 def _provider(document: dict[str, Any], user: str) -> dict[str, str]:

@@ -45,8 +45,8 @@ async def run_plugin(task: c.RunPlugin) -> c.Event:
             stdout = await _read(process)
             if stdout is None:
                 return c.Failed(f"it printed more than {_MAX_OUTPUT} bytes")
-            return c.PluginEnded(await process.wait(), stdout)
-        return c.Failed(f"it did not end within {task.timeout:g} s")
+            return c.PluginExited(await process.wait(), stdout)
+        return c.Failed(f"it did not exit within {task.timeout:g} s")
     finally:
         await _end(process, alone=task.interactive)
 

@@ -10,8 +10,6 @@ from kubeproto.config import (
     Kubeconfig,
     UnreadableFile,
     kubeconfig_paths,
-    merge_kubeconfigs,
-    read_kubeconfig,
 )
 
 from ..credentials._files import LocatedConfig, find, read
@@ -54,7 +52,7 @@ def examine_configuration(
         if config is not None:
             configs.append(config)
     if configs:
-        if not (yield from _context(merge_kubeconfigs(configs), paths, overrides, environ)):
+        if not (yield from _context(Kubeconfig.merge(configs), paths, overrides, environ)):
             return None
     elif overrides.path or (_IN_POD not in environ and not overrides.server):
         if len(paths) != 1:
@@ -81,12 +79,12 @@ def _file(path: str, *, alone: bool, alternative: str) -> Generator[Check, None,
             )
         else:
             yield failed(
-                "kubeconfig", f"{path} cannot be read: {content.why}",
+                "kubeconfig", f"{path} cannot be read: {content.reason}",
                 f"give this user the right to read it; `ls -l {path}` shows who has it",
             )  # fmt: skip
         return None
     try:
-        config = read_kubeconfig(content, path)
+        config = Kubeconfig.parse(content, path)
     except ConfigError as error:
         yield failed("kubeconfig", str(error), "correct that line, or get the file again from the cluster")
         return None

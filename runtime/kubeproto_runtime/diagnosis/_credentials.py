@@ -36,7 +36,7 @@ def examine_credentials(config: Config, now: float) -> Iterator[Check]:
     identity = config.identity
     if not config.connection.secure:
         return
-    if not identity.has_secret:
+    if not identity.has_credentials:
         yield warned(
             "credentials", "the user has none, so requests are sent as system:anonymous",
             "name a user in the context: `kubectl config set-context --current --user=NAME`",
@@ -46,7 +46,7 @@ def examine_credentials(config: Config, now: float) -> Iterator[Check]:
     for path in identity.files:
         content = read(path)
         if isinstance(content, UnreadableFile):
-            yield failed("credentials", f"{path} cannot be read: {content.why}", _missing_file(path))
+            yield failed("credentials", f"{path} cannot be read: {content.reason}", _missing_file(path))
             return
     if identity.token or identity.token_file:
         yield _token(_text_of(identity), identity.token_file, now)

@@ -125,7 +125,7 @@ async def examine_account(client: Client, config: Config) -> AsyncGenerator[Chec
     user = review.status.user_info if review.status else None
     name = printable(user.username or "", 200) if user else ""
     groups = ", ".join(printable(group, 80) for group in (user.groups or ())[:_SHOWN]) if user else ""
-    if name == "system:anonymous" and config.identity.has_secret:
+    if name == "system:anonymous" and config.identity.has_credentials:
         yield failed(
             "account",
             "the server treats the account as system:anonymous, as if it had no credentials",

@@ -286,11 +286,11 @@ def test_a_token_that_expires_in_the_middle_of_a_watch_ends_no_watch_and_costs_o
 
 
 PLUGINS: Final = {
-    "fails": (f"echo '{SECRET}'; echo '{SECRET}' >&2; exit 3", "ended with 3"),
-    "hangs": (f"echo '{SECRET}' >&2; exec sleep 60", "did not end within"),
+    "fails": (f"echo '{SECRET}'; echo '{SECRET}' >&2; exit 3", "exited with 3"),
+    "hangs": (f"echo '{SECRET}' >&2; exec sleep 60", "did not exit within"),
     "prints garbage": (f"echo '{{\"token\": \"{SECRET}\"'; echo '{SECRET}' >&2", "the output of the plugin"),
     "prints another document": (f'echo \'{{"kind": "{SECRET}"}}\'', "not an ExecCredential"),
-    "prints nothing": (f"echo '{SECRET}' >&2", "not one document"),
+    "prints nothing": (f"echo '{SECRET}' >&2", "not a single document"),
     "prints bytes": ("head -c 2000 /dev/zero", "the output of the plugin"),
 }
 

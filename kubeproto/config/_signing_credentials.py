@@ -1,18 +1,18 @@
-"""Credentials in use: the headers of requests and the client certificate of connections."""
+"""`Credentials`: the Authorization header of requests and the client certificate of connections."""
 
 from __future__ import annotations
 
 from base64 import b64encode
 
+from .._errors import CredentialsError
 from ..wire import Head, header
-from ._errors import CredentialsError
-from ._hiding import Hiding
+from ._concealed_values import ConcealingStruct
 
 
-class Credentials(Hiding, frozen=True, kw_only=True):
-    """A set of credentials. Each new one has a higher `generation`, which tells a 401 for an old one."""
+class Credentials(ConcealingStruct, frozen=True, kw_only=True):
+    """Credentials in use. Renewed credentials have a higher `generation`, which identifies those of a 401."""
 
-    hides = frozenset(("authorization", "client_certificate", "client_key"))
+    secret_fields = frozenset(("authorization", "client_certificate", "client_key"))
 
     generation: int = 1
     authorization: str = ""
@@ -20,31 +20,31 @@ class Credentials(Hiding, frozen=True, kw_only=True):
     client_key: bytes = b""
 
     def __post_init__(self) -> None:
-        # A line end would add a header, and most tokens with one were read from a file with two lines.
+        # A line break would add a header. Most such tokens come from a file with two lines.
         if not (self.authorization.isascii() and self.authorization.isprintable()):
             raise CredentialsError("the token or password contains a line break or another invalid character")
 
     @property
     def pair(self) -> tuple[bytes, bytes]:
-        """The client certificate and its key: when they change, open connections still have the old ones."""
+        """The client certificate and its key. When they change, open connections still use the old pair."""
         return self.client_certificate, self.client_key
 
     def sign(self, head: Head) -> Head:
-        """Return the request with these credentials, unless it has its own."""
+        """Return the request with these credentials, unless it has an Authorization header."""
         if not self.authorization or header(head.headers, "authorization"):
             return head
         return head.with_headers(("Authorization", self.authorization))
 
     def same_as(self, other: Credentials) -> bool:
-        """Return True if these contain the same credentials."""
+        """Return whether both contain the same credentials, whatever their generation."""
         return self.authorization == other.authorization and self.pair == other.pair
 
 
-def bearer(token: str) -> str:
+def bearer_authorization(token: str) -> str:
     """Return the value of Authorization for a token."""
     return f"Bearer {token}" if token else ""
 
 
-def basic(username: str, password: str) -> str:
+def basic_authorization(username: str, password: str) -> str:
     """Return the value of Authorization for a user with a password."""
     return f"Basic {b64encode(f'{username}:{password}'.encode()).decode()}"
