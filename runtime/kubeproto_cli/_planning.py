@@ -87,5 +87,5 @@ def explain_refusals(plan: Plan) -> list[str]:
             remedy = "remove these fields, or take them over with --force-conflicts"
             lines.append(f"{ref_name(refusal.ref)}: {owners}: {remedy}")
         else:
-            lines.append(f"{ref_name(refusal.ref)}: {printable(refusal.why, 2000)}")
+            lines.append(f"{ref_name(refusal.ref)}: {printable(refusal.reason, 2000)}")
     return lines

@@ -213,7 +213,7 @@ def test_a_child_of_another_owner_is_not_taken(play: Callable[..., None]) -> Non
         await rig.settled()
         await rig.user.api(Shop).create(shop("corner-x", configs=["y"]))
         assert await rig.settled() == ["corner-x-y"]
-        assert any("it is another owner's" in str(error) for error in rig.failures)
+        assert any("it belongs to another owner" in str(error) for error in rig.failures)
         found: Any = rig.cluster.get("v1/ConfigMap", "corner-x-y")
         assert [one["name"] for one in found["metadata"]["ownerReferences"]] == ["corner"]
 

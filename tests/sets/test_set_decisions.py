@@ -185,7 +185,7 @@ def test_deletions_go_from_webhooks_to_namespaces() -> None:
     assert [one.ref.kind for one in plan.deletions] == [kind for _, kind in reversed(KINDS)]
     assert [one.cascades for one in plan.deletions][-2:] == [
         "and all objects of its kind",
-        "and all that is in it",
+        "and all objects in it",
     ]
 
 
@@ -225,7 +225,7 @@ CHILDREN: Final = Membership("of", "moby", OWNER)
         ({"of": "moby"}, [], False, ""),
         ({"of": "moby"}, [OWNER | {"uid": "u2"}], False, "Book moby controls it"),
         ({"of": "moby"}, [OWNER | {"controller": False}], False, ""),
-        ({"of": "other"}, [OWNER], False, "it is another owner's: its label of is 'other'"),
+        ({"of": "other"}, [OWNER], False, "it belongs to another owner: its label of is 'other'"),
         ({}, [OWNER | {"uid": "u2", "controller": False}], False, ""),
     ],
 )  # fmt: skip
@@ -234,6 +234,6 @@ def test_children_are_what_their_owner_controls_and_what_is_labelled(
 ) -> None:
     found = {"metadata": {"labels": labels, "ownerReferences": owners}}
     assert CHILDREN.includes(found) == includes
-    assert CHILDREN.why_foreign(found) == foreign
-    marked = CHILDREN.marked(found)
+    assert CHILDREN.find_obstacle(found) == foreign
+    marked = CHILDREN.mark(found)
     assert CHILDREN.includes(marked) or foreign.endswith("controls it")

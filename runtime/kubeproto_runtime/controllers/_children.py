@@ -115,7 +115,7 @@ class Children:
     def is_as_sent(self, owner: KubeObject, ref: ObjectRef[Any], sent: Dynamic, live: dict[str, Any]) -> bool:
         """Return whether an object looks as it did when the same was applied."""
         text, seen = self._remembered.get((owner.metadata.uid, ref), ("", None))
-        return text == _text(sent) and seen is not None and seen.shows(fingerprint(live))
+        return text == _text(sent) and seen is not None and seen.matches(fingerprint(live))
 
 
 class _Run:
@@ -197,7 +197,7 @@ class _Run:
 
     def _observe(self, obj: Dynamic, ref: ObjectRef[Any]) -> Effects[Observation]:
         resource = self.resources[ref.group, ref.kind]
-        document = self.membership.marked(as_json(obj))
+        document = self.membership.mark(as_json(obj))
         if ref.namespace:
             document["metadata"]["namespace"] = ref.namespace
         sent = decode(encode(document), Dynamic)

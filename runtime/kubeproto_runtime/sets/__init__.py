@@ -1,4 +1,4 @@
-"""Sets of objects: what should be is compared with what is, and the difference is applied and pruned.
+"""Sets of objects: compare the wanted objects with the server's, apply the difference, and prune.
 
 ::
 

@@ -1,12 +1,12 @@
 """`ApplySet`: a set of objects with a parent object that keeps account of it, as KEP-3659 defines.
 
 The parent is a Secret, a ConfigMap or a custom resource whose definition permits it. Its label is the id of
-the set, which is also the label of every member; its annotations say which tool manages the set, and of which
-kinds and in which namespaces there may be members. ``kubectl apply --prune --applyset`` reads and writes the
+the set, which is also the label of every member; its annotations name the managing tool, and the
+kinds and namespaces of its possible members. ``kubectl apply --prune --applyset`` reads and writes the
 same.
 
-What the annotations name always includes every member: they grow before anything is applied, and shrink after
-everything was pruned. So an interruption leaves a set that the next run can complete.
+The annotations always cover every member: they grow before an object is applied, and shrink after the last
+was pruned. So an interruption leaves a set that the next run can complete.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ ID: Final = "applyset.kubernetes.io/id"
 PARENT_TYPE: Final = "applyset.kubernetes.io/is-parent-type"
 _TOOLING: Final = "applyset.kubernetes.io/tooling"
 _KINDS: Final = "applyset.kubernetes.io/contains-group-kinds"
-_RESOURCES: Final = "applyset.kubernetes.io/contains-group-resources"  # what kubectl wrote before 1.29
+_RESOURCES: Final = "applyset.kubernetes.io/contains-group-resources"  # written by kubectl before 1.29
 _NAMESPACES: Final = "applyset.kubernetes.io/additional-namespaces"
 
 _BUILT_IN: Final = (("", "secrets"), ("", "configmaps"))
@@ -45,9 +45,9 @@ class ApplySetError(KubeprotoError):
 
 
 class ApplySet(Struct, frozen=True):
-    """A set by its parent, which is named as kubectl names it: ``shop``, ``configmaps/shop``.
+    """A set by its parent, in kubectl's notation: ``shop``, ``configmaps/shop``.
 
-    A name alone is that of a Secret. `namespace` is the parent's, by default that of the client. Members may
+    A name alone means a Secret. `namespace` is the parent's, by default that of the client. Members may
     be in any namespace. `tooling` is the name and version of the tool that manages the set: another tool's
     set is refused, so ``ApplySet("shop", tooling="kubectl/v1.32.0")`` takes turns with kubectl.
     """
@@ -64,7 +64,7 @@ class ApplySet(Struct, frozen=True):
 
     @property
     def type_and_name(self) -> tuple[str, str]:
-        """The type of the parent as a user writes it, and its name."""
+        """The type of the parent in the user's spelling, and its name."""
         kind, slash, name = self.parent.rpartition("/")
         if not name or (slash and not kind):
             raise InvalidRequest(f"the parent of a set is named as in configmaps/shop, not {self.parent!r}")
@@ -72,7 +72,7 @@ class ApplySet(Struct, frozen=True):
 
 
 class Extent(Struct, frozen=True):
-    """Of which kinds and in which namespaces there may be members."""
+    """The kinds and namespaces of the possible members."""
 
     kinds: frozenset[tuple[str, str]] = frozenset()
     namespaces: frozenset[str] = frozenset()
@@ -82,7 +82,7 @@ class Extent(Struct, frozen=True):
 
 
 class Parent(Struct, frozen=True):
-    """The parent of a set as it was read: `version` is empty if it does not exist yet."""
+    """The parent of a set; `version` is empty if it does not exist yet."""
 
     applyset: ApplySet
     resource: Any  # a `Resource`
@@ -98,24 +98,24 @@ class Parent(Struct, frozen=True):
 
     @property
     def ref(self) -> ObjectRef[Any]:
-        """Which object the parent is."""
+        """The reference of the parent."""
         return ObjectRef(self.resource.group, self.resource.kind, self.namespace, self.name)
 
     @property
     def membership(self) -> Membership:
-        """How its members are marked."""
+        """The label of its members."""
         return Membership(PART_OF, self.id)
 
     @property
     def field_manager(self) -> str:
-        """The owner of the label and the annotations of the parent, named as kubectl names its own."""
+        """The owner of the label and the annotations of the parent, by kubectl's naming rule."""
         return f"{self.applyset.tool}-applyset"
 
     def __str__(self) -> str:
         return str(self.ref)
 
     def document(self, extent: Extent, version: str) -> dict[str, Any]:
-        """Return what is applied to the parent, to that version of it."""
+        """Return the document that is applied to this version of the parent."""
         metadata: dict[str, Any] = {"name": self.name}
         if self.namespace:
             metadata["namespace"] = self.namespace
@@ -137,13 +137,13 @@ def applyset_id(name: str, namespace: str, kind: str, group: str) -> str:
     return f"applyset-{urlsafe_b64encode(hashed).decode().rstrip('=')}-v1"
 
 
-def read_parent(parent: Parent, found: dict[str, Any] | None, served: Discovery) -> Parent:
-    """Return a parent with what its object says; `ApplySetError` if it is not ours to use."""
-    if found is None:
+def read_parent(parent: Parent, document: dict[str, Any] | None, served: Discovery) -> Parent:
+    """Return the parent with the content of its object; `ApplySetError` if another tool owns it."""
+    if document is None:
         if not is_built_in(parent.resource):
             raise ApplySetError(f"{parent} does not exist: a custom resource is made a parent by its owner")
         return parent
-    metadata: dict[str, Any] = found["metadata"]
+    metadata: dict[str, Any] = document["metadata"]
     labels: dict[str, str] = metadata.get("labels") or {}
     annotations: dict[str, str] = metadata.get("annotations") or {}
     tooling = annotations.get(_TOOLING)
@@ -153,10 +153,12 @@ def read_parent(parent: Parent, found: dict[str, Any] | None, served: Discovery)
     if manager != parent.applyset.tool:
         raise ApplySetError(
             f"{parent} is managed by {manager!r}, and not by {parent.applyset.tool!r}:"
-            " a set has one tool, which is given as tooling"
+            " pass this tool as tooling"
         )
     if labels.get(ID) != parent.id:
-        raise ApplySetError(f"{parent} has the label {ID}={labels.get(ID)!r}, where {parent.id!r} is right")
+        raise ApplySetError(
+            f"{parent} has the label {ID}={labels.get(ID)!r} instead of {parent.id!r}: correct it"
+        )
     return Parent(
         parent.applyset,
         parent.resource,
@@ -172,30 +174,30 @@ def _extent(parent: Parent, annotations: dict[str, str], served: Discovery) -> E
     if parent.namespace:
         namespaces |= {parent.namespace}
     if _KINDS in annotations:
-        return Extent(_split(annotations[_KINDS], _kind_of), namespaces)
+        return Extent(_split(annotations[_KINDS], _parse_kind), namespaces)
     if _RESOURCES in annotations:
-        return Extent(_split(annotations[_RESOURCES], lambda name: _served_as(name, served)), namespaces)
+        return Extent(_split(annotations[_RESOURCES], lambda name: _find_kind(name, served)), namespaces)
     raise ApplySetError(
-        f"{parent} does not say of which kinds its set is: set the annotation {_KINDS}"
-        " to their list (Kind.group, divided by commas)"
+        f"{parent} does not list the kinds of its set: set the annotation {_KINDS}"
+        " to them (Kind.group, divided by commas)"
     )
 
 
 def _split(text: str, read: Callable[[str], Any]) -> frozenset[Any]:
-    return frozenset(read(one.strip()) for one in text.split(",") if one.strip())
+    return frozenset(read(item.strip()) for item in text.split(",") if item.strip())
 
 
-def _kind_of(text: str) -> GroupKind:
+def _parse_kind(text: str) -> GroupKind:
     kind, _, group = text.partition(".")
     return group, kind
 
 
-def _served_as(text: str, served: Discovery) -> GroupKind:
+def _find_kind(text: str, served: Discovery) -> GroupKind:
     plural, _, group = text.partition(".")
     for resource in served:
         if (resource.plural, resource.group) == (plural, group):
             return group, resource.kind
-    raise ApplySetError(f"the server serves no {text}, of which the annotation {_RESOURCES} says members are")
+    raise ApplySetError(f"the server serves no {text}, which the annotation {_RESOURCES} lists")
 
 
 def is_built_in(resource: Resource) -> bool:
@@ -204,7 +206,7 @@ def is_built_in(resource: Resource) -> bool:
 
 
 def kind_text(kind: GroupKind) -> str:
-    """Return a kind as the annotation has it: ``Deployment.apps``."""
+    """Return a kind in the form of the annotation: ``Deployment.apps``."""
     return f"{kind[1]}.{kind[0]}" if kind[0] else kind[1]
 
 

@@ -1,9 +1,9 @@
-"""What to do about each object, decided from values: what is wanted, what exists, what a dry run returned.
+"""Decide the plan of a set from values: the documents, the existing objects and the results of dry runs.
 
-An object that exists and is wanted is a change if its dry run returned something else. One that does not
-exist is a creation. A member that is not wanted is a deletion, but only if everything is known: each kind
-that the set may have members of was listed, and each document can be applied. Otherwise a document that
-cannot be read would be a reason to delete its object.
+An existing object is changed if its dry run returned a different object. A missing object is created. A
+member without a document is deleted, but only if nothing is unknown: each possible kind of the set was
+listed, and each document can be applied. Otherwise an unreadable document would be a reason to delete its
+object.
 """
 
 from __future__ import annotations
@@ -38,34 +38,34 @@ if TYPE_CHECKING:
     from ._membership import Membership
 
 _CASCADES: Final[dict[GroupKind, str]] = {
-    NAMESPACE: "and all that is in it",
+    NAMESPACE: "and all objects in it",
     DEFINITION: "and all objects of its kind",
 }
 
 
 class Returned(Struct, frozen=True):
-    """What a dry run returned: the object as it would be."""
+    """The object that a dry run returned."""
 
     document: dict[str, Any]
 
 
 class NotApplied(Struct, frozen=True):
-    """An object that was refused, by the server or here."""
+    """A refusal of an object, by the server or by this client."""
 
     error: KubeprotoError
 
 
 class NotTried(Struct, frozen=True):
-    """A dry run that could not be made, because something that the set brings is missing."""
+    """A dry run that was impossible, because the set itself brings a missing part."""
 
-    why: str
+    reason: str
 
 
 DryRun: TypeAlias = "Returned | NotApplied | NotTried"
 
 
 class Observation(Struct, frozen=True):
-    """A document to be applied, the object as it is, and what a dry run returned."""
+    """A document, the existing object, and the result of the dry run."""
 
     ref: ObjectRef[Any]
     document: Any  # a `Dynamic`
@@ -74,7 +74,7 @@ class Observation(Struct, frozen=True):
 
 
 class Listing(Struct, frozen=True):
-    """The members of one kind, in one namespace or in all; `failure` says why they are not known."""
+    """The members of a kind, in a namespace or in all; `failure` is the reason if they are unknown."""
 
     kind: tuple[str, str]
     namespace: str = ""
@@ -94,34 +94,34 @@ def decide_plan(
     force: bool = False,
     namespace: str = "",
 ) -> Plan:
-    """Return the plan for what was observed, in the order in which it would be performed.
+    """Return the plan for these observations, in the order of its execution.
 
-    `observations` are all documents of the set, those that cannot be applied included. Without a membership
-    nothing is deleted, since it is unknown what belongs together.
+    `observations` are all documents of the set, including refused documents. Without a membership nothing is
+    deleted, because the members are unknown.
     """
-    decisions = [(seen.ref, _decide_write(seen, membership)) for seen in observations]
-    refusals = tuple(one for _, one in decisions if isinstance(one, PlannedRefusal))
+    decisions = [(observation.ref, _decide_write(observation, membership)) for observation in observations]
+    refusals = tuple(decision for _, decision in decisions if isinstance(decision, PlannedRefusal))
     applied = [
         ((ref.group, ref.kind), ref.namespace)
-        for ref, one in decisions
-        if not isinstance(one, PlannedRefusal)
+        for ref, decision in decisions
+        if not isinstance(decision, PlannedRefusal)
     ]
-    because = ""
+    obstacle = ""
     deletions: tuple[PlannedDeletion, ...] = ()
     if membership is not None:
-        because = _why_incomplete(refusals, unreadable, [one for one in listings if one.failure])
-        keep = {seen.ref for seen in observations}
+        obstacle = _find_gaps(refusals, unreadable, [decision for decision in listings if decision.failure])
+        wanted_refs = {observation.ref for observation in observations}
         if parent is not None:
-            keep.add(parent.ref)
-        deletions = _deletions(listings, keep, membership)
+            wanted_refs.add(parent.ref)
+        deletions = _deletions(listings, wanted_refs, membership)
     return Plan(
-        writes=tuple(one for _, one in decisions if isinstance(one, PlannedWrite)),
-        unchanged=tuple(ref for ref, one in decisions if one is None),
-        deletions=() if because else deletions,
+        writes=tuple(decision for _, decision in decisions if isinstance(decision, PlannedWrite)),
+        unchanged=tuple(ref for ref, decision in decisions if decision is None),
+        deletions=() if obstacle else deletions,
         refusals=refusals,
         unreadable=unreadable,
-        withheld=deletions if because else (),
-        withheld_because=because,
+        withheld=deletions if obstacle else (),
+        withheld_because=obstacle,
         field_manager=field_manager,
         force=force,
         namespace=namespace,
@@ -131,38 +131,40 @@ def decide_plan(
     )
 
 
-def _decide_write(seen: Observation, membership: Membership | None) -> PlannedWrite | PlannedRefusal | None:
-    """Return what happens to a document; None if its object is as it should be."""
-    ref, live = seen.ref, seen.live
-    sent: Dynamic = seen.document
-    document = as_json(sent)
-    if live is not None and (why := _why_not(live, membership)):
-        return PlannedRefusal(ref, why)
-    match seen.outcome:
+def _decide_write(
+    observation: Observation, membership: Membership | None
+) -> PlannedWrite | PlannedRefusal | None:
+    """Return the step of a document; None if its object needs no write."""
+    ref, live = observation.ref, observation.live
+    obj: Dynamic = observation.document
+    document = as_json(obj)
+    if live is not None and (obstacle := _find_obstacle(live, membership)):
+        return PlannedRefusal(ref, obstacle)
+    match observation.outcome:
         case NotApplied(error):
             return _refusal(ref, error)
-        case NotTried(why):
-            made = PlannedCreation if live is None else PlannedChange
-            return made(ref, sent, diff(live, document) if live is None else (), why)
-        case Returned(after):
+        case NotTried(obstacle):
+            step = PlannedCreation if live is None else PlannedChange
+            return step(ref, obj, diff(live, document) if live is None else (), obstacle)
+        case Returned(result):
             if live is None:
-                return PlannedCreation(ref, sent, diff(None, document))
-            return PlannedChange(ref, sent, diff(live, after)) if differ(live, after) else None
+                return PlannedCreation(ref, obj, diff(None, document))
+            return PlannedChange(ref, obj, diff(live, result)) if differ(live, result) else None
 
 
 def _deletions(
-    listings: Iterable[Listing], keep: set[ObjectRef[Any]], membership: Membership
+    listings: Iterable[Listing], wanted_refs: set[ObjectRef[Any]], membership: Membership
 ) -> tuple[PlannedDeletion, ...]:
-    """Return the members that are not wanted, in the order in which they are deleted."""
-    found: dict[ObjectRef[Any], PlannedDeletion] = {}
+    """Return the members without a document, in the order of deletion."""
+    deletions: dict[ObjectRef[Any], PlannedDeletion] = {}
     for listing in listings:
         for member in listing.members:
             metadata = member["metadata"]
             group, kind = listing.kind
             ref: ObjectRef[Any] = ObjectRef(group, kind, metadata.get("namespace", ""), metadata["name"])
             # The server can select by label, and not by owner.
-            if ref not in keep and membership.includes(member):
-                found[ref] = PlannedDeletion(
+            if ref not in wanted_refs and membership.includes(member):
+                deletions[ref] = PlannedDeletion(
                     ref,
                     listing.resource,
                     metadata["uid"],
@@ -170,25 +172,25 @@ def _deletions(
                     _CASCADES.get(listing.kind, ""),
                     "deletionTimestamp" in metadata,
                 )
-    return tuple(sorted(found.values(), key=lambda one: -rank((one.ref.group, one.ref.kind))))
+    return tuple(sorted(deletions.values(), key=lambda one: -rank((one.ref.group, one.ref.kind))))
 
 
-def _why_incomplete(
+def _find_gaps(
     refusals: Iterable[PlannedRefusal], unreadable: Iterable[str], unlisted: Iterable[Listing]
 ) -> str:
-    """Return why nothing may be deleted; empty if everything is known."""
-    refused = len(list(refusals))
-    reasons = [f"{refused} of the wanted objects cannot be applied"] if refused else []
+    """Return the reasons against any deletion; empty if there are none."""
+    refusal_count = len(list(refusals))
+    reasons = [f"{refusal_count} of the wanted objects cannot be applied"] if refusal_count else []
     reasons += ["not all files can be read"] if list(unreadable) else []
-    for one in unlisted:
-        kind = f"{one.kind[1]}.{one.kind[0]}" if one.kind[0] else one.kind[1]
-        where = f" in namespace {one.namespace}" if one.namespace else ""
-        reasons.append(f"{kind}{where} cannot be listed: {one.failure}")
+    for listing in unlisted:
+        kind = f"{listing.kind[1]}.{listing.kind[0]}" if listing.kind[0] else listing.kind[1]
+        location = f" in namespace {listing.namespace}" if listing.namespace else ""
+        reasons.append(f"{kind}{location} cannot be listed: {listing.failure}")
     return "; ".join(reasons)
 
 
 def _refusal(ref: ObjectRef[Any], error: KubeprotoError) -> PlannedRefusal:
-    """Return a refusal; of a conflict with other managers, who they are and what they own."""
+    """Return a refusal; for a conflict, with the other managers and their fields."""
     return PlannedRefusal(ref, str(error), _conflicts_of(error) if isinstance(error, Conflict) else ())
 
 
@@ -197,29 +199,31 @@ def _conflicts_of(error: ApiError) -> tuple[ManagerConflict, ...]:
     fields: dict[str, list[str]] = {}
     for cause in error.status.details.causes:
         if cause.reason == "FieldManagerConflict":
-            # "conflict with \"kubectl-edit\" using v1": the name is the server's quotation.
-            _, quote, rest = cause.message.partition('"')
-            manager = rest.rpartition('"')[0] if quote else cause.message
+            # "conflict with \"kubectl-edit\" using v1": the manager is in quotes.
+            _, quote, quoted = cause.message.partition('"')
+            manager = quoted.rpartition('"')[0] if quote else cause.message
             fields.setdefault(manager or cause.message, []).append(cause.field)
-    return tuple(ManagerConflict(manager, tuple(found)) for manager, found in sorted(fields.items()))
+    return tuple(
+        ManagerConflict(manager, tuple(owned_fields)) for manager, owned_fields in sorted(fields.items())
+    )
 
 
 def refuses_dry_runs(error: KubeprotoError) -> bool:
-    """Return whether it is a webhook with side effects that refuses, rather than the object's own fault."""
+    """Return whether a webhook with side effects refuses the dry run, not the object."""
     return isinstance(error, BadRequest) and "does not support dry run" in error.status.message
 
 
 def as_json(document: Dynamic) -> dict[str, Any]:
     """Return a document as JSON."""
-    made: dict[str, Any] = plain(document)
-    return made
+    content: dict[str, Any] = plain(document)
+    return content
 
 
-def _why_not(live: dict[str, Any], membership: Membership | None) -> str:
-    """Return why an object that exists cannot be applied to."""
+def _find_obstacle(live: dict[str, Any], membership: Membership | None) -> str:
+    """Return the reason why an existing object cannot be applied to; empty if it can."""
     metadata: dict[str, Any] = live["metadata"]
     if "deletionTimestamp" in metadata:
-        held: list[str] = metadata.get("finalizers") or []
-        by = f", held by {', '.join(held)}" if held else ""
-        return f"it is being deleted{by}: plan again when it is gone"
-    return membership.why_foreign(live) if membership is not None else ""
+        finalizers: list[str] = metadata.get("finalizers") or []
+        holders = f", held by {', '.join(finalizers)}" if finalizers else ""
+        return f"it is being deleted{holders}: plan again after its deletion"
+    return membership.find_obstacle(live) if membership is not None else ""

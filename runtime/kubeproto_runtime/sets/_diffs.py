@@ -1,4 +1,4 @@
-"""What differs between two states of an object, as lines of YAML; the values of Secrets stay hidden."""
+"""The differences between two states of an object, as lines of YAML; the values of Secrets stay hidden."""
 
 from __future__ import annotations
 
@@ -15,35 +15,35 @@ from kubeproto.objects import is_object, json_equal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# What a server sets again with every write, or for every object.
+# A server sets these with every write, or for every object.
 _NOISE: Final = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
 _VERSIONS: Final = ("resourceVersion", "generation")
 _SECRET_FIELDS: Final = ("data", "stringData")
-# What client-side kubectl keeps of the last file: for a Secret, its values.
+# Client-side kubectl stores the last file in it, with the values of a Secret.
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 HIDDEN: Final = "***"
 
 
-def differ(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
-    """Return whether a write that turns one into the other is needed: for the fields or for their owners."""
-    owners = "managedFields" in before["metadata"]  # which a cache may leave out
-    return not json_equal(_comparable(before, owners=owners), _comparable(after, owners=owners))
+def differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Return whether a write is needed: for the fields or for their owners."""
+    owners = "managedFields" in old["metadata"]  # a cache may omit them
+    return not json_equal(_comparable(old, owners=owners), _comparable(new, owners=owners))
 
 
 class Fingerprint(Struct, frozen=True):
-    """What an object looks like but for its status: with the owners of its fields, if they are known."""
+    """A digest of an object without its status, and of the owners of its fields, if they are known."""
 
     content: str
     owners: str = ""
 
-    def shows(self, other: Fingerprint) -> bool:
-        """Return whether both are of the same object, as far as both know."""
+    def matches(self, other: Fingerprint) -> bool:
+        """Return whether both belong to the same state, as far as both know."""
         return self.content == other.content and (not other.owners or self.owners == other.owners)
 
 
 def fingerprint(document: Mapping[str, Any]) -> Fingerprint:
-    """Return the fingerprint of an object. What a controller writes into its status does not count."""
+    """Return the fingerprint of an object. The status does not count."""
     comparable = _comparable(document, owners=True)
     entries = comparable["metadata"].pop("managedFields", None)
     comparable.pop("status", None)
@@ -55,13 +55,13 @@ def _digest(value: Any) -> str:
     return sha256(msgspec.json.encode(value, order="deterministic")).hexdigest()
 
 
-def diff(before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the lines of a unified diff, without those of the file names; None for a new object."""
-    shown_before, shown_after = _shown(before or {}, after)
-    old = _lines(shown_before) if before is not None else []
-    lines = list(unified_diff(old, _lines(shown_after), lineterm=""))[2:]
-    # Where everything is new there is one hunk, whose numbers say nothing.
-    return tuple(lines if before is not None else lines[1:])
+def diff(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the lines of a unified diff, without the file names; `old` is None for a new object."""
+    old_fields, new_fields = _without_secrets(old or {}, new)
+    old_lines = _lines(old_fields) if old is not None else []
+    lines = list(unified_diff(old_lines, _lines(new_fields), lineterm=""))[2:]
+    # The diff of a new object has a single hunk, whose numbers are useless.
+    return tuple(lines if old is not None else lines[1:])
 
 
 def _comparable(document: Mapping[str, Any], *, owners: bool) -> dict[str, Any]:
@@ -81,31 +81,37 @@ def _lines(document: dict[str, Any]) -> list[str]:
     return dump_yaml(decode(encode(document), Dynamic)).splitlines()
 
 
-def _shown(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    one, other = _quiet(before), _quiet(after)
-    if not is_secret(after):
-        return one, other
+def _without_secrets(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    old_fields, new_fields = _without_noise(old), _without_noise(new)
+    if not is_secret(new):
+        return old_fields, new_fields
     for field in _SECRET_FIELDS:
-        for document in (one, other):
+        for document in (old_fields, new_fields):
             if field in document and not is_object(document[field]):
-                document[field] = HIDDEN  # a mistake, which a server will refuse
-        _hide(one.get(field), other.get(field))
-    _hide(one["metadata"].get("annotations"), other["metadata"].get("annotations"), only=_LAST_APPLIED)
-    return one, other
+                document[field] = HIDDEN  # an invalid field, which a server refuses
+        _hide(old_fields.get(field), new_fields.get(field))
+    _hide(
+        old_fields["metadata"].get("annotations"),
+        new_fields["metadata"].get("annotations"),
+        only=_LAST_APPLIED,
+    )
+    return old_fields, new_fields
 
 
-def _quiet(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy, as deep as it is changed here, without what differs each time."""
-    whole: dict[str, Any] = document.get("metadata") or {}
+def _without_noise(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy without the fields that differ each time; only the changed maps are copied."""
+    all_metadata: dict[str, Any] = document.get("metadata") or {}
     metadata = {
-        key: dict(value) if is_object(value) else value for key, value in whole.items() if key not in _NOISE
+        key: dict(value) if is_object(value) else value
+        for key, value in all_metadata.items()
+        if key not in _NOISE
     }
     copied = {field: dict(document[field]) for field in _SECRET_FIELDS if is_object(document.get(field))}
     return {**document, "metadata": metadata, **copied}
 
 
 def _hide(first: Any, second: Any, *, only: str = "") -> None:
-    """Hide the values of a map on both sides, and show whether they differ, as kubectl does."""
+    """Replace the values of a map on both sides, with a note if they differ, as kubectl does."""
     first = first if is_object(first) else {}
     second = second if is_object(second) else {}
     for key in [only] if only else first.keys() | second.keys():
@@ -117,5 +123,5 @@ def _hide(first: Any, second: Any, *, only: str = "") -> None:
 
 
 def is_secret(document: Mapping[str, Any]) -> bool:
-    """Return whether the values of an object are not to be shown."""
+    """Return whether the values of an object must stay hidden."""
     return document.get("apiVersion") == "v1" and document.get("kind") == "Secret"

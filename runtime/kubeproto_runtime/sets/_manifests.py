@@ -59,12 +59,12 @@ def _texts(path: str | Path, recursive: bool, stdin: BinaryIO | None) -> Iterato
     if str(path) == "-":
         yield "standard input", (stdin or sys.stdin.buffer).read()
         return
-    place = Path(path)
-    if not place.is_dir():
-        yield str(place), place.read_bytes()
+    source = Path(path)
+    if not source.is_dir():
+        yield str(source), source.read_bytes()
         return
-    found = sorted(place.rglob("*") if recursive else place.iterdir())
-    files = [file for file in found if file.suffix in _SUFFIXES and file.is_file()]
+    entries = sorted(source.rglob("*") if recursive else source.iterdir())
+    files = [file for file in entries if file.suffix in _SUFFIXES and file.is_file()]
     if not files:
         raise FileNotFoundError(0, f"it contains no file that ends in {', '.join(_SUFFIXES)}")
     for file in files:

@@ -1,4 +1,4 @@
-"""The members of a set as the server has them: each kind and namespace that its parent names is listed."""
+"""List the members of a set, by the kinds and namespaces that its parent names."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 def list_members(client: ClientCore, parent: Parent, served: Discovery) -> Effects[list[Listing]]:
-    """List all members of a set; what cannot be listed is among the results, with the reason."""
+    """List all members of a set; a failed list is a result with its reason."""
     listings: list[Listing] = []
     for kind in sorted(parent.extent.kinds):
-        resource = _listed_as(kind, served)
+        resource = _find_listable(kind, served)
         if resource is None:
-            if why := (yield from _why_not_served(client, kind, served)):
-                listings.append(Listing(kind, failure=why))
+            if reason := (yield from _find_missing_definition(client, kind, served)):
+                listings.append(Listing(kind, failure=reason))
             continue
         for namespace in sorted(parent.extent.namespaces) if resource.namespaced else [""]:
             selector = parent.membership.selector
@@ -40,7 +40,7 @@ def list_members(client: ClientCore, parent: Parent, served: Discovery) -> Effec
 def list_kind(
     client: ClientCore, kind: GroupKind, resource: Resource, namespace: Any, selector: str
 ) -> Effects[Listing]:
-    """List the objects of one kind."""
+    """List the objects of a kind."""
     api = client.requests(Dynamic, namespace=namespace, resource=resource)
     pages = Paging(
         client,
@@ -49,39 +49,39 @@ def list_kind(
         on_expired="go on",
         selection={"label_selector": selector} if selector else {},
     )
-    said = {"apiVersion": resource.api_version, "kind": resource.kind}  # which the items of a list leave out
-    place = namespace if isinstance(namespace, str) else ""
+    type_meta = {"apiVersion": resource.api_version, "kind": resource.kind}  # the items of a list lack them
+    list_namespace = namespace if isinstance(namespace, str) else ""
     members: list[dict[str, Any]] = []
     try:
         while (page := (yield from pages.next())) is not None:
-            members += [plain(item) | said for item in page.items]
+            members += [plain(item) | type_meta for item in page.items]
     except KubeprotoError as error:
-        return Listing(kind, place, resource, failure=str(error))
-    return Listing(kind, place, resource, tuple(members))
+        return Listing(kind, list_namespace, resource, failure=str(error))
+    return Listing(kind, list_namespace, resource, tuple(members))
 
 
-def _listed_as(kind: GroupKind, served: Discovery) -> Resource | None:
+def _find_listable(kind: GroupKind, served: Discovery) -> Resource | None:
     for resource in served:
         if (resource.group, resource.kind) == kind and (not resource.verbs or "list" in resource.verbs):
             return resource
     return None
 
 
-def _why_not_served(client: ClientCore, kind: GroupKind, served: Discovery) -> Effects[str]:
+def _find_missing_definition(client: ClientCore, kind: GroupKind, served: Discovery) -> Effects[str]:
     """Return why a kind is not served; empty if its objects cannot exist, because nothing defines it.
 
-    Without the second, a set that has deleted a definition of its own, and was interrupted before its parent
-    was written, could never prune anything again.
+    Without the empty result, a set that has deleted a definition of its own, and was interrupted before its
+    parent was written, could never prune anything again.
     """
-    if stale := [one for one in served.stale if one.rpartition("/")[0] == kind[0]]:
-        return f"{', '.join(stale)} could not be asked for its kinds"
-    definitions = _listed_as(_DEFINITION, served)
+    if stale_groups := [member for member in served.stale if member.rpartition("/")[0] == kind[0]]:
+        return f"{', '.join(stale_groups)} did not list its kinds"
+    definitions = _find_listable(_DEFINITION, served)
     if definitions is None:
         return "the server does not serve it"
     listing = yield from list_kind(client, _DEFINITION, definitions, "", "")
     if listing.failure:
-        return f"it is not served, and whether it is defined is not known: {listing.failure}"
-    for one in listing.members:
-        if (one["spec"].get("group"), one["spec"].get("names", {}).get("kind")) == kind:
-            return f"{one['metadata']['name']} defines it, and it is not served"
+        return f"it is not served, and its definition cannot be read: {listing.failure}"
+    for member in listing.members:
+        if (member["spec"].get("group"), member["spec"].get("names", {}).get("kind")) == kind:
+            return f"{member['metadata']['name']} defines it, and it is not served"
     return ""

@@ -1,7 +1,7 @@
-"""`Membership`: how an object shows that it belongs to a set, and to which.
+"""`Membership`: the marks of the members of a set.
 
 A member of an ApplySet carries a label with the id of its parent (KEP-3659). A child of an object carries a
-reference to it as its controller, and a label besides; see `Children`.
+reference to it as its controller, and a label; see `Children`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PART_OF: Final = "applyset.kubernetes.io/part-of"
 
 
 class Membership(Struct, frozen=True):
-    """The label of the members of one set; of children, also the reference to their owner."""
+    """The label of the members of a set; for children, also the reference to their owner."""
 
     label: str
     value: str
@@ -30,12 +30,12 @@ class Membership(Struct, frozen=True):
         """The label selector of the members."""
         return f"{self.label}={self.value}"
 
-    def marked(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return a document as a member."""
+    def mark(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the document of a member, with the label and the owner."""
         metadata: dict[str, Any] = dict(document.get("metadata") or {})
         metadata["labels"] = {**(metadata.get("labels") or {}), self.label: self.value}
         if self.owner is not None:
-            others = [one for one in _owners(document) if one.get("uid") != self.owner["uid"]]
+            others = [owner for owner in _owners(document) if owner.get("uid") != self.owner["uid"]]
             metadata["ownerReferences"] = [*others, self.owner]
         return {**document, "metadata": metadata}
 
@@ -44,23 +44,23 @@ class Membership(Struct, frozen=True):
         if _label(document, self.label) != self.value:
             return False
         return self.owner is None or any(
-            one.get("uid") == self.owner["uid"] and one.get("controller") for one in _owners(document)
+            owner.get("uid") == self.owner["uid"] and owner.get("controller") for owner in _owners(document)
         )
 
-    def why_foreign(self, document: Mapping[str, Any]) -> str:
-        """Return why an object cannot become a member; empty if it can."""
-        found = _label(document, self.label)
-        if found not in ("", self.value):
+    def find_obstacle(self, document: Mapping[str, Any]) -> str:
+        """Return the reason why an object cannot become a member; empty if it can."""
+        value = _label(document, self.label)
+        if value not in ("", self.value):
             if self.owner is not None:
-                return f"it is another owner's: its label {self.label} is {found!r}"
+                return f"it belongs to another owner: its label {self.label} is {value!r}"
             return (
-                f"it belongs to another set: its label {self.label} is {found!r}."
+                f"it belongs to another set: its label {self.label} is {value!r}."
                 " Remove the label to hand the object over"
             )
         if self.owner is not None:
-            for one in _owners(document):
-                if one.get("controller") and one.get("uid") != self.owner["uid"]:
-                    return f"{one.get('kind')} {one.get('name')} controls it"
+            for owner in _owners(document):
+                if owner.get("controller") and owner.get("uid") != self.owner["uid"]:
+                    return f"{owner.get('kind')} {owner.get('name')} controls it"
         return ""
 
 
@@ -72,6 +72,6 @@ def _label(document: Mapping[str, Any], name: str) -> str:
 
 def _owners(document: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     metadata: dict[str, Any] = document.get("metadata") or {}
-    for one in metadata.get("ownerReferences") or ():
-        if is_object(one):
-            yield one
+    for owner in metadata.get("ownerReferences") or ():
+        if is_object(owner):
+            yield owner

@@ -1,4 +1,4 @@
-"""The parent of a set, read before a plan and written before and after it is performed."""
+"""Read the parent of a set before a plan, and write it before and after its execution."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 def find_parent(client: ClientCore, applyset: ApplySet, served: Discovery) -> Effects[Parent]:
-    """Read the parent of a set; `ApplySetError` if it cannot be one, or is another tool's."""
-    word, name = applyset.type_and_name
-    resource = yield from resource_named(client, word)
+    """Read the parent of a set; `ApplySetError` if it is no valid parent, or another tool owns it."""
+    type_name, name = applyset.type_and_name
+    resource = yield from resource_named(client, type_name)
     namespace = (applyset.namespace or client.namespace) if resource.namespaced else ""
     parent = Parent(applyset, resource, name, namespace)
     if not is_built_in(resource):
         yield from _check_type(client, resource)
-    found = yield from find_object(client, _api(client, parent), name)
-    if found is None and namespace:
+    existing = yield from find_object(client, _api(client, parent), name)
+    if existing is None and namespace:
         yield from _check_namespace(client, parent)
-    return read_parent(parent, None if found is None else parsed(found[1]), served)
+    return read_parent(parent, None if existing is None else parsed(existing[1]), served)
 
 
 def write_parent(client: ClientCore, parent: Parent, extent: Extent, version: str) -> Effects[str]:
     """Write the extent of a set, and return the new version of the parent.
 
-    It is a `Conflict` or `AlreadyExists` if the parent is not at `version` any more, or exists where there
-    was none: another client is changing the set.
+    `Conflict` if the parent is not at `version` any more, `AlreadyExists` if it exists by now: another client
+    is changing the set.
     """
     api, document = _api(client, parent), parent.document(extent, version)
     if version:
@@ -47,15 +47,18 @@ def write_parent(client: ClientCore, parent: Parent, extent: Extent, version: st
         return (yield from call(client, request)).value.metadata.resource_version
     # An apply would not notice that another client has created the parent meanwhile, and would drop its
     # members.
-    made = decode(encode(document), Dynamic)
+    parent_object = decode(encode(document), Dynamic)
     try:
-        request = api.create(made, field_manager=parent.field_manager)
+        request = api.create(parent_object, field_manager=parent.field_manager)
         return (yield from call(client, request)).value.metadata.resource_version
     except AlreadyExists:
-        found = (yield from call(client, api.get(parent.name))).value.metadata
-        if (found.labels, found.annotations) != (made.metadata.labels, made.metadata.annotations):
+        existing = (yield from call(client, api.get(parent.name))).value.metadata
+        if (existing.labels, existing.annotations) != (
+            parent_object.metadata.labels,
+            parent_object.metadata.annotations,
+        ):
             raise
-        return found.resource_version  # the response to an earlier attempt was lost
+        return existing.resource_version  # the response to an earlier attempt was lost
 
 
 def _api(client: ClientCore, parent: Parent) -> Api[Dynamic]:
@@ -65,8 +68,8 @@ def _api(client: ClientCore, parent: Parent) -> Api[Dynamic]:
 def _check_type(client: ClientCore, resource: Resource) -> Effects[None]:
     name = f"{resource.plural}.{resource.group}"
     definitions = client.requests(Dynamic, resource=(yield from resource_named(client, _DEFINITIONS)))
-    found = yield from find_object(client, definitions, name)
-    if found is None or PARENT_TYPE not in found[0].metadata.labels:
+    definition = yield from find_object(client, definitions, name)
+    if definition is None or PARENT_TYPE not in definition[0].metadata.labels:
         raise ApplySetError(
             f"a {resource.kind} cannot be the parent of a set:"
             f" its definition {name} lacks the label {PARENT_TYPE}"
@@ -77,5 +80,5 @@ def _check_namespace(client: ClientCore, parent: Parent) -> Effects[None]:
     namespaces = client.requests(Dynamic, resource=(yield from resource_named(client, "namespaces")))
     if (yield from find_object(client, namespaces, parent.namespace)) is None:
         raise ApplySetError(
-            f"the namespace of {parent} does not exist: create it first, or keep the parent in another one"
+            f"the namespace of {parent} does not exist: create it, or choose another one for the parent"
         )

@@ -1,11 +1,12 @@
-"""`perform`: does what a plan says, in an order in which an interruption at any moment does no harm.
+"""`perform`: execute a plan in an order in which an interruption at any moment does no harm.
 
-1. The parent is written with all kinds and namespaces of which there are or will be members.
-2. What is new or changed is applied, in the order of `apply_manifests`.
-3. Objects that are no longer wanted are deleted, in the opposite order. Before the next rank it waits for
-   objects that finalizers hold, since the controller that removes the finalizers may be a part of the set.
-4. The members are listed once more, and the parent is written with what is left: another client may have
-   applied some since the plan was made.
+1. The parent is written with all kinds and namespaces of the present and future members.
+2. New and changed objects are applied, in the order of `apply_manifests`.
+3. Members without a document are deleted, in the opposite order. Before the next rank it waits for objects
+with
+   finalizers, because the controller that removes the finalizers may be a part of the set.
+4. The members are listed again, and the parent is written with their kinds and namespaces: another client may
+   have applied members since the plan was made.
 
 An interruption or a failure leaves a parent that names every member; the next plan does the rest.
 """
@@ -47,9 +48,10 @@ _WAIT: Final = 60.0
 
 
 class Performing(TypedDict, total=False):
-    """How a plan is performed. With `partial`, what is not refused is applied; nothing is deleted then.
+    """The options of `perform`. With `partial`, the documents without refusals are applied and nothing is
+    deleted.
 
-    `timeout` bounds each wait: for a definition to be served, and for finalizers of what was deleted.
+    `timeout` limits each wait: for a definition to be served, and for the finalizers of a deleted object.
     """
 
     partial: bool
@@ -61,99 +63,103 @@ class StalePlan(KubeprotoError):
 
 
 class DeletionHeld(KubeprotoError):
-    """Finalizers hold a deleted object, and later objects were left. Plan again when it is gone."""
+    """Finalizers hold a deleted object, so that later objects were not deleted. Plan again after it has
+    ended."""
 
 
 class Performed(Struct, frozen=True):
-    """What was done: the objects that were applied, and what happened to those that were not wanted."""
+    """The result of a plan: the applied, the deleted and the skipped objects."""
 
     applied: tuple[Applied, ...] = ()
     deleted: tuple[ObjectRef[Any], ...] = ()
-    left: tuple[ObjectRef[Any], ...] = ()
+    skipped: tuple[ObjectRef[Any], ...] = ()
 
     def __repr__(self) -> str:
-        return f"<{len(self.applied)} applied, {len(self.deleted)} deleted, {len(self.left)} left alone>"
+        return f"<{len(self.applied)} applied, {len(self.deleted)} deleted, {len(self.skipped)} skipped>"
 
     def __str__(self) -> str:
-        lines = [str(one) for one in self.applied]
+        lines = [str(applied) for applied in self.applied]
         lines += [f"{printable(str(ref))} deleted" for ref in self.deleted]
-        lines += [f"{printable(str(ref))} left alone: it is not a member any more" for ref in self.left]
+        lines += [f"{printable(str(ref))} skipped: it is not a member any more" for ref in self.skipped]
         return "\n".join(lines)
 
 
 def perform(client: ClientCore, plan: Plan, options: Performing) -> Effects[Performed]:
-    """Do what a plan says; `PlanRefused`, before anything is written, if something in it is refused."""
-    final = any(one.final for one in plan.refusals)
+    """Execute a plan; `PlanRefused`, before the first write, if a document of it is refused."""
+    final = any(refusal.final for refusal in plan.refusals)
     if final or not (plan.complete or options.get("partial", False)):
         raise PlanRefused(plan)
     timeout = options.get("timeout", _WAIT)
     version = yield from _grow(client, plan)
     applied = yield from _apply(client, plan, timeout)
-    deleted, left = yield from _delete(client, plan, timeout)
+    deleted, skipped = yield from _delete(client, plan, timeout)
     yield from _shrink(client, plan, version)
-    return Performed(tuple(applied), tuple(deleted), tuple(left))
+    return Performed(tuple(applied), tuple(deleted), tuple(skipped))
 
 
 # The parent
 
 
 def _grow(client: ClientCore, plan: Plan) -> Effects[str]:
-    """Let the parent name all that is or will be a member, and return its version."""
+    """Write the extent of all present and future members to the parent, and return its version."""
     parent, extent = plan.parent, plan.extent
     if parent is None or extent is None:
         return ""
-    wanted = parent.extent | extent
-    if parent.version and wanted == parent.extent:
+    required = parent.extent | extent
+    if parent.version and required == parent.extent:
         return parent.version
     try:
-        return (yield from write_parent(client, parent, wanted, parent.version))
+        return (yield from write_parent(client, parent, required, parent.version))
     except (Conflict, AlreadyExists) as error:
         raise StalePlan(f"{parent} has changed since the plan was made: plan again ({error})") from error
 
 
 def _shrink(client: ClientCore, plan: Plan, version: str) -> Effects[None]:
-    """Let the parent name what is left, if that is known: everything else was pruned."""
+    """Write the extent of the remaining members to the parent, if it is known."""
     parent, extent = plan.parent, plan.extent
     if parent is None or extent is None or plan.withheld_because:
         return
-    named = parent.extent | extent
-    if named == extent or _goes_too(plan):
+    current = parent.extent | extent
+    if current == extent or _deletes_parent(plan):
         return
-    left = extent | (yield from _extent_of_members(client, parent))
-    if left == named:
+    remaining = extent | (yield from _extent_of_members(client, parent))
+    if remaining == current:
         return
     try:
-        yield from write_parent(client, parent, left, version)
+        yield from write_parent(client, parent, remaining, version)
     except Conflict:
-        # Another client is changing the set, and may need what the parent names: too much does no harm.
+        # Another client is changing the set, and may need the extent: a wider extent does no harm.
         return
 
 
 def _extent_of_members(client: ClientCore, parent: Parent) -> Effects[Extent]:
-    """Return of which kinds and in which namespaces there are members; all that there may be, if unknown."""
+    """Return the extent of the members; that of the parent if a list failed."""
     listings = yield from list_members(client, parent, (yield from discover(client)))
-    if any(one.failure for one in listings):
+    if any(listing.failure for listing in listings):
         return parent.extent
     present = [
-        (one.kind, member["metadata"].get("namespace", ""))
-        for one in listings
-        for member in one.members
+        (listing.kind, member["metadata"].get("namespace", ""))
+        for listing in listings
+        for member in listing.members
         if "deletionTimestamp" not in member["metadata"]
     ]
     return extent_of(present, parent)
 
 
-def _goes_too(plan: Plan) -> bool:
-    """Return whether the parent was deleted with its namespace."""
-    place = plan.parent.namespace if plan.parent is not None else ""
-    return any((one.ref.group, one.ref.kind) == NAMESPACE and one.ref.name == place for one in plan.deletions)
+def _deletes_parent(plan: Plan) -> bool:
+    """Return whether the plan deletes the parent with its namespace."""
+    namespace = plan.parent.namespace if plan.parent is not None else ""
+    return any(
+        (deletion.ref.group, deletion.ref.kind) == NAMESPACE and deletion.ref.name == namespace
+        for deletion in plan.deletions
+    )
 
 
 # The objects
 
 
 def _apply(client: ClientCore, plan: Plan, timeout: float) -> Effects[list[Applied]]:
-    writes: list[Dynamic] = [one.document for one in plan.writes]
+    writes: list[Dynamic] = [write.document for write in plan.writes]
     if not writes:
         return []
     options: Applying = {
@@ -168,57 +174,59 @@ def _apply(client: ClientCore, plan: Plan, timeout: float) -> Effects[list[Appli
 def _delete(
     client: ClientCore, plan: Plan, timeout: float
 ) -> Effects[tuple[list[ObjectRef[Any]], list[ObjectRef[Any]]]]:
-    gone: list[ObjectRef[Any]] = []
-    left: list[ObjectRef[Any]] = []
-    held: list[PlannedDeletion] = []
-    for _, ranked in groupby(plan.deletions, key=lambda one: rank((one.ref.group, one.ref.kind))):
-        for one in held:
-            yield from _wait_for_finalizers(client, one, timeout)
-        held = []
-        for one in ranked:
-            after = yield from _delete_member(client, plan, one)
-            (left if after is None else gone).append(one.ref)
-            if after is not None and after.metadata.finalizers:
-                held.append(one)
-    return gone, left
+    deleted_refs: list[ObjectRef[Any]] = []
+    skipped_refs: list[ObjectRef[Any]] = []
+    pending: list[PlannedDeletion] = []
+    for _, same_rank in groupby(plan.deletions, key=lambda one: rank((one.ref.group, one.ref.kind))):
+        for deletion in pending:
+            yield from _wait_for_finalizers(client, deletion, timeout)
+        pending = []
+        for deletion in same_rank:
+            remaining = yield from _delete_member(client, plan, deletion)
+            (skipped_refs if remaining is None else deleted_refs).append(deletion.ref)
+            if remaining is not None and remaining.metadata.finalizers:
+                pending.append(deletion)
+    return deleted_refs, skipped_refs
 
 
-def _delete_member(client: ClientCore, plan: Plan, one: PlannedDeletion) -> Effects[Dynamic | None]:
-    """Delete an object, and return what is left of it; None if it was not a member any more.
+def _delete_member(client: ClientCore, plan: Plan, deletion: PlannedDeletion) -> Effects[Dynamic | None]:
+    """Delete an object, and return its remaining state; None if it is not a member any more.
 
-    The version is a precondition, because a member may have been given to another set meanwhile.
+    The version is a precondition, because another set may have taken the member meanwhile.
     """
-    api = _api(client, one)
-    nothing, version, attempt = Dynamic(), one.version, 0
+    api = _api(client, deletion)
+    no_object, version, attempt = Dynamic(), deletion.version, 0
     while True:
         attempt += 1
-        request = api.delete(one.ref.name, uid=one.uid, resource_version=version, propagation="Background")
+        request = api.delete(
+            deletion.ref.name, uid=deletion.uid, resource_version=version, propagation="Background"
+        )
         try:
             response = (yield from call(client, request)).value
         except NotFound:
-            return nothing
+            return no_object
         except Conflict as error:
-            found = yield from find_object(client, api, one.ref.name)
-            if found is None or found[0].metadata.uid != one.uid:
-                return nothing
-            if plan.membership is None or not plan.membership.includes(parsed(found[1])):
+            existing = yield from find_object(client, api, deletion.ref.name)
+            if existing is None or existing[0].metadata.uid != deletion.uid:
+                return no_object
+            if plan.membership is None or not plan.membership.includes(parsed(existing[1])):
                 return None
-            if found[0].metadata.resource_version == version:
-                raise  # it is not about the version
-            version = found[0].metadata.resource_version
+            if existing[0].metadata.resource_version == version:
+                raise  # the version is not the cause
+            version = existing[0].metadata.resource_version
             yield from back_off(client, error, attempt, CONFLICTS)
         else:
-            return response if isinstance(response, Dynamic) else nothing
+            return response if isinstance(response, Dynamic) else no_object
 
 
-def _wait_for_finalizers(client: ClientCore, one: PlannedDeletion, timeout: float) -> Effects[None]:
-    waiting = Waiting(client, _api(client, one), one.ref.name, deleted(one.uid), timeout)
+def _wait_for_finalizers(client: ClientCore, deletion: PlannedDeletion, timeout: float) -> Effects[None]:
+    waiting = Waiting(client, _api(client, deletion), deletion.ref.name, deleted(deletion.uid), timeout)
     yield from waiting.observe()
     try:
         waiting.result()
     except WaitTimeout as error:
-        raise DeletionHeld(f"{one.ref}: {error}; what comes after it was not deleted") from error
+        raise DeletionHeld(f"{deletion.ref}: {error}; later objects were not deleted") from error
 
 
-def _api(client: ClientCore, one: PlannedDeletion) -> Api[Dynamic]:
-    return client.requests(Dynamic, namespace=one.ref.namespace, resource=one.resource)
+def _api(client: ClientCore, deletion: PlannedDeletion) -> Api[Dynamic]:
+    return client.requests(Dynamic, namespace=deletion.ref.namespace, resource=deletion.resource)

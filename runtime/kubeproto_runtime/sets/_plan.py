@@ -1,4 +1,4 @@
-"""`Plan`: what applying a set would do, as a value: to be read, checked, printed and then performed."""
+"""`Plan`: the steps of applying a set, as a value to read, check, print and perform."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _COLORS: Final = {"+": "32", "~": "33", "-": "31", "!": "35", "@": "36"}
 
 
 class PlannedStep(Struct, frozen=True):
-    """Something that a plan says of one object."""
+    """A step of a plan, for a single object."""
 
     sign: ClassVar[str] = " "
 
     ref: ObjectRef[Any]
 
     def __repr__(self) -> str:
-        # What is applied may be a Secret, so the fields are not shown.
+        # The document may be a Secret, so the fields stay hidden.
         return f"<{type(self).__name__} {self.ref}>"
 
     def __str__(self) -> str:
@@ -31,7 +31,7 @@ class PlannedStep(Struct, frozen=True):
 
 
 class PlannedWrite(PlannedStep, frozen=True):
-    """An object that is to be applied. `unverified` says why there was no dry run of it, if so."""
+    """An object to apply. `unverified` is the reason if there was no dry run."""
 
     document: Any
     diff: tuple[str, ...] = ()
@@ -41,10 +41,10 @@ class PlannedWrite(PlannedStep, frozen=True):
 
     def __str__(self) -> str:
         if self.unverified:
-            why = f" (not verified: {printable(self.unverified)})"
+            note = f" (not verified: {printable(self.unverified)})"
         else:
-            why = "" if self.diff else " (who owns the fields)"
-        return f"{PlannedStep.__str__(self)}{why}"
+            note = "" if self.diff else " (who owns the fields)"
+        return f"{PlannedStep.__str__(self)}{note}"
 
 
 class PlannedCreation(PlannedWrite, frozen=True):
@@ -64,9 +64,10 @@ class PlannedChange(PlannedWrite, frozen=True):
 
 
 class PlannedDeletion(PlannedStep, frozen=True):
-    """A member that is not wanted any more. Only this version of it is deleted, or one that is a member too.
+    """A member without a document. Only this version of it is deleted, or a newer version that is a member
+    too.
 
-    `cascades` says what goes with it, `deleting` whether somebody has deleted it already.
+    `cascades` describes the objects that are deleted with it; `deleting` is set if its deletion has begun.
     """
 
     sign: ClassVar[str] = "-"
@@ -94,25 +95,29 @@ class ManagerConflict(Struct, frozen=True, order=True):
 
 
 class PlannedRefusal(PlannedStep, frozen=True):
-    """An object that cannot be applied, and why. `final` if the whole set cannot be."""
+    """A refused object, with the reason. `final` if the whole set is refused."""
 
     sign: ClassVar[str] = "!"
 
-    why: str
+    reason: str
     conflicts: tuple[ManagerConflict, ...] = ()
     final: bool = False
 
     def __str__(self) -> str:
-        said = "; ".join(map(str, self.conflicts))
-        why = f"{said}: apply with force to take the fields over" if said else printable(self.why, 2000)
-        return f"{PlannedStep.__str__(self)}: {why}"
+        conflicts = "; ".join(map(str, self.conflicts))
+        reason = (
+            f"{conflicts}: apply with force to take the fields over"
+            if conflicts
+            else printable(self.reason, 2000)
+        )
+        return f"{PlannedStep.__str__(self)}: {reason}"
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What would be done, in the order in which it would be done.
+    """The steps of applying a set, in their order.
 
-    While something is refused, or a kind cannot be listed, nothing is deleted: what would be is `withheld`,
-    and `withheld_because` says why. `unreadable` says which of the wanted objects could not even be read.
+    While an object is refused, or a kind cannot be listed, nothing is deleted: the deletions are `withheld`,
+    with the reason in `withheld_because`. `unreadable` lists the files that cannot be read.
     """
 
     writes: tuple[PlannedWrite, ...] = ()
@@ -132,21 +137,21 @@ class Plan(Struct, frozen=True, kw_only=True):
     @property
     def creations(self) -> tuple[PlannedCreation, ...]:
         """The objects that do not exist."""
-        return tuple(one for one in self.writes if isinstance(one, PlannedCreation))
+        return tuple(write for write in self.writes if isinstance(write, PlannedCreation))
 
     @property
     def changes(self) -> tuple[PlannedChange, ...]:
         """The objects that would change."""
-        return tuple(one for one in self.writes if isinstance(one, PlannedChange))
+        return tuple(write for write in self.writes if isinstance(write, PlannedChange))
 
     @property
     def clean(self) -> bool:
-        """Whether the server has exactly this set: there is nothing to do."""
+        """Whether the server has exactly this set, so that no step is needed."""
         return self.complete and not (self.writes or self.deletions or self.withheld_because)
 
     @property
     def complete(self) -> bool:
-        """Whether all that is wanted can be applied."""
+        """Whether all documents can be applied."""
         return not (self.refusals or self.unreadable)
 
     def __repr__(self) -> str:
@@ -157,7 +162,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """How many objects of which outcome there are, in one line."""
+        """The number of objects by outcome, on a single line."""
         counts = [
             (len(self.creations), "to create"),
             (len(self.changes), "to change"),
@@ -169,34 +174,34 @@ class Plan(Struct, frozen=True, kw_only=True):
         return ", ".join(f"{count} {words}" for count, words in counts if count) or "nothing to do"
 
     def render(self, *, color: bool = False, diffs: bool = True) -> str:
-        """Return the plan as text: a line for each object that is not as it should be, and the diffs.
+        """Return the plan as text: a line for each step, and the diffs.
 
         `+` is created, `~` changed, `-` deleted, `!` refused. `color` is for terminals.
         """
         lines: list[str] = []
-        for one in (*self.writes, *self.deletions, *self.refusals):
-            lines.append(_colored(str(one), one.sign, color))
-            if diffs and isinstance(one, PlannedChange):
-                lines += ["    " + _colored(line, line[:1], color) for line in one.diff]
-        lines += [_colored(f"! {printable(one, 2000)}", "!", color) for one in self.unreadable]
+        for step in (*self.writes, *self.deletions, *self.refusals):
+            lines.append(_color_line(str(step), step.sign, color))
+            if diffs and isinstance(step, PlannedChange):
+                lines += ["    " + _color_line(line, line[:1], color) for line in step.diff]
+        lines += [_color_line(f"! {printable(step, 2000)}", "!", color) for step in self.unreadable]
         if self.withheld_because:
             lines.append(f"nothing is deleted: {printable(self.withheld_because, 2000)}")
-            lines += [f"  kept: {printable(str(one.ref))}" for one in self.withheld]
+            lines += [f"  kept: {printable(str(step.ref))}" for step in self.withheld]
         return "\n".join([*lines, self.summary])
 
 
 class PlanRefused(KubeprotoError):
-    """A plan with refusals was not performed. `plan` is that plan; nothing was written."""
+    """A plan with refusals was not performed; nothing was written. `plan` is the plan."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)
         self.plan = plan
 
     def __str__(self) -> str:
-        reasons = [*(str(one)[2:] for one in self.plan.refusals), *self.plan.unreadable]
+        reasons = [*(str(refusal)[2:] for refusal in self.plan.refusals), *self.plan.unreadable]
         return "the plan was not performed: " + "; ".join(reasons)
 
 
-def _colored(line: str, sign: str, color: bool) -> str:
+def _color_line(line: str, sign: str, color: bool) -> str:
     code = _COLORS.get(sign, "")
     return f"\x1b[{code}m{line}\x1b[0m" if color and code else line

@@ -1,4 +1,4 @@
-"""`plan`: what applying a set would do, found by reads and dry runs. It writes nothing."""
+"""`plan`: survey a set by reads and dry runs, without a write."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 
 class Planning(TypedDict, total=False):
-    """How a set is planned: `field_manager` owns the fields, and is named as the tool if it is not given.
+    """The options of `plan`: `field_manager` owns the fields, by default under the name of the tool.
 
     `force` takes over fields of other managers. `namespace` is for objects without one.
     """
@@ -69,22 +69,22 @@ def plan(
     applyset: ApplySet | str | None,
     options: Planning,
 ) -> Effects[Plan]:
-    """Return what applying a set would do; without an ApplySet, for independent objects."""
-    given = ApplySet(applyset) if isinstance(applyset, str) else applyset
+    """Return the plan of applying a set; without an ApplySet, of independent objects."""
+    parent_set = ApplySet(applyset) if isinstance(applyset, str) else applyset
     objects, unreadable = _read(manifests)
-    return (yield from _Survey(client, objects, unreadable, given, options).run())
+    return (yield from _Survey(client, objects, unreadable, parent_set, options).run())
 
 
 def _read(manifests: Manifests | ManifestFiles) -> tuple[list[Dynamic], tuple[str, ...]]:
     if isinstance(manifests, ManifestFiles):
         return list(manifests.objects), manifests.failures
-    given: Iterable[KubeObject]
-    given = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
-    return [dynamic(obj) for obj in given], ()
+    listed: Iterable[KubeObject]
+    listed = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
+    return [dynamic(obj) for obj in listed], ()
 
 
 class _Survey:
-    """One plan in the making."""
+    """Collects the observations of a plan."""
 
     def __init__(
         self,
@@ -103,7 +103,7 @@ class _Survey:
         tool = applyset.tool if applyset is not None else "kubeproto"
         self.manager = options.get("field_manager", "") or tool
         self.defined = kinds_defined(objects)
-        self.known: dict[tuple[GroupVersionKind, str, str], dict[str, Any]] = {}
+        self.members: dict[tuple[GroupVersionKind, str, str], dict[str, Any]] = {}
         self.absent: set[str] = set()  # namespaces that the set brings
         self.awaited: set[int] = set()  # definitions of kinds that are not served yet and are in the set
 
@@ -127,9 +127,9 @@ class _Survey:
         observations: list[Observation] = []
         refs: set[ObjectRef[Any]] = set()
         for obj in self.objects:
-            resource, ref = self._place(obj)
+            resource, ref = self._identify(obj)
             if ref in refs:
-                twice = InvalidRequest("it is in the set twice")
+                twice = InvalidRequest("it is in the set twice: remove a copy")
                 observations.append(Observation(ref, obj, None, NotApplied(twice)))
             else:
                 refs.add(ref)
@@ -147,8 +147,8 @@ class _Survey:
 
     def _refused(self, error: KubeprotoError) -> Plan:
         assert self.applyset is not None
-        word, name = self.applyset.type_and_name
-        ref: ObjectRef[Any] = ObjectRef("", word, self.applyset.namespace or self.client.namespace, name)
+        type_name, name = self.applyset.type_and_name
+        ref: ObjectRef[Any] = ObjectRef("", type_name, self.applyset.namespace or self.client.namespace, name)
         return Plan(
             refusals=(PlannedRefusal(ref, str(error), final=True),),
             withheld_because="the parent of the set cannot be used",
@@ -160,12 +160,12 @@ class _Survey:
             for member in listing.members:
                 metadata = member["metadata"]
                 key = listing.resource.gvk, metadata.get("namespace", ""), metadata["name"]
-                self.known[key] = member
+                self.members[key] = member
 
-    # The wanted objects
+    # The documents
 
-    def _place(self, obj: Dynamic) -> tuple[Resource | None, ObjectRef[Any]]:
-        """Return how the server names the kind, if it serves it yet, and the reference of the object."""
+    def _identify(self, obj: Dynamic) -> tuple[Resource | None, ObjectRef[Any]]:
+        """Return the resource of the kind, if the server serves it yet, and the reference of the object."""
         gvk = _gvk(obj)
         resource = self.served.get(gvk)
         if resource is not None:
@@ -175,22 +175,22 @@ class _Survey:
             namespaced = spec.get("scope") == "Namespaced"
         else:
             namespaced = bool(obj.metadata.namespace)
-        place = (obj.metadata.namespace or self.namespace) if namespaced else ""
-        return resource, ObjectRef(gvk.group, gvk.kind, place, obj.metadata.name)
+        namespace = (obj.metadata.namespace or self.namespace) if namespaced else ""
+        return resource, ObjectRef(gvk.group, gvk.kind, namespace, obj.metadata.name)
 
     def _observe(
         self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None, parent: Parent | None
     ) -> Effects[Observation]:
         awaited = id(obj) in self.awaited
-        if (why := self._why_not(obj, ref, resource, parent)) is not None:
-            return Observation(ref, obj, None, NotApplied(why))
-        document = as_json(obj)  # a copy: the caller's object stays as it is
+        if (error := self._find_obstacle(obj, ref, resource, parent)) is not None:
+            return Observation(ref, obj, None, NotApplied(error))
+        document = as_json(obj)  # a copy, because the object belongs to the caller
         if parent is not None:
-            document = parent.membership.marked(document)
+            document = parent.membership.mark(document)
         if ref.namespace:
             document["metadata"]["namespace"] = ref.namespace
         obj = decode(encode(document), Dynamic)
-        live, outcome = yield from self._try(obj, ref, resource)
+        live, outcome = yield from self._dry_run(obj, ref, resource)
         same = live is not None and isinstance(outcome, Returned) and not differ(live, outcome.document)
         if awaited and same:
             # An earlier run was interrupted after it was applied: applying it again waits until it is
@@ -198,23 +198,25 @@ class _Survey:
             outcome = NotTried("its kind is not served yet")
         return Observation(ref, obj, live, outcome)
 
-    def _why_not(
+    def _find_obstacle(
         self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None, parent: Parent | None
     ) -> KubeprotoError | None:
-        """Return why an object cannot be applied, as far as that is known without the server."""
+        """Return the error of an object that cannot be applied, as far as it is known without the server."""
         gvk = _gvk(obj)
         if not ref.name:
-            return InvalidRequest("it has no name: a member of a set is applied, which needs one")
+            return InvalidRequest("it has no name, which a member of a set needs: set metadata.name")
         if resource is None and gvk not in self.defined:
             return KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
         if parent is None:
             return None
         if ref == parent.ref:
-            return InvalidRequest("it is the parent of the set, which is not a member of it")
-        why = parent.membership.why_foreign(as_json(obj))
-        return InvalidRequest(why) if why else None
+            return InvalidRequest(
+                "it is the parent of the set, which cannot be a member: remove it from the manifests"
+            )
+        obstacle = parent.membership.find_obstacle(as_json(obj))
+        return InvalidRequest(obstacle) if obstacle else None
 
-    def _try(
+    def _dry_run(
         self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None
     ) -> Effects[tuple[dict[str, Any] | None, DryRun]]:
         if resource is None:
@@ -233,23 +235,23 @@ class _Survey:
     def _live(
         self, api: Api[Dynamic], ref: ObjectRef[Any], resource: Resource
     ) -> Effects[dict[str, Any] | None]:
-        known = self.known.get((resource.gvk, ref.namespace, ref.name))
-        if known is not None:
-            return known
-        found = yield from find_object(self.client, api, ref.name)
-        return None if found is None else parsed(found[1])
+        member = self.members.get((resource.gvk, ref.namespace, ref.name))
+        if member is not None:
+            return member
+        existing = yield from find_object(self.client, api, ref.name)
+        return None if existing is None else parsed(existing[1])
 
 
 def dry_run(
     client: ClientCore, api: Api[Dynamic], obj: Dynamic, field_manager: str, *, force: bool
 ) -> Effects[DryRun]:
-    """Return what applying an object would do."""
+    """Return the result of applying an object as a dry run."""
     request = api.apply(obj, field_manager=field_manager, force=force, dry_run=True)
     try:
         reply = yield from call(client, request)
     except ApiError as error:
         if refuses_dry_runs(error):
-            return NotTried("an admission webhook has side effects, and refuses dry runs")
+            return NotTried("an admission webhook with side effects refuses dry runs")
         return NotApplied(error)
     return Returned(plain(reply.value))
 
