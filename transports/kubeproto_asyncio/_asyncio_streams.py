@@ -103,7 +103,7 @@ class AsyncioConnector:
         self._lost = asyncio.Event()
 
     async def connect(self, host: str, port: int) -> AsyncioByteStream:
-        """Connect to the first address of the host that accepts, with the next one started after a delay."""
+        """Connect to the first address of the host that accepts; the others are tried after a delay."""
         loop = asyncio.get_running_loop()
         try:
             connection = await connect_socket(host, port)

@@ -51,7 +51,7 @@ class ConnectionPool(Generic[StreamT]):
         self._numbers: dict[StreamT, int] = {}
 
     async def acquire(self, *, fresh: bool = False) -> StreamT:
-        """Return an idle connection, or a new one; if `fresh`, always a new one."""
+        """Return an idle or a new connection; if `fresh`, always a new connection."""
         while True:
             number = next(self._ticket_numbers)
             stream = await self._request(number, fresh=fresh)

@@ -142,7 +142,7 @@ class ActiveExchange(Generic[StreamT]):
                 return self._exchange.feed(received)
             except RemoteProtocolError as error:
                 problem = str(error)
-            # A new error, because the frames of the first one have variables with the received bytes.
+            # A new error, because the frames of the first error have variables with the received bytes.
             del received
             raise RemoteProtocolError(problem)
         if received is not None:
@@ -189,7 +189,7 @@ class IncomingResponse(Generic[StreamT]):
 
 
 class RequestDriver(Generic[StreamT]):
-    """Sends requests to one server over pooled connections, and releases each connection."""
+    """Sends requests to a server over pooled connections, and releases each connection."""
 
     def __init__(
         self, connection: Connection, pool: ConnectionPool[StreamT], *, clock: Callable[[], float]

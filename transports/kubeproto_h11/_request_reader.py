@@ -1,7 +1,7 @@
 """`RequestReader`: the complete requests of a connection, from bytes that are split anywhere.
 
 h11 has the rules. It takes 80 microseconds for a request without a body, longer than the simulated server
-takes to respond. So requests in the plain form that almost every client sends are read by one pattern::
+takes to respond. So requests in the plain form that almost every client sends are read by a single pattern::
 
     plain form ─────> read by the pattern ────────────────────────────────┐
     any other form ─> read by an h11 connection for this request alone ───┴──> a request, or `RequestRefused`

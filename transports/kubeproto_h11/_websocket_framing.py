@@ -95,7 +95,7 @@ class WebSocketFraming:
         return self._wsproto.send(Ping())
 
     def close(self) -> bytes:
-        """Return the bytes of a close frame; empty if one has been sent."""
+        """Return the bytes of a close frame; empty if it has been sent already."""
         return self._wsproto.send(CloseConnection(code=_NORMAL_CODE)) if self.open else b""
 
     def _handle(self, event: Event, messages: list[bytes]) -> None:

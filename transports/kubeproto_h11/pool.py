@@ -2,7 +2,7 @@
 
 ::
 
-    Requested ──> an idle connection?   Assign the one that was idle for the shortest time
+    Requested ──> an idle connection?   Assign the connection that was idle for the shortest time
                   room for another?     Open: the requester opens it and uses it
                   else                  the requester waits; requests are served in order
     Released  ──> idle again, or assigned to the first waiting request

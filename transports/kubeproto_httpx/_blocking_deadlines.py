@@ -20,7 +20,7 @@ _WRITE_SIZE: Final = 64 * 1024
 
 
 class DeadlineTimeout(float):
-    """The seconds for one read, and the deadline of all reads."""
+    """The seconds for a read, and the deadline of all reads."""
 
     deadline: float
 
@@ -44,7 +44,7 @@ def limit_timeout(seconds: float | None, deadline: float) -> float | None:
 
 
 def limit_reads(timeout: float | None) -> float | None:
-    """Return the timeout of one read as a timeout for several reads together."""
+    """Return the timeout of a read as the timeout of several reads together."""
     if timeout is None:
         return None
     deadline = monotonic() + float(timeout)

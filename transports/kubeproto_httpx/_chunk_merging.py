@@ -44,7 +44,7 @@ class ChunkMerger:
         self._body: ChunkedBody | None = None
 
     def send(self, data: bytes) -> None:
-        """Record that a request, or a part of one, is sent."""
+        """Record that a request, or a part of it, is sent."""
         self._body = None
         self._head, self._interim_count = bytearray(), 0
         self._merges = data.startswith(b"GET ") and data.endswith(b"\r\n\r\n")

@@ -15,7 +15,7 @@ from kubeproto_sockets import TlsSession, TlsStack, keep_alive_options, set_opti
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
-# More than a socket usually has received, so that one read returns all of it.
+# More than a socket usually has received, so that a read returns all of it.
 _MAX_READ: Final = 256 * 1024
 
 # A request of up to this size is sent before its response is read, because it fits the buffers of a socket.
@@ -146,7 +146,7 @@ class _SendAndListen:
 
 
 async def connect_stream(host: str, port: int) -> TrioByteStream:
-    """Connect to the first address of the host that accepts, with the next one started after a delay."""
+    """Connect to the first address of the host that accepts; the others are tried after a delay."""
     try:
         return TrioByteStream(await trio.open_tcp_stream(host, port))
     except _BROKEN as error:

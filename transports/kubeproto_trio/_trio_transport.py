@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class TrioTransport:
-    """Carries requests to one server, on connections that stay open until its context is left."""
+    """Carries requests to a server, on connections that stay open until its context is left."""
 
     def __init__(self, connection: Connection, *, limits: Limits | None = None) -> None:
         self._connection = connection  # first, because the repr uses it when the following lines fail

@@ -41,7 +41,7 @@ def validate(
     violations = list(check_value(schema, obj, old=UNSET if old is None else old))
     violations += check_embedded(schema, obj)
     duplicates = list(find_duplicates(schema, obj))
-    # Stored objects may contain duplicates that are older than the list type; only new ones are violations.
+    # Stored objects may contain duplicates that are older than the list type: these are not violations.
     if duplicates and not (old is not None and any(find_duplicates(schema, old))):
         violations += duplicates
     if not rules or not has_rules(schema):
