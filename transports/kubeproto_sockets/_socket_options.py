@@ -22,7 +22,7 @@ _KEEP_ALIVE: Final = {
 
 
 class _Socket(Protocol):
-    def setsockopt(self, *args: Any) -> object: ...
+    def setsockopt(self, level: int, option: int, value: int, /) -> object: ...
 
 
 def keep_alive_options() -> list[tuple[int, int, int]]:
