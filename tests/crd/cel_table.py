@@ -14,8 +14,8 @@ HEAD: Final = "| Topic | Rule | Here | On a server |\n|---|---|---|---|\n"
 def key(row: Any) -> str:
     """What tells a row from the others: its rule, schema and value."""
     value = row[3]
-    shown = [value.value, value.old] if hasattr(value, "old") else value
-    return f"{row[2]} over {json.dumps(row[1], sort_keys=True)}: {json.dumps(shown, sort_keys=True)}"
+    json_value = [value.value, value.old] if hasattr(value, "old") else value
+    return f"{row[2]} over {json.dumps(row[1], sort_keys=True)}: {json.dumps(json_value, sort_keys=True)}"
 
 
 def verdicts() -> dict[str, str]:
@@ -26,17 +26,17 @@ def verdicts() -> dict[str, str]:
 
 def lines(rows: list[Any]) -> str:
     """The table."""
-    there = verdicts()
-    made = HEAD
+    server_verdicts = verdicts()
+    table = HEAD
     for row in rows:
         topic, _, rule, _, end = row
         here = end if end in ("passed", "failed") else f"not evaluated: {end}"
         escaped = rule.replace("|", "\\|")
-        made += f"| {topic} | `{escaped}` | {here} | {there[key(row)]} |\n"
-    return made
+        table += f"| {topic} | `{escaped}` | {here} | {server_verdicts[key(row)]} |\n"
+    return table
 
 
 def write(rows: list[Any]) -> None:
     """Put the table at the end of the page, in place of the one that stands there."""
-    before = DOCS.read_text().partition("| Topic |")[0]
-    DOCS.write_text(before + lines(rows))
+    introduction = DOCS.read_text().partition("| Topic |")[0]
+    DOCS.write_text(introduction + lines(rows))

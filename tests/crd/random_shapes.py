@@ -147,8 +147,8 @@ class Maker:
         return make_dataclass(self._name("Data"), [("one", self._type(depth + 1)), ("count", int, 3)])
 
     def _tagged(self, depth: int) -> Any:
-        made = [self._struct(depth, tag=tag, prefix=tag) for tag in ("disk", "memory")]
-        return made[0] | made[1]
+        structs = [self._struct(depth, tag=tag, prefix=tag) for tag in ("disk", "memory")]
+        return structs[0] | structs[1]
 
     def _struct(
         self, depth: int, *, size: int = 0, first: Json | None = None, tag: str = "", prefix: str = "f"
@@ -171,11 +171,11 @@ class Maker:
 
     def _default(self, type_: Any) -> Any:
         try:
-            found = CONSTANTS.get(type_)
+            constants = CONSTANTS.get(type_)
         except TypeError:
             return None
-        if found is not None:
-            return self._rng.choice(found)
+        if constants is not None:
+            return self._rng.choice(constants)
         origin = getattr(type_, "__origin__", None)
         empty: dict[Any, Any] = {list: [], dict: {}, tuple: ()}
         fixed = getattr(type_, "__args__", ()) == (int, int)
@@ -237,7 +237,7 @@ class Instances:
         rng = self._rng
         if schema.get("nullable") and rng.random() < 0.15:
             return None
-        for values in (schema.get("enum"), *(one.get("enum") for one in schema.get("allOf", ()))):
+        for values in (schema.get("enum"), *(nested.get("enum") for nested in schema.get("allOf", ()))):
             if values:
                 return rng.choice(values)
         if schema.get("x-kubernetes-int-or-string"):
@@ -269,8 +269,8 @@ class Instances:
     def _text(self, schema: Json) -> str:
         rng = self._rng
         if schema.get("format") in OF_FORMATS:
-            known = OF_FORMATS[schema["format"]]
-            return known[0] if rng.random() < 0.6 else rng.choice(known)
+            samples = OF_FORMATS[schema["format"]]
+            return samples[0] if rng.random() < 0.6 else rng.choice(samples)
         if "pattern" in schema and "A-Za-z0-9+/" in schema["pattern"]:
             return base64.b64encode(rng.randbytes(rng.randint(0, 4))).decode()
         low, high = schema.get("minLength", 0), schema.get("maxLength", 6)
@@ -291,15 +291,15 @@ class Instances:
                 key: self.of(schema["additionalProperties"]) for key in "xyz"[: rng.randint(low, max(low, 2))]
             }
         required = schema.get("required", ())
-        made: Json = {}
+        members: Json = {}
         variant = rng.choice(schema.get("oneOf", [{}]))
-        for name, below in schema.get("properties", {}).items():
+        for name, property_ in schema.get("properties", {}).items():
             chosen = variant.get("properties", {}).get(name, {}).get("enum")
             if chosen:
-                made[name] = chosen[0]
+                members[name] = chosen[0]
             elif name in required or name in variant.get("required", ()) or rng.random() < 0.6:
-                made[name] = self.of(below)
-        return made
+                members[name] = self.of(property_)
+        return members
 
     def _break(self, value: Any) -> None:
         rng = self._rng
@@ -307,10 +307,10 @@ class Instances:
             places: list[Any] = list(value) if is_object(value) else list(range(len(value)))
             if not places:
                 break
-            place = rng.choice(places)
-            below: Any = value[place]
-            if (is_object(below) or is_list(below)) and below and rng.random() < 0.7:
-                value = below
+            key = rng.choice(places)
+            member: Any = value[key]
+            if (is_object(member) or is_list(member)) and member and rng.random() < 0.7:
+                value = member
                 continue
             break
         if is_object(value):

@@ -39,11 +39,11 @@ def schema_of_kind(kind: type[kp.KubeObject]) -> Json:
 
 def instances(make: random_shapes.Instances, schema: Json, count: int) -> list[Json]:
     """As many specs; two of three are broken on purpose."""
-    made: list[Json] = []
-    while len(made) < count:
+    specs: list[Json] = []
+    while len(specs) < count:
         spec = make.of(schema["properties"]["spec"])
-        made += [spec, make.broken(spec), make.broken(spec)]
-    return made[:count]
+        specs += [spec, make.broken(spec), make.broken(spec)]
+    return specs[:count]
 
 
 def judge(schema: Json, spec: Json) -> tuple[Causes, Any]:
@@ -54,16 +54,16 @@ def judge(schema: Json, spec: Json) -> tuple[Causes, Any]:
     return causes(validate(schema, obj)), obj.get("spec")
 
 
-def agree(mine: Causes, said: Causes) -> bool:
+def agree(local_causes: Causes, server_causes: Causes) -> bool:
     """Whether both name the same causes. Of what the server could not even read, it names one field."""
-    if said and said[0][0] == UNREADABLE:
-        return any(said[0][1].startswith(f"{field}: ") for field, _ in mine)
-    return mine == said
+    if server_causes and server_causes[0][0] == UNREADABLE:
+        return any(server_causes[0][1].startswith(f"{field}: ") for field, _ in local_causes)
+    return local_causes == server_causes
 
 
 def causes(violations: Any) -> Causes:
     """Fields and messages in one order, of violations or of the causes in a Status."""
-    return sorted([one.field, one.message] for one in violations)
+    return sorted([violation.field, violation.message] for violation in violations)
 
 
 def recorded() -> Iterator[Json]:

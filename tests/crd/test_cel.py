@@ -24,10 +24,10 @@ NOT_CHECKED = (
 
 
 def outcomes(schema: dict[str, Any], rule: dict[str, Any], value: Any) -> list[Any]:
-    whole = thing(f={**schema, "x-kubernetes-validations": [rule]})
+    schema_of_thing = thing(f={**schema, "x-kubernetes-validations": [rule]})
     if isinstance(value, Old):
-        return check_rules(whole, {"f": value.value}, {"f": value.old})
-    return check_rules(whole, {"f": value})
+        return check_rules(schema_of_thing, {"f": value.value}, {"f": value.old})
+    return check_rules(schema_of_thing, {"f": value})
 
 
 @pytest.mark.parametrize(
@@ -53,13 +53,13 @@ def test_the_table_in_the_docs_has_these_rows() -> None:
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[2]} {row[3]!r}"[:70] for row in ROWS])
 def test_what_passes_or_fails_here_does_so_on_a_real_server(row: Any) -> None:
-    there = cel_table.verdicts()[cel_table.key(row)]
+    server_verdict = cel_table.verdicts()[cel_table.key(row)]
     if row[4] in (PASSED, FAILED):
-        assert there in (row[4], "costs too much")
-    elif there == "rule refused":
+        assert server_verdict in (row[4], "costs too much")
+    elif server_verdict == "rule refused":
         return
     else:
-        assert "at unknown paths" in row[4] or "there is no old value" in row[4], there
+        assert "at unknown paths" in row[4] or "there is no old value" in row[4], server_verdict
 
 
 def test_the_rules_of_the_table_are_many() -> None:
@@ -83,8 +83,8 @@ def test_an_optional_old_value_lets_a_transition_rule_judge_creations_too(value:
 def test_an_optional_old_date_is_known_as_a_date() -> None:
     rule = {"rule": "oldSelf.optMap(o, self >= o).orValue(true)", "optionalOldSelf": True}
     early, late = "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
-    found = [outcomes(DATE, rule, value)[0] for value in (early, Old(late, early), Old(early, late))]
-    assert [type(one).__name__ for one in found] == ["Passed", "Passed", "RuleViolated"]
+    outcomes_ = [outcomes(DATE, rule, value)[0] for value in (early, Old(late, early), Old(early, late))]
+    assert [type(outcome).__name__ for outcome in outcomes_] == ["Passed", "Passed", "RuleViolated"]
 
 
 def test_rules_are_checked_wherever_they_stand_with_the_path_of_the_value() -> None:
@@ -109,7 +109,7 @@ def test_elements_of_a_list_map_are_compared_with_their_old_selves() -> None:
     schema = thing(f={**keyed, "x-kubernetes-list-map-keys": ["name"]})
     old = {"f": [{"name": "a", "n": 5}, {"name": "b", "n": 1}]}
     new = {"f": [{"name": "b", "n": 2}, {"name": "a", "n": 4}, {"name": "c", "n": 0}]}
-    assert [(type(one).__name__, one.field) for one in check_rules(schema, new, old)] == [
+    assert [(type(outcome).__name__, outcome.field) for outcome in check_rules(schema, new, old)] == [
         ("Passed", "f[0].n"),
         ("RuleViolated", "f[1].n"),
         ("NotEvaluated", "f[2].n"),
@@ -197,10 +197,10 @@ print(check_rules({"type": "object", "properties": {"f": number}}, {"f": 1}))
 
 def test_a_rule_that_only_a_server_can_decide_is_given_as_unknown() -> None:
     schema = thing(f={**SET, "x-kubernetes-validations": [{"rule": "dyn(self) == ['a']"}]})
-    unknown: list[NotEvaluated] = []
-    assert validate(schema, {"f": ["a"]}, not_evaluated=unknown) == []
-    assert [one.field for one in unknown] == ["f"]
+    not_evaluated: list[NotEvaluated] = []
+    assert validate(schema, {"f": ["a"]}, not_evaluated=not_evaluated) == []
+    assert [outcome.field for outcome in not_evaluated] == ["f"]
     transition = thing(f={**INT, "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]})
-    unknown.clear()
-    assert validate(transition, {"f": 1}, not_evaluated=unknown) == []
-    assert unknown == []
+    not_evaluated.clear()
+    assert validate(transition, {"f": 1}, not_evaluated=not_evaluated) == []
+    assert not_evaluated == []

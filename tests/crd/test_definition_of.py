@@ -63,10 +63,10 @@ KEEPS: dict[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}
 
 
 def test_a_definition_holds_everything_that_class_and_definition_say() -> None:
-    made = definition_of(OldBook, Book)
-    assert made.metadata.name == f"books.{GROUP}"
-    assert (made.metadata.labels, made.metadata.annotations) == ({"team": "library"}, {"note": "x"})
-    assert made.spec["names"] == {
+    crd = definition_of(OldBook, Book)
+    assert crd.metadata.name == f"books.{GROUP}"
+    assert (crd.metadata.labels, crd.metadata.annotations) == ({"team": "library"}, {"note": "x"})
+    assert crd.spec["names"] == {
         "plural": "books",
         "singular": "book",
         "kind": "Book",
@@ -74,7 +74,7 @@ def test_a_definition_holds_everything_that_class_and_definition_say() -> None:
         "shortNames": ["bk"],
         "categories": ["all"],
     }
-    assert made.spec["conversion"] == {
+    assert crd.spec["conversion"] == {
         "strategy": "Webhook",
         "webhook": {
             "clientConfig": {
@@ -84,7 +84,7 @@ def test_a_definition_holds_everything_that_class_and_definition_say() -> None:
             "conversionReviewVersions": ["v1"],
         },
     }
-    stable, beta = made.spec["versions"]
+    stable, beta = crd.spec["versions"]
     assert stable["name"] == "v1"
     assert (stable["storage"], stable["served"]) == (True, True)
     assert stable["subresources"] == {
@@ -105,7 +105,7 @@ def test_a_definition_holds_everything_that_class_and_definition_say() -> None:
         "deprecated": True,
         "deprecationWarning": "use v1",
     }
-    assert check_definition(msgspec.to_builtins(made)) == []
+    assert check_definition(msgspec.to_builtins(crd)) == []
 
 
 def test_further_versions_may_be_named_by_the_definition_itself() -> None:
@@ -122,11 +122,11 @@ def test_further_versions_may_be_named_by_the_definition_itself() -> None:
 
 
 def test_json_and_yaml_say_the_same_in_a_stable_order() -> None:
-    made = definition_of(Book)
-    assert made.to_json() == definition_of(Book).to_json()
-    assert made.to_yaml() == definition_of(Book).to_yaml()
-    assert yaml.safe_load(made.to_yaml()) == msgspec.json.decode(made.to_json())
-    assert list(msgspec.json.decode(made.to_json())) == ["kind", "apiVersion", "metadata", "spec"]
+    crd = definition_of(Book)
+    assert crd.to_json() == definition_of(Book).to_json()
+    assert crd.to_yaml() == definition_of(Book).to_yaml()
+    assert yaml.safe_load(crd.to_yaml()) == msgspec.json.decode(crd.to_json())
+    assert list(msgspec.json.decode(crd.to_json())) == ["kind", "apiVersion", "metadata", "spec"]
 
 
 def test_a_definition_that_a_server_keeps_is_written_as_well_as_one_of_ours() -> None:
@@ -152,8 +152,8 @@ def test_a_definition_that_a_server_keeps_is_written_as_well_as_one_of_ours() ->
 def _other(**options: Any) -> type[kp.KubeObject]:
     keywords: dict[str, Any] = {"group": GROUP, "version": "v2", "kind": "Book", **options}
     make: Any = type(kp.KubeObject)
-    made: type[kp.KubeObject] = make("Other", (kp.KubeObject,), {}, **keywords)
-    return made
+    cls: type[kp.KubeObject] = make("Other", (kp.KubeObject,), {}, **keywords)
+    return cls
 
 
 MISMATCHES: list[tuple[dict[str, Any], str]] = [
@@ -186,8 +186,8 @@ def test_versions_that_are_not_of_one_kind_are_refused_with_the_difference(
 def test_without_a_stored_version_the_error_says_how_to_name_one() -> None:
     with pytest.raises(DefinitionError, match="none of v2, v3 has storage=True; set storage=True"):
         definition_of(_other(), _other(version="v3"))
-    made = definition_of(_other(), _other(version="v3"), storage="v3")
-    assert [version["storage"] for version in made.spec["versions"]] == [True, False]
+    crd = definition_of(_other(), _other(version="v3"), storage="v3")
+    assert [version["storage"] for version in crd.spec["versions"]] == [True, False]
     with pytest.raises(DefinitionError, match="exactly one version marked as storage"):
         definition_of(_other(), storage="v9")
 
@@ -261,7 +261,7 @@ def test_a_selectable_field_must_be_a_scalar_named_once_and_one_of_eight() -> No
         many: list[str]
         name: str
 
-    def made(*paths: str) -> str:
+    def define(*paths: str) -> str:
         class Thing(
             kp.Object[Spec, None], group=GROUP, version="v1", definition=Definition(selectable_fields=paths)
         ): ...
@@ -272,10 +272,10 @@ def test_a_selectable_field_must_be_a_scalar_named_once_and_one_of_eight() -> No
 
     Spec.__module__ = __name__
     globals()["Spec"] = Spec
-    assert "must point to a field of type string, boolean or integer" in made(".spec.many")
-    assert 'Duplicate value: ".spec.name"' in made(".spec.name", ".spec.name")
-    assert "does not refer to a valid field" in made(".spec['name']")
-    assert "Too many: 9: must have at most 8 items" in made(*(f".spec.n{index}" for index in range(9)))
+    assert "must point to a field of type string, boolean or integer" in define(".spec.many")
+    assert 'Duplicate value: ".spec.name"' in define(".spec.name", ".spec.name")
+    assert "does not refer to a valid field" in define(".spec['name']")
+    assert "Too many: 9: must have at most 8 items" in define(*(f".spec.n{index}" for index in range(9)))
 
 
 def test_a_definition_read_back_from_a_server_is_good_too() -> None:

@@ -58,7 +58,7 @@ def test_a_definition_is_read_from_json_and_from_plain_values() -> None:
     kind = read_definition(MADE.to_json())
     assert kind == read_definition(MADE.to_json().encode()) == read_definition(msgspec.to_builtins(MADE))
     assert (kind.name, kind.list_kind) == ("shelves.library.example.com", "ShelfList")
-    assert [one.resource.version for one in kind.versions] == ["v1", "v1beta1"]
+    assert [version.resource.version for version in kind.versions] == ["v1", "v1beta1"]
     assert kind.preferred is kind.stored is kind.version("v1")
     stored = kind.stored
     assert stored.resource == msgspec.structs.replace(Shelf.resource, subresources=("status", "scale"))
@@ -192,13 +192,15 @@ CHANGES: list[tuple[dict[str, Any] | None, dict[str, Any] | None, list[tuple[str
 def test_a_change_of_a_field_is_told_with_whether_it_breaks(
     old: dict[str, Any] | None, new: dict[str, Any] | None, changes: list[tuple[str, bool]]
 ) -> None:
-    found = compare_definitions(_kind(old), _kind(new))
-    assert [(str(one), one.breaking) for one in found] == [(f"v1 {text}", breaks) for text, breaks in changes]
+    found_changes = compare_definitions(_kind(old), _kind(new))
+    assert [(str(change), change.breaking) for change in found_changes] == [
+        (f"v1 {text}", breaking) for text, breaking in changes
+    ]
 
 
 def test_a_field_that_becomes_required_breaks_unless_a_default_fills_it() -> None:
     def breaks(field: dict[str, Any]) -> list[bool]:
-        return [one.breaking for one in compare_definitions(_kind(field), _kind(field, required=["f"]))]
+        return [change.breaking for change in compare_definitions(_kind(field), _kind(field, required=["f"]))]
 
     assert (breaks(INT), breaks({**INT, "default": 1})) == ([True], [False])
     (back,) = compare_definitions(_kind(INT, required=["f"]), _kind(INT))
@@ -266,13 +268,13 @@ VERSIONS: list[tuple[Any, Any, list[tuple[str, bool]]]] = [
 def test_a_change_of_a_version_or_name_is_told_with_whether_it_breaks(
     old: Any, new: Any, changes: list[tuple[str, bool]]
 ) -> None:
-    assert [(str(one), one.breaking) for one in compare_definitions(old, new)] == changes
+    assert [(str(change), change.breaking) for change in compare_definitions(old, new)] == changes
 
 
 def test_a_field_that_goes_breaks_nothing_where_unknown_fields_are_kept() -> None:
     keeps = {"x-kubernetes-preserve-unknown-fields": True}
-    gone = compare_definitions(_kind(INT, **keeps), _kind(None, **keeps))
-    (change,) = gone
+    changes = compare_definitions(_kind(INT, **keeps), _kind(None, **keeps))
+    (change,) = changes
     assert (str(change), change.breaking) == (
         "v1 f: the field is removed: stored values are preserved without checks",
         False,

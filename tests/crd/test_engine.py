@@ -354,15 +354,15 @@ PRUNED: list[tuple[dict[str, Any], Any, Any, list[str]]] = [
 ]
 
 
-@pytest.mark.parametrize(("schema", "obj", "left", "dropped"), PRUNED)
+@pytest.mark.parametrize(("schema", "obj", "pruned", "dropped"), PRUNED)
 def test_pruning_drops_what_the_schema_does_not_name(
-    schema: dict[str, Any], obj: Any, left: Any, dropped: list[str]
+    schema: dict[str, Any], obj: Any, pruned: Any, dropped: list[str]
 ) -> None:
-    expected = copy.deepcopy(obj) if left is ... else left
-    given_ = copy.deepcopy(obj)
-    assert prune(schema, given_) == dropped
-    assert given_ == expected
-    assert prune(schema, given_) == []
+    expected = copy.deepcopy(obj) if pruned is ... else pruned
+    copied = copy.deepcopy(obj)
+    assert prune(schema, copied) == dropped
+    assert copied == expected
+    assert prune(schema, copied) == []
 
 
 DEFAULT = {"type": "integer", "default": 7}
@@ -388,9 +388,9 @@ DEFAULTED: list[tuple[dict[str, Any], Any, Any]] = [
 
 @pytest.mark.parametrize(("schema", "obj", "filled"), DEFAULTED)
 def test_defaulting_fills_what_is_left_out_or_null(schema: dict[str, Any], obj: Any, filled: Any) -> None:
-    given_ = copy.deepcopy(obj)
-    apply_defaults(schema, given_)
-    assert given_ == filled
+    copied = copy.deepcopy(obj)
+    apply_defaults(schema, copied)
+    assert copied == filled
 
 
 def test_a_default_is_copied_into_each_object() -> None:

@@ -25,7 +25,7 @@ POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "
 
 
 def admission(**request: Any) -> bytes:
-    whole = {
+    request_json = {
         "uid": "705ab4f5",
         "kind": {"group": "", "version": "v1", "kind": "Pod"},
         "resource": {"group": "", "version": "v1", "resource": "pods"},
@@ -41,7 +41,7 @@ def admission(**request: Any) -> bytes:
         **request,
     }
     return json.dumps(
-        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": whole}
+        {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request_json}
     ).encode()
 
 
@@ -87,11 +87,11 @@ def test_denying_says_why_with_code_and_reason() -> None:
 
 
 def test_a_change_goes_out_as_a_json_patch_in_base64() -> None:
-    wanted = {**POD, "metadata": {"name": "a", "labels": {"x/y": "1"}}}
-    response = answered(change(wanted))
+    changed_pod = {**POD, "metadata": {"name": "a", "labels": {"x/y": "1"}}}
+    response = answered(change(changed_pod))
     assert (response["allowed"], response["patchType"]) == (True, "JSONPatch")
     patch = json.loads(base64.b64decode(response["patch"]))
-    assert apply_json_patch(POD, patch) == wanted
+    assert apply_json_patch(POD, patch) == changed_pod
 
 
 def test_a_change_that_changes_nothing_sends_no_patch_and_a_deletion_cannot_be_changed() -> None:

@@ -247,9 +247,9 @@ TYPES: list[tuple[Any, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("type_", "schema"), TYPES, ids=[str(type_)[:60] for type_, _ in TYPES])
 def test_a_type_has_a_schema_that_a_server_takes(type_: Any, schema: dict[str, Any]) -> None:
-    made = schema_of(type_)
-    assert made == schema
-    assert check_schema({"type": "object", "properties": {"field": made}}) == []
+    actual = schema_of(type_)
+    assert actual == schema
+    assert check_schema({"type": "object", "properties": {"field": actual}}) == []
 
 
 def test_a_quantity_is_an_int_or_a_string_of_the_right_form() -> None:
@@ -283,11 +283,11 @@ REFUSED: list[tuple[Any, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize(("type_", "place", "reason"), REFUSED, ids=[str(row[0])[:50] for row in REFUSED])
-def test_a_type_without_a_schema_is_refused_by_place_and_reason(type_: Any, place: str, reason: str) -> None:
+@pytest.mark.parametrize(("type_", "path", "reason"), REFUSED, ids=[str(row[0])[:50] for row in REFUSED])
+def test_a_type_without_a_schema_is_refused_by_place_and_reason(type_: Any, path: str, reason: str) -> None:
     with pytest.raises(SchemaError) as caught:
         schema_of(type_)
-    assert str(caught.value).startswith(f"{place}: ")
+    assert str(caught.value).startswith(f"{path}: ")
     assert reason in str(caught.value)
 
 
@@ -316,7 +316,11 @@ class Defaults(kp.Fields):
 
 def test_every_default_but_none_reaches_the_schema_as_it_stands_on_the_wire() -> None:
     schema = schema_of(Defaults)
-    defaults = {name: one["default"] for name, one in schema["properties"].items() if "default" in one}
+    defaults = {
+        name: property_["default"]
+        for name, property_ in schema["properties"].items()
+        if "default" in property_
+    }
     assert defaults == {
         "text": "",
         "numbers": [],
@@ -327,7 +331,7 @@ def test_every_default_but_none_reaches_the_schema_as_it_stands_on_the_wire() ->
         "wait": "5s",
     }
     assert schema["required"] == ["neededNull"]
-    nullable = [name for name, one in schema["properties"].items() if one.get("nullable")]
+    nullable = [name for name, property_ in schema["properties"].items() if property_.get("nullable")]
     assert nullable == ["nullable", "neededNull"]
     assert schema["properties"]["choice"] == {"type": "string", "enum": ["a"]}
     assert check_schema({"type": "object", "properties": {"field": schema}}) == []
@@ -370,12 +374,12 @@ def test_a_null_is_allowed_beside_an_enum_and_no_text_beside_base64() -> None:
     assert validate(schema, {"needed": None, "names": [], "data": ""}) == []
     (wrong,) = validate(schema, {"needed": None, "data": "a"})
     assert wrong.field == "data"
-    assert [one.field for one in validate(schema, {"needed": "green"})] == ["needed", "<nil>"]
+    assert [violation.field for violation in validate(schema, {"needed": "green"})] == ["needed", "<nil>"]
 
 
 def test_a_null_is_refused_by_any_enum_and_an_empty_text_by_the_format_byte() -> None:
     enum = {"type": "string", "nullable": True, "enum": ["a", None]}
-    assert [str(one) for one in validate(enum, cast("Any", None))] == [
+    assert [str(violation) for violation in validate(enum, cast("Any", None))] == [
         ': Unsupported value: null: supported values: "a", "null"'
     ]
     assert validate({"type": "string", "format": "byte"}, cast("Any", "")) != []

@@ -13,7 +13,7 @@ SHAPES = list(server_verdicts.recorded())
 
 
 def tried() -> list[tuple[dict[str, Any], Any, Any, Any]]:
-    return [(shape["schema"], *one) for shape in SHAPES for one in shape["tried"]]
+    return [(shape["schema"], *attempt) for shape in SHAPES for attempt in shape["tried"]]
 
 
 def test_the_classes_still_give_the_schemas_that_the_server_took() -> None:

@@ -352,9 +352,9 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
 def test_what_a_server_refuses_in_a_schema_is_refused_in_its_words(
     field: dict[str, Any], errors: list[str]
 ) -> None:
-    found = [str(error) for error in check_schema({"type": "object", "properties": {"f": field}})]
+    messages = [str(error) for error in check_schema({"type": "object", "properties": {"f": field}})]
     assert [
-        re.sub(r"(rule: Invalid value: ).*?: (compil|oldSelf)", r"\1\2", error) for error in found
+        re.sub(r"(rule: Invalid value: ).*?: (compil|oldSelf)", r"\1\2", error) for error in messages
     ] == errors
 
 
@@ -387,7 +387,7 @@ ROOTS: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("schema", "error"), ROOTS)
 def test_the_root_has_rules_of_its_own(schema: Any, error: str) -> None:
-    assert [str(one) for one in check_schema(schema, "s")] == [error]
+    assert [str(violation) for violation in check_schema(schema, "s")] == [error]
 
 
 GOOD: list[dict[str, Any]] = [

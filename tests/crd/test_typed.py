@@ -126,22 +126,22 @@ HOSTILE: list[tuple[tuple[str | int, ...], Any, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("place", "value", "field", "place_in_class"), HOSTILE, ids=[f"{r[0]}={r[1]}" for r in HOSTILE]
+    ("path", "value", "field", "path_in_class"), HOSTILE, ids=[f"{r[0]}={r[1]}" for r in HOSTILE]
 )
 def test_a_hostile_object_is_refused_at_the_same_field_by_class_and_schema(
-    place: tuple[str | int, ...], value: Any, field: str, place_in_class: str
+    path: tuple[str | int, ...], value: Any, field: str, path_in_class: str
 ) -> None:
     obj = good()
     assert validate(SCHEMA, obj) == []
-    at: Any = obj["spec"]
-    for step in place[:-1]:
-        at = at[step]
-    at[place[-1]] = value
-    named = {violation.field for violation in validate(SCHEMA, obj)} - {"<nil>"}
-    assert named == {field}
+    container: Any = obj["spec"]
+    for step in path[:-1]:
+        container = container[step]
+    container[path[-1]] = value
+    violated_fields = {violation.field for violation in validate(SCHEMA, obj)} - {"<nil>"}
+    assert violated_fields == {field}
     with pytest.raises(msgspec.ValidationError) as caught:
         msgspec.convert(obj, Book)
-    assert f"`{place_in_class}`" in str(caught.value)
+    assert f"`{path_in_class}`" in str(caught.value)
 
 
 def test_what_the_class_alone_lets_through_the_schema_still_refuses() -> None:
@@ -155,9 +155,9 @@ def test_what_the_class_alone_lets_through_the_schema_still_refuses() -> None:
 
 def test_rules_of_the_definition_have_an_outcome_for_a_typed_object() -> None:
     thin = Book(spec=BookSpec(title="Moby", authors=[Author(name="a"), Author(name="b")]))
-    assert [type(one) for one in check_object_rules(thin)] == [RuleViolated]
+    assert [type(outcome) for outcome in check_object_rules(thin)] == [RuleViolated]
     thin.spec.page_count = 2
-    assert [type(one) for one in check_object_rules(thin)] == [Passed]
+    assert [type(outcome) for outcome in check_object_rules(thin)] == [Passed]
     assert validate_object(thin, thin) == []
 
 
@@ -171,7 +171,7 @@ def test_a_lazy_object_is_judged_as_it_came() -> None:
 
 
 def test_a_definition_is_a_kind_of_its_own_that_the_client_can_send() -> None:
-    made = definition_of(Book)
-    request = kp.Api(CustomResourceDefinition).create(made)
+    crd = definition_of(Book)
+    request = kp.Api(CustomResourceDefinition).create(crd)
     assert request.target.startswith("/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
     assert check_schema(SCHEMA) == []

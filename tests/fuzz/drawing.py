@@ -24,30 +24,30 @@ class Draw:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._at = 0
+        self._position = 0
 
-    def below(self, bound: int) -> int:
+    def integer(self, bound: int) -> int:
         """A number from 0 on; 0 when the bytes are used up."""
-        if self._at >= len(self._data):
+        if self._position >= len(self._data):
             return 0
-        self._at += 1
-        return self._data[self._at - 1] % bound
+        self._position += 1
+        return self._data[self._position - 1] % bound
 
     def one_of(self, choices: Sequence[T]) -> T:
-        return choices[self.below(len(choices))]
+        return choices[self.integer(len(choices))]
 
     def changed(self, document: Any) -> Any:
         """The document with up to three of its values changed."""
-        for _ in range(self.below(4)):
+        for _ in range(self.integer(4)):
             document = self._change(document)
         return document
 
     def _change(self, value: Any) -> Any:
         """Go down into the document and change something on the way."""
-        if isinstance(value, dict) and value and self.below(4):
+        if isinstance(value, dict) and value and self.integer(4):
             members: dict[str, Any] = dict(value)  # pyright: ignore[reportUnknownArgumentType]
             key = self.one_of(list(members))
-            match self.below(8):
+            match self.integer(8):
                 case 1:
                     del members[key]
                 case 2:
@@ -55,18 +55,18 @@ class Draw:
                 case _:
                     members[key] = self._change(members[key])
             return members
-        if isinstance(value, list) and value and self.below(4):
+        if isinstance(value, list) and value and self.integer(4):
             elements: list[Any] = list(value)  # pyright: ignore[reportUnknownArgumentType]
-            at = self.below(len(elements))
-            match self.below(6):
+            index = self.integer(len(elements))
+            match self.integer(6):
                 case 1:
-                    elements.append(elements[at])
+                    elements.append(elements[index])
                 case 2:
-                    del elements[at]
+                    del elements[index]
                 case _:
-                    elements[at] = self._change(elements[at])
+                    elements[index] = self._change(elements[index])
             return elements
-        match self.below(6):
+        match self.integer(6):
             case 0 | 1 | 2:
                 return self.one_of(_ODD)
             case 3:
@@ -79,16 +79,20 @@ class Draw:
     def text(self, document: Any) -> bytes:
         """The document as JSON, with a byte of it changed now and then."""
         text = _json(document)
-        for _ in range(self.below(3)):
-            at = (self.below(256) << 8 | self.below(256)) % (len(text) + 1)
-            text = text[:at] + self.one_of((b"\xff", b"\0", b'"', b"\\", b"}", b"\n", b"")) + text[at + 1 :]
+        for _ in range(self.integer(3)):
+            index = (self.integer(256) << 8 | self.integer(256)) % (len(text) + 1)
+            text = (
+                text[:index]
+                + self.one_of((b"\xff", b"\0", b'"', b"\\", b"}", b"\n", b""))
+                + text[index + 1 :]
+            )
         return text
 
-    def cut(self, stream: bytes) -> list[bytes]:
+    def split(self, stream: bytes) -> list[bytes]:
         """The stream in pieces."""
         size = self.one_of((len(stream) or 1, 1, 7, 64, 1000))
         size = size if len(stream) < 10_000 else max(size, 500)
-        return [stream[at : at + size] for at in range(0, len(stream), size)]
+        return [stream[start : start + size] for start in range(0, len(stream), size)]
 
 
 class _nested(int):  # noqa: N801 - a number of levels, which JSON writers would not write
@@ -99,17 +103,17 @@ def _json(document: Any) -> bytes:
     """JSON without recursion limits: what is nested is written by hand."""
     levels: list[int] = []
 
-    def mark(value: Any) -> Any:
+    def replace_nesting(value: Any) -> Any:
         if isinstance(value, _nested):
             levels.append(int(value))
             return f"@nested{len(levels) - 1}@"
         if isinstance(value, dict):
-            return {key: mark(member) for key, member in value.items()}  # pyright: ignore[reportUnknownVariableType]
+            return {key: replace_nesting(member) for key, member in value.items()}  # pyright: ignore[reportUnknownVariableType]
         if isinstance(value, list):
-            return [mark(element) for element in value]  # pyright: ignore[reportUnknownVariableType]
+            return [replace_nesting(element) for element in value]  # pyright: ignore[reportUnknownVariableType]
         return value
 
-    text = json.dumps(mark(document)).encode()
+    text = json.dumps(replace_nesting(document)).encode()
     for number, count in enumerate(levels):
         text = text.replace(b'"@nested%d@"' % number, b"[" * count + b"]" * count)
     return text

@@ -64,22 +64,22 @@ class Draw:
 
     def __init__(self, data: bytes) -> None:
         self._data = data
-        self._at = 0
+        self._position = 0
 
     @property
-    def left(self) -> bool:
+    def has_data(self) -> bool:
         """Whether there are bytes left."""
-        return self._at < len(self._data)
+        return self._position < len(self._data)
 
-    def number(self, below: int) -> int:
+    def number(self, bound: int) -> int:
         """A number from 0 to below `below`."""
-        taken = self._data[self._at : self._at + 2]
-        self._at += 2
-        return int.from_bytes(taken, "big") % below
+        chunk = self._data[self._position : self._position + 2]
+        self._position += 2
+        return int.from_bytes(chunk, "big") % bound
 
-    def one(self, of: Sequence[T]) -> T:
+    def pick(self, choices: Sequence[T]) -> T:
         """One of several."""
-        return of[self.number(len(of))]
+        return choices[self.number(len(choices))]
 
 
 def value(draw: Draw, depth: int = 3) -> Any:
@@ -88,27 +88,27 @@ def value(draw: Draw, depth: int = 3) -> Any:
         case 1:
             return [value(draw, depth - 1) for _ in range(draw.number(3))]
         case 2:
-            return {draw.one(("a", "name", "kind", "spec", "")): value(draw, depth - 1)}
+            return {draw.pick(("a", "name", "kind", "spec", "")): value(draw, depth - 1)}
         case _:
-            return copy.deepcopy(draw.one(LEAVES))
+            return copy.deepcopy(draw.pick(LEAVES))
 
 
 def typed(draw: Draw, type_: str, depth: int = 5) -> Any:
     """An object of a type of the table, with some of its fields, and a few values of other types."""
-    found = table().types.get(type_)
-    if found is None or not depth or draw.number(24) == 1:
+    type_facts = table().types.get(type_)
+    if type_facts is None or not depth or draw.number(24) == 1:
         return value(draw)
-    fields = list(found.fields.items())
-    made: dict[str, Any] = {}
+    fields = list(type_facts.fields.items())
+    obj: dict[str, Any] = {}
     for _ in range(draw.number(5)):
         if not fields:
             break
-        name, field = draw.one(fields)
-        held = _leaf(draw, field.type, depth - 1)
+        name, field = draw.pick(fields)
+        member = _leaf(draw, field.type, depth - 1)
         for form in field.form:
-            held = [held] if form == "list" else {draw.one(("a", "b", "A b")): held}
-        made[name] = held
-    return made
+            member = [member] if form == "list" else {draw.pick(("a", "b", "A b")): member}
+        obj[name] = member
+    return obj
 
 
 def _leaf(draw: Draw, type_: str, depth: int) -> Any:
@@ -118,43 +118,45 @@ def _leaf(draw: Draw, type_: str, depth: int) -> Any:
         case _ if draw.number(12) == 1:
             return value(draw)
         case "integer":
-            return draw.one((0, 1, 5, -1, 2**31, 2**70))
+            return draw.pick((0, 1, 5, -1, 2**31, 2**70))
         case "boolean":
             return draw.number(2) == 1
         case "string":
-            return draw.one(("a", "b", "", "TCP", "Always", "A b", "<&>", "x" * 64))
+            return draw.pick(("a", "b", "", "TCP", "Always", "A b", "<&>", "x" * 64))
         case _:
-            return copy.deepcopy(draw.one(LEAVES))
+            return copy.deepcopy(draw.pick(LEAVES))
 
 
 def definition(draw: Draw) -> dict[str, Any]:
     """A definition, mostly with something odd in it."""
     version: dict[str, Any] = {
-        "name": draw.one(("v1", "v2", "", None, "V_1")), "served": draw.one((True, False, None)),
-        "storage": draw.one((True, False, "x")),
-        "schema": draw.one((
+        "name": draw.pick(("v1", "v2", "", None, "V_1")), "served": draw.pick((True, False, None)),
+        "storage": draw.pick((True, False, "x")),
+        "schema": draw.pick((
             {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
             {"openAPIV3Schema": {"type": "object", "properties": {"spec": value(draw)}}}, {}, None,
             {"openAPIV3Schema": value(draw)},
         )),
-        "subresources": draw.one((dict[str, Any](status={}), None, {"scale": value(draw)}, value(draw))),
-        "additionalPrinterColumns": draw.one((None, [{"name": "A", "type": "integer", "jsonPath": ".spec.a"}],
-                                              [{"name": "A", "type": value(draw), "jsonPath": value(draw)}])),
-        "selectableFields": draw.one((None, [{"jsonPath": value(draw)}])),
+        "subresources": draw.pick((dict[str, Any](status={}), None, {"scale": value(draw)}, value(draw))),
+        "additionalPrinterColumns": draw.pick((
+            None, [{"name": "A", "type": "integer", "jsonPath": ".spec.a"}],
+            [{"name": "A", "type": value(draw), "jsonPath": value(draw)}],
+        )),
+        "selectableFields": draw.pick((None, [{"jsonPath": value(draw)}])),
     }  # fmt: skip
     versions = [version] * draw.number(3) if draw.number(3) else value(draw)
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": draw.one(DEFINED)},
+        "metadata": {"name": draw.pick(DEFINED)},
         "spec": {
-            "group": draw.one(("example.com", "example.com", "", "bad", None)),
-            "names": draw.one(
+            "group": draw.pick(("example.com", "example.com", "", "bad", None)),
+            "names": draw.pick(
                 ({"plural": "books", "kind": "Book"}, {"plural": "books", "kind": "Book"}, value(draw))
             ),
-            "scope": draw.one(("Namespaced", "Cluster", "", None)),
+            "scope": draw.pick(("Namespaced", "Cluster", "", None)),
             "versions": versions,
-            "conversion": draw.one((None, {"strategy": "None"}, value(draw))),
+            "conversion": draw.pick((None, {"strategy": "None"}, value(draw))),
         },
     }
 
@@ -163,28 +165,28 @@ def _patch(draw: Draw, body: Any) -> Any:
     if draw.number(8) == 1:
         return value(draw)
     operations = [
-        {"op": draw.one(("add", "remove", "replace", "test", "copy", "move", "x")), "path": draw.one(PATHS),
-         "from": draw.one(PATHS), "value": draw.one((value(draw), body))}
+        {"op": draw.pick(("add", "remove", "replace", "test", "copy", "move", "x")), "path": draw.pick(PATHS),
+         "from": draw.pick(PATHS), "value": draw.pick((value(draw), body))}
         for _ in range(draw.number(3))
     ]  # fmt: skip
-    return draw.one((operations, [*operations, None], operations))
+    return draw.pick((operations, [*operations, None], operations))
 
 
 def _directed(draw: Draw, body: Any) -> Any:
     if is_object(body) and draw.number(4) == 1:
-        key = draw.one(("$patch", "$setElementOrder/containers", "$deleteFromPrimitiveList/finalizers",
+        key = draw.pick(("$patch", "$setElementOrder/containers", "$deleteFromPrimitiveList/finalizers",
                         "$retainKeys"))  # fmt: skip
-        body[key] = draw.one(("delete", "replace", "merge", ["a"], [{"name": "a"}], value(draw)))
+        body[key] = draw.pick(("delete", "replace", "merge", ["a"], [{"name": "a"}], value(draw)))
     return body
 
 
 def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> Head:
     """One request."""
-    api_version, kind, plural, namespaced, type_ = draw.one(kinds)
-    method = draw.one(METHODS)
-    media = draw.one(MEDIA[1:5] if method == "PATCH" else MEDIA[:1])
+    api_version, kind, plural, namespaced, type_ = draw.pick(kinds)
+    method = draw.pick(METHODS)
+    media = draw.pick(MEDIA[1:5] if method == "PATCH" else MEDIA[:1])
     if draw.number(12) == 1:
-        media = draw.one(MEDIA)
+        media = draw.pick(MEDIA)
     if type_ == "apiextensions_v1.CustomResourceDefinition" and draw.number(2):
         body: Any = definition(draw)
     elif draw.number(6) == 1:
@@ -193,11 +195,11 @@ def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> Hea
         body = typed(draw, type_) if type_ else {"spec": value(draw), "status": value(draw)}
         if is_object(body):
             if draw.number(8) != 1:
-                body["metadata"] = {"name": draw.one(NAMES)} | draw.one((
+                body["metadata"] = {"name": draw.pick(NAMES)} | draw.pick((
                     {}, {}, {}, {"finalizers": ["a.b/c"]}, {"ownerReferences": [value(draw)]},
-                    {"labels": value(draw)}, {"resourceVersion": draw.one(("1", "", 5))},
-                    {"generateName": draw.one(NAMES)}, {"managedFields": value(draw)}, {"uid": "x"},
-                    {"namespace": draw.one(NAMES)}, {"deletionTimestamp": "2026-01-01T00:00:00Z"},
+                    {"labels": value(draw)}, {"resourceVersion": draw.pick(("1", "", 5))},
+                    {"generateName": draw.pick(NAMES)}, {"managedFields": value(draw)}, {"uid": "x"},
+                    {"namespace": draw.pick(NAMES)}, {"deletionTimestamp": "2026-01-01T00:00:00Z"},
                 ))  # fmt: skip
             if draw.number(8) != 1:
                 body |= {"apiVersion": api_version, "kind": kind}
@@ -219,7 +221,7 @@ def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> Hea
             data = b"\xff\xfe"
         case _:
             pass
-    headers = [("Content-Type", media), ("Accept", draw.one(ACCEPTS) if draw.number(5) == 1 else "")]
+    headers = [("Content-Type", media), ("Accept", draw.pick(ACCEPTS) if draw.number(5) == 1 else "")]
     return Head(
         method, _target(draw, api_version, plural, method, namespaced=namespaced), tuple(headers), data
     )
@@ -227,32 +229,40 @@ def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> Hea
 
 def _target(draw: Draw, api_version: str, plural: str, method: str, *, namespaced: bool) -> str:
     if draw.number(60) == 1:
-        return draw.one(OTHERS)
+        return draw.pick(OTHERS)
     path = ("/apis/" if "/" in api_version else "/api/") + api_version
     if namespaced and draw.number(20) != 1:
-        path += f"/namespaces/{'default' if draw.number(9) else draw.one(('a', 'none', ''))}"
+        path += f"/namespaces/{'default' if draw.number(9) else draw.pick(('a', 'none', ''))}"
     path += f"/{plural}"
     if method != "POST" and draw.number(6) != 1:
-        path += f"/{draw.one(NAMES)}"
+        path += f"/{draw.pick(NAMES)}"
         if draw.number(4) == 1:
-            path += f"/{draw.one(SUBRESOURCES)}"
+            path += f"/{draw.pick(SUBRESOURCES)}"
     elif draw.number(30) == 1:
-        path += f"/a/{draw.one(SUBRESOURCES)}"
-    query = draw.one(QUERIES) if draw.number(3) == 1 else ""
+        path += f"/a/{draw.pick(SUBRESOURCES)}"
+    query = draw.pick(QUERIES) if draw.number(3) == 1 else ""
     return f"{path}?{query}" if query else path
 
 
 def kinds() -> list[tuple[str, str, str, bool, str]]:
     """What the requests are about: all built-in kinds, and two that definitions may or may not define."""
-    found = [
-        (one.resource.api_version, one.resource.kind, one.resource.plural, one.resource.namespaced, one.type)
-        for one in table().resources
+    resources = [
+        (
+            resource.resource.api_version,
+            resource.resource.kind,
+            resource.resource.plural,
+            resource.resource.namespaced,
+            resource.type,
+        )
+        for resource in table().resources
     ]
     custom = [(f"example.com/{version}", "Book", "books", True, "") for version in ("v1", "v2")]
     often = [
-        one for one in found if one[2] in ("namespaces", "customresourcedefinitions", "pods", "services")
+        resource
+        for resource in resources
+        if resource[2] in ("namespaces", "customresourcedefinitions", "pods", "services")
     ]
-    return found + custom * 3 + often * 3
+    return resources + custom * 3 + often * 3
 
 
 _KINDS: Final = kinds()
@@ -317,12 +327,12 @@ def ask_randomly(data: bytes) -> int:
 
 def responses(cluster: sim.Cluster, draw: Draw) -> Iterator[sim.ServerResponse]:
     """The responses to what is drawn; time passes between them."""
-    while draw.left:
+    while draw.has_data:
         head = request(draw, _KINDS)
         try:
             answer = cluster.respond(head)
             if draw.number(8) == 1:
-                cluster.advance(draw.one((0.0, 0.2, 70.0)))
+                cluster.advance(draw.pick((0.0, 0.2, 70.0)))
         except Exception as error:
             error.add_note(repr(head)[:1500])
             raise

@@ -34,13 +34,13 @@ def main(seconds: str, names: list[str]) -> int:
             f"-dict={HERE / 'words.dict'}", f"-artifact_prefix={FOUND}/{name}-",
             str(FOUND / name), str(HERE / "corpus" / name),
         ]  # fmt: skip
-        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-        last = [line for line in done.stderr.splitlines() if re.match(r"#\d+\s", line)][-1:]
-        sys.stdout.write(f"{name}: {'ok' if done.returncode == 0 else 'FAILED'} {''.join(last)}\n")
+        process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        last = [line for line in process.stderr.splitlines() if re.match(r"#\d+\s", line)][-1:]
+        sys.stdout.write(f"{name}: {'ok' if process.returncode == 0 else 'FAILED'} {''.join(last)}\n")
         sys.stdout.flush()
-        if done.returncode:
+        if process.returncode:
             failed.append(name)
-            sys.stdout.write((done.stdout + done.stderr)[-4_000:] + "\n")
+            sys.stdout.write((process.stdout + process.stderr)[-4_000:] + "\n")
     return len(failed)
 
 
@@ -48,12 +48,12 @@ def install() -> Path:
     python = ENVIRONMENT / "bin/python"
     ready = ENVIRONMENT / ".ready"
     lock = (ROOT / "dev.lock").read_text()
-    wanted = [ATHERIS, *re.findall(rf"(?mi)^(?:{'|'.join(NEEDED)})==[^ ;\\]+", lock)]
-    if not ready.exists() or ready.read_text() != repr(wanted):
+    requirements = [ATHERIS, *re.findall(rf"(?mi)^(?:{'|'.join(NEEDED)})==[^ ;\\]+", lock)]
+    if not ready.exists() or ready.read_text() != repr(requirements):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*pip, *wanted], check=True)
-        ready.write_text(repr(wanted))
+        subprocess.run([*pip, *requirements], check=True)
+        ready.write_text(repr(requirements))
     return python
 
 

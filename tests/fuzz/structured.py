@@ -61,7 +61,7 @@ def fuzz_events(data: bytes) -> None:
     """Events that are right but for a value or two."""
     draw = Draw(data)
     lines: list[bytes] = []
-    for number in range(1 + draw.below(4)):
+    for number in range(1 + draw.integer(4)):
         kind = draw.one_of(("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "NEW"))
         event: dict[str, Any] = {"type": kind, "object": _gadget(draw, number % 3)}
         if kind == "BOOKMARK":
@@ -71,7 +71,7 @@ def fuzz_events(data: bytes) -> None:
             event["object"] = {"kind": "Status", "code": 410, "reason": "Expired", "message": "old"}
         lines.append(draw.text(draw.changed(event)))
     stream = b"\n".join(lines) + b"\n"
-    lazy, strict = _events(draw.cut(stream), strict=False), _events([stream], strict=True)
+    lazy, strict = _events(draw.split(stream), strict=False), _events([stream], strict=True)
     if None in (lazy, strict):
         return  # refused: the pieces that came before do not matter
     assert lazy is not None
@@ -89,8 +89,8 @@ def _events(pieces: list[bytes], *, strict: bool) -> list[Any] | None:
     decoder: WatchDecoder[Any] = WatchDecoder(Gadget, strict=strict)
     events: list[Any] = []
     try:
-        for piece in pieces:
-            events += decoder.feed(piece)
+        for chunk in pieces:
+            events += decoder.feed(chunk)
         return events + decoder.finish()
     except RemoteProtocolError:
         return None
@@ -99,7 +99,7 @@ def _events(pieces: list[bytes], *, strict: bool) -> list[Any] | None:
 def fuzz_items(data: bytes) -> None:
     """Lists that are right but for a value or two."""
     draw = Draw(data)
-    items = [draw.changed(_gadget(draw, number)) for number in range(draw.below(5))]
+    items = [draw.changed(_gadget(draw, number)) for number in range(draw.integer(5))]
     page = {
         "kind": "GadgetList",
         "apiVersion": "x.io/v1",
@@ -107,7 +107,7 @@ def fuzz_items(data: bytes) -> None:
         "items": items,
     }
     body = draw.text(draw.changed(page))
-    lazy, strict = _items(draw.cut(body), strict=False), _items([body], strict=True)
+    lazy, strict = _items(draw.split(body), strict=False), _items([body], strict=True)
     if lazy is None or strict is None:
         return
     _compare([_settled(item) for item in lazy], [_settled(item) for item in strict])
@@ -122,8 +122,8 @@ def _items(pieces: list[bytes], *, strict: bool) -> list[Any] | None:
     decoder: ListDecoder[Any] = ListDecoder(Gadget, strict=strict)
     items: list[Any] = []
     try:
-        for piece in pieces:
-            items += decoder.feed(piece)
+        for chunk in pieces:
+            items += decoder.feed(chunk)
         return items + decoder.finish()
     except RemoteProtocolError:
         return None
@@ -167,15 +167,17 @@ def fuzz_http(data: bytes) -> None:
     """A response and what follows it mean the same however they are cut, or are refused."""
     draw = Draw(data)
     stream = _response(draw)
-    for _ in range(draw.below(3)):
-        at = (draw.below(256) << 8 | draw.below(256)) % (len(stream) + 1)
-        stream = stream[:at] + draw.one_of((b"\n", b"\r", b" ", b"0", b"\xff", b":", b"")) + stream[at + 1 :]
+    for _ in range(draw.integer(3)):
+        index = (draw.integer(256) << 8 | draw.integer(256)) % (len(stream) + 1)
+        stream = (
+            stream[:index] + draw.one_of((b"\n", b"\r", b" ", b"0", b"\xff", b":", b"")) + stream[index + 1 :]
+        )
 
-    def read(pieces: list[bytes]) -> Any:
+    def read(chunks: list[bytes]) -> Any:
         exchange, body = Exchange(Head("GET", "/", (("Host", "h"),))), b""
         try:
-            for piece in pieces:
-                body += exchange.feed(piece)
+            for chunk in chunks:
+                body += exchange.feed(chunk)
             if not exchange.finished:
                 exchange.close()
         except RemoteProtocolError:
@@ -184,17 +186,17 @@ def fuzz_http(data: bytes) -> None:
             return "cut", exchange.response, body
         return exchange.response, body, exchange.trailing_data, exchange.reusable
 
-    assert read([stream]) == read(draw.cut(stream))
+    assert read([stream]) == read(draw.split(stream))
 
 
 def _response(draw: Draw) -> bytes:
     end = draw.one_of((b"\r\n", b"\r\n", b"\n"))
-    stream = b"".join(b"HTTP/1.1 100 Continue" + end + end for _ in range(draw.below(11)))
+    stream = b"".join(b"HTTP/1.1 100 Continue" + end + end for _ in range(draw.integer(11)))
     lines = [
         draw.one_of((b"HTTP/1.1 200 OK", b"HTTP/1.1 204 No Content", b"HTTP/1.0 200 OK", b"HTTP/1.1 410"))
     ]
     body = b"".join(b"%d" % number for number in range(draw.one_of((0, 3, 300))))
-    match draw.below(4):
+    match draw.integer(4):
         case 0:
             lines.append(b"Content-Length: %d" % (len(body) + draw.one_of((0, 0, 1, 5))))
         case 1:
@@ -202,13 +204,13 @@ def _response(draw: Draw) -> bytes:
         case 2:
             lines.append(b"Transfer-Encoding: " + draw.one_of((b"chunked", b"Chunked", b"gzip, chunked")))
             size = draw.one_of((1, 5, 100))
-            pieces = [body[at : at + size] for at in range(0, len(body), size)]
+            chunks = [body[start : start + size] for start in range(0, len(body), size)]
             extension = draw.one_of((b"", b";a=b", b"  ", b";" + b"x" * 5_000))
-            body = b"".join(b"%x%b\r\n%b\r\n" % (len(piece), extension, piece) for piece in pieces)
+            body = b"".join(b"%x%b\r\n%b\r\n" % (len(chunk), extension, chunk) for chunk in chunks)
             body += b"0\r\n" + draw.one_of((b"", b"X-Sum: 1\r\n", b" folded\r\n")) + b"\r\n"
         case _:
             pass
-    lines += [b"X-Long: " + b"a" * draw.one_of((1, 70_000))] * draw.below(3)
+    lines += [b"X-Long: " + b"a" * draw.one_of((1, 70_000))] * draw.integer(3)
     return stream + end.join(lines) + end + end + body + draw.one_of((b"", b"", b"HTTP/1.1 200 OK"))
 
 
@@ -238,12 +240,12 @@ def fuzz_kubeconfig(data: bytes) -> None:
     try:
         repr(Kubeconfig.parse(content, "/home/u/.kube/config"))
         files: dict[str, Any] = {"/k": content}
-        while isinstance(found := infer({"KUBECONFIG": "/k"}, files), Needs):
-            files |= dict.fromkeys(found.paths, draw.one_of((b"-----BEGIN X-----", b"", b"\xff")))
-        shown = repr(found)
+        while isinstance(inferred := infer({"KUBECONFIG": "/k"}, files), Needs):
+            files |= dict.fromkeys(inferred.paths, draw.one_of((b"-----BEGIN X-----", b"", b"\xff")))
+        text = repr(inferred)
     except ConfigError as error:
-        shown = str(error)
-    assert SECRET not in shown
+        text = str(error)
+    assert SECRET not in text
 
 
 def fuzz_tokens(data: bytes) -> None:
@@ -253,25 +255,25 @@ def fuzz_tokens(data: bytes) -> None:
     claims = draw.text(draw.changed({"exp": 1_900_000_000, "sub": "u", "aud": ["a"]}))
     token = f"{SECRET}.{urlsafe_b64encode(claims).decode()}.x"
     token_expiry(token)
-    said: dict[str, Any] = {"id_token": token, "refresh_token": SECRET, "expires_in": 3600}
+    tokens: dict[str, Any] = {"id_token": token, "refresh_token": SECRET, "expires_in": 3600}
     provider = {"token_endpoint": "https://i/token", "token_endpoint_auth_methods_supported": ["none"]}
-    printed = {
+    credential = {
         "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
         "status": {"token": SECRET, "expirationTimestamp": "2026-01-01T00:00:00Z"},
     }  # fmt: skip
     status = draw.one_of((200, 200, 200, 400, 500))
-    shown = ""
+    text = ""
     try:
-        match draw.below(3):
+        match draw.integer(3):
             case 0:
-                shown = repr(read_grant(oidc, status, (), draw.text(draw.changed(said))))
+                text = repr(read_grant(oidc, status, (), draw.text(draw.changed(tokens))))
             case 1:
-                shown = repr(redeem(oidc, status, (), draw.text(draw.changed(provider))))
+                text = repr(redeem(oidc, status, (), draw.text(draw.changed(provider))))
             case _:
-                shown = repr(read_output(draw.text(draw.changed(printed)), Plugin(command="p")))
+                text = repr(read_output(draw.text(draw.changed(credential)), Plugin(command="p")))
     except (ConfigError, CredentialsError) as error:
-        shown = str(error)
-    assert SECRET not in shown
+        text = str(error)
+    assert SECRET not in text
 
 
 def fuzz_reviews(data: bytes) -> None:

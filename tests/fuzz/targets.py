@@ -73,9 +73,9 @@ def fuzz_watch(data: bytes) -> None:
     kind, strict = _KINDS[options % 3], bool(options & 4)
     lines = stream.splitlines(keepends=True) if b"\r" not in stream else [stream]
     size = 1 + options // 8
-    pieces = [stream[at : at + size] for at in range(0, len(stream), size)]
+    chunks = [stream[start : start + size] for start in range(0, len(stream), size)]
     by_line = _watch([part for line in lines for part in _at_line_ends(line)], kind, strict)
-    assert _watch(pieces, kind, strict) == by_line
+    assert _watch(chunks, kind, strict) == by_line
     # No server writes an event on two lines, two on one, or a key twice; how these are read is not promised.
     if all(_is_json(line, unique_keys=True) or not line.strip() for line in stream.split(b"\n")):
         assert _watch([stream], kind, strict) == by_line
@@ -87,17 +87,17 @@ def _at_line_ends(text: bytes) -> list[bytes]:
 
 def _watch(chunks: list[bytes], kind: type[Any], strict: bool) -> list[Any]:
     decoder: WatchDecoder[Any] = WatchDecoder(kind, strict=strict, max_line=100_000)
-    seen: list[Any] = []
+    events: list[Any] = []
     try:
         for chunk in chunks:
-            seen += decoder.feed(chunk)
-        seen += decoder.finish()
+            events += decoder.feed(chunk)
+        events += decoder.finish()
     except RemoteProtocolError:
-        seen.append("refused")
-    return [_seen(event) for event in seen]
+        events.append("refused")
+    return [_settle_event(event) for event in events]
 
 
-def _seen(event: Any) -> Any:
+def _settle_event(event: Any) -> Any:
     if isinstance(event, Malformed):
         return "broken"
     if not hasattr(event, "object"):
@@ -120,26 +120,28 @@ def fuzz_page(data: bytes) -> None:
     decoder: ListDecoder[Any] = ListDecoder(kind, strict=strict)
     items: list[Any] = []
     try:
-        for at in range(0, len(body), size):
-            items += decoder.feed(body[at : at + size])
+        for start in range(0, len(body), size):
+            items += decoder.feed(body[start : start + size])
         items += decoder.finish()
     except RemoteProtocolError:
         assert page is None
         return
     if page is None or not _is_json(body, unique_keys=True):
         return  # what occurs twice may be read twice
-    told = [_item(one) for one in items if not isinstance(one, Malformed)]
+    settled = [_item(item) for item in items if not isinstance(item, Malformed)]
     if kind is not kp.Dynamic:  # what stands behind the items comes too late to name their kind
-        assert told == [_item(one) for one in page.items]
-    assert [one.raw for one in items if isinstance(one, Malformed)] == [one.raw for one in page.malformed]
+        assert settled == [_item(item) for item in page.items]
+    assert [item.raw for item in items if isinstance(item, Malformed)] == [
+        item.raw for item in page.malformed
+    ]
     assert decoder.metadata == page.metadata
 
 
-def _item(one: Any) -> Any:
+def _item(item: Any) -> Any:
     try:
-        return settle(one)
+        return settle(item)
     except InvalidObject:
-        return one.metadata.name
+        return item.metadata.name
 
 
 def fuzz_object(data: bytes) -> None:
@@ -156,20 +158,20 @@ def fuzz_object(data: bytes) -> None:
     if kind is kp.Dynamic or not _is_json(text, unique_keys=True):
         return
     try:
-        whole = msgspec.json.decode(text, type=kind)
+        plain = msgspec.json.decode(text, type=kind)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return
-    assert decode(text, kind, strict=True) == whole
-    assert decode(encode(decode(text, kind)), kind) == whole
-    assert decode(text, kind) == whole
-    assert whole == decode(text, kind)
+    assert decode(text, kind, strict=True) == plain
+    assert decode(encode(decode(text, kind)), kind) == plain
+    assert decode(text, kind) == plain
+    assert plain == decode(text, kind)
 
 
 def fuzz_inflate(data: bytes) -> None:
     """Gzip inflates to the same however it is cut, or is refused."""
     options, body = _options(data)
     size = 1 + options
-    assert _inflate([body]) == _inflate([body[at : at + size] for at in range(0, len(body), size)])
+    assert _inflate([body]) == _inflate([body[start : start + size] for start in range(0, len(body), size)])
 
 
 def _inflate(chunks: list[bytes]) -> bytes | None:
@@ -214,27 +216,27 @@ def fuzz_text(data: bytes) -> None:
 def fuzz_patch(data: bytes) -> None:
     """Patches lead where they say, or are refused by name; they change neither argument."""
     try:
-        before, after = msgspec.json.decode(data)
+        source, target = msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
         return
-    if _deep(before) or _deep(after):
+    if _deep(source) or _deep(target):
         return
-    assert json_equal(apply_json_patch(before, make_json_patch(before, after)), after)
-    if isinstance(before, dict) and isinstance(after, dict):
+    assert json_equal(apply_json_patch(source, make_json_patch(source, target)), target)
+    if isinstance(source, dict) and isinstance(target, dict):
         with contextlib.suppress(ValueError):  # a null in what comes after cannot be said by a merge patch
-            assert json_equal(apply_merge_patch(before, make_merge_patch(before, after)), after)
-    if isinstance(after, list) and all(isinstance(one, dict) for one in after):  # pyright: ignore[reportUnknownVariableType]
-        copy = json.dumps(before)
+            assert json_equal(apply_merge_patch(source, make_merge_patch(source, target)), target)
+    if isinstance(target, list) and all(isinstance(operation, dict) for operation in target):  # pyright: ignore[reportUnknownVariableType]
+        copy = json.dumps(source)
         for like_server in (False, True):
             with contextlib.suppress(PatchError):
-                apply_json_patch(before, after, like_server=like_server)  # pyright: ignore[reportUnknownArgumentType]
-        assert json.dumps(before) == copy
+                apply_json_patch(source, target, like_server=like_server)  # pyright: ignore[reportUnknownArgumentType]
+        assert json.dumps(source) == copy
 
 
 def _deep(value: Any, depth: int = 0) -> bool:
     if isinstance(value, dict):
         value = list(value.values())  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    return depth > 50 or (isinstance(value, list) and any(_deep(one, depth + 1) for one in value))  # pyright: ignore[reportUnknownVariableType]
+    return depth > 50 or (isinstance(value, list) and any(_deep(element, depth + 1) for element in value))  # pyright: ignore[reportUnknownVariableType]
 
 
 def fuzz_manifest(data: bytes) -> None:

@@ -37,5 +37,5 @@ def test_no_input_of_the_corpus_breaks_its_target(path: Path) -> None:
 
 def test_the_targets_import_nothing_that_their_environment_lacks() -> None:
     code = IMPORTS.format(path=[str(CORPUS.parent), *sys.path])
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[]\n"
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert process.stdout == "[]\n"

@@ -14,10 +14,10 @@ REQUESTS: Final = int(os.environ.get("KUBEPROTO_REQUESTS", "4000"))
 def test_random_requests_are_all_answered() -> None:
     """`KUBEPROTO_REQUESTS=1000000` asks for longer."""
     rng = random.Random(19)
-    done = 0
-    while done < REQUESTS:
-        done += sum(1 for _ in responses(new_cluster(), Draw(rng.randbytes(6000))))
-    assert done >= REQUESTS
+    count = 0
+    while count < REQUESTS:
+        count += sum(1 for _ in responses(new_cluster(), Draw(rng.randbytes(6000))))
+    assert count >= REQUESTS
 
 
 def test_the_same_bytes_draw_the_same_requests() -> None:

@@ -57,12 +57,12 @@ def look_for_garbage() -> None:
 
 def open_sockets() -> set[str]:
     """The sockets that this process has open, by their inodes."""
-    found: set[str] = set()
+    sockets: set[str] = set()
     for file in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):
             if (target := str(file.readlink())).startswith("socket:"):
-                found.add(target)
-    return found
+                sockets.add(target)
+    return sockets
 
 
 @pytest.fixture
@@ -73,6 +73,6 @@ def gate(servers: ServerLoop) -> Gate:
 @pytest.fixture(params=rigs())
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each transport in turn."""
-    found: Any = request.param
-    assert isinstance(found, Rig)
-    return found
+    parameter: Any = request.param
+    assert isinstance(parameter, Rig)
+    return parameter

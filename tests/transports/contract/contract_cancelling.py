@@ -41,11 +41,11 @@ class _Stepped:
                 self._cancel()
             waits += 1
             try:
-                sent = yield handed
+                value = yield handed
             except BaseException as error:
                 step = _bound(self._work.throw, error)
             else:
-                step = _bound(self._work.send, sent)
+                step = _bound(self._work.send, value)
 
 
 def _bound(function: Callable[[Any], Any], argument: object) -> Callable[[], Any]:

@@ -26,15 +26,15 @@ class Certificates(NamedTuple):
         return self.ca.cert_pem.bytes()
 
 
-def context(shown: trustme.LeafCert, *, clients_of: trustme.CA | None = None) -> ssl.SSLContext:
+def context(certificate: trustme.LeafCert, *, clients_of: trustme.CA | None = None) -> ssl.SSLContext:
     """A server's side: what it shows, and whose clients it demands to see."""
-    made = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    with shown.private_key_and_cert_chain_pem.tempfile() as path:
-        made.load_cert_chain(path)
+    tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    with certificate.private_key_and_cert_chain_pem.tempfile() as path:
+        tls_context.load_cert_chain(path)
     if clients_of is not None:
-        made.load_verify_locations(cadata=clients_of.cert_pem.bytes().decode())
-        made.verify_mode = ssl.CERT_REQUIRED
-    return made
+        tls_context.load_verify_locations(cadata=clients_of.cert_pem.bytes().decode())
+        tls_context.verify_mode = ssl.CERT_REQUIRED
+    return tls_context
 
 
 def pem(leaf: trustme.LeafCert) -> tuple[bytes, bytes]:

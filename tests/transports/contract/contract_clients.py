@@ -1,4 +1,4 @@
-"""A client on any rig: the one for event loops, or the one for threads, behind one interface."""
+"""`AnyClient`: the client for event loops and the client for threads, with one interface."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Book(kp.Object[dict[str, Any], None], group="example.com", version="v1"):
 SMALL: Final = BodyLimits(objects=1 << 20)
 
 
-class Asking:
-    """A client on any rig: the one for event loops, or the one for threads, whose verbs never wait."""
+class AnyClient:
+    """A client for event loops, or a client for threads, whose methods never wait."""
 
     def __init__(self, transport: Transport, **settings: Any) -> None:
         self._threaded = isinstance(transport, Dressed)
@@ -39,21 +39,23 @@ class Asking:
         return reply
 
     async def pages(self) -> AsyncIterator[list[str]]:
-        found = self._client.api(Book).pages()
+        pages_ = self._client.api(Book).pages()
         if self._threaded:
-            for page in found:
+            for page in pages_:
                 yield [book.metadata.name for book in page]
         else:
-            async for page in found:
+            async for page in pages_:
                 yield [book.metadata.name for book in page]
 
 
-def asked(rig: Rig, connection: Connection, body: Callable[[Asking], Awaitable[T]], **settings: Any) -> T:
+def with_client(
+    rig: Rig, connection: Connection, body: Callable[[AnyClient], Awaitable[T]], **settings: Any
+) -> T:
     async def run(transport: Transport) -> T:
-        return await body(Asking(transport, **settings))
+        return await body(AnyClient(transport, **settings))
 
     return rig.run(connection, run)
 
 
-async def get_moby(client: Asking) -> Any:
+async def get_moby(client: AnyClient) -> Any:
     return await client.call(kp.Api(Book).get("moby"))

@@ -1,4 +1,4 @@
-"""What a server may answer, as bytes, and scripts that answer it."""
+"""Responses of a server as bytes, and scripts that send them."""
 
 from __future__ import annotations
 
@@ -6,56 +6,56 @@ import asyncio
 import base64
 from typing import Final
 
-from contract_server import Asked, Peer, Script, abort
+from contract_server import Peer, ReceivedRequest, Script, abort
 
 HELLO: Final = b"hello, world\n"
 
 
-def answer(
+def response_bytes(
     body: bytes = HELLO, *headers: tuple[str, str], status: str = "200 OK", length: bool = True
 ) -> bytes:
-    """An answer with its Content-Length, or without one."""
-    said = [*headers, *([("Content-Length", str(len(body)))] if length else [])]
-    lines = "".join(f"{name}: {value}\r\n" for name, value in said)
+    """Return a response, with or without its Content-Length."""
+    fields = [*headers, *([("Content-Length", str(len(body)))] if length else [])]
+    lines = "".join(f"{name}: {value}\r\n" for name, value in fields)
     return f"HTTP/1.1 {status}\r\n{lines}\r\n".encode() + body
 
 
-def chunked(*pieces: bytes, end: bool = True, headers: tuple[tuple[str, str], ...] = ()) -> bytes:
-    """An answer in chunks, with or without its end."""
-    body = b"".join(chunk(piece) for piece in pieces) + (b"0\r\n\r\n" if end else b"")
-    return answer(body, ("Transfer-Encoding", "chunked"), *headers, length=False)
+def chunked(*contents: bytes, end: bool = True, headers: tuple[tuple[str, str], ...] = ()) -> bytes:
+    """Return a chunked response, with or without its end."""
+    body = b"".join(chunk(content) for content in contents) + (b"0\r\n\r\n" if end else b"")
+    return response_bytes(body, ("Transfer-Encoding", "chunked"), *headers, length=False)
 
 
-def chunk(piece: bytes) -> bytes:
-    return b"%x\r\n%b\r\n" % (len(piece), piece)
+def chunk(content: bytes) -> bytes:
+    return b"%x\r\n%b\r\n" % (len(content), content)
 
 
-def answering(*answers: bytes) -> Script:
-    """Answer the requests of each connection in turn, the last answer forever; then wait for the client."""
+def responding(*responses: bytes) -> Script:
+    """Send these responses in order on each connection, and repeat the last."""
 
     async def script(peer: Peer) -> None:
         turn = 0
         while True:
             await peer.request()
-            await peer.send(answers[min(turn, len(answers) - 1)])
+            await peer.send(responses[min(turn, len(responses) - 1)])
             turn += 1
 
     return script
 
 
 def routing(routes: dict[str, bytes]) -> Script:
-    """Answer each request by its path."""
+    """Respond to each request by its path."""
 
     async def script(peer: Peer) -> None:
         while True:
-            asked = await peer.request()
-            await peer.send(routes[asked.target.partition("?")[0]])
+            request = await peer.request()
+            await peer.send(routes[request.target.partition("?")[0]])
 
     return script
 
 
 def in_turn(*scripts: Script) -> Script:
-    """Each connection has its own script, by its number; the last one serves the rest."""
+    """Run one script per connection, in order, and the last for further connections."""
 
     async def script(peer: Peer) -> None:
         await scripts[min(peer.number, len(scripts) - 1)](peer)
@@ -64,7 +64,7 @@ def in_turn(*scripts: Script) -> Script:
 
 
 def sending(data: bytes, *, then: str = "wait") -> Script:
-    """Read one request, send this, then `wait` for the client, `close` or `reset`."""
+    """Read a request, send these bytes, then `wait` for the client, `close` or `reset`."""
 
     async def script(peer: Peer) -> None:
         await peer.request()
@@ -82,7 +82,7 @@ def sending(data: bytes, *, then: str = "wait") -> Script:
 
 
 def dripping(data: bytes, *, close: bool = False) -> Script:
-    """Read one request and answer byte by byte."""
+    """Read a request and respond byte by byte."""
 
     async def script(peer: Peer) -> None:
         await peer.request()
@@ -94,25 +94,25 @@ def dripping(data: bytes, *, close: bool = False) -> Script:
 
 
 def proxying(user: str = "", password: str = "") -> Script:
-    """A proxy that opens tunnels, and wants to know who asks if it is given a user."""
+    """Run a proxy that opens tunnels, and requires the user if there is one."""
     secret = base64.b64encode(f"{user}:{password}".encode()).decode()
 
     async def script(peer: Peer) -> None:
-        asked: Asked = await peer.head()
-        if user and asked.header("proxy-authorization") != f"Basic {secret}":
-            await peer.send(answer(b"", status="407 Proxy Authentication Required"))
+        request: ReceivedRequest = await peer.head()
+        if user and request.header("proxy-authorization") != f"Basic {secret}":
+            await peer.send(response_bytes(b"", status="407 Proxy Authentication Required"))
             return
-        assert asked.method == "CONNECT"
-        host, _, port = asked.target.partition(":")
+        assert request.method == "CONNECT"
+        host, _, port = request.target.partition(":")
         reader, writer = await asyncio.open_connection(host, int(port))
         await peer.send(b"HTTP/1.1 200 Connection established\r\n\r\n")
         try:
-            there = asyncio.ensure_future(_pump(peer.reader, writer))
+            upstream = asyncio.ensure_future(_pump(peer.reader, writer))
             back = asyncio.ensure_future(_pump(reader, peer.writer))
-            await asyncio.wait((there, back), return_when=asyncio.FIRST_COMPLETED)
-            for pump in (there, back):
+            await asyncio.wait((upstream, back), return_when=asyncio.FIRST_COMPLETED)
+            for pump in (upstream, back):
                 pump.cancel()
-            await asyncio.gather(there, back, return_exceptions=True)
+            await asyncio.gather(upstream, back, return_exceptions=True)
         finally:
             await abort(writer)
 
@@ -125,18 +125,18 @@ async def _pump(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         await writer.drain()
 
 
-def flooding(status: str, front: bytes, piece: bytes) -> Script:
-    """Begin a JSON body, and send the same piece until the client leaves, or has taken 64 MiB."""
-    said = ("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")
-    head = answer(b"", *said, status=status, length=False)
+def flooding(status: str, front: bytes, data: bytes) -> Script:
+    """Begin a JSON body, and send the same data until the client closes or has received 64 MiB."""
+    headers = ("Content-Type", "application/json"), ("Transfer-Encoding", "chunked")
+    head = response_bytes(b"", *headers, status=status, length=False)
 
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(head + chunk(front))
-        for _ in range((64 << 20) // len(piece)):
+        for _ in range((64 << 20) // len(data)):
             if peer.writer.is_closing():
                 return
-            await peer.send(chunk(piece))
+            await peer.send(chunk(data))
             await asyncio.sleep(0)
         await peer.close()
 

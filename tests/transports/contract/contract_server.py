@@ -1,8 +1,8 @@
-"""A server that does what a script says: bytes, waits and cuts, over real sockets on the loopback.
+"""A server that runs a script: bytes, waits and broken connections, over real sockets on the loopback.
 
-It runs on an event loop in a thread of its own, so that any client can be retriedst it, a blocking one
-too. A script is an async function of one connection. It waits for events, never for time; the bounds here
-only end a test that hangs.
+It runs on an event loop in its own thread, so that any client can use it, also a blocking client. A script is
+an async function of one connection. It waits for events, never for time; the timeouts here only end a test
+that hangs.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from contract_sockets import has_connection
 
 T = TypeVar("T")
 
-# Nothing takes so long but a fault, on a machine that is busy with other tests too.
+# Seconds; only a defect takes so long, even on a machine that is busy with other tests.
 BOUND: Final = 30.0
 
-RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, and say so by a RST
+RESET: Final = struct.pack("ii", 1, 0)  # SO_LINGER: close at once, with a RST
 
 
-class Asked(NamedTuple):
-    """A request as it came, and the number of the connection that it came on."""
+class ReceivedRequest(NamedTuple):
+    """A request, and the number of its connection."""
 
     method: str
     target: str
@@ -40,7 +40,7 @@ class Asked(NamedTuple):
 
 
 class Gate:
-    """A place in a script where it waits until the test lets it go on."""
+    """A point in a script where it waits for the test."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -48,26 +48,26 @@ class Gate:
         self._opened = asyncio.Event()
 
     async def wait(self) -> None:
-        """For the script: stop here."""
+        """For the script: wait until the test opens the gate."""
         self._reached.set()
         await self._opened.wait()
 
     def open(self) -> None:
-        """For the test: let the script go on."""
+        """For the test: continue the script."""
         self._loop.call_soon_threadsafe(self._opened.set)
 
     @property
     def reached(self) -> bool:
-        """For the test: whether the script has come here."""
+        """For the test: return whether the script waits here."""
         return self._reached.is_set()
 
     def until_reached(self) -> None:
-        """For the test: block until the script has come here."""
-        assert self._reached.wait(BOUND), "the script never came to its gate"
+        """For the test: block until the script waits here."""
+        assert self._reached.wait(BOUND), "the script did not reach its gate"
 
 
 class Peer:
-    """One connection, as the script sees it."""
+    """A connection, for the script."""
 
     def __init__(
         self, server: Server, number: int, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
@@ -80,36 +80,36 @@ class Peer:
     @property
     def transport(self) -> asyncio.Transport:
         """The connection under the streams, to stop reading from it."""
-        found = self.writer.transport
-        assert isinstance(found, asyncio.Transport)
-        return found
+        transport = self.writer.transport
+        assert isinstance(transport, asyncio.Transport)
+        return transport
 
-    async def head(self) -> Asked:
-        """The next request without its body; `IncompleteReadError` when the client has closed."""
+    async def head(self) -> ReceivedRequest:
+        """Return the next request without its body; `IncompleteReadError` if the client has closed."""
         lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         method, target, _ = lines[0].split(" ")
         headers = tuple((name, value.strip()) for name, _, value in (x.partition(":") for x in lines[1:-2]))
-        asked = Asked(method, target, headers, b"", self.number)
-        self._server.asked.append(asked)
-        return asked
+        request = ReceivedRequest(method, target, headers, b"", self.number)
+        self._server.requests.append(request)
+        return request
 
-    async def request(self) -> Asked:
-        """The next request, whole."""
-        asked = await self.head()
-        if length := asked.header("content-length"):
-            asked = asked._replace(body=await self.reader.readexactly(int(length)))
-            self._server.asked[-1] = asked
-        assert not asked.header("transfer-encoding")
-        return asked
+    async def request(self) -> ReceivedRequest:
+        """Return the next complete request."""
+        request = await self.head()
+        if length := request.header("content-length"):
+            request = request._replace(body=await self.reader.readexactly(int(length)))
+            self._server.requests[-1] = request
+        assert not request.header("transfer-encoding")
+        return request
 
     async def send(self, data: bytes) -> None:
         self.writer.write(data)
         await self.writer.drain()
 
     async def drip(self, data: bytes) -> None:
-        """Byte by byte, so that the reader can take each alone."""
-        for at in range(len(data)):
-            await self.send(data[at : at + 1])
+        """Send byte by byte, so that the client can read each alone."""
+        for index in range(len(data)):
+            await self.send(data[index : index + 1])
             await asyncio.sleep(0)
 
     async def reset(self) -> None:
@@ -120,7 +120,7 @@ class Peer:
         await abort(self.writer)
 
     async def close(self) -> None:
-        """Close the connection normally; what was sent arrives."""
+        """Close the connection normally; the sent bytes arrive."""
         self.writer.close()
         await self.writer.wait_closed()
 
@@ -137,7 +137,7 @@ class Server:
     """A listening port. Each connection is numbered from 0 and runs the script until the client leaves."""
 
     def __init__(self, loop: ServerLoop, script: Script, context: ssl.SSLContext | None) -> None:
-        self.asked: list[Asked] = []
+        self.requests: list[ReceivedRequest] = []
         self.connections = 0
         self._loop = loop
         self._script = script
@@ -153,20 +153,20 @@ class Server:
 
     @property
     def open_connections(self) -> int:
-        """How many connections the client has not closed, nor the script."""
+        """The number of connections that neither the client nor the script has closed."""
         return len(self._tasks)
 
     @property
     def idle(self) -> bool:
-        """Whether every connection is closed, and the client's kernel has heard of it."""
+        """True if every connection is closed, also in the client's kernel."""
         return not self._tasks and not has_connection(self.port)
 
     def until_idle(self) -> None:
-        """Block until every connection is closed; an error if the client keeps one."""
+        """Block until every connection is closed; an error if the client keeps a connection."""
         self._loop.run(self._until_idle())
 
     def stop(self) -> None:
-        """Close all. What went wrong in a script is raised here."""
+        """Close all connections, and raise the first error of a script."""
         self._loop.run(self._stop())
         if self._failures:
             raise self._failures[0]
@@ -177,7 +177,7 @@ class Server:
             "127.0.0.1",
             0,
             ssl=context,
-            # As Go does, the farewell of TLS is said and not waited for.
+            # As in Go, the closing alert of TLS is sent, and the server does not wait for the client's.
             ssl_shutdown_timeout=0.01 if context else None,
             limit=1 << 22,
             backlog=2048,
@@ -194,7 +194,7 @@ class Server:
             if not writer.is_closing():
                 await peer.until_closed()
         except (OSError, EOFError):
-            pass  # the client left, as it may at any time
+            pass  # the client may close at any time
         except asyncio.CancelledError:
             pass  # the server is stopped
         except BaseException as error:
@@ -221,14 +221,14 @@ class Server:
 
 
 async def abort(writer: asyncio.StreamWriter) -> None:
-    """Close a socket at once, and wait for it: asyncio does so in a later round of its loop."""
+    """Close a socket at once, and wait: asyncio closes it in a later pass of its loop."""
     writer.transport.abort()
     with contextlib.suppress(OSError):
         await writer.wait_closed()
 
 
 class ServerLoop:
-    """The thread in which all servers of a test run live."""
+    """The thread in which all servers of a test run."""
 
     def __init__(self) -> None:
         self._loop = asyncio.new_event_loop()
@@ -236,7 +236,7 @@ class ServerLoop:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Do this over there, and wait for it."""
+        """Run a coroutine in the thread of the servers, and return its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(BOUND + 10)
 
     def serve(self, script: Script, context: ssl.SSLContext | None = None) -> Server:

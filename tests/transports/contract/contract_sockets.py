@@ -36,13 +36,13 @@ def _established() -> Iterator[tuple[int, int]]:
     with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, _SOCK_DIAG) as kernel:
         kernel.send(_HEADER.pack(_HEADER.size + len(question), _BY_FAMILY, _REQUEST_DUMP, 0, 0) + question)
         while True:
-            answers, at = kernel.recv(1 << 16), 0
-            while at < len(answers):
-                length, kind, *_ = _HEADER.unpack_from(answers, at)
+            answers, offset = kernel.recv(1 << 16), 0
+            while offset < len(answers):
+                length, kind, *_ = _HEADER.unpack_from(answers, offset)
                 if kind == _DONE:
                     return
                 if kind == _ERROR:
-                    (number,) = struct.unpack_from("=i", answers, at + _HEADER.size)
+                    (number,) = struct.unpack_from("=i", answers, offset + _HEADER.size)
                     raise OSError(-number, os.strerror(-number))
-                yield _ANSWER.unpack_from(answers, at + _HEADER.size)
-                at += (length + 3) & ~3  # each begins at a multiple of four
+                yield _ANSWER.unpack_from(answers, offset + _HEADER.size)
+                offset += (length + 3) & ~3  # each begins at a multiple of four

@@ -75,8 +75,8 @@ class Rig(NamedTuple):
 
 def opener(rig: Rig) -> Callable[[Connection], Any]:
     """What makes a transport of this kind."""
-    found: Callable[[Connection], Any] = getattr(importlib.import_module(rig.module), rig.name)
-    return found if rig.wrapper is None else rig.wrapper(found)
+    factory: Callable[[Connection], Any] = getattr(importlib.import_module(rig.module), rig.name)
+    return factory if rig.wrapper is None else rig.wrapper(factory)
 
 
 ALL_RIGS: Final = (
@@ -121,7 +121,7 @@ async def fetch(
 ) -> Answer:
     """Send a request and read all of the answer."""
     async with transport.send(head, timeout=timeout, idle=idle) as incoming:
-        return Answer(incoming.status, incoming.headers, [piece async for piece in incoming])
+        return Answer(incoming.status, incoming.headers, [chunk async for chunk in incoming])
 
 
 def open_to(server: Server, **settings: Any) -> Connection:
@@ -192,8 +192,8 @@ class _DressedIncoming:
         self._incoming = incoming
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        for piece in self._incoming:
-            yield piece
+        for chunk in self._incoming:
+            yield chunk
 
 
 def _at_once(coroutine: Coroutine[Any, Any, T]) -> T:
@@ -211,7 +211,7 @@ async def _run(
     connection: Connection,
     body: Callable[[Transport], Awaitable[T]],
 ) -> T:
-    before = living_tasks()
+    initial_tasks = living_tasks()
     # Nothing takes so long but a fault, and that should be told, not waited for.
     with anyio.fail_after(6 * BOUND):
         async with make(connection) as transport:
@@ -219,7 +219,7 @@ async def _run(
     # What was told to end may need a few rounds for it.
     for _ in range(20):
         await anyio.lowlevel.checkpoint()
-    assert living_tasks() <= before, "a task is left"
+    assert living_tasks() <= initial_tasks, "a task is left"
     return result
 
 

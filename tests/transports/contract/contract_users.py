@@ -1,4 +1,4 @@
-"""Users of a cluster, as a kubeconfig names them, and a server that wants to know who asks."""
+"""Users of a cluster in a kubeconfig, and a server that authenticates them."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 import anyio
 from contract_certificates import Certificates, context
-from contract_scripts import answer, chunk, chunked
-from contract_server import Asked, Peer, Script, Server
+from contract_scripts import chunk, chunked, response_bytes
+from contract_server import Peer, ReceivedRequest, Script, Server
 from contract_transports import Rig, opener
 
 from kubeproto.config import Config, Needs, infer
@@ -19,7 +19,7 @@ from kubeproto_runtime.credentials import Authorized
 
 T = TypeVar("T")
 
-REFUSED: Final = answer(
+REFUSED: Final = response_bytes(
     b'{"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure","message":"Unauthorized",'
     b'"reason":"Unauthorized","code":401}',
     ("Content-Type", "application/json"),
@@ -28,21 +28,21 @@ REFUSED: Final = answer(
 
 
 class Visit(NamedTuple):
-    """A request, and whose certificate was shown with it."""
+    """A request, and the name in the client certificate."""
 
-    asked: Asked
+    request: ReceivedRequest
     certificate: str
 
     @property
     def authorization(self) -> str:
-        return self.asked.header("authorization")
+        return self.request.header("authorization")
 
 
 Guard = Callable[[Visit], bool]
 
 
 def guarded(guard: Guard, visits: list[Visit]) -> Script:
-    """Answer those whom the guard lets in with their name; a watch stays open for two events more."""
+    """Respond with the name of each user that the guard accepts; a watch gets two more events."""
 
     async def script(peer: Peer) -> None:
         while True:
@@ -50,30 +50,30 @@ def guarded(guard: Guard, visits: list[Visit]) -> Script:
             visits.append(visit)
             if not guard(visit):
                 await peer.send(REFUSED)
-            elif "watch=true" in visit.asked.target:
+            elif "watch=true" in visit.request.target:
                 await peer.send(chunked(b"first", end=False))
                 await peer.send(chunk(b"second") + b"0\r\n\r\n")
             else:
-                await peer.send(answer(f"{visit.certificate}|{visit.authorization}".encode()))
+                await peer.send(response_bytes(f"{visit.certificate}|{visit.authorization}".encode()))
 
     return script
 
 
 def _common_name(peer: Peer) -> str:
-    shown: Any = peer.writer.get_extra_info("ssl_object").getpeercert()
-    parts: tuple[tuple[tuple[str, str], ...], ...] = shown["subject"] if shown else ()
+    certificate: Any = peer.writer.get_extra_info("ssl_object").getpeercert()
+    parts: tuple[tuple[tuple[str, str], ...], ...] = certificate["subject"] if certificate else ()
     return next((value for part in parts for key, value in part if key == "commonName"), "")
 
 
-def asking_for_certificates(certificates: Certificates) -> ssl.SSLContext:
-    """A server's side that looks at a client's certificate, if there is one."""
-    made = context(certificates.server, clients_of=certificates.ca)
-    made.verify_mode = ssl.CERT_OPTIONAL
-    return made
+def verifying_certificates(certificates: Certificates) -> ssl.SSLContext:
+    """Return a server's context that verifies a client certificate, if the client has one."""
+    tls_context = context(certificates.server, clients_of=certificates.ca)
+    tls_context.verify_mode = ssl.CERT_OPTIONAL
+    return tls_context
 
 
 def kubeconfig(folder: Path, server: Server, certificates: Certificates, user: dict[str, Any]) -> Config:
-    """What a client makes of a kubeconfig with this user in it."""
+    """Return the configuration of a kubeconfig with this user."""
     ca = folder / "ca.crt"
     if not ca.exists():
         ca.write_bytes(certificates.trusted)
@@ -88,15 +88,15 @@ def kubeconfig(folder: Path, server: Server, certificates: Certificates, user: d
     path = folder / "kubeconfig"
     path.write_text(json.dumps(document))
     contents: dict[str, bytes] = {}
-    found = infer({"KUBECONFIG": str(path)}, contents)
-    while isinstance(found, Needs):
-        contents |= {name: Path(name).read_bytes() for name in found.paths}
-        found = infer({"KUBECONFIG": str(path)}, contents)
-    return found
+    inferred = infer({"KUBECONFIG": str(path)}, contents)
+    while isinstance(inferred, Needs):
+        contents |= {name: Path(name).read_bytes() for name in inferred.paths}
+        inferred = infer({"KUBECONFIG": str(path)}, contents)
+    return inferred
 
 
 class Clock:
-    """Unix time by hand."""
+    """Unix time, set by the test."""
 
     def __init__(self) -> None:
         self.now = 1000.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final, TypeAlias
 
-from contract_scripts import answer
+from contract_scripts import response_bytes
 from contract_server import Peer, Script
 from wsproto.connection import Connection, ConnectionType
 from wsproto.events import BytesMessage, CloseConnection, Event
@@ -69,9 +69,9 @@ def talking(talk: Talk, protocol: str = V5, *, drips: bool = False) -> Script:
     """Shake hands and talk."""
 
     async def script(peer: Peer) -> None:
-        asked = await peer.request()
-        turned = generate_accept_token(asked.header("sec-websocket-key").encode()).decode()
-        head = answer(
+        request = await peer.request()
+        turned = generate_accept_token(request.header("sec-websocket-key").encode()).decode()
+        head = response_bytes(
             b"",
             ("Upgrade", "websocket"),
             ("Connection", "Upgrade"),

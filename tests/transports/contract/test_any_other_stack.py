@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from contract_scripts import answer, chunk, chunked
+from contract_scripts import chunk, chunked, response_bytes
 from contract_server import BOUND, Peer, Server
 
 Serve = Callable[..., Server]
@@ -38,15 +38,15 @@ TOLD: Final = "there is Moby-Dick\nnow Emma\nnow Größe\u2028und Emma\ngone: Mo
 
 async def library(peer: Peer) -> None:
     while True:
-        asked = await peer.request()
-        assert asked.target.startswith("/apis/example.technosophos.com/v1/namespaces/default/books")
-        if "watch=true" not in asked.target:
-            await peer.send(answer(PAGE, ("Content-Type", "application/json")))
+        request = await peer.request()
+        assert request.target.startswith("/apis/example.technosophos.com/v1/namespaces/default/books")
+        if "watch=true" not in request.target:
+            await peer.send(response_bytes(PAGE, ("Content-Type", "application/json")))
             continue
-        assert "resourceVersion=7" in asked.target
+        assert "resourceVersion=7" in request.target
         await peer.send(chunked(end=False))
-        for at in range(0, len(EVENTS), 100):
-            await peer.send(chunk(EVENTS[at : at + 100]))
+        for start in range(0, len(EVENTS), 100):
+            await peer.send(chunk(EVENTS[start : start + 100]))
         await peer.send(chunk(b""))
 
 
@@ -75,9 +75,9 @@ def run(example: str, port: int) -> subprocess.CompletedProcess[str]:
 )
 def test_each_example_lists_and_then_watches(serve: Serve, example: str) -> None:
     server = serve(library)
-    done = run(example, server.port)
-    assert (done.stdout, done.stderr, done.returncode) == (TOLD, "", 0)
-    assert len(server.asked) == 2
+    process = run(example, server.port)
+    assert (process.stdout, process.stderr, process.returncode) == (TOLD, "", 0)
+    assert len(server.requests) == 2
 
 
 def test_each_example_is_short() -> None:

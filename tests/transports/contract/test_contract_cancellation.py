@@ -9,7 +9,7 @@ import anyio
 import pytest
 from contract_cancelling import cancelled_at
 from contract_certificates import Certificates, context
-from contract_scripts import HELLO, answer, chunk, chunked, proxying
+from contract_scripts import HELLO, chunk, chunked, proxying, response_bytes
 from contract_server import Gate, Peer, Server
 from contract_transports import Rig, fetch, get, living_tasks, open_to, post, rigs, until, until_idle
 
@@ -27,17 +27,17 @@ WORK: Final = {"get": get("/sized"), "post": post(b"x" * 300_000, "/sized"), "wa
 @pytest.fixture(params=rigs(waits=True))
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each transport that can be cancelled."""
-    found: object = request.param
-    assert isinstance(found, Rig)
-    return found
+    parameter: object = request.param
+    assert isinstance(parameter, Rig)
+    return parameter
 
 
 async def library(peer: Peer) -> None:
     """An answer in several writes, so that there is something to wait for."""
     while True:
-        asked = await peer.request()
-        if asked.target == "/sized":
-            data = answer()
+        request = await peer.request()
+        if request.target == "/sized":
+            data = response_bytes()
             await peer.send(data[:30])
             await peer.send(data[30:])
             continue
@@ -128,8 +128,8 @@ def test_a_watch_that_is_cancelled_in_silence_closes_its_connection(
 
         async def read() -> None:
             async with transport.send(get()) as incoming:
-                async for piece in incoming:
-                    pieces.append(piece)
+                async for chunk in incoming:
+                    pieces.append(chunk)
 
         async with anyio.create_task_group() as group:
             group.start_soon(read)

@@ -13,16 +13,16 @@ from typing import Any, Final
 
 import pytest
 from contract_certificates import Certificates, context, pem
-from contract_scripts import answer
+from contract_scripts import response_bytes
 from contract_server import Peer, Server
 from contract_transports import Rig, fetch, get, rigs
 from contract_users import (
     Clock,
     Visit,
     as_user,
-    asking_for_certificates,
     guarded,
     kubeconfig,
+    verifying_certificates,
 )
 
 from kubeproto import Transport
@@ -37,9 +37,9 @@ SECRET: Final = "hunter" + "2"  # tracebacks show lines of this file as well
 @pytest.fixture(params=rigs(waits=True))
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each async transport: the credentials of blocking ones go the same way."""
-    found: object = request.param
-    assert isinstance(found, Rig)
-    return found
+    parameter: object = request.param
+    assert isinstance(parameter, Rig)
+    return parameter
 
 
 class Cluster:
@@ -53,7 +53,7 @@ class Cluster:
         script = guarded(
             lambda visit: bool({visit.authorization, visit.certificate} & self.good), self.visits
         )
-        self.server = serve(script, asking_for_certificates(certificates))
+        self.server = serve(script, verifying_certificates(certificates))
 
     def config(self, **user: Any) -> Any:
         return kubeconfig(self.folder, self.server, self.certificates, user)
@@ -70,20 +70,20 @@ def cluster(serve: Serve, certificates: Certificates, tmp_path: Path) -> Cluster
 
 
 async def once(transport: Transport) -> tuple[int, bytes]:
-    found = await fetch(transport, get("/version"))
-    return found.status, found.body
+    response = await fetch(transport, get("/version"))
+    return response.status, response.body
 
 
 def at_times(clock: Clock, *turns: Callable[[], object]) -> Callable[[Authorized], Any]:
     """Ask once, then after each turn of events a minute later."""
 
     async def body(transport: Authorized) -> list[tuple[int, bytes]]:
-        found = [await once(transport)]
+        statuses = [await once(transport)]
         for turn in turns:
             turn()
             clock.now += 61
-            found.append(await once(transport))
-        return found
+            statuses.append(await once(transport))
+        return statuses
 
     return body
 
@@ -95,9 +95,12 @@ def test_a_token(rig: Rig, cluster: Cluster) -> None:
 
 
 def test_a_name_and_a_password(rig: Rig, cluster: Cluster) -> None:
-    said = "Basic " + base64.b64encode(f"jané:{SECRET}".encode()).decode()
-    cluster.good = {said}
-    assert as_user(rig, cluster.config(username="jané", password=SECRET), once) == (200, f"|{said}".encode())
+    authorization = "Basic " + base64.b64encode(f"jané:{SECRET}".encode()).decode()
+    cluster.good = {authorization}
+    assert as_user(rig, cluster.config(username="jané", password=SECRET), once) == (
+        200,
+        f"|{authorization}".encode(),
+    )
 
 
 def test_a_token_file_that_rotates(rig: Rig, cluster: Cluster) -> None:
@@ -109,8 +112,8 @@ def test_a_token_file_that_rotates(rig: Rig, cluster: Cluster) -> None:
         cluster.write("token", "t2\n")
         cluster.good = {"Bearer t2"}
 
-    found = as_user(rig, cluster.config(tokenFile=path), at_times(clock, rotate), clock)
-    assert found == [(200, b"|Bearer t1"), (200, b"|Bearer t2")]
+    statuses = as_user(rig, cluster.config(tokenFile=path), at_times(clock, rotate), clock)
+    assert statuses == [(200, b"|Bearer t1"), (200, b"|Bearer t2")]
     assert len(cluster.visits) == 2  # it was read in time, and no 401 was needed
 
 
@@ -137,10 +140,10 @@ def test_the_files_of_a_client_certificate_that_rotate(rig: Rig, cluster: Cluste
         }
 
     config = cluster.config(**put("jane"))
-    found = as_user(rig, config, at_times(clock, lambda: None, lambda: put("joan")), clock)
-    assert found == [(200, b"jane|"), (200, b"jane|"), (200, b"joan|")]
+    statuses = as_user(rig, config, at_times(clock, lambda: None, lambda: put("joan")), clock)
+    assert statuses == [(200, b"jane|"), (200, b"jane|"), (200, b"joan|")]
     # One connection for the old certificate, and one for the new.
-    assert [visit.asked.connection for visit in cluster.visits] == [0, 0, 1]
+    assert [visit.request.connection for visit in cluster.visits] == [0, 0, 1]
 
 
 class Script:
@@ -183,20 +186,20 @@ def test_a_plugin_whose_tokens_expire(rig: Rig, cluster: Cluster, version: str) 
         credential(version, token="t2", expirationTimestamp="1970-01-01T01:00:00Z"),
     )
     cluster.good = {"Bearer t1", "Bearer t2"}
-    found = as_user(
+    statuses = as_user(
         rig, cluster.config(**script.user(version)), at_times(clock, lambda: None, lambda: None), clock
     )
-    assert found == [(200, b"|Bearer t1"), (200, b"|Bearer t1"), (200, b"|Bearer t2")]
-    told = json.loads(script.info.read_text())
-    assert told["apiVersion"].endswith(f"/{version}")
-    assert told["spec"]["cluster"]["server"] == cluster.server.url
+    assert statuses == [(200, b"|Bearer t1"), (200, b"|Bearer t1"), (200, b"|Bearer t2")]
+    plugin_info = json.loads(script.info.read_text())
+    assert plugin_info["apiVersion"].endswith(f"/{version}")
+    assert plugin_info["spec"]["cluster"]["server"] == cluster.server.url
 
 
 def test_a_plugin_that_gives_a_client_certificate(rig: Rig, cluster: Cluster) -> None:
     certificate, key = (part.decode() for part in issued(cluster.certificates, "jane"))
-    said = credential(clientCertificateData=certificate, clientKeyData=key)
+    output = credential(clientCertificateData=certificate, clientKeyData=key)
     cluster.good = {"jane"}
-    assert as_user(rig, cluster.config(**Script(cluster.folder, said).user()), once) == (200, b"jane|")
+    assert as_user(rig, cluster.config(**Script(cluster.folder, output).user()), once) == (200, b"jane|")
 
 
 def test_impersonation(rig: Rig, cluster: Cluster) -> None:
@@ -212,8 +215,8 @@ def test_impersonation(rig: Rig, cluster: Cluster) -> None:
     )
     assert as_user(rig, config, once)[0] == 200
     [visit] = cluster.visits
-    said = [(name.lower(), value) for name, value in visit.asked.headers]
-    assert [(name, value) for name, value in said if name.startswith("impersonate")] == [
+    headers = [(name.lower(), value) for name, value in visit.request.headers]
+    assert [(name, value) for name, value in headers if name.startswith("impersonate")] == [
         ("impersonate-user", "jane"),
         ("impersonate-uid", "42"),
         ("impersonate-group", "readers"),
@@ -239,15 +242,17 @@ def test_a_login_at_an_identity_provider_is_renewed(
 
     async def provide(peer: Peer) -> None:
         while True:
-            asked = await peer.request()
-            if asked.method == "GET":
-                assert asked.target == "/.well-known/openid-configuration"
-                said: dict[str, Any] = {"issuer": provider.url, "token_endpoint": f"{provider.url}/token"}
+            request = await peer.request()
+            if request.method == "GET":
+                assert request.target == "/.well-known/openid-configuration"
+                document: dict[str, Any] = {"issuer": provider.url, "token_endpoint": f"{provider.url}/token"}
             else:
-                assert asked.target == "/token"
-                assert b"refresh_token=r1" in asked.body
-                said = {"id_token": new, "refresh_token": "r2", "token_type": "bearer"}
-            await peer.send(answer(json.dumps(said).encode(), ("Content-Type", "application/json")))
+                assert request.target == "/token"
+                assert b"refresh_token=r1" in request.body
+                document = {"id_token": new, "refresh_token": "r2", "token_type": "bearer"}
+            await peer.send(
+                response_bytes(json.dumps(document).encode(), ("Content-Type", "application/json"))
+            )
 
     provider = serve(provide, context(certificates.server))
     settings = {
@@ -258,9 +263,9 @@ def test_a_login_at_an_identity_provider_is_renewed(
         "idp-certificate-authority-data": base64.b64encode(certificates.trusted).decode(),
     }
     config = cluster.config(**{"auth-provider": {"name": "oidc", "config": settings}})
-    found = as_user(rig, config, at_times(clock, lambda: None), clock)
-    assert [body for _, body in found] == [f"|Bearer {old}".encode(), f"|Bearer {new}".encode()]
-    assert [asked.method for asked in provider.asked] == ["GET", "POST"]
+    statuses = as_user(rig, config, at_times(clock, lambda: None), clock)
+    assert [body for _, body in statuses] == [f"|Bearer {old}".encode(), f"|Bearer {new}".encode()]
+    assert [request.method for request in provider.requests] == ["GET", "POST"]
 
 
 def test_a_token_that_expires_in_the_middle_of_a_watch_ends_no_watch_and_costs_one_401(
@@ -274,8 +279,8 @@ def test_a_token_that_expires_in_the_middle_of_a_watch_ends_no_watch_and_costs_o
         for _ in range(2):
             async with transport.send(get("/pods?watch=true")) as incoming:
                 assert incoming.status == 200
-                async for piece in incoming:
-                    pieces.append(piece)
+                async for chunk in incoming:
+                    pieces.append(chunk)
                     # The server knows the token no longer, and lets go on what it let begin.
                     cluster.good = {"Bearer t2"}
         return pieces
@@ -309,17 +314,17 @@ def test_a_broken_plugin_is_named_and_no_secret_is_told(
         monkeypatch.setattr(credentials, "TIMEOUT", 0.5)
     caplog.set_level(logging.DEBUG)
     script = Script(cluster.folder, more=more)
-    shown: list[str] = []
+    texts: list[str] = []
 
     async def body(transport: Authorized) -> None:
-        shown.append(repr(transport))
+        texts.append(repr(transport))
         with pytest.raises(CredentialsError, match=words) as raised:
             await once(transport)
-        shown.extend(traceback.format_exception(raised.value))
+        texts.extend(traceback.format_exception(raised.value))
 
     as_user(rig, cluster.config(**script.user()), body)
     assert cluster.visits == []  # nobody was asked without credentials
-    assert SECRET not in "".join((*shown, caplog.text, capfd.readouterr().out))
+    assert SECRET not in "".join((*texts, caplog.text, capfd.readouterr().out))
     assert "plugin" in caplog.text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from contract_differences import DIFFERENCES, DOTS, INTERIM, PIECES, UNREAD, table
-from contract_scripts import HELLO, answer, answering, chunked
+from contract_scripts import HELLO, chunked, responding, response_bytes
 from contract_server import Gate, Peer, Server
 from contract_transports import Rig, fetched, get, post
 
@@ -25,21 +25,21 @@ def outcome(
 
 
 def test_pieces(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(chunked(*[HELLO] * 20)))
+    server = serve(responding(chunked(*[HELLO] * 20)))
     count = len(fetched(rig, server).pieces)
     assert {1: "one piece", 20: "twenty pieces"}[count] == PIECES.of(rig.label)
 
 
 def test_odd_targets(rig: Rig, serve: Serve) -> None:
     for target in ("/a/../b", '/a?b="c"'):
-        server = serve(answering(answer()))
-        found = outcome(rig, server, get(target), lambda _: "goes out as it is")
-        assert found == DOTS.of(rig.label)
-        assert [asked.target for asked in server.asked] in ([], [target])
+        server = serve(responding(response_bytes()))
+        result = outcome(rig, server, get(target), lambda _: "goes out as it is")
+        assert result == DOTS.of(rig.label)
+        assert [request.target for request in server.requests] in ([], [target])
 
 
 def test_many_interim_answers(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(b"HTTP/1.1 100 Continue\r\n\r\n" * 20 + answer()))
+    server = serve(responding(b"HTTP/1.1 100 Continue\r\n\r\n" * 20 + response_bytes()))
     assert outcome(rig, server, get(), lambda _: "are passed over") == INTERIM.of(rig.label)
 
 
@@ -47,18 +47,18 @@ def test_a_server_that_never_reads_the_body(rig: Rig, serve: Serve, gate: Gate) 
     async def script(peer: Peer) -> None:
         await peer.head()
         peer.transport.pause_reading()
-        await peer.send(answer())
+        await peer.send(response_bytes())
         await gate.wait()
         peer.transport.resume_reading()
 
     expected = UNREAD.of(rig.label)
     # Who reads the response has all the time for it.
     timeout = 0.3 if "Deadline" in expected else 60.0
-    found = outcome(
+    result = outcome(
         rig, serve(script), post(b"x" * 30_000_000), lambda _: "the response is read", timeout=timeout
     )
     gate.open()
-    assert found == expected
+    assert result == expected
 
 
 def test_the_table_has_only_what_differs() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
-from contract_scripts import HELLO, answer, chunk, chunked, sending
+from contract_scripts import HELLO, chunk, chunked, response_bytes, sending
 from contract_secrets import SECRET, shown
 from contract_server import Gate, Peer, Script, Server
 from contract_transports import Rig, fetched, get, open_to, post
@@ -22,14 +22,14 @@ Serve = Callable[..., Server]
 LONG: Final = 60.0
 SHORT: Final = 0.02
 
-HEAD: Final = answer(length=False, body=b"")[:-2]  # without the empty line
+HEAD: Final = response_bytes(length=False, body=b"")[:-2]  # without the empty line
 
 STAGES: Final = {
     "before the first byte": b"",
     "in the head": HEAD[:20],
     "between two headers": HEAD,
-    "after the head": answer(HELLO)[: -len(HELLO)],
-    "in the body": answer(HELLO)[:-3],
+    "after the head": response_bytes(HELLO)[: -len(HELLO)],
+    "in the body": response_bytes(HELLO)[:-3],
     "in the size of a chunk": chunked(HELLO, end=False) + b"a",
     "in a chunk": chunked(HELLO, end=False) + b"ff\r\nabc",
     "between chunks": chunked(HELLO, end=False),
@@ -57,7 +57,7 @@ def test_a_connection_is_lost(rig: Rig, serve: Serve, stage: str, end: str) -> N
         fetched(rig, server)
     # Something was sent, so it is not a ConnectError; and nobody asked for haste.
     assert type(raised.value) is TransportError
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 @pytest.mark.parametrize("end", ["close", "reset"])
@@ -72,8 +72,8 @@ def test_what_came_before_the_loss_was_handed_over(rig: Rig, serve: Serve, gate:
 
     async def watch(transport: Transport) -> None:
         async with transport.send(get()) as incoming:
-            async for piece in incoming:
-                pieces.append(piece)
+            async for chunk in incoming:
+                pieces.append(chunk)
                 gate.open()
 
     with pytest.raises(TransportError):
@@ -121,7 +121,7 @@ def test_a_deadline_that_is_not_reached_changes_nothing(rig: Rig, serve: Serve) 
 def early(*, drained: bool) -> Script:
     async def script(peer: Peer) -> None:
         await peer.head()
-        refusal = answer(b"too large", ("Connection", "close"), status="413 Request Entity Too Large")
+        refusal = response_bytes(b"too large", ("Connection", "close"), status="413 Request Entity Too Large")
         await peer.send(refusal)
         if drained:
             await peer.until_closed()
@@ -132,17 +132,17 @@ def early(*, drained: bool) -> Script:
 
 
 def test_a_response_before_the_body_was_read_is_a_response(rig: Rig, serve: Serve) -> None:
-    found = fetched(rig, serve(early(drained=True)), post(b"x" * 8_000_000), timeout=LONG)
-    assert (found.status, found.body) == (413, b"too large")
+    response = fetched(rig, serve(early(drained=True)), post(b"x" * 8_000_000), timeout=LONG)
+    assert (response.status, response.body) == (413, b"too large")
 
 
 def test_a_small_body_and_a_server_that_does_not_read_it_is_not_a_loss(rig: Rig, serve: Serve) -> None:
     # The server's system answers the unread body with a reset, which may overtake the answer on its way.
     try:
-        found = fetched(rig, serve(early(drained=False)), post(b"{}"))
+        response = fetched(rig, serve(early(drained=False)), post(b"{}"))
     except TransportError:
         return
-    assert found.status == 413
+    assert response.status == 413
 
 
 FATES: Final = {

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
-from contract_scripts import HELLO, answer, answering, chunk, chunked, dripping, sending
+from contract_scripts import HELLO, chunk, chunked, dripping, responding, response_bytes, sending
 from contract_server import Gate, Peer, Server
 from contract_transports import Rig, fetch, fetched, get, open_to
 
@@ -22,13 +22,16 @@ TRAILED: Final = b"d;a=b\r\n" + HELLO + b"\r\n0\r\nX-Sum: 1\r\n\r\n"
 
 # Each with whether the server closes at the end.
 ANSWERS: Final = {
-    "a length": (answer(), False),
+    "a length": (response_bytes(), False),
     "chunks": (chunked(HELLO[:5], HELLO[5:]), False),
-    "nothing but the end": (answer(length=False), True),
-    "HTTP 1.0": (answer(length=False).replace(b"HTTP/1.1", b"HTTP/1.0"), True),
-    "a 100 before it": (CONTINUE + answer(), False),
+    "nothing but the end": (response_bytes(length=False), True),
+    "HTTP 1.0": (response_bytes(length=False).replace(b"HTTP/1.1", b"HTTP/1.0"), True),
+    "a 100 before it": (CONTINUE + response_bytes(), False),
     "a 103 before it": (EARLY_HINTS + chunked(HELLO), False),
-    "extensions and a trailer": (answer(TRAILED, ("Transfer-Encoding", "chunked"), length=False), False),
+    "extensions and a trailer": (
+        response_bytes(TRAILED, ("Transfer-Encoding", "chunked"), length=False),
+        False,
+    ),
 }
 
 
@@ -37,35 +40,38 @@ ANSWERS: Final = {
 def test_a_body_arrives_however_it_is_framed(rig: Rig, serve: Serve, framing: str, bytewise: bool) -> None:
     data, close = ANSWERS[framing]
     script = dripping(data, close=close) if bytewise else sending(data, then="close" if close else "wait")
-    found = fetched(rig, serve(script))
-    assert (found.status, found.body) == (200, HELLO)
+    response = fetched(rig, serve(script))
+    assert (response.status, response.body) == (200, HELLO)
 
 
 def test_chunks_may_be_cut_anywhere(rig: Rig, serve: Serve) -> None:
     body = "größer\u2028als\x85 gedacht\n".encode()
-    cuts = [(body[:at], body[at:]) for at in range(1, len(body))]
-    server = serve(answering(*(chunked(*cut) for cut in cuts)))
+    splits = [(body[:index], body[index:]) for index in range(1, len(body))]
+    server = serve(responding(*(chunked(*chunks) for chunks in splits)))
 
     async def all_cuts(transport: Transport) -> list[bytes]:
-        return [(await fetch(transport, get())).body for _ in cuts]
+        return [(await fetch(transport, get())).body for _ in splits]
 
-    assert rig.run(open_to(server), all_cuts) == [body] * len(cuts)
+    assert rig.run(open_to(server), all_cuts) == [body] * len(splits)
     assert server.connections == 1
 
 
 @pytest.mark.parametrize(
     ("method", "data"),
     [
-        ("GET", answer(b"", status="204 No Content", length=False)),
-        ("GET", answer(b"", ("Content-Length", "13"), status="304 Not Modified", length=False)),
-        ("GET", answer(b"", ("Transfer-Encoding", "chunked"), status="304 Not Modified", length=False)),
-        ("GET", answer(b"")),
-        ("HEAD", answer(b"", ("Content-Length", "13"), length=False)),
+        ("GET", response_bytes(b"", status="204 No Content", length=False)),
+        ("GET", response_bytes(b"", ("Content-Length", "13"), status="304 Not Modified", length=False)),
+        (
+            "GET",
+            response_bytes(b"", ("Transfer-Encoding", "chunked"), status="304 Not Modified", length=False),
+        ),
+        ("GET", response_bytes(b"")),
+        ("HEAD", response_bytes(b"", ("Content-Length", "13"), length=False)),
     ],
     ids=["204", "304 with a length", "304 with chunks", "200 and empty", "HEAD"],
 )
 def test_where_no_body_may_be_none_is_waited_for(rig: Rig, serve: Serve, method: str, data: bytes) -> None:
-    server = serve(answering(data, answer()))
+    server = serve(responding(data, response_bytes()))
 
     async def twice(transport: Transport) -> tuple[bytes, bytes]:
         first = await fetch(transport, Head(method, "/"))
@@ -77,8 +83,11 @@ def test_where_no_body_may_be_none_is_waited_for(rig: Rig, serve: Serve, method:
 
 def test_a_body_of_megabytes_arrives(rig: Rig, serve: Serve) -> None:
     body = bytes(range(256)) * 16384
-    sized, pieces = answer(body), chunked(*(body[at : at + 10_000] for at in range(0, len(body), 10_000)))
-    server = serve(answering(sized, pieces))
+    sized, chunks = (
+        response_bytes(body),
+        chunked(*(body[start : start + 10_000] for start in range(0, len(body), 10_000))),
+    )
+    server = serve(responding(sized, chunks))
 
     async def twice(transport: Transport) -> tuple[bytes, bytes]:
         return (await fetch(transport, get())).body, (await fetch(transport, get())).body
@@ -88,22 +97,22 @@ def test_a_body_of_megabytes_arrives(rig: Rig, serve: Serve) -> None:
 
 def test_what_is_compressed_stays_compressed(rig: Rig, serve: Serve) -> None:
     body = gzip.compress(HELLO)
-    found = fetched(rig, serve(answering(answer(body, ("Content-Encoding", "gzip")))))
-    assert found.body == body
+    response = fetched(rig, serve(responding(response_bytes(body, ("Content-Encoding", "gzip")))))
+    assert response.body == body
 
 
 def test_gzip_in_several_members_is_read_to_its_end(rig: Rig, serve: Serve) -> None:
     lines = [watched(f"moby-{n}") for n in range(5)]
     # One member ends inside a chunk, one chunk inside a member.
     data = b"".join(map(gzip.compress, lines))
-    pieces = [data[at : at + 50] for at in range(0, len(data), 50)]
-    server = serve(answering(chunked(*pieces, headers=(("Content-Encoding", "gzip"),))))
+    chunks = [data[start : start + 50] for start in range(0, len(data), 50)]
+    server = serve(responding(chunked(*chunks, headers=(("Content-Encoding", "gzip"),))))
     request = kp.Api(Book).watch(resource_version="1")
 
     async def watch(transport: Transport) -> list[str]:
         async with transport.send(request) as incoming:
             decoder = request.open(incoming.status, incoming.headers)
-            events = [event async for piece in incoming for event in decoder.feed(piece)]
+            events = [event async for chunk in incoming for event in decoder.feed(chunk)]
         events += decoder.finish()
         return [event.object.metadata.name for event in events if isinstance(event, kp.Modified)]
 
@@ -120,8 +129,8 @@ def test_a_piece_is_handed_over_before_the_next_one_is_sent(rig: Rig, serve: Ser
     async def read(transport: Transport) -> list[bytes]:
         pieces: list[bytes] = []
         async with transport.send(get()) as incoming:
-            async for piece in incoming:
-                pieces.append(piece)
+            async for chunk in incoming:
+                pieces.append(chunk)
                 gate.open()
         return pieces
 
@@ -129,14 +138,14 @@ def test_a_piece_is_handed_over_before_the_next_one_is_sent(rig: Rig, serve: Ser
 
 
 def test_headers_arrive_as_they_were_sent(rig: Rig, serve: Serve) -> None:
-    sent = (("Warning", '299 - "erster"'), ("WARNING", '299 - "größer"'), ("x-empty", ""))
-    found = fetched(rig, serve(answering(answer(HELLO, *sent))))
-    assert found.headers == (*sent, ("Content-Length", "13"))
+    headers = (("Warning", '299 - "erster"'), ("WARNING", '299 - "größer"'), ("x-empty", ""))
+    response = fetched(rig, serve(responding(response_bytes(HELLO, *headers))))
+    assert response.headers == (*headers, ("Content-Length", "13"))
 
 
 def test_a_long_head_is_read(rig: Rig, serve: Serve) -> None:
     warnings = tuple(("Warning", f'299 - "{"x" * 1000}"') for _ in range(30))
-    assert len(fetched(rig, serve(answering(answer(HELLO, *warnings)))).headers) == 31
+    assert len(fetched(rig, serve(responding(response_bytes(HELLO, *warnings)))).headers) == 31
 
 
 @pytest.mark.parametrize("lines", [True, False], ids=["of many lines", "of one line"])
@@ -161,10 +170,10 @@ def test_an_endless_head_is_refused_and_does_not_fill_the_memory(rig: Rig, serve
     "data",
     [
         b"SSH-2.0-OpenSSH_9.2\r\n\r\n",
-        answer(HELLO, ("Content-Length", "12")),
-        answer(b"xyz\r\n" + HELLO, ("Transfer-Encoding", "chunked"), length=False),
-        answer(b"4\r\nabcdef", ("Transfer-Encoding", "chunked"), length=False),
-        answer(chunk(HELLO), ("Transfer-Encoding", "gzip, identity"), length=False),
+        response_bytes(HELLO, ("Content-Length", "12")),
+        response_bytes(b"xyz\r\n" + HELLO, ("Transfer-Encoding", "chunked"), length=False),
+        response_bytes(b"4\r\nabcdef", ("Transfer-Encoding", "chunked"), length=False),
+        response_bytes(chunk(HELLO), ("Transfer-Encoding", "gzip, identity"), length=False),
     ],
     ids=["no HTTP", "two lengths", "a chunk without size", "a chunk that is longer", "a strange encoding"],
 )

@@ -12,7 +12,7 @@ from typing import Final
 
 import pytest
 from contract_certificates import Certificates, context
-from contract_scripts import HELLO, answer, chunk, chunked, dripping, flooding, sending
+from contract_scripts import HELLO, chunk, chunked, dripping, flooding, response_bytes, sending
 from contract_server import Peer, Script, Server
 from contract_transports import Rig, fetched, open_to
 
@@ -25,7 +25,7 @@ LONG: Final = 60.0
 HEAD: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
 
 
-def now_and_then(front: bytes, piece: bytes) -> Script:
+def now_and_then(front: bytes, data: bytes) -> Script:
     """Send this, and then something each 20 ms: the time that passes is what such a server is about."""
 
     async def script(peer: Peer) -> None:
@@ -33,19 +33,19 @@ def now_and_then(front: bytes, piece: bytes) -> Script:
         await peer.send(front)
         for _ in range(250):
             await asyncio.sleep(0.02)
-            await peer.send(piece)
+            await peer.send(data)
         # A client that is still there has not looked at the time, and meets a lost connection.
         await peer.close()
 
     return script
 
 
-def flood(front: bytes, piece: bytes) -> Script:
+def flood(front: bytes, data: bytes) -> Script:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(front)
         while True:
-            await peer.send(piece)
+            await peer.send(data)
 
     return script
 
@@ -96,7 +96,7 @@ def test_what_is_not_a_body_does_not_go_on_forever(rig: Rig, serve: Serve, what:
         fetched(rig, serve(flood(*FLOODS[what])), timeout=LONG)
 
 
-LONG_HEAD: Final = answer(HELLO, ("X-Long", "a" * 66_000))
+LONG_HEAD: Final = response_bytes(HELLO, ("X-Long", "a" * 66_000))
 
 
 @pytest.mark.parametrize("cut", ["whole", "in pieces"])
@@ -106,8 +106,8 @@ def test_a_head_of_66_kb_is_refused_however_it_comes(rig: Rig, serve: Serve, cut
         if cut == "whole":
             await peer.send(LONG_HEAD)
         else:
-            for at in range(0, len(LONG_HEAD), 1000):
-                await peer.send(LONG_HEAD[at : at + 1000])
+            for start in range(0, len(LONG_HEAD), 1000):
+                await peer.send(LONG_HEAD[start : start + 1000])
                 await asyncio.sleep(0)
 
     with pytest.raises(RemoteProtocolError):
@@ -134,7 +134,7 @@ BOMB: Final = gzip.compress(bytes(1 << 20))
 CHILD: Final = """
 import sys
 sys.path[:0] = {path!r}
-from contract_clients import SMALL, asked, get_moby
+from contract_clients import SMALL, with_client, get_moby
 from contract_transports import ALL_RIGS, fetched
 from kubeproto import KubeprotoError
 from kubeproto.config import Connection
@@ -145,7 +145,7 @@ for what in sys.stdin.readline().split():
     server = Connection(server="http://localhost:" + port)
     try:
         if whole:
-            asked(rig, server, get_moby, limits=SMALL)
+            with_client(rig, server, get_moby, limits=SMALL)
         else:
             fetched(rig, server, timeout=60.0)
     except KubeprotoError as error:
@@ -160,11 +160,11 @@ sys.stdin.readline()
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs procfs")
 def test_no_flood_takes_memory(rig: Rig, serve: Serve) -> None:
     code = CHILD.format(path=[*sys.path], label=rig.label)
-    servers = [serve(flood(*what)) for what in FLOODS.values()]
+    servers = [serve(flood(*arguments)) for arguments in FLOODS.values()]
     bodies = {
         "Forbidden": serve(flooding("403 Forbidden", b"no", b"x" * 65_536)),
         "ResponseTooLarge": serve(flooding("200 OK", b"{", b" " * 65_536)),
-        "RemoteProtocolError": serve(sending(answer(BOMB * 200, ("Content-Encoding", "gzip")))),
+        "RemoteProtocolError": serve(sending(response_bytes(BOMB * 200, ("Content-Encoding", "gzip")))),
     }
     asks = [
         *(f"{server.port}" for server in servers),
@@ -176,12 +176,12 @@ def test_no_flood_takes_memory(rig: Rig, serve: Serve) -> None:
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stdout.readline() == "ready\n"
-        before = _peak(child.pid)
+        initial_peak = _peak(child.pid)
         child.stdin.write(" ".join(asks) + "\n")
         child.stdin.flush()
         outcomes = [child.stdout.readline().strip() for _ in asks]
         assert child.stdout.readline() == "done\n"
-        grown = _peak(child.pid) - before
+        grown = _peak(child.pid) - initial_peak
         child.stdin.write("\n")
     assert outcomes == ["RemoteProtocolError"] * len(servers) + [*bodies]
     # What it takes to import and to open a connection; a flood would bring gigabytes.

@@ -11,10 +11,10 @@ from typing import Any, Final
 import anyio
 import pytest
 from contract_certificates import Certificates, context
-from contract_scripts import answer
+from contract_scripts import response_bytes
 from contract_server import Peer, Script, Server
 from contract_transports import Rig, fetch, get, rigs
-from contract_users import Clock, Visit, as_user, asking_for_certificates, guarded, kubeconfig
+from contract_users import Clock, Visit, as_user, guarded, kubeconfig, verifying_certificates
 
 from kubeproto.config import CredentialsError
 from kubeproto_runtime.credentials import Authorized
@@ -29,9 +29,9 @@ WITHIN: Final = 20.0
 @pytest.fixture(params=rigs(waits=True))
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each async transport: the credentials of blocking ones go the same way."""
-    found: object = request.param
-    assert isinstance(found, Rig)
-    return found
+    parameter: object = request.param
+    assert isinstance(parameter, Rig)
+    return parameter
 
 
 def token(payload: bytes) -> str:
@@ -43,14 +43,14 @@ DEEP_TOKEN: Final = token(b'{"x": ' + DEEP[:4000])  # more would not fit into th
 GOOD: Final = token(b'{"exp": 90000}')
 
 GARBAGE: Final = {
-    "a byte that is not UTF-8": answer(b'{"id_token": "\xff"}', JSON),
-    "a key that is not UTF-8": answer(b'{"\xff": 1}', JSON),
-    "100,000 brackets": answer(DEEP, JSON),
-    "100,000 brackets as the token": answer(b'{"id_token": ' + DEEP, JSON),
-    "nothing": answer(b"", JSON),
-    "null": answer(b"null", JSON),
-    "a page": answer(b"<html>", ("Content-Type", "text/html"), status="502 Bad Gateway"),
-    "a chunk without a size": answer(b"zz\r\n", JSON, ("Transfer-Encoding", "chunked"), length=False),
+    "a byte that is not UTF-8": response_bytes(b'{"id_token": "\xff"}', JSON),
+    "a key that is not UTF-8": response_bytes(b'{"\xff": 1}', JSON),
+    "100,000 brackets": response_bytes(DEEP, JSON),
+    "100,000 brackets as the token": response_bytes(b'{"id_token": ' + DEEP, JSON),
+    "nothing": response_bytes(b"", JSON),
+    "null": response_bytes(b"null", JSON),
+    "a page": response_bytes(b"<html>", ("Content-Type", "text/html"), status="502 Bad Gateway"),
+    "a chunk without a size": response_bytes(b"zz\r\n", JSON, ("Transfer-Encoding", "chunked"), length=False),
 }
 
 
@@ -62,7 +62,7 @@ class Login:
         self.issued = GOOD
         self.visits: list[Visit] = []
         script = guarded(lambda visit: visit.authorization == f"Bearer {self.issued}", self.visits)
-        server = serve(script, asking_for_certificates(certificates))
+        server = serve(script, verifying_certificates(certificates))
         self.provider = serve(self._provide, context(certificates.server))
         settings = {
             "idp-issuer-url": self.provider.url,
@@ -76,13 +76,13 @@ class Login:
 
     async def _provide(self, peer: Peer) -> None:
         while True:
-            asked = await peer.request()
-            match self.broken.get(asked.method):
+            request = await peer.request()
+            match self.broken.get(request.method):
                 case None:
-                    said: dict[str, Any] = {"token_endpoint": f"{self.provider.url}/token"}
-                    if asked.method == "POST":
-                        said = {"id_token": self.issued, "refresh_token": "r2"}
-                    await peer.send(answer(json.dumps(said).encode(), JSON))
+                    document: dict[str, Any] = {"token_endpoint": f"{self.provider.url}/token"}
+                    if request.method == "POST":
+                        document = {"id_token": self.issued, "refresh_token": "r2"}
+                    await peer.send(response_bytes(json.dumps(document).encode(), JSON))
                 case bytes(garbage):
                     await peer.send(garbage)
                 case script:
@@ -97,21 +97,21 @@ def login(serve: Serve, certificates: Certificates, tmp_path: Path) -> Login:
 
 async def three_at_once(transport: Authorized) -> list[str]:
     """Send three requests side by side; return what became of each."""
-    ended: list[str] = []
+    outcomes: list[str] = []
 
-    async def one() -> None:
+    async def fetch_one() -> None:
         try:
-            found = await fetch(transport, get("/version"))
+            response = await fetch(transport, get("/version"))
         except CredentialsError:
-            ended.append("no credentials")
+            outcomes.append("no credentials")
         else:
-            ended.append(str(found.status))
+            outcomes.append(str(response.status))
 
     with anyio.fail_after(WITHIN):
         async with anyio.create_task_group() as tasks:
             for _ in range(3):
-                tasks.start_soon(one)
-    return ended
+                tasks.start_soon(fetch_one)
+    return outcomes
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"], ids=["its addresses", "its tokens"])
@@ -133,18 +133,18 @@ def test_garbage_of_a_provider_ends_the_requests_that_wait_and_the_next_renewal_
 
 
 def test_a_provider_whose_answer_has_no_end_is_left_at_a_mebibyte(rig: Rig, login: Login) -> None:
-    sent: list[int] = []
+    sizes: list[int] = []
 
     async def flood(peer: Peer) -> None:
-        await peer.send(answer(b"", JSON, ("Transfer-Encoding", "chunked"), length=False))
-        piece = b"10000\r\n" + b" " * 65_536 + b"\r\n"
-        while not peer.writer.is_closing() and len(sent) < 1024:
-            sent.append(len(piece))
-            await peer.send(piece)
+        await peer.send(response_bytes(b"", JSON, ("Transfer-Encoding", "chunked"), length=False))
+        chunk = b"10000\r\n" + b" " * 65_536 + b"\r\n"
+        while not peer.writer.is_closing() and len(sizes) < 1024:
+            sizes.append(len(chunk))
+            await peer.send(chunk)
 
     login.broken = {"POST": flood}
     assert as_user(rig, login.config, three_at_once) == ["no credentials"] * 3
-    assert sum(sent) < 32 << 20  # what was on the way when it was left
+    assert sum(sizes) < 32 << 20  # what was on the way when it was left
 
 
 def test_a_token_whose_claims_are_nested_too_deeply_is_sent_as_it_is(rig: Rig, login: Login) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from contract_scripts import HELLO, answer, answering
+from contract_scripts import HELLO, responding, response_bytes
 from contract_server import Server
 from contract_transports import Rig, fetched
 
@@ -25,13 +25,13 @@ def test_a_kernel_that_refuses_keep_alive_is_no_reason_not_to_connect(
     refused: list[Any] = []
 
     class Stubborn(socket.socket):
-        def setsockopt(self, *given: Any) -> None:
-            if given[1] in (socket.SO_KEEPALIVE, socket.TCP_KEEPIDLE, socket.TCP_KEEPCNT):
-                refused.append(given)
+        def setsockopt(self, *arguments: Any) -> None:
+            if arguments[1] in (socket.SO_KEEPALIVE, socket.TCP_KEEPIDLE, socket.TCP_KEEPCNT):
+                refused.append(arguments)
                 raise OSError(92, "Protocol not available")
-            super().setsockopt(*given)
+            super().setsockopt(*arguments)
 
-    server = serve(answering(answer()))
+    server = serve(responding(response_bytes()))
     if rig.loop == "trio":
         pytest.importorskip("trio")
         # trio makes its sockets of the standard library's, whose method it keeps.
@@ -43,8 +43,8 @@ def test_a_kernel_that_refuses_keep_alive_is_no_reason_not_to_connect(
 
 
 def _refusing(refused: list[Any]) -> Callable[..., None]:
-    def setsockopt(self: Any, *given: Any) -> None:
-        refused.append(given)
+    def setsockopt(self: Any, *arguments: Any) -> None:
+        refused.append(arguments)
         raise OSError(92, "Protocol not available")
 
     return setsockopt
@@ -54,7 +54,7 @@ def _refusing(refused: list[Any]) -> Callable[..., None]:
 def test_closing_does_not_wait_for_a_connection_that_was_never_made(
     serve: Serve, failure: type[BaseException]
 ) -> None:
-    server = serve(answering(answer()))
+    server = serve(responding(response_bytes()))
 
     async def main() -> None:
         loop: Any = asyncio.get_running_loop()

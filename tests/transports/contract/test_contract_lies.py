@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 from contract_certificates import Certificates, context
-from contract_clients import SMALL, Asking, Book, asked, get_moby
-from contract_scripts import answer, answering, flooding
-from contract_server import BOUND, Asked, Peer, Script, Server
+from contract_clients import SMALL, AnyClient, Book, get_moby, with_client
+from contract_scripts import flooding, responding, response_bytes
+from contract_server import BOUND, Peer, ReceivedRequest, Script, Server
 from contract_transports import Rig, open_to, rigs
 
 import kubeproto as kp
@@ -40,24 +40,26 @@ Connect = Callable[[Script], Connection]
 
 def test_of_a_refusal_without_an_end_as_much_is_read_as_says_why(rig: Rig, connect: Connect) -> None:
     with pytest.raises(kp.Forbidden, match="403"):
-        asked(rig, connect(flooding("403 Forbidden", b"no", b"x" * 65_536)), get_moby)
+        with_client(rig, connect(flooding("403 Forbidden", b"no", b"x" * 65_536)), get_moby)
 
 
 def test_an_object_without_an_end_is_refused_at_the_limit(rig: Rig, connect: Connect) -> None:
     with pytest.raises(kp.ResponseTooLarge, match=r"books/moby.* longer than 1048576 bytes"):
-        asked(rig, connect(flooding("200 OK", b'{"spec":{"a":"', b"x" * 65_536)), get_moby, limits=SMALL)
+        with_client(
+            rig, connect(flooding("200 OK", b'{"spec":{"a":"', b"x" * 65_536)), get_moby, limits=SMALL
+        )
 
 
 def test_a_status_forges_no_lines_and_fills_no_log(rig: Rig, serve: Serve) -> None:
     message = "no\n2026-01-01 ERROR all is lost\x1b[31m\u2028" + "x" * 200_000
     status = {"kind": "Status", "status": "Failure", "message": message, "code": 403, "reason": "Forbidden"}
-    server = serve(answering(answer(json.dumps(status).encode(), JSON, status="403 Forbidden")))
+    server = serve(responding(response_bytes(json.dumps(status).encode(), JSON, status="403 Forbidden")))
     with pytest.raises(kp.Forbidden) as caught:
-        asked(rig, open_to(server), get_moby)
+        with_client(rig, open_to(server), get_moby)
     assert caught.value.status.message == message
-    shown = str(caught.value)
-    assert shown.isprintable()
-    assert len(shown) < 10_000
+    text = str(caught.value)
+    assert text.isprintable()
+    assert len(text) < 10_000
 
 
 def page(*names: str, token: str = "", version: str = "9") -> bytes:
@@ -74,7 +76,7 @@ LIES: Final[dict[str, Callable[[int], bytes]]] = {
 }
 
 
-def lying(lie: str, requests: list[Asked]) -> Script:
+def lying(lie: str, requests: list[ReceivedRequest]) -> Script:
     """Serve pages without an end, but a whole list to who asks for it in one piece; a watch stays open."""
 
     async def script(peer: Peer) -> None:
@@ -82,23 +84,25 @@ def lying(lie: str, requests: list[Asked]) -> Script:
             requests.append(await peer.request())
             target = requests[-1].target
             if "watch=" in target:
-                await peer.send(answer(b"", JSON, ("Transfer-Encoding", "chunked"), length=False))
+                await peer.send(response_bytes(b"", JSON, ("Transfer-Encoding", "chunked"), length=False))
                 await peer.until_closed()
-            whole = "limit=" not in target
-            await peer.send(answer(page("moby", "typee") if whole else LIES[lie](len(requests)), JSON))
+            complete = "limit=" not in target
+            await peer.send(
+                response_bytes(page("moby", "typee") if complete else LIES[lie](len(requests)), JSON)
+            )
 
     return script
 
 
 @pytest.mark.parametrize("lie", LIES)
 def test_a_list_in_pages_that_never_ends_is_left(rig: Rig, serve: Serve, lie: str) -> None:
-    requests: list[Asked] = []
+    requests: list[ReceivedRequest] = []
 
-    async def body(client: Asking) -> list[str]:
+    async def body(client: AnyClient) -> list[str]:
         return [name async for names in client.pages() for name in names]
 
     with pytest.raises(kp.RemoteProtocolError, match=r"token|page|version"):
-        asked(rig, open_to(serve(lying(lie, requests))), body)
+        with_client(rig, open_to(serve(lying(lie, requests))), body)
     assert len(requests) <= 12
     assert max(len(request.target) for request in requests) < 1000
 
@@ -106,7 +110,7 @@ def test_a_list_in_pages_that_never_ends_is_left(rig: Rig, serve: Serve, lie: st
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("rig", rigs(waits=True))
 def test_a_cache_asks_for_a_list_that_never_ends_in_one_piece(rig: Rig, serve: Serve, lie: str) -> None:
-    requests: list[Asked] = []
+    requests: list[ReceivedRequest] = []
     settings = resync.Settings(streaming=False, first="", backoff=resync.Backoff(first=0.01))
 
     async def body(transport: Transport) -> list[str]:

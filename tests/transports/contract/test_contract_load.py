@@ -41,8 +41,8 @@ def test_a_thousand_watches_are_open_at_once(
             assert server.open_connections == count
             gate.open()
             for incoming in watches:
-                async for piece in incoming:
-                    heard.add(piece)
+                async for chunk in incoming:
+                    heard.add(chunk)
                     break
         await until_idle(server)
         return heard

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
-from contract_scripts import HELLO, answer, answering, chunked, in_turn, sending
+from contract_scripts import HELLO, chunked, in_turn, responding, response_bytes, sending
 from contract_server import Gate, Peer, Script, Server
 from contract_transports import Rig, fetch, fetched, get, open_to, post, until_idle
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ SHORT: Final = 0.02
 
 
 def test_a_connection_is_used_again(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(answer(), chunked(HELLO), answer(b"")))
+    server = serve(responding(response_bytes(), chunked(HELLO), response_bytes(b"")))
 
     async def five(transport: Transport) -> None:
         for _ in range(5):
@@ -31,15 +31,15 @@ def test_a_connection_is_used_again(rig: Rig, serve: Serve) -> None:
             await fetch(transport, post())
 
     rig.run(open_to(server), five)
-    assert [found.connection for found in server.asked] == [0] * 10
+    assert [request.connection for request in server.requests] == [0] * 10
 
 
 @pytest.mark.parametrize(
     "data",
     [
-        answer(HELLO, ("Connection", "close")),
-        answer(length=False).replace(b"HTTP/1.1", b"HTTP/1.0"),
-        answer(HELLO).replace(b"HTTP/1.1", b"HTTP/1.0"),
+        response_bytes(HELLO, ("Connection", "close")),
+        response_bytes(length=False).replace(b"HTTP/1.1", b"HTTP/1.0"),
+        response_bytes(HELLO).replace(b"HTTP/1.1", b"HTTP/1.0"),
     ],
     ids=["Connection: close", "HTTP 1.0", "HTTP 1.0 with a length"],
 )
@@ -66,7 +66,7 @@ def too_late() -> None:
 def test_a_request_whose_check_fails_sends_nothing_on_a_new_connection_or_a_used_one(
     rig: Rig, serve: Serve
 ) -> None:
-    server = serve(answering(answer()))
+    server = serve(responding(response_bytes()))
 
     async def four(transport: Transport) -> None:
         for _ in range(2):
@@ -75,7 +75,7 @@ def test_a_request_whose_check_fails_sends_nothing_on_a_new_connection_or_a_used
             await fetch(transport, get())
 
     rig.run(open_to(server), four)
-    assert [found.method for found in server.asked] == ["GET", "GET"]
+    assert [request.method for request in server.requests] == ["GET", "GET"]
 
 
 def test_a_request_is_checked_when_it_has_a_connection(rig: Rig) -> None:
@@ -86,18 +86,18 @@ def test_a_request_is_checked_when_it_has_a_connection(rig: Rig) -> None:
 
 
 def test_two_exchanges_at_once_have_two_connections(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(answer()))
+    server = serve(responding(response_bytes()))
 
     async def nested(transport: Transport) -> None:
         async with transport.send(get()):
             await fetch(transport, get())
 
     rig.run(open_to(server), nested)
-    assert [found.connection for found in server.asked] == [0, 1]
+    assert [request.connection for request in server.requests] == [0, 1]
 
 
 def test_leaving_a_response_unread_closes_its_connection_at_once(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(chunked(HELLO, end=False)))
+    server = serve(responding(chunked(HELLO, end=False)))
 
     async def leave(transport: Transport) -> None:
         async with transport.send(get()) as incoming:
@@ -117,7 +117,7 @@ async def fetch_head(transport: Transport) -> int:
 
 
 def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(chunked(HELLO, end=False)))
+    server = serve(responding(chunked(HELLO, end=False)))
 
     async def stumble(transport: Transport) -> None:
         async with transport.send(get()) as incoming:
@@ -135,7 +135,7 @@ def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Ri
 def test_rq_33_after_a_timeout_the_connection_is_not_used_again(rig: Rig, serve: Serve) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.send(answer())
+        await peer.send(response_bytes())
         if peer.number == 0:
             await peer.request()
             await peer.until_closed()
@@ -150,16 +150,16 @@ def test_rq_33_after_a_timeout_the_connection_is_not_used_again(rig: Rig, serve:
 
     assert rig.run(open_to(server), thrice) == HELLO
     # Where the time was up before the second request had left, the server has not heard of it.
-    asked = {found.target: found.connection for found in server.asked}
-    assert asked | {"/2": 0} == {"/1": 0, "/2": 0, "/3": 1}
+    connections = {request.target: request.connection for request in server.requests}
+    assert connections | {"/2": 0} == {"/1": 0, "/2": 0, "/3": 1}
 
 
 def test_rq_22_the_body_of_each_answer_that_is_retried_is_read_and_closed_once(
     rig: Rig, serve: Serve
 ) -> None:
-    busy = answer(HELLO, ("Retry-After", "1"), status="429 Too Many Requests")
+    busy = response_bytes(HELLO, ("Retry-After", "1"), status="429 Too Many Requests")
     server = serve(
-        answering(
+        responding(
             busy, chunked(HELLO, headers=(("Retry-After", "1"),)).replace(b"200 OK", b"503 X"), busy, BOOK
         )
     )
@@ -168,9 +168,9 @@ def test_rq_22_the_body_of_each_answer_that_is_retried_is_read_and_closed_once(
     async def persevere(transport: Transport) -> list[float]:
         waits: list[float] = []
         while True:
-            found = await fetch(transport, request)
+            response = await fetch(transport, request)
             try:
-                request.parse(found.status, found.headers, found.body)
+                request.parse(response.status, response.headers, response.body)
             except kp.ApiError as error:
                 decision = RetryPolicy().decide(Safety.READ, classify(error), len(waits) + 1, 0.0, jitter=0.0)
                 assert isinstance(decision, Retry)
@@ -180,10 +180,10 @@ def test_rq_22_the_body_of_each_answer_that_is_retried_is_read_and_closed_once(
 
     assert rig.run(open_to(server), persevere) == [1.0, 1.0, 1.0]
     # Read to the end, or the connection would have been closed; closed, or it would still be taken.
-    assert [found.connection for found in server.asked] == [0, 0, 0, 0]
+    assert [received.connection for received in server.requests] == [0, 0, 0, 0]
 
 
-BOOK: Final = answer(b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}')
+BOOK: Final = response_bytes(b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a"}}')
 
 
 def leaving(farewell: str) -> Script:
@@ -191,7 +191,7 @@ def leaving(farewell: str) -> Script:
 
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.send(answer())
+        await peer.send(response_bytes())
         await peer.request()
         await (peer.close() if farewell == "close" else peer.reset())
 
@@ -203,15 +203,19 @@ def leaving(farewell: str) -> Script:
 def test_rq_23_a_get_that_met_a_stale_connection_goes_out_once_more(
     rig: Rig, serve: Serve, method: str, farewell: str
 ) -> None:
-    other = answer(b"" if method == "HEAD" else HELLO)
-    server = serve(in_turn(leaving(farewell), answering(other)))
+    other = response_bytes(b"" if method == "HEAD" else HELLO)
+    server = serve(in_turn(leaving(farewell), responding(other)))
 
     async def twice(transport: Transport) -> int:
         await fetch(transport, get("/1"))
         return (await fetch(transport, Head(method, "/2"))).status
 
     assert rig.run(open_to(server), twice) == 200
-    assert [(found.target, found.connection) for found in server.asked] == [("/1", 0), ("/2", 0), ("/2", 1)]
+    assert [(request.target, request.connection) for request in server.requests] == [
+        ("/1", 0),
+        ("/2", 0),
+        ("/2", 1),
+    ]
 
 
 @pytest.mark.parametrize("farewell", ["close", "reset"])
@@ -219,7 +223,7 @@ def test_rq_23_a_get_that_met_a_stale_connection_goes_out_once_more(
 def test_rq_23_a_write_that_met_a_stale_connection_does_not(
     rig: Rig, serve: Serve, method: str, farewell: str
 ) -> None:
-    server = serve(in_turn(leaving(farewell), answering(answer())))
+    server = serve(in_turn(leaving(farewell), responding(response_bytes())))
 
     async def twice(transport: Transport) -> None:
         await fetch(transport, get("/1"))
@@ -227,7 +231,7 @@ def test_rq_23_a_write_that_met_a_stale_connection_does_not(
             await fetch(transport, Head(method, "/2", (), b"{}"))
 
     rig.run(open_to(server), twice)
-    assert [found.target for found in server.asked] == ["/1", "/2"]
+    assert [request.target for request in server.requests] == ["/1", "/2"]
 
 
 def test_there_is_no_third_time(rig: Rig, serve: Serve) -> None:
@@ -239,7 +243,7 @@ def test_there_is_no_third_time(rig: Rig, serve: Serve) -> None:
             await fetch(transport, get("/2"))
 
     rig.run(open_to(server), twice)
-    assert [found.target for found in server.asked] == ["/1", "/2", "/2"]
+    assert [request.target for request in server.requests] == ["/1", "/2", "/2"]
 
 
 def test_a_get_on_a_fresh_connection_is_not_sent_twice(rig: Rig, serve: Serve) -> None:
@@ -250,15 +254,15 @@ def test_a_get_on_a_fresh_connection_is_not_sent_twice(rig: Rig, serve: Serve) -
             await fetch(transport, get())
 
     rig.run(open_to(server), once)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_a_response_that_broke_off_is_not_asked_for_again(rig: Rig, serve: Serve) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.send(answer())
+        await peer.send(response_bytes())
         await peer.request()
-        await peer.send(answer()[:-3])
+        await peer.send(response_bytes()[:-3])
         await peer.close()
 
     server = serve(script)
@@ -269,7 +273,7 @@ def test_a_response_that_broke_off_is_not_asked_for_again(rig: Rig, serve: Serve
             await fetch(transport, get())
 
     rig.run(open_to(server), twice)
-    assert len(server.asked) == 2
+    assert len(server.requests) == 2
 
 
 @pytest.mark.parametrize("farewell", ["close", "reset", "408"])
@@ -279,12 +283,12 @@ def test_a_connection_that_was_closed_while_it_was_idle_is_not_written_to(
 ) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.send(answer())
+        await peer.send(response_bytes())
         if peer.number:
             return
         await gate.wait()
         if farewell == "408":
-            await peer.send(answer(b"", status="408 Request Timeout"))
+            await peer.send(response_bytes(b"", status="408 Request Timeout"))
         await (peer.reset() if farewell == "reset" else peer.close())
 
     server = serve(script)
@@ -297,4 +301,4 @@ def test_a_connection_that_was_closed_while_it_was_idle_is_not_written_to(
         return (await fetch(transport, head)).body
 
     assert rig.run(open_to(server), twice) == HELLO
-    assert [(found.target, found.connection) for found in server.asked] == [("/1", 0), ("/2", 1)]
+    assert [(request.target, request.connection) for request in server.requests] == [("/1", 0), ("/2", 1)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from contract_certificates import Certificates, context
-from contract_scripts import HELLO, answer, answering, proxying, sending
+from contract_scripts import HELLO, proxying, responding, response_bytes, sending
 from contract_server import Server
 from contract_transports import Rig, fetch, fetched, get, open_to, post
 
@@ -17,40 +17,40 @@ Serve = Callable[..., Server]
 
 
 def through(proxy: Server, server: Server, trusted: Certificates, user: str = "") -> Connection:
-    at = f"{user}@" if user else ""
-    return open_to(server, ca=trusted.trusted, proxy=f"http://{at}localhost:{proxy.port}")
+    userinfo = f"{user}@" if user else ""
+    return open_to(server, ca=trusted.trusted, proxy=f"http://{userinfo}localhost:{proxy.port}")
 
 
 def test_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) -> None:
-    server, proxy = serve(answering(answer()), context(certificates.server)), serve(proxying())
+    server, proxy = serve(responding(response_bytes()), context(certificates.server)), serve(proxying())
 
     async def twice(transport: Transport) -> list[bytes]:
         return [(await fetch(transport, head)).body for head in (get(), post())]
 
     assert rig.run(through(proxy, server, certificates), twice) == [HELLO, HELLO]
-    [asked] = proxy.asked
-    assert (asked.method, asked.target) == ("CONNECT", f"localhost:{server.port}")
-    assert [found.method for found in server.asked] == ["GET", "POST"]
-    assert server.asked[0].target == "/"
+    [proxy_request] = proxy.requests
+    assert (proxy_request.method, proxy_request.target) == ("CONNECT", f"localhost:{server.port}")
+    assert [request.method for request in server.requests] == ["GET", "POST"]
+    assert server.requests[0].target == "/"
 
 
 def test_a_proxy_that_wants_to_know_who_asks(rig: Rig, serve: Serve, certificates: Certificates) -> None:
-    server = serve(answering(answer()), context(certificates.server))
+    server = serve(responding(response_bytes()), context(certificates.server))
     proxy = serve(proxying("jane", "p@ss:word"))
     assert fetched(rig, through(proxy, server, certificates, "jane:p%40ss%3Aword")).body == HELLO
-    assert server.asked[0].header("proxy-authorization") == ""
+    assert server.requests[0].header("proxy-authorization") == ""
 
 
 def test_the_servers_token_is_not_for_the_proxy(rig: Rig, serve: Serve, certificates: Certificates) -> None:
-    server, proxy = serve(answering(answer()), context(certificates.server)), serve(proxying())
+    server, proxy = serve(responding(response_bytes()), context(certificates.server)), serve(proxying())
     fetched(rig, through(proxy, server, certificates), get(Authorization="Bearer hunter2"))
-    assert proxy.asked[0].header("authorization") == ""
-    assert server.asked[0].header("authorization") == "Bearer hunter2"
+    assert proxy.requests[0].header("authorization") == ""
+    assert server.requests[0].header("authorization") == "Bearer hunter2"
 
 
 @pytest.mark.parametrize("user", ["", "jane:wrong"])
 def test_a_proxy_that_refuses(rig: Rig, serve: Serve, certificates: Certificates, user: str) -> None:
-    server = serve(answering(answer()), context(certificates.server))
+    server = serve(responding(response_bytes()), context(certificates.server))
     proxy = serve(proxying("jane", "right"))
     with pytest.raises(ConnectError, match="407") as raised:
         fetched(rig, through(proxy, server, certificates, user))
@@ -60,14 +60,14 @@ def test_a_proxy_that_refuses(rig: Rig, serve: Serve, certificates: Certificates
 
 @pytest.mark.parametrize("then", ["close", "reset"])
 def test_a_proxy_that_breaks_off(rig: Rig, serve: Serve, certificates: Certificates, then: str) -> None:
-    server = serve(answering(answer()), context(certificates.server))
+    server = serve(responding(response_bytes()), context(certificates.server))
     proxy = serve(sending(b"", then=then))
     with pytest.raises(ConnectError):
         fetched(rig, through(proxy, server, certificates))
 
 
 def test_a_proxy_that_says_nothing(rig: Rig, serve: Serve, certificates: Certificates) -> None:
-    server, proxy = serve(answering(answer()), context(certificates.server)), serve(sending(b""))
+    server, proxy = serve(responding(response_bytes()), context(certificates.server)), serve(sending(b""))
     with pytest.raises(DeadlineExceeded):
         fetched(rig, through(proxy, server, certificates), timeout=0.03)
 
@@ -75,13 +75,13 @@ def test_a_proxy_that_says_nothing(rig: Rig, serve: Serve, certificates: Certifi
 def test_the_server_behind_the_tunnel_must_be_the_right_one(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
-    server, proxy = serve(answering(answer()), context(certificates.elsewhere)), serve(proxying())
+    server, proxy = serve(responding(response_bytes()), context(certificates.elsewhere)), serve(proxying())
     with pytest.raises(ConnectError, match="certificate"):
         fetched(rig, through(proxy, server, certificates))
 
 
 def test_its_name_may_be_another_there_too(rig: Rig, serve: Serve, certificates: Certificates) -> None:
-    server, proxy = serve(answering(answer()), context(certificates.elsewhere)), serve(proxying())
+    server, proxy = serve(responding(response_bytes()), context(certificates.elsewhere)), serve(proxying())
     connection = open_to(
         server,
         ca=certificates.trusted,
@@ -92,12 +92,12 @@ def test_its_name_may_be_another_there_too(rig: Rig, serve: Serve, certificates:
 
 
 def test_a_plain_server_is_asked_for_by_its_whole_url(rig: Rig, serve: Serve) -> None:
-    proxy = serve(answering(answer()))
+    proxy = serve(responding(response_bytes()))
     connection = Connection(
         server="http://kubernetes.invalid:8080/base", proxy=f"http://jane:secret@localhost:{proxy.port}"
     )
     assert fetched(rig, connection, get("/api?limit=1")).body == HELLO
-    [asked] = proxy.asked
-    assert asked.target == "http://kubernetes.invalid:8080/base/api?limit=1"
-    assert asked.header("host") == "kubernetes.invalid:8080"
-    assert asked.header("proxy-authorization").startswith("Basic ")
+    [request] = proxy.requests
+    assert request.target == "http://kubernetes.invalid:8080/base/api?limit=1"
+    assert request.header("host") == "kubernetes.invalid:8080"
+    assert request.header("proxy-authorization").startswith("Basic ")

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Final
 
 import pytest
-from contract_scripts import answer, answering
-from contract_server import Asked, Server
+from contract_scripts import responding, response_bytes
+from contract_server import ReceivedRequest, Server
 from contract_transports import Rig, fetch, fetched, get, open_to, post
 
 from kubeproto import Head, Headers, LocalProtocolError, Transport
@@ -19,16 +19,16 @@ Serve = Callable[..., Server]
 PLUMBING: Final = frozenset(("host", "content-length", "connection"))
 
 
-def asked(rig: Rig, serve: Serve, head: Head, **settings: object) -> Asked:
+def received_request(rig: Rig, serve: Serve, head: Head, **settings: object) -> ReceivedRequest:
     """The request as the server sees it."""
-    server = serve(answering(answer()))
+    server = serve(responding(response_bytes()))
     fetched(rig, open_to(server, **settings), head)
-    [found] = server.asked
-    return found
+    [request] = server.requests
+    return request
 
 
-def said(found: Asked) -> Headers:
-    return tuple(header for header in found.headers if header[0].lower() not in PLUMBING)
+def client_headers(request: ReceivedRequest) -> Headers:
+    return tuple(header for header in request.headers if header[0].lower() not in PLUMBING)
 
 
 @pytest.mark.parametrize(
@@ -41,14 +41,14 @@ def said(found: Asked) -> Headers:
     ],
 )
 def test_the_target_goes_out_as_it_is(rig: Rig, serve: Serve, target: str) -> None:
-    assert asked(rig, serve, get(target)).target == target
+    assert received_request(rig, serve, get(target)).target == target
 
 
 def test_the_base_path_of_a_server_comes_first(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(answer()))
+    server = serve(responding(response_bytes()))
     connection = Connection(server=f"{server.url}/k8s/clusters/c-1/")
     fetched(rig, connection, get("/api/v1/pods?limit=1"))
-    assert server.asked[0].target == "/k8s/clusters/c-1/api/v1/pods?limit=1"
+    assert server.requests[0].target == "/k8s/clusters/c-1/api/v1/pods?limit=1"
 
 
 def test_headers_go_out_in_order_and_repeated_and_none_is_made_up(rig: Rig, serve: Serve) -> None:
@@ -58,60 +58,66 @@ def test_headers_go_out_in_order_and_repeated_and_none_is_made_up(rig: Rig, serv
         ("Impersonate-Group", "a"),
         ("Impersonate-Group", "b"),
     )
-    assert said(asked(rig, serve, Head("GET", "/", headers))) == headers
+    assert client_headers(received_request(rig, serve, Head("GET", "/", headers))) == headers
 
 
 def test_the_headers_of_the_connection_go_with_each_request_that_has_no_own(rig: Rig, serve: Serve) -> None:
     head = Head("GET", "/", (("user-agent", "test/2"),))
     settings: Headers = (("User-Agent", "test/1"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b"))
-    found = said(asked(rig, serve, head, headers=settings))
-    assert sorted(found) == [("Impersonate-Group", "a"), ("Impersonate-Group", "b"), ("user-agent", "test/2")]
+    headers = client_headers(received_request(rig, serve, head, headers=settings))
+    assert sorted(headers) == [
+        ("Impersonate-Group", "a"),
+        ("Impersonate-Group", "b"),
+        ("user-agent", "test/2"),
+    ]
 
 
 def test_nothing_compressed_is_asked_for_where_that_is_switched_off(rig: Rig, serve: Serve) -> None:
     head = Head("GET", "/", (("Accept-Encoding", "gzip"),))
-    assert said(asked(rig, serve, head, compression=False)) == (("Accept-Encoding", "identity"),)
+    assert client_headers(received_request(rig, serve, head, compression=False)) == (
+        ("Accept-Encoding", "identity"),
+    )
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
 def test_a_body_goes_out_with_its_length(rig: Rig, serve: Serve, method: str) -> None:
     body = b'{"kind":"X"}\0' * 100_000
-    assert asked(rig, serve, Head(method, "/", (), body)).body == body
+    assert received_request(rig, serve, Head(method, "/", (), body)).body == body
 
 
 def test_a_post_of_nothing_says_so(rig: Rig, serve: Serve) -> None:
-    assert asked(rig, serve, post(b"")).header("content-length") == "0"
+    assert received_request(rig, serve, post(b"")).header("content-length") == "0"
 
 
 def test_host_names_the_server(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(answer()))
+    server = serve(responding(response_bytes()))
     fetched(rig, server)
-    assert server.asked[0].header("host") == f"localhost:{server.port}"
+    assert server.requests[0].header("host") == f"localhost:{server.port}"
 
 
 def test_a_cookie_is_not_brought_back(rig: Rig, serve: Serve) -> None:
-    server = serve(answering(answer(b"", ("Set-Cookie", "lb=1; Path=/"))))
+    server = serve(responding(response_bytes(b"", ("Set-Cookie", "lb=1; Path=/"))))
 
     async def twice(transport: Transport) -> None:
         await fetch(transport, get())
         await fetch(transport, get())
 
     rig.run(open_to(server), twice)
-    assert [found.header("cookie") for found in server.asked] == ["", ""]
+    assert [request.header("cookie") for request in server.requests] == ["", ""]
 
 
 def test_a_redirect_is_a_response(rig: Rig, serve: Serve) -> None:
-    moved = answer(b"", ("Location", "/elsewhere"), status="301 Moved Permanently")
-    server = serve(answering(moved))
+    moved = response_bytes(b"", ("Location", "/elsewhere"), status="301 Moved Permanently")
+    server = serve(responding(moved))
     assert fetched(rig, server).status == 301
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 def test_the_environment_names_no_proxy(rig: Rig, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
     # What the environment says has been weighed when the connection was made.
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert fetched(rig, serve(answering(answer()))).status == 200
+    assert fetched(rig, serve(responding(response_bytes()))).status == 200
 
 
 @pytest.mark.parametrize(
@@ -125,10 +131,10 @@ def test_the_environment_names_no_proxy(rig: Rig, serve: Serve, monkeypatch: pyt
     ids=["value", "name", "target", "method"],
 )
 def test_what_cannot_stand_in_a_request_is_refused_and_not_quoted(rig: Rig, serve: Serve, head: Head) -> None:
-    server = serve(answering(answer()))
+    server = serve(responding(response_bytes()))
     with pytest.raises(LocalProtocolError) as raised:
         fetched(rig, server, head)
-    assert server.asked == []
+    assert server.requests == []
     error: BaseException | None = raised.value
     while error is not None:
         assert "hunter2" not in f"{error} {error!r}"

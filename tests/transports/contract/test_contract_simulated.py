@@ -70,13 +70,13 @@ MAKERS: Final = (plain, faulty, blocking, authorized, blocking_authorized)
 
 @pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)
 def make(request: pytest.FixtureRequest) -> Make:
-    found: Make = request.param
-    return found
+    parameter: Make = request.param
+    return parameter
 
 
 async def read(transport: Any, head: kp.Head, **limits: Any) -> tuple[int, bytes]:
     async with transport.send(head, **limits) as incoming:
-        return incoming.status, b"".join([piece async for piece in incoming])
+        return incoming.status, b"".join([chunk async for chunk in incoming])
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

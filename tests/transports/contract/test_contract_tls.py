@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from contract_certificates import Certificates, context, pem
-from contract_scripts import HELLO, answer, answering, chunked, dripping, sending
+from contract_scripts import HELLO, chunked, dripping, responding, response_bytes, sending
 from contract_secrets import SECRET, shown
 from contract_server import Peer, Server, abort
 from contract_transports import Rig, fetch, fetched, get, open_to
@@ -20,7 +20,7 @@ Serve = Callable[..., Server]
 
 
 def test_a_server_with_a_good_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
-    server = serve(answering(answer(), chunked(HELLO)), context(certificates.server))
+    server = serve(responding(response_bytes(), chunked(HELLO)), context(certificates.server))
 
     async def twice(transport: Transport) -> list[bytes]:
         return [(await fetch(transport, get())).body for _ in range(2)]
@@ -37,7 +37,7 @@ def test_records_may_be_cut_anywhere(rig: Rig, serve: Serve, certificates: Certi
 def test_an_end_without_a_farewell_of_tls_is_an_end_only_where_a_length_says_so(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
-    server = serve(sending(answer(), then="reset"), context(certificates.server))
+    server = serve(sending(response_bytes(), then="reset"), context(certificates.server))
     connection = open_to(server, ca=certificates.trusted)
     assert fetched(rig, connection).body == HELLO
     server = serve(sending(chunked(HELLO, end=False), then="close"), context(certificates.server))
@@ -50,7 +50,7 @@ def test_an_end_without_a_farewell_of_tls_ends_a_body_that_lasts_until_then(
 ) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
-        await peer.send(answer(length=False))
+        await peer.send(response_bytes(length=False))
         await abort(peer.writer)
 
     server = serve(script, context(certificates.server))
@@ -62,14 +62,14 @@ def test_a_ca_that_rotates_is_looked_at_before_each_handshake(
 ) -> None:
     path = tmp_path / "ca.crt"
     path.write_bytes(certificates.trusted)
-    shown = context(certificates.server)
-    server = serve(sending(answer(HELLO, ("Connection", "close")), then="close"), shown)
+    tls_context = context(certificates.server)
+    server = serve(sending(response_bytes(HELLO, ("Connection", "close")), then="close"), tls_context)
     other = certificates.stranger.issue_cert("localhost")
 
     async def rotate(transport: Transport) -> None:
         assert (await fetch(transport, get())).body == HELLO
         with other.private_key_and_cert_chain_pem.tempfile() as chain:
-            shown.load_cert_chain(chain)
+            tls_context.load_cert_chain(chain)
         for written in (certificates.trusted, b"", b"-----BEGIN CERTIFICATE-----\nhalf of"):
             path.write_bytes(written)
             with pytest.raises(ConnectError, match="certificate"):
@@ -82,7 +82,7 @@ def test_a_ca_that_rotates_is_looked_at_before_each_handshake(
             assert (await fetch(transport, get())).body == HELLO
         # Whom it trusted before it trusts no longer.
         with certificates.server.private_key_and_cert_chain_pem.tempfile() as chain:
-            shown.load_cert_chain(chain)
+            tls_context.load_cert_chain(chain)
         with pytest.raises(ConnectError, match="certificate"):
             await fetch(transport, get())
         path.write_bytes(certificates.trusted)
@@ -95,38 +95,38 @@ def test_a_ca_that_rotates_is_looked_at_before_each_handshake(
 def test_a_server_that_cannot_be_trusted_is_told_nothing(
     rig: Rig, serve: Serve, certificates: Certificates, fault: str
 ) -> None:
-    shown = {"wrong name": certificates.elsewhere, "expired": certificates.expired}
+    server_certificates = {"wrong name": certificates.elsewhere, "expired": certificates.expired}
     ca = {"unknown CA": b"", "another CA": certificates.stranger.cert_pem.bytes()}
-    server = serve(answering(answer()), context(shown.get(fault, certificates.server)))
+    server = serve(responding(response_bytes()), context(server_certificates.get(fault, certificates.server)))
     with pytest.raises(ConnectError, match="certificate"):
         fetched(rig, open_to(server, ca=ca.get(fault, certificates.trusted)))
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_a_server_that_cannot_be_trusted_may_be_trusted_on_purpose(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
-    server = serve(answering(answer()), context(certificates.expired))
+    server = serve(responding(response_bytes()), context(certificates.expired))
     assert fetched(rig, open_to(server, insecure=True)).body == HELLO
 
 
 def test_the_name_in_the_certificate_may_be_another(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
-    server = serve(answering(answer()), context(certificates.elsewhere))
+    server = serve(responding(response_bytes()), context(certificates.elsewhere))
     connection = open_to(server, ca=certificates.trusted, tls_server_name="kubernetes.default.svc")
     assert fetched(rig, connection).body == HELLO
-    assert server.asked[0].header("host") == f"localhost:{server.port}"
+    assert server.requests[0].header("host") == f"localhost:{server.port}"
 
 
 def test_one_certificate_of_several_is_enough(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     bundle = b"# gr\xc3\xbcn\n" + certificates.stranger.cert_pem.bytes() + b"\n" + certificates.trusted
-    server = serve(answering(answer()), context(certificates.server))
+    server = serve(responding(response_bytes()), context(certificates.server))
     assert fetched(rig, open_to(server, ca=bundle)).body == HELLO
 
 
 def test_a_client_shows_its_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
-    server = serve(answering(answer()), context(certificates.server, clients_of=certificates.ca))
+    server = serve(responding(response_bytes()), context(certificates.server, clients_of=certificates.ca))
     certificate, key = pem(certificates.client)
     settings = {"ca": certificates.trusted, "client_certificate": certificate, "client_key": key}
     assert fetched(rig, open_to(server, **settings)).body == HELLO
@@ -139,19 +139,19 @@ def test_a_client_whose_certificate_is_not_accepted(
 ) -> None:
     demanding = context(certificates.server, clients_of=certificates.ca)
     demanding.maximum_version = version
-    server = serve(answering(answer()), demanding)
+    server = serve(responding(response_bytes()), demanding)
     certificate, key = pem(certificates.strange_client) if shown != "none" else (b"", b"")
     settings = {"ca": certificates.trusted, "client_certificate": certificate, "client_key": key}
     # With TLS 1.3 the client learns it when it waits for the answer.
     with pytest.raises(TransportError):
         fetched(rig, open_to(server, **settings))
-    assert server.asked == []
+    assert server.requests == []
 
 
 def test_a_key_that_does_not_fit_is_found_before_anything_is_sent(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
-    server = serve(answering(answer()), context(certificates.server))
+    server = serve(responding(response_bytes()), context(certificates.server))
     settings = {
         "ca": certificates.trusted,
         "client_certificate": pem(certificates.client)[0],
@@ -171,7 +171,7 @@ def test_a_ca_that_is_none_is_found_before_anything_is_sent(rig: Rig) -> None:
 def test_a_server_without_tls_where_it_is_wanted(rig: Rig, serve: Serve) -> None:
     async def script(peer: Peer) -> None:
         await peer.reader.read(1)
-        await peer.send(answer(status="400 Bad Request"))
+        await peer.send(response_bytes(status="400 Bad Request"))
 
     server = serve(script)
     with pytest.raises(ConnectError):

@@ -13,7 +13,7 @@ import anyio.lowlevel
 import pytest
 from contract_cancelling import cancelled_at
 from contract_certificates import Certificates, context
-from contract_scripts import answer, proxying, sending
+from contract_scripts import proxying, response_bytes, sending
 from contract_server import BOUND, Gate, Server
 from contract_transports import Rig, open_to, rigs, until, until_idle
 from contract_websockets import SUCCESS, THREE, V4, V5, Side, cat, echo, talking
@@ -50,9 +50,9 @@ RECORDINGS: Final = Path(__file__).parents[2] / "recordings"
 @pytest.fixture(params=rigs(upgrades=True))
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each transport that has WebSockets."""
-    found: object = request.param
-    assert isinstance(found, Rig)
-    return found
+    parameter: object = request.param
+    assert isinstance(parameter, Rig)
+    return parameter
 
 
 def upgraded(
@@ -91,9 +91,11 @@ def well(events: list[object]) -> bool:
 def test_sv_24_a_command_is_written_to_read_and_ends_when_its_stdin_does(rig: Rig, serve: Serve) -> None:
     server = serve(talking(cat))
     assert well(upgraded(rig, server, meow))
-    [asked] = server.asked
-    assert asked.target == "/api/v1/namespaces/w/pods/web/exec?command=cat&stdin=true&stdout=true&stderr=true"
-    assert asked.header("sec-websocket-protocol") == "v5.channel.k8s.io, v4.channel.k8s.io"
+    [request] = server.requests
+    assert (
+        request.target == "/api/v1/namespaces/w/pods/web/exec?command=cat&stdin=true&stdout=true&stderr=true"
+    )
+    assert request.header("sec-websocket-protocol") == "v5.channel.k8s.io, v4.channel.k8s.io"
 
 
 def test_a_server_that_speaks_byte_by_byte(rig: Rig, serve: Serve) -> None:
@@ -114,7 +116,7 @@ def test_through_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) ->
     server, proxy = serve(talking(cat), context(certificates.server)), serve(proxying())
     connection = open_to(server, ca=certificates.trusted, proxy=f"http://localhost:{proxy.port}")
     assert well(upgraded(rig, connection, meow))
-    assert [asked.method for asked in proxy.asked] == ["CONNECT"]
+    assert [request.method for request in proxy.requests] == ["CONNECT"]
 
 
 def test_sv_24_an_exit_code_is_a_value(rig: Rig, serve: Serve) -> None:
@@ -155,54 +157,54 @@ def test_a_recorded_failure_is_told_as_the_server_told_it(rig: Rig, serve: Serve
             await side.peer.send(bytes((0x80 | frame["opcode"],)) + size + payload)
         await side.peer.until_closed()
 
-    [ended] = upgraded(rig, serve(talking(replay)), listen)
-    assert isinstance(ended, Exited)
-    assert (ended.code, ended.status.reason, ended.status.code) == (None, "InternalError", 500)
-    assert "connection refused" in ended.status.message
+    [result] = upgraded(rig, serve(talking(replay)), listen)
+    assert isinstance(result, Exited)
+    assert (result.code, result.status.reason, result.status.code) == (None, "InternalError", 500)
+    assert "connection refused" in result.status.message
 
 
 def refusal(name: str) -> bytes:
     response: Any = json.loads((RECORDINGS / name).read_text())["response"]
     headers = [(key, value) for key, value in response["headers"] if key != "Content-Length"]
-    return answer(response["body"].encode(), *headers, status=f"{response['status']} X")
+    return response_bytes(response["body"].encode(), *headers, status=f"{response['status']} X")
 
 
 REFUSALS: Final = {
     "403": (refusal("exec-needs-create-403.json"), Forbidden, 'pods "pq" is forbidden'),
     "400": (refusal("exec-unscheduled-pod-400.json"), BadRequest, "does not have a host"),
-    "404": (answer(b"404 page not found", status="404 Not Found"), NotFound, "404 page not found"),
+    "404": (response_bytes(b"404 page not found", status="404 Not Found"), NotFound, "404 page not found"),
 }
 
 
 @pytest.mark.parametrize("code", REFUSALS)
 def test_a_refusal_is_the_error_of_its_status(rig: Rig, serve: Serve, code: str) -> None:
-    said, kind, words = REFUSALS[code]
+    body, kind, words = REFUSALS[code]
     with pytest.raises(kind, match=words) as raised:
-        upgraded(rig, serve(sending(said)), listen)
+        upgraded(rig, serve(sending(body)), listen)
     assert raised.value.request == "GET /api/v1/namespaces/w/pods/web/exec"
 
 
 def test_ports_are_streams_of_their_own(rig: Rig, serve: Serve) -> None:
     async def talk(socket: WebSocket) -> list[bytes]:
         ports = Forwarding(socket, [8080, 53], signal=anyio.Event)
-        found: dict[int, bytes] = {}
+        received: dict[int, bytes] = {}
 
         async def converse(port: int, data: bytes) -> None:
             heard = b""
-            for at in range(0, len(data), 1000):
-                await ports[port].send(data[at : at + 1000])
-                while len(heard) < min(at + 1000, len(data)):
+            for start in range(0, len(data), 1000):
+                await ports[port].send(data[start : start + 1000])
+                while len(heard) < min(start + 1000, len(data)):
                     heard += await ports[port].receive()
-            found[port] = heard
+            received[port] = heard
 
         async with anyio.create_task_group() as group:
             group.start_soon(converse, 8080, b"web" * 3000)
             group.start_soon(converse, 53, b"dns" * 3000)
-        return [found[8080], found[53]]
+        return [received[8080], received[53]]
 
     server = serve(talking(echo, V4))
     assert upgraded(rig, server, talk, FORWARD) == [b"web" * 3000, b"dns" * 3000]
-    assert server.asked[0].target.endswith("/portforward?ports=8080&ports=53")
+    assert server.requests[0].target.endswith("/portforward?ports=8080&ports=53")
 
 
 def test_a_port_that_is_out_of_reach_leaves_the_other_alone(rig: Rig, serve: Serve) -> None:
@@ -294,27 +296,27 @@ def test_a_server_that_answers_no_ping_is_left_when_it_stays_silent(rig: Rig, se
 
 async def until_still(count: Callable[[], int]) -> None:
     """Let the loop go round until this has stood still for many rounds."""
-    seen, rounds = -1, 0
+    previous, rounds = -1, 0
     with anyio.fail_after(BOUND):
         while rounds < 300:
-            seen, rounds = (seen, rounds + 1) if count() == seen > 0 else (count(), 0)
+            previous, rounds = (previous, rounds + 1) if count() == previous > 0 else (count(), 0)
             await anyio.lowlevel.checkpoint()
 
 
 def test_a_slow_reader_slows_the_command_down_and_loses_nothing(rig: Rig, serve: Serve) -> None:
-    total, said = 1000, 0
+    total, sent_count = 1000, 0
 
     async def shout(side: Side) -> None:
-        nonlocal said
+        nonlocal sent_count
         for _ in range(total):
             await side.say(b"\1" + b"x" * PIECE)
-            said += 1
+            sent_count += 1
         await side.say(SUCCESS)
         await side.close()
 
     async def dawdle(socket: WebSocket) -> int:
-        await until_still(lambda: said)
-        assert said < total
+        await until_still(lambda: sent_count)
+        assert sent_count < total
         return sum([len(event.data) async for event in Process(socket) if isinstance(event, Stdout)])
 
     assert upgraded(rig, serve(talking(shout)), dawdle) == total * PIECE
@@ -337,7 +339,7 @@ def test_a_slow_command_slows_its_writer_down_and_loses_nothing(rig: Rig, serve:
 
     async def shout(socket: WebSocket) -> list[object]:
         process = Process(socket)
-        found: list[object] = []
+        received: list[object] = []
 
         async def write() -> None:
             nonlocal written
@@ -352,8 +354,8 @@ def test_a_slow_command_slows_its_writer_down_and_loses_nothing(rig: Rig, serve:
             await until_still(lambda: written)
             assert written < total
             gate.open()
-            found.extend([event async for event in process])
-        return found
+            received.extend([event async for event in process])
+        return received
 
     events = upgraded(rig, serve(talking(dawdle)), shout)
     assert events[0] == Stdout(b"%d" % (total * PIECE))
@@ -442,11 +444,11 @@ def test_the_credentials_of_a_request_go_with_it(rig: Rig, serve: Serve) -> None
     server = serve(talking(cat))
     request = EXEC.with_headers(("Authorization", "Bearer hunter2"))
     assert well(upgraded(rig, server, meow, request))
-    assert server.asked[0].header("authorization") == "Bearer hunter2"
+    assert server.requests[0].header("authorization") == "Bearer hunter2"
 
 
 def test_a_command_is_not_begun_twice(rig: Rig, serve: Serve) -> None:
     server = serve(sending(b"", then="close"))
     with pytest.raises(TransportError):
         upgraded(rig, server, listen)
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1

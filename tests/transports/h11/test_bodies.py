@@ -25,26 +25,26 @@ class Verdict(NamedTuple):
     rest: bytes = b""
 
 
-def ours(pieces: list[bytes]) -> Verdict:
+def ours(chunks: list[bytes]) -> Verdict:
     body, payload = ChunkedBody(), b""
     try:
-        for piece in pieces:
-            payload += body.feed(piece)
+        for chunk in chunks:
+            payload += body.feed(chunk)
     except RemoteProtocolError:
         return Verdict("broken")
     return Verdict("finished" if body.finished else "more", payload, body.trailing_data)
 
 
-def theirs(pieces: list[bytes]) -> Verdict:
+def theirs(chunks: list[bytes]) -> Verdict:
     connection = h11.Connection(h11.CLIENT)
     connection.send(h11.Request(method="GET", target="/", headers=[("Host", "h")]))
     connection.send(h11.EndOfMessage())
     connection.receive_data(HEAD)
     assert isinstance(connection.next_event(), h11.Response)
     payload = b""
-    for piece in pieces:
-        if piece:
-            connection.receive_data(piece)
+    for chunk in chunks:
+        if chunk:
+            connection.receive_data(chunk)
         while True:
             try:
                 event = connection.next_event()
@@ -80,8 +80,8 @@ trailers = st.sampled_from(
 ends = st.builds(bytes.__add__, st.sampled_from([b"0\r\n", b"0\r\n", b"000\r\n", b"0;x\r\n", b""]), trailers)
 
 
-def joined(front: list[bytes], end: bytes, rest: bytes) -> bytes:
-    return b"".join(front) + end + rest
+def joined(front: list[bytes], end: bytes, trailing: bytes) -> bytes:
+    return b"".join(front) + end + trailing
 
 
 bodies = st.builds(
@@ -94,15 +94,15 @@ def damaged(draw: st.DrawFn) -> bytes:
     """A body in which a few bytes are missing, added or others."""
     data = bytearray(draw(bodies))
     for _ in range(draw(st.integers(0, 3))):
-        at = draw(st.integers(0, len(data)))
-        data[at : at + draw(st.integers(0, 2))] = draw(
+        index = draw(st.integers(0, len(data)))
+        data[index : index + draw(st.integers(0, 2))] = draw(
             st.binary(max_size=2) | st.sampled_from(list(ODD)).map(lambda n: bytes([n]))
         )
     return bytes(data[: draw(st.integers(0, len(data)) | st.just(len(data)))])
 
 
-def cut(data: bytes, places: list[int]) -> list[bytes]:
-    edges = [0, *sorted(place for place in places if place < len(data)), len(data)]
+def cut(data: bytes, boundaries: list[int]) -> list[bytes]:
+    edges = [0, *sorted(boundary for boundary in boundaries if boundary < len(data)), len(data)]
     return [data[start:stop] for start, stop in pairwise(edges)]
 
 
@@ -126,9 +126,9 @@ def test_a_chunked_body_means_what_h11_reads_in_it_wherever_it_is_cut(data: byte
 
 @given(damaged(), st.lists(st.integers(0, 200), max_size=12))
 def test_how_a_chunked_body_is_cut_never_matters(data: bytes, places: list[int]) -> None:
-    whole = ours([data])
-    assert ours(cut(data, places)) == whole
-    assert ours([data[at : at + 1] for at in range(len(data))]) == whole
+    expected = ours([data])
+    assert ours(cut(data, places)) == expected
+    assert ours([data[index : index + 1] for index in range(len(data))]) == expected
 
 
 @given(st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=50))
@@ -162,8 +162,8 @@ def test_sp_09_what_must_be_kept_until_it_is_whole_has_a_limit(data: bytes, cap:
 
 def feed_by(step: int, data: bytes) -> None:
     body = ChunkedBody()
-    for at in range(0, len(data), step):
-        body.feed(data[at : at + step])
+    for start in range(0, len(data), step):
+        body.feed(data[start : start + step])
 
 
 def test_a_size_of_a_million_digits_is_not_computed() -> None:
@@ -191,7 +191,7 @@ def test_a_connection_that_ends_before_the_last_chunk_cuts_the_response_short(da
 @given(st.binary(max_size=60), st.integers(0, 40), st.lists(st.integers(0, 60), max_size=6))
 def test_a_body_of_a_told_size_ends_there(data: bytes, size: int, places: list[int]) -> None:
     body = SizedBody(size)
-    payload = b"".join(body.feed(piece) for piece in cut(data, places))
+    payload = b"".join(body.feed(chunk) for chunk in cut(data, places))
     assert (payload, body.trailing_data, body.finished) == (data[:size], data[size:], len(data) >= size)
     if body.finished:
         body.close()

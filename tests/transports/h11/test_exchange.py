@@ -208,8 +208,8 @@ def test_a_refused_upgrade_is_a_response_like_any_other() -> None:
 def test_a_request_declares_its_length_if_it_could_have_a_body(
     method: str, body: bytes, length: bytes | None
 ) -> None:
-    head, _, sent = Exchange(get(method=method, body=body)).outgoing.partition(b"\r\n\r\n")
-    assert sent == body
+    head, _, sent_body = Exchange(get(method=method, body=body)).outgoing.partition(b"\r\n\r\n")
+    assert sent_body == body
     assert (b"Content-Length: %b" % length in head) if length else (b"Content-Length" not in head)
 
 
@@ -242,9 +242,9 @@ def sent_by(connection: Connection, head: Head) -> Head:
 
 def test_the_server_s_base_path_and_headers_go_with_each_request() -> None:
     connection = Connection(server="https://h:6443/k8s/", headers=(("User-Agent", "u"), ("Accept", "x")))
-    made = address_request(Head("GET", "/api?a=b", (("accept", "y"),)), connection)
-    assert made.target == "/k8s/api?a=b"
-    assert made.headers == (("Host", "h:6443"), ("accept", "y"), ("User-Agent", "u"))
+    head = address_request(Head("GET", "/api?a=b", (("accept", "y"),)), connection)
+    assert head.target == "/k8s/api?a=b"
+    assert head.headers == (("Host", "h:6443"), ("accept", "y"), ("User-Agent", "u"))
 
 
 def test_how_a_request_is_carried_is_not_the_caller_s_to_say() -> None:
@@ -276,10 +276,10 @@ def test_where_compression_is_off_nobody_asks_for_it() -> None:
 
 def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
     connection = Connection(server="http://h:8001", proxy=f"http://u:{SECRET}@p:3128")
-    made = address_request(Head("GET", "/api"), connection)
-    assert made.target == "http://h:8001/api"
-    assert dict(made.headers)["Proxy-Authorization"].startswith("Basic ")
-    assert SECRET not in repr(made)
+    head = address_request(Head("GET", "/api"), connection)
+    assert head.target == "http://h:8001/api"
+    assert dict(head.headers)["Proxy-Authorization"].startswith("Basic ")
+    assert SECRET not in repr(head)
 
 
 def test_a_proxy_that_tunnels_hears_nothing_of_the_request() -> None:

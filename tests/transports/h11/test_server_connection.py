@@ -26,15 +26,15 @@ WANTED = [
 
 @given(st.lists(st.integers(0, len(THREE))))
 def test_requests_are_the_same_however_their_bytes_are_cut(cuts: list[int]) -> None:
-    connection, found = ServerConnection(), list[Head]()
+    connection, requests = ServerConnection(), list[Head]()
     bounds = sorted({0, len(THREE), *cuts})
     for start, end in pairwise(bounds):
         connection.feed(THREE[start:end])
         while (request := connection.next_request()) is not None:
-            found.append(request)
+            requests.append(request)
             connection.respond(200, (), b"ok")
-    assert [(one.method, one.target, one.body) for one in found] == WANTED
-    assert ("User-Agent", "kubectl") in found[0].headers
+    assert [(one.method, one.target, one.body) for one in requests] == WANTED
+    assert ("User-Agent", "kubectl") in requests[0].headers
 
 
 # Lines that a request may hold: some as clients write them, the others where two readers could differ.
@@ -57,41 +57,41 @@ ENDS = (b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r\r\n")
 
 def of_h11(data: bytes) -> tuple[list[Head], int | None]:
     """The requests in these bytes as h11 reads them, and the status with which it refuses what follows."""
-    connection, found = h11.Connection(h11.SERVER), list[Head]()
+    connection, requests = h11.Connection(h11.SERVER), list[Head]()
     try:
         connection.receive_data(data)
         while True:
             body, request = b"", connection.next_event()
             if not isinstance(request, h11.Request):
-                return found, None
+                return requests, None
             while isinstance(event := connection.next_event(), h11.Data):
                 body += event.data
             if not isinstance(event, h11.EndOfMessage):
-                return found, None
+                return requests, None
             headers = request.headers.raw_items()
             target = request.target.decode("latin-1")
-            shown = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
-            found.append(Head(request.method.decode(), target, shown, body))
+            decoded = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
+            requests.append(Head(request.method.decode(), target, decoded, body))
             connection.send(h11.Response(status_code=200, headers=[("Content-Length", "0")]))
             connection.send(h11.EndOfMessage())
             if h11.DONE not in (connection.our_state, connection.their_state):
-                return found, None
+                return requests, None
             connection.start_next_cycle()
     except h11.RemoteProtocolError as error:
-        return found, error.error_status_hint
+        return requests, error.error_status_hint
 
 
 def of_ours(data: bytes) -> tuple[list[Head], int | None]:
-    connection, found = ServerConnection(), list[Head]()
+    connection, requests = ServerConnection(), list[Head]()
     try:
         connection.feed(data)
         while (request := connection.next_request()) is not None:
             headers = tuple((name, _latin(value)) for name, value in request.headers)
-            found.append(Head(request.method, request.target, headers, request.body))
+            requests.append(Head(request.method, request.target, headers, request.body))
             connection.respond(200, ())
     except RequestRefused as refused:
-        return found, refused.status
-    return found, None
+        return requests, refused.status
+    return requests, None
 
 
 def _latin(value: str) -> str:
@@ -257,10 +257,10 @@ def test_a_response_without_a_request_is_this_side_s_mistake(name: str) -> None:
 
 
 def test_a_second_response_to_a_request_is_this_side_s_mistake() -> None:
-    begun = asked()
-    begun.start(200, ())
+    connection = asked()
+    connection.start(200, ())
     with pytest.raises(LocalProtocolError, match="has been started"):
-        begun.start(200, ())
+        connection.start(200, ())
 
 
 @pytest.mark.parametrize("body", [b"ab", b"abcd"])

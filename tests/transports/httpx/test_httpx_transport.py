@@ -30,7 +30,7 @@ def read(transport: BlockingHttpxTransport, head: Head = GET) -> bytes:
 async def read_async(handler: Handler) -> bytes:
     client = httpx.AsyncClient(transport=httpx.MockTransport(handler), base_url="http://k8s/base")
     async with client, HttpxTransport(client).send(GET) as incoming:
-        return b"".join([piece async for piece in incoming])
+        return b"".join([chunk async for chunk in incoming])
 
 
 def read_blocking(handler: Handler) -> bytes:
@@ -52,15 +52,15 @@ Way = Callable[[Handler], bytes]
 
 @pytest.mark.parametrize("way", WAYS)
 def test_a_client_of_yours_carries_the_request_to_its_base_url(way: Way) -> None:
-    asked: list[httpx.Request] = []
+    requests: list[httpx.Request] = []
 
     def handler(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
+        requests.append(request)
         return httpx.Response(200, stream=httpx.ByteStream(b"hello"))
 
     assert way(handler) == b"hello"
-    assert str(asked[0].url) == "http://k8s/base/api/v1/pods?limit=1"
-    assert asked[0].headers["accept"] == "application/json"
+    assert str(requests[0].url) == "http://k8s/base/api/v1/pods?limit=1"
+    assert requests[0].headers["accept"] == "application/json"
 
 
 def test_a_client_of_yours_keeps_its_authentication_and_stays_open() -> None:

@@ -53,19 +53,19 @@ def loop(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture(autouse=True)
 def nothing_leaks() -> Generator[None]:
-    before = sockets()
+    initial_sockets = sockets()
     yield
     gc.collect()
-    assert sockets() <= before, "a socket is left open"
+    assert sockets() <= initial_sockets, "a socket is left open"
 
 
 def sockets() -> set[str]:
-    found: set[str] = set()
+    targets: set[str] = set()
     for file in Path("/proc/self/fd").iterdir():
         with suppress(FileNotFoundError):
             if (target := str(file.readlink())).startswith("socket:"):
-                found.add(target)
-    return found
+                targets.add(target)
+    return targets
 
 
 @asynccontextmanager
@@ -115,11 +115,11 @@ def answer_once(connected: socket.socket) -> None:
 
 async def body_of(transport: TrioTransport | AsyncioTransport) -> bytes:
     async with transport.send(GET, timeout=20) as incoming:
-        return b"".join([piece async for piece in incoming])
+        return b"".join([chunk async for chunk in incoming])
 
 
 def test_a_slow_reader_slows_its_server_down_and_loses_nothing(loop: str) -> None:
-    piece = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+    chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
 
     async def main(opener: Opener) -> None:
         with socket.create_server(("127.0.0.1", 0)) as listening:
@@ -130,20 +130,20 @@ def test_a_slow_reader_slows_its_server_down_and_loses_nothing(loop: str) -> Non
                     server,
                 ),
             ):
-                sent, rounds = 0, 0
+                sent_size, rounds = 0, 0
                 while rounds < 20:
                     rounds += 1
                     with suppress(BlockingIOError):
                         while True:
-                            sent += server.send(piece[sent % len(piece) :])
+                            sent_size += server.send(chunk[sent_size % len(chunk) :])
                             rounds = 0
-                            assert sent < 64 * 1024 * 1024, "the reader reads without being asked"
+                            assert sent_size < 64 * 1024 * 1024, "the reader reads without being asked"
                     await anyio.lowlevel.checkpoint()
                 received = 0
-                whole = sent // len(piece) * 0x10000
+                expected_size = sent_size // len(chunk) * 0x10000
                 async for some in incoming:
                     received += len(some)
-                    if received >= whole:
+                    if received >= expected_size:
                         break
 
     on(loop, main)
@@ -180,7 +180,7 @@ def test_a_thousand_watches_at_once(loop: str) -> None:
     async def main(opener: Opener) -> None:
         listener = await anyio.create_tcp_listener(local_host="127.0.0.1")
         port = listener.extra(anyio.abc.SocketAttribute.local_port)
-        all_watch, watching, seen = anyio.Event(), 0, 0
+        all_watch, watching, event_count = anyio.Event(), 0, 0
 
         async def serve(stream: anyio.abc.SocketStream) -> None:
             async with stream:
@@ -192,13 +192,13 @@ def test_a_thousand_watches_at_once(loop: str) -> None:
                     await stream.receive()
 
         async def watch(transport: TrioTransport | AsyncioTransport) -> None:
-            nonlocal watching, seen
+            nonlocal watching, event_count
             async with transport.send(GET, idle=60) as incoming:
                 watching += 1
                 if watching == 1000:
                     all_watch.set()
-                pieces = [piece async for piece in incoming]
-            seen += pieces == [b"event\n"]
+                chunks = [chunk async for chunk in incoming]
+            event_count += chunks == [b"event\n"]
 
         async with anyio.create_task_group() as servers:
             servers.start_soon(listener.serve, serve)
@@ -206,7 +206,7 @@ def test_a_thousand_watches_at_once(loop: str) -> None:
             async with opened(opener, connection) as transport, anyio.create_task_group() as watches:
                 for _ in range(1000):
                     watches.start_soon(watch, transport)
-            assert seen == 1000
+            assert event_count == 1000
             servers.cancel_scope.cancel()
         await listener.aclose()
 
@@ -221,10 +221,10 @@ def socks_proxy(connected: socket.socket) -> None:
     connected.sendall(b"\5\2")
     assert connected.recv(100) == b"\1\4user\4pass"
     connected.sendall(b"\1\0")
-    asked = connected.recv(100)
-    assert asked[:4] == b"\5\1\0\1"
+    request = connected.recv(100)
+    assert request[:4] == b"\5\1\0\1"
     connected.sendall(b"\5\0\0\1\0\0\0\0\0\0")
-    with socket.create_connection(("127.0.0.1", int.from_bytes(asked[-2:], "big"))) as behind:
+    with socket.create_connection(("127.0.0.1", int.from_bytes(request[-2:], "big"))) as behind:
         pump_one_exchange(connected, behind)
 
 
@@ -330,13 +330,13 @@ def test_closing_breaks_what_is_being_answered_and_refuses_what_comes(loop: str)
         on(loop, main)
 
 
-def resolve(*found: tuple[int, Any]) -> Callable[..., list[Any]]:
+def resolve(*addresses: tuple[int, Any]) -> Callable[..., list[Any]]:
     """A resolver that knows these addresses of every name."""
 
     def getaddrinfo(host: object, *_: object, flags: int = 0, **__: object) -> list[Any]:
         if flags & socket.AI_NUMERICHOST:
             raise socket.gaierror(socket.EAI_NONAME, "not an address")
-        return [(family, socket.SOCK_STREAM, 6, "", where) for family, where in found]
+        return [(family, socket.SOCK_STREAM, 6, "", address) for family, address in addresses]
 
     return getaddrinfo
 
@@ -377,13 +377,13 @@ def full_house() -> Generator[Any]:
         listening.listen(0)
         waiting = [socket.socket() for _ in range(4)]
         try:
-            for one in waiting:
-                one.setblocking(False)
-                one.connect_ex(listening.getsockname())
+            for connection in waiting:
+                connection.setblocking(False)
+                connection.connect_ex(listening.getsockname())
             yield listening.getsockname()
         finally:
-            for one in waiting:
-                one.close()
+            for connection in waiting:
+                connection.close()
 
 
 def test_on_asyncio_the_reason_is_told_where_every_address_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -423,7 +423,7 @@ def test_on_asyncio_two_addresses_that_answer_in_the_same_moment_leave_one_socke
 
 
 def test_a_program_finds_the_transports_by_the_names_of_their_extras() -> None:
-    found = {
+    factories = {
         entry.name: entry.load() for entry in importlib.metadata.entry_points(group="kubeproto.transports")
     }
-    assert {name: found[name] for name in OPENERS} == OPENERS
+    assert {name: factories[name] for name in OPENERS} == OPENERS
