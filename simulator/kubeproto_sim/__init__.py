@@ -1,4 +1,24 @@
-"""A Kubernetes API server as a pure machine: requests in, responses out, on a virtual clock."""
+"""A Kubernetes API server as a pure machine: requests in, responses out, on a virtual clock.
+
+The path of a request, and what follows from it:
+
+====================  ================================================================================
+`_transports`         sends the request to `Cluster.respond`; `faults` may change it or its response
+`_cluster`            records the request, and owns the clock and the controllers
+`serving`             `Server`: calls the packages below in this order, and makes the response
+`access`              determines the user, and whether the user may make the request (RBAC)
+`reading`             finds the route, parses the query, negotiates the format; lists, watches, tables
+`writing`             parses the body, patches, validates, checks quotas, deletes
+`apply`               merges for server-side apply and strategic merge patches, owners of fields
+`admission`           calls webhooks and policies; `serving._request_gates` connects it with `writing`
+`kinds`               served kinds: defaults, conversion, stored form, differences between releases
+`storage`             stores the object under the next version, and records the event
+`_state`              notifies watches, controllers and nodes of the event
+`controllers`         garbage collection, namespaces, definitions; starts the controllers of workloads
+`workloads`           Deployments, StatefulSets, DaemonSets, Jobs, Services and disruption budgets
+`nodes`               schedules pods and runs their containers in virtual time
+====================  ================================================================================
+"""
 
 from ._clocks import DriftingClock
 from ._cluster import Cluster, RecordedExchange

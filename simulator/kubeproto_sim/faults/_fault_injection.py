@@ -225,9 +225,8 @@ def _apply_fault(
         case HalfOpen(after=limit):
             return _broken(respond(), limit, "silent")
         case Both(outer=outer, inner=inner):
-            return _apply_fault(
-                cluster, partial(_apply_fault, cluster, respond, request_class, inner), request_class, outer
-            )
+            inner_response = partial(_apply_fault, cluster, respond, request_class, inner)
+            return _apply_fault(cluster, inner_response, request_class, outer)
 
 
 def _too_many(seconds: int | None, *, plain: bool) -> ServerResponse:
