@@ -42,7 +42,7 @@ from kubeproto_runtime import (
     requeue,
     set_condition,
 )
-from kubeproto_runtime.webhooks import CertificateFiles, ManagedCertificates, WebhookServer, Where
+from kubeproto_runtime.webhooks import CertificateFiles, ManagedCertificates, WebhookAddress, WebhookServer
 
 IMAGE: Final = "hashicorp/http-echo:1.0"
 MANAGER: Final = "hello-operator"
@@ -169,7 +169,7 @@ def operator(client: Client, *, port: int | None = None, server: WebhookServer |
     return operator
 
 
-def webhook_server(client: Client, address: Where, *, port: int = 9443) -> WebhookServer:
+def webhook_server(client: Client, address: WebhookAddress, *, port: int = 9443) -> WebhookServer:
     """Return the webhooks, with a certificate that the leader makes, renews, and has the API server trust."""
     manifests = webhooks.manifests(f"{MANAGER}-{Hello.resource.plural}", address)
     return WebhookServer(
@@ -179,7 +179,7 @@ def webhook_server(client: Client, address: Where, *, port: int = 9443) -> Webho
 
 def deployed(client: Client, *, port: int = 8080, webhook_port: int = 9443) -> Operator:
     """The operator that `manifests.yaml` describes, with the webhooks that it configures."""
-    address = Where(namespace=client.namespace, service=WEBHOOKS)
+    address = WebhookAddress(namespace=client.namespace, service=WEBHOOKS)
     return operator(client, port=port, server=webhook_server(client, address, port=webhook_port))
 
 
@@ -197,7 +197,7 @@ async def operate(options: argparse.Namespace) -> None:
         await operator(client, port=options.port, server=server).run()
 
 
-def manifests(address: Where | None) -> str:
+def manifests(address: WebhookAddress | None) -> str:
     """Return what a server needs to serve Hellos; both versions only if the webhooks can be called."""
     if address is None:
         return definition_of(Hello).to_yaml()
@@ -219,7 +219,7 @@ def main() -> None:
     if options.definition:
         authority = options.webhooks_ca.read_bytes() if options.webhooks_ca else b""
         url = options.webhooks_url
-        print(manifests(Where(url=url, ca_bundle=authority) if url else None), end="")
+        print(manifests(WebhookAddress(url=url, ca_bundle=authority) if url else None), end="")
         return
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s")
     show_spans()

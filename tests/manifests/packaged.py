@@ -22,7 +22,7 @@ from stories import Said, Story
 from kubeproto import KubeObject
 from kubeproto_runtime import Client, Operator
 from kubeproto_runtime.manifests import OperatorLike
-from kubeproto_runtime.webhooks import Webhooks, WebhookServer, Where
+from kubeproto_runtime.webhooks import WebhookAddress, Webhooks, WebhookServer
 
 Run = Callable[[Client, Said, WebhookServer | None], Coroutine[Any, Any, None]]
 
@@ -37,7 +37,7 @@ class Packaged(Struct, frozen=True, kw_only=True):
     name: str
     namespace: str
     webhooks: Webhooks[Any] | None = None
-    server: Callable[[Client, Where], WebhookServer] | None = None
+    server: Callable[[Client, WebhookAddress], WebhookServer] | None = None
     needless: tuple[str, ...] = ()  # rights that its story does not show the need of
 
     @property
@@ -45,9 +45,9 @@ class Packaged(Struct, frozen=True, kw_only=True):
         return f"system:serviceaccount:{self.namespace}:{self.name}"
 
     @property
-    def where(self) -> Where:
-        """Where its manifests have the webhooks called."""
-        return Where(namespace=self.namespace, service=f"{self.name}-webhooks")
+    def where(self) -> WebhookAddress:
+        """WebhookAddress its manifests have the webhooks called."""
+        return WebhookAddress(namespace=self.namespace, service=f"{self.name}-webhooks")
 
 
 async def operated(made: OperatorLike) -> None:
@@ -71,7 +71,7 @@ async def run_hello(client: Client, said: Said, server: WebhookServer | None) ->
     await hello.operator(client, server=server).run()
 
 
-def server_of_hello(client: Client, where: Where) -> WebhookServer:
+def server_of_hello(client: Client, where: WebhookAddress) -> WebhookServer:
     return hello.webhook_server(client, where, port=0)
 
 

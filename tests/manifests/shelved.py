@@ -16,10 +16,10 @@ from kubeproto_runtime.webhooks import (
     Admission,
     CertificateFiles,
     ManagedCertificates,
+    WebhookAddress,
     WebhookOptions,
     Webhooks,
     WebhookServer,
-    Where,
 )
 
 PACKAGING: Final = Packaging(
@@ -85,7 +85,7 @@ def converting(client: Client) -> Operator:
 
 
 def with_managed(client: Client) -> Operator:
-    where = Where(namespace="library", service="books-webhooks")
+    where = WebhookAddress(namespace="library", service="books-webhooks")
     managed = ManagedCertificates(
         client,
         where,

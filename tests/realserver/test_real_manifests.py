@@ -18,7 +18,7 @@ from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.core_v1 import Container, Event, Pod, PodSpec
 from kubeproto_asyncio import AsyncioTransport
 from kubeproto_runtime import Client, conditions
-from kubeproto_runtime.webhooks import WebhookServer, Where
+from kubeproto_runtime.webhooks import WebhookAddress, WebhookServer
 from realserver import RealServer
 
 from .access import sending, until_rights_are_known
@@ -67,7 +67,7 @@ def _until_rights_are_known(server: RealServer) -> None:
 async def _play(user: Client, client: Client, program: Packaged, objects: list[dict[str, Any]]) -> None:
     lines: list[str] = []
     # The API server has no way to the pods of a Service here, so it calls this process.
-    server = program.server(client, Where(url="https://127.0.0.1")) if program.server else None
+    server = program.server(client, WebhookAddress(url="https://127.0.0.1")) if program.server else None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(program.run, client, lines, server)
         if server is not None:

@@ -20,11 +20,11 @@ from kubeproto.kinds.core_v1 import Secret
 from kubeproto_httpx import HttpxTransport
 from kubeproto_runtime import Client, Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
-from kubeproto_runtime.webhooks import ManagedCertificates, WebhookServer, Where
+from kubeproto_runtime.webhooks import ManagedCertificates, WebhookAddress, WebhookServer
 from kubeproto_runtime.webhooks._issuing import ids_in, perform, read_chain
 from kubeproto_serve import serve
 
-WHERE = Where(namespace="default", service="hooks")
+WHERE = WebhookAddress(namespace="default", service="hooks")
 SHORT = c.Lifetimes(authority=20_000.0, leaf=3_000.0, overlap=4_000.0, settle=300.0)
 
 
@@ -288,7 +288,7 @@ def test_a_certificate_is_renewed_although_a_bundle_cannot_be_written(
             assert chain.leaf.not_after > now(client)
 
     run(main, backend=backend)
-    assert "the bundle of authorities was not put into" in caplog.text
+    assert "the bundle of authorities was not written to" in caplog.text
 
 
 def test_a_certificate_ends_with_its_authority_at_the_latest() -> None:
@@ -316,4 +316,4 @@ def test_a_leader_that_may_not_write_says_so_and_retries(
             assert cluster.get(Secret, "hooks") is not None
 
     run(main, backend=backend)
-    assert "was not looked after: POST" in caplog.text
+    assert "could not be checked: POST" in caplog.text

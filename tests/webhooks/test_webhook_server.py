@@ -44,7 +44,7 @@ from kubeproto.crd import definition_of
 from kubeproto_httpx import HttpxTransport
 from kubeproto_runtime import Client, Context, Controller, Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, connect_webhooks, install_webhooks, run, simulated
-from kubeproto_runtime.webhooks import Admission, CertificateFiles, Webhooks, WebhookServer, Where
+from kubeproto_runtime.webhooks import Admission, CertificateFiles, WebhookAddress, Webhooks, WebhookServer
 from kubeproto_serve import serve
 
 BOUND = 30.0
@@ -128,7 +128,7 @@ async def called(
     cluster: sim.Cluster, application: Webhooks[Book], port: int, tls: Tls
 ) -> AsyncGenerator[Client]:
     """A served cluster that calls the webhooks, and a client of it."""
-    where = Where(url=f"https://127.0.0.1:{port}", ca_bundle=tls.bundle)
+    where = WebhookAddress(url=f"https://127.0.0.1:{port}", ca_bundle=tls.bundle)
     for configuration in application.configurations("books", where):
         cluster.put(configuration)
     async with serve(cluster) as url, HttpxTransport(Connection(server=str(url))) as transport:
@@ -190,7 +190,7 @@ def test_a_certificate_is_renewed_under_load_and_no_request_is_refused(
         assert shown[0] != shown[1]
 
     on(backend, main)
-    assert caplog.text.count("was read again") >= 1
+    assert caplog.text.count("was reloaded") >= 1
 
 
 @asynccontextmanager
@@ -267,7 +267,7 @@ def test_a_certificate_that_cannot_be_used_leaves_the_last_one(
                 assert (await exchange(stream, DEFAULT, review(book())))[0] == 200
 
     on(backend, main)
-    assert caplog.text.count("the last certificate is kept") == 4
+    assert caplog.text.count("the last certificate stays in use") == 4
     assert "PRIVATE" not in caplog.text
 
 
@@ -300,7 +300,7 @@ def test_who_shakes_no_hands_or_speaks_no_http_ends_nothing(backend: Backend, tl
 
 def test_webhooks_are_ready_before_the_caches_that_need_them(backend: Backend, tls: Tls) -> None:
     async def main() -> None:
-        application, where = webhooks(), Where(namespace="default", service="hooks")
+        application, where = webhooks(), WebhookAddress(namespace="default", service="hooks")
         cluster = sim.Cluster(crds=[OldBook])
         cluster.put(OldBook(metadata=kp.ObjectMeta(name="old"), spec=OldSpec(title="Moby-Dick")))
         cluster.define(application.definition(where))  # the old one stays stored as it was
@@ -469,7 +469,7 @@ def test_handlers_that_wait_are_refused_in_process(backend: Backend) -> None:
         async with simulated(cluster) as client:
             await client.create(a_book("moby"))
 
-    with pytest.raises(RuntimeError, match="serve them on a port"):
+    with pytest.raises(RuntimeError, match="serve it on a port"):
         run(main, backend=backend)
 
 

@@ -29,7 +29,7 @@ from webhook_rig import (
 import kubeproto as kp
 from kubeproto.crd import AdmissionVerdict, Violation, allow, deny
 from kubeproto.objects import apply_json_patch, encode
-from kubeproto_runtime.webhooks import Admission, WebhookApplication, WebhookOptions, Webhooks, Where
+from kubeproto_runtime.webhooks import Admission, WebhookAddress, WebhookApplication, WebhookOptions, Webhooks
 
 
 def post(application: Webhooks[Any] | WebhookApplication, path: str, body: bytes) -> tuple[int, Any]:
@@ -236,7 +236,7 @@ def test_a_conversion_may_change_labels_and_nothing_else_of_the_metadata() -> No
     [
         ("v2", book(version="v1", author="nobody"), "Book default/moby: nobody writes no books"),
         ("v2", book(version="v1", title=7), "it does not fit its class: "),
-        ("v3", book(), f"no conversion from or to {GROUP}/v3; there are {GROUP}/v2, {GROUP}/v1"),
+        ("v3", book(), f"no conversion from or to {GROUP}/v3; the versions are {GROUP}/v2, {GROUP}/v1"),
         ("v2", book(version="v0"), f"no conversion from or to {GROUP}/v0"),
     ],
 )
@@ -293,7 +293,7 @@ def test_a_handler_that_fails_is_a_500_and_its_reason_stays_in_the_log(
 
 
 def test_configurations_say_where_and_for_what_the_webhooks_are() -> None:
-    where = Where(namespace="system", service="books", ca_bundle=b"PEM")
+    where = WebhookAddress(namespace="system", service="books", ca_bundle=b"PEM")
     options = WebhookOptions(failure_policy="Ignore", timeout=3)
     application = Webhooks(Book, options=options).validate(check_nothing, operations=("DELETE", "CREATE"))
     [validating] = application.configurations("books", where)
@@ -310,7 +310,7 @@ def test_configurations_say_where_and_for_what_the_webhooks_are() -> None:
             "resources": ["books"], "scope": "Namespaced",
         }],
     }]  # fmt: skip
-    both = webhooks().configurations("books", Where(url="https://10.0.0.1:9443/"))
+    both = webhooks().configurations("books", WebhookAddress(url="https://10.0.0.1:9443/"))
     assert [type(one).__name__ for one in both] == [
         "ValidatingWebhookConfiguration",
         "MutatingWebhookConfiguration",
@@ -328,7 +328,7 @@ def check_nothing(admission: Admission[Book]) -> None:
 
 
 def test_a_definition_has_both_versions_and_the_conversion() -> None:
-    made = webhooks().definition(Where(namespace="system", service="books", ca_bundle=b"PEM"))
+    made = webhooks().definition(WebhookAddress(namespace="system", service="books", ca_bundle=b"PEM"))
     assert [(one["name"], one["storage"]) for one in made.spec["versions"]] == [("v2", True), ("v1", False)]
     assert made.spec["conversion"] == {
         "strategy": "Webhook",
@@ -340,27 +340,30 @@ def test_a_definition_has_both_versions_and_the_conversion() -> None:
             "conversionReviewVersions": ["v1"],
         },
     }
-    assert "conversion" not in Webhooks(Book).validate(check_nothing).definition(Where(url="https://h")).spec
+    assert (
+        "conversion"
+        not in Webhooks(Book).validate(check_nothing).definition(WebhookAddress(url="https://h")).spec
+    )
 
 
 @pytest.mark.parametrize(
     ("facts", "why"),
     [
-        ({}, "either at a Service"),
-        ({"url": "https://h", "service": "s"}, "either at a Service"),
-        ({"service": "s"}, "in which namespace"),
-        ({"url": "http://h"}, "over TLS alone"),
+        ({}, "either a Service"),
+        ({"url": "https://h", "service": "s"}, "either a Service"),
+        ({"service": "s"}, "requires its namespace"),
+        ({"url": "http://h"}, "only over TLS"),
     ],
 )
 def test_a_place_that_no_server_could_call_is_refused(facts: dict[str, Any], why: str) -> None:
     with pytest.raises(ValueError, match=why):
-        Where(**facts)
+        WebhookAddress(**facts)
 
 
 def test_the_names_of_a_certificate_are_those_that_a_server_calls() -> None:
-    assert Where(namespace="a", service="b").hosts == ("b.a.svc", "b.a.svc.cluster.local")
+    assert WebhookAddress(namespace="a", service="b").hosts == ("b.a.svc", "b.a.svc.cluster.local")
     hosts = [
-        Where(url=f"https://{host}/x").hosts
+        WebhookAddress(url=f"https://{host}/x").hosts
         for host in ("h", "h:9443", "10.0.0.1:9443", "[::1]:9443", "[::1]")
     ]
     assert hosts == [("h",), ("h",), ("10.0.0.1",), ("::1",), ("::1",)]
@@ -400,7 +403,7 @@ def asgi(scope: dict[str, Any], *received: dict[str, Any]) -> list[Any]:
 
 
 def test_two_kinds_share_their_configurations() -> None:
-    where = Where(namespace="system", service="library")
+    where = WebhookAddress(namespace="system", service="library")
     application = webhooks() | Webhooks(Author).validate(check_nothing_of_an_author)
     shipped = application.manifests("library", where)
     assert [(one.kind, one.metadata.name) for one in shipped] == [

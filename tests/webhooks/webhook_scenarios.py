@@ -27,7 +27,7 @@ from kubeproto.kinds.core_v1 import Secret
 from kubeproto.wire import Transport
 from kubeproto_runtime import Client, Operator, conditions
 from kubeproto_runtime.client import BoundApi
-from kubeproto_runtime.webhooks import ManagedCertificates, WebhookApplication, WebhookServer, Where
+from kubeproto_runtime.webhooks import ManagedCertificates, WebhookAddress, WebhookApplication, WebhookServer
 
 NAME: Final = f"{Book.resource.plural}.{Book.resource.group}"
 BOUND: Final = 120.0
@@ -98,13 +98,13 @@ def certificates(configuration: Any) -> set[int]:
 async def hooked(transport: Transport) -> AsyncGenerator[Hooked]:
     """Webhooks of an operator, as a server calls them; afterwards nothing of them is left on the server."""
     application, client = Noting(), Client(transport)
-    shipped = application.manifests("books", Where(url="https://127.0.0.1"))
+    shipped = application.manifests("books", WebhookAddress(url="https://127.0.0.1"))
     # Far enough back that each certificate is good by the clock of TLS, whatever the test has time do.
     begun = datetime.now(UTC) - 40 * DAY
     made: list[Hooked] = []
     lifetimes = {name: days * DAY.total_seconds() for name, days in LIFETIMES.items()}
     managed = ManagedCertificates(
-        Client(transport, wall=lambda: made[0].now), Where(url="https://127.0.0.1"),
+        Client(transport, wall=lambda: made[0].now), WebhookAddress(url="https://127.0.0.1"),
         secret="hooks", configurations=shipped, lifetimes=Lifetimes(**lifetimes),
     )  # fmt: skip
     made.append(Hooked(client, application, managed, begun))
@@ -115,7 +115,7 @@ async def hooked(transport: Transport) -> AsyncGenerator[Hooked]:
             tasks.start_soon(operator.run)
             while not server.listens:
                 await anyio.lowlevel.checkpoint()
-            for one in application.manifests("books", Where(url=f"https://127.0.0.1:{server.port}")):
+            for one in application.manifests("books", WebhookAddress(url=f"https://127.0.0.1:{server.port}")):
                 await client.create(one)
             try:
                 await in_force(made[0])

@@ -3,11 +3,10 @@ declarations."""
 
 from .._access import RequiredAccess, dump_access, parse_access
 from ._describing import OperatorLike, description_of, operator_of
-from ._dockerfile import dockerfile
-from ._layouts import helm_chart, kustomization
-from ._manifests import manifests
-from ._packaging import Packaging
-from ._rights import RoleRule, required_access, roles
+from ._manifest_layouts import helm_chart, kustomization
+from ._operator_manifests import manifests
+from ._packaging import Packaging, dockerfile
+from ._role_rules import RoleRule, required_access, roles
 
 __all__ = [
     "OperatorLike",

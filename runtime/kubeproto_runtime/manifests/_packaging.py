@@ -1,17 +1,32 @@
-"""`Packaging`: what manifests need to know besides the operator itself."""
+"""`Packaging` and `dockerfile`: the settings of an operator's manifests, and its image."""
 
 from __future__ import annotations
+
+from typing import Final
 
 from msgspec import Struct
 
 from .._access import RequiredAccess
 
+_DOCKERFILE: Final = """\
+FROM python:{python}-slim AS build
+RUN python -m venv /venv && /venv/bin/pip install --no-cache-dir "kubeproto[{extras}]"
+
+FROM python:{python}-slim
+COPY --from=build /venv /venv
+COPY {files} /app/
+ENV PATH=/venv/bin:$PATH PYTHONPATH=/app PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+USER 65532:65532
+ENTRYPOINT ["python", "/app/{program}"]
+"""
+
 
 class Packaging(Struct, frozen=True, kw_only=True):
-    """What manifests need to know beside the operator itself.
+    """The settings of an operator's manifests.
 
-    `name` is that of the Deployment, the account and the roles, `namespace` the same unless given. `access`
-    is what the operator's requests have been seen to need; see `kubeproto_runtime.testing.AccessRecorder`.
+    `name` is the name of the Deployment, the account and the roles; it is the default of `namespace`.
+    `access` are the rights that the operator's requests need: see
+    `kubeproto_runtime.testing.AccessRecorder`.
     """
 
     name: str
@@ -20,3 +35,13 @@ class Packaging(Struct, frozen=True, kw_only=True):
     replicas: int = 0  # 2 with an election, otherwise 1
     command: tuple[str, ...] = ()  # by default that of the image
     access: frozenset[RequiredAccess] = frozenset()
+
+
+def dockerfile(
+    program: str, *, files: str = "", extras: str = "runtime,asyncio", python: str = "3.13"
+) -> str:
+    """Return a Dockerfile of an operator whose program is a file in the folder of the build.
+
+    `files` are copied, by default only the program; `extras` are the extras of kubeproto to install.
+    """
+    return _DOCKERFILE.format(python=python, extras=extras, files=files or program, program=program)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 if TYPE_CHECKING:
     from kubeproto.control import Histogram, OwnWrites, QueueMetrics
 
-    from ..webhooks._call_stats import WebhookStats
+    from ..webhooks._webhook_server import WebhookStats
 
 Labels: TypeAlias = tuple[tuple[str, str], ...]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kubeproto_sim import WebhookError
 
-from ..webhooks._configurations import Where
+from ..webhooks._webhook_configurations import WebhookAddress
 from ..webhooks._webhooks import WebhookApplication, Webhooks
 
 if TYPE_CHECKING:
@@ -20,48 +20,50 @@ _OK: Final = 200
 def install_webhooks(
     cluster: Cluster, webhooks: Webhooks[Any] | WebhookApplication, *, name: str = "webhooks"
 ) -> None:
-    """Have a simulated cluster call these webhooks: their configurations are put into it, named `name`.
+    """Register webhooks in a simulated cluster, by configurations with this `name`, and connect them.
 
-    A kind that they convert is defined in all its versions, in place of what the cluster knows of it. They
-    answer in process, in no time: a handler that waits for something is an error of the webhook.
+    The definition of a kind with conversions replaces that of the cluster. The handlers run in process and
+    take no time: a handler that waits is an error of the webhook.
     """
     application = _application(webhooks)
-    where = Where(namespace=_NAMESPACE, service=name)
-    for one in application.webhooks:
-        if one.conversions:
-            cluster.define(one.definition(where))
-    for configuration in application.configurations(name, where):
+    address = WebhookAddress(namespace=_NAMESPACE, service=name)
+    for registered in application.webhooks:
+        if registered.conversions:
+            cluster.define(registered.definition(address))
+    for configuration in application.configurations(name, address):
         cluster.put(configuration)
-    connect_webhooks(cluster, application, where)
+    connect_webhooks(cluster, application, address)
 
 
-def connect_webhooks(cluster: Cluster, webhooks: Webhooks[Any] | WebhookApplication, where: Where) -> None:
-    """Have a simulated cluster call these webhooks in process where it calls the Service of `where`.
+def connect_webhooks(
+    cluster: Cluster, webhooks: Webhooks[Any] | WebhookApplication, address: WebhookAddress
+) -> None:
+    """Call webhooks in process where a simulated cluster calls the Service of `address`.
 
-    Their configurations come by other means, such as the manifests of an operator.
+    Their configurations come from other sources, such as the manifests of an operator.
     """
     application = _application(webhooks)
     for path in application.paths:
-        address = f"{where.namespace}/{where.service}{path}"
-        cluster.webhooks.handle_bytes(address, partial(_answer, application, path))
+        cluster.webhooks.handle_bytes(
+            f"{address.namespace}/{address.service}{path}", partial(_respond, application, path)
+        )
 
 
 def _application(webhooks: Webhooks[Any] | WebhookApplication) -> WebhookApplication:
     return webhooks if isinstance(webhooks, WebhookApplication) else WebhookApplication(webhooks)
 
 
-def _answer(application: WebhookApplication, path: str, body: bytes) -> bytes:
-    responding = application.respond("POST", path, body)
+def _respond(application: WebhookApplication, path: str, body: bytes) -> bytes:
+    response = application.respond("POST", path, body)
     try:
-        responding.send(None)
-    except StopIteration as ended:
-        status, _, response = ended.value
+        response.send(None)
+    except StopIteration as returned:
+        status, _, review = returned.value
         if status != _OK:
-            raise WebhookError(status, response) from None
-        found: bytes = response
-        return found
-    responding.close()
+            raise WebhookError(status, review) from None
+        return bytes(review)
+    response.close()
     raise RuntimeError(
-        f"the handlers of {path} wait for something, which webhooks in process cannot: serve them on a port,"
-        " by WebhookServer and kubeproto_serve.serve(cluster, webhooks=...)"
+        f"a handler of {path} waits, and webhooks in process cannot wait: serve it on a port, by"
+        " WebhookServer and kubeproto_serve.serve(cluster, webhooks=...)"
     )

@@ -1,11 +1,10 @@
 """Admission and conversion webhooks: typed handlers, an ASGI application, and a server over TLS."""
 
-from ._admission import Admission, Defaulter, Validator
-from ._call_stats import WebhookStats
+from ._admission_handlers import Admission, Defaulter, Validator
 from ._certificate_files import CertificateFiles, CertificateSource
-from ._configurations import WebhookOptions, Where
 from ._managed_certificates import ManagedCertificates
-from ._server import WebhookServer
+from ._webhook_configurations import WebhookAddress, WebhookOptions
+from ._webhook_server import WebhookServer, WebhookStats
 from ._webhooks import WebhookApplication, Webhooks
 
 __all__ = [
@@ -15,10 +14,10 @@ __all__ = [
     "Defaulter",
     "ManagedCertificates",
     "Validator",
+    "WebhookAddress",
     "WebhookApplication",
     "WebhookOptions",
     "WebhookServer",
     "WebhookStats",
     "Webhooks",
-    "Where",
 ]

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final, Protocol
 
-# The largest object that a server stores has 3 MiB; an update sends two.
-MOST: Final = 16 << 20
+# A server stores objects of up to 3 MiB; an update sends two.
+MAX_REVIEW: Final = 16 << 20
 
 Message = MutableMapping[str, Any]
 
 
 class Responder(Protocol):
-    """Answers requests."""
+    """The interface of webhooks, one or several."""
 
     async def respond(self, method: str, target: str, body: bytes) -> tuple[int, Any, bytes]:
-        """Return status, headers and body."""
+        """Return status, headers and body of the response to a request."""
         ...
 
 
@@ -25,9 +25,9 @@ async def serve_asgi(
     receive: Callable[[], Awaitable[Message]],
     send: Callable[[Message], Awaitable[None]],
 ) -> None:
-    """Answer one request, or the events of the server's life."""
+    """Respond to a request, or to the start and end of the server."""
     if scope["type"] == "lifespan":
-        await _live(receive, send)
+        await _handle_lifespan(receive, send)
         return
     if scope["type"] != "http":
         raise ValueError(f"webhooks are called over HTTP, not over {scope['type']}")
@@ -39,13 +39,13 @@ async def serve_asgi(
             return
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > MOST:
+        if len(body) > MAX_REVIEW:
             await _send(send, 413, (("Content-Type", "text/plain"),), b"the review is too long\n")
             return
     path: str = scope["path"]
-    below: str = scope.get("root_path", "")  # servers differ in whether the path has it
-    if below and path.startswith(below + "/"):
-        path = path[len(below) :]
+    root: str = scope.get("root_path", "")  # only some servers include it in the path
+    if root and path.startswith(root + "/"):
+        path = path[len(root) :]
     await _send(send, *await webhooks.respond(scope["method"], path, bytes(body)))
 
 
@@ -58,7 +58,7 @@ async def _send(
     await send({"type": "http.response.body", "body": body})
 
 
-async def _live(
+async def _handle_lifespan(
     receive: Callable[[], Awaitable[Message]], send: Callable[[Message], Awaitable[None]]
 ) -> None:
     while (message := await receive())["type"] != "lifespan.shutdown":

@@ -1,9 +1,9 @@
-"""`CertificateFiles`: a certificate that another program renews, read again when its files change.
+"""`CertificateFiles`: a certificate that another program renews, reloaded when its files change.
 
 cert-manager and the kubelet replace the files of a mounted Secret by renaming a link, so both change at once;
-others write one after the other. A pair that cannot be used, because the key belongs to another certificate
-or half a file was read, is read again at the next connection, and until then the last valid certificate is
-shown.
+other programs write one file after the other. A pair that cannot be used, because the key belongs to another
+certificate or a file is incomplete, is read again at the next connection. Until then the last valid
+certificate is served.
 """
 
 from __future__ import annotations
@@ -24,18 +24,18 @@ _log: Final = logging.getLogger("kubeproto.webhooks")
 
 
 class CertificateSource(Protocol):
-    """Provides the certificate that a server shows."""
+    """Provides the certificate of a server."""
 
     def context(self) -> ssl.SSLContext:
         """Return the TLS context for the next connection."""
         ...
 
     async def run(self, *, task_status: TaskStatus[None]) -> None:
-        """Keep it current until cancelled; started once there is a certificate."""
+        """Keep the certificate current until cancelled; started once there is a certificate."""
         ...
 
     async def renew(self) -> None:
-        """Do what only the leader does, until cancelled or done."""
+        """Do the work of the leader, until cancelled or done."""
         ...
 
 
@@ -49,16 +49,16 @@ class CertificateFiles:
 
     def __init__(self, certificate: str | Path, key: str | Path) -> None:
         self._paths = os.fspath(certificate), os.fspath(key)
-        self._seen: tuple[object, ...] = ()
+        self._stamps: tuple[object, ...] = ()
         self._context: ssl.SSLContext | None = None
-        self.reads = 0  # how often the files were read
-        self.failed_reads = 0  # of these, how many of them failed
+        self.reads = 0
+        self.failed_reads = 0  # of the reads
 
     def __repr__(self) -> str:
         return f"CertificateFiles{self._paths}"
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Load a certificate that can be used; the files are checked at each connection."""
+        """Load the certificate; each connection checks whether the files have changed."""
         self.context()
         task_status.started()
 
@@ -67,29 +67,31 @@ class CertificateFiles:
 
     @property
     def folder(self) -> str:
-        """Where the certificate is: where a Secret with it is to be mounted."""
+        """The folder of the certificate, at which its Secret is to be mounted."""
         return os.path.dirname(self._paths[0])
 
     def context(self) -> ssl.SSLContext:
-        """Return the newest certificate that can be used; an error if there has never been one."""
+        """Return the last valid certificate; raise an error if there has never been one."""
         try:
-            seen = tuple(_stamp(path) for path in self._paths)
-            if self._context is None or seen != self._seen:
+            stamps = tuple(_stamp(path) for path in self._paths)
+            if self._context is None or stamps != self._stamps:
                 self.reads += 1
                 self._context = server_context(*self._paths)
-                if self._seen:
-                    _log.info("the certificate of the webhooks was read again: %s", self._paths[0])
-                self._seen = seen
-        except OSError as error:  # an ssl.SSLError is one, too
+                if self._stamps:
+                    _log.info("the certificate of the webhooks was reloaded: %s", self._paths[0])
+                self._stamps = stamps
+        except OSError as error:  # ssl.SSLError included
             self.failed_reads += 1
             if self._context is None:
                 raise
-            _log.warning("the last certificate is kept, because %s cannot be used: %s", self._paths[0], error)
+            _log.warning(
+                "%s cannot be used, and the last certificate stays in use: %s", self._paths[0], error
+            )
         return self._context
 
 
 def server_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
-    """Return the context of a server that shows the certificate in these files."""
+    """Return the TLS context of a server with the certificate in these files."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_alpn_protocols(["http/1.1"])
     context.load_cert_chain(certificate, key)
@@ -98,5 +100,5 @@ def server_context(certificate: str, key: str | None = None) -> ssl.SSLContext:
 
 def _stamp(path: str) -> tuple[int, int, int]:
     """Return a value that changes whenever a file is written or replaced."""
-    found = os.stat(path)
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    status = os.stat(path)
+    return status.st_ino, status.st_mtime_ns, status.st_size

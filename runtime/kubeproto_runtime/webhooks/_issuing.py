@@ -1,4 +1,4 @@
-"""Makes authorities and certificates, and reads existing ones; no other module needs `cryptography`."""
+"""The authorities and certificates of a Secret: created and read. No other module needs `cryptography`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CERTIFICATE: Final = "tls.crt"
 KEY: Final = "tls.key"
 
 # For clocks that are behind.
-_BEFORE: Final = timedelta(minutes=5)
+_BACKDATED: Final = timedelta(minutes=5)
 
 Data = Mapping[str, bytes]
 
@@ -39,18 +39,20 @@ class Pair(Struct, frozen=True):
 
 
 def read_chain(data: Data | None) -> c.Chain | None:
-    """Return the contents of a Secret; None if something is missing, unreadable or does not match."""
+    """Return the chain of a Secret; None if a part is missing, unreadable or does not match."""
     try:
         bundle = x509.load_pem_x509_certificates((data or {})[BUNDLE])
         leaf = x509.load_pem_x509_certificate((data or {})[CERTIFICATE])
-        # With the key of another authority each new leaf would be refused, and issued again at once.
+        # With the key of another authority, each new leaf would be invalid, and be issued again at once.
         for certificate, name in ((bundle[-1], AUTHORITY_KEY), (leaf, KEY)):
             if certificate.public_key() != _load_key((data or {})[name]).public_key():
                 return None
     except (KeyError, ValueError, TypeError, UnsupportedAlgorithm):
         return None
-    authorities = tuple(c.TrustedAuthority(id_of(one), *_times(one)) for one in bundle)
-    issuer = next((id_of(one) for one in bundle if _has_issued(one, leaf)), "")
+    authorities = tuple(
+        c.TrustedAuthority(id_of(certificate), *_times(certificate)) for certificate in bundle
+    )
+    issuer = next((id_of(authority) for authority in bundle if _has_issued(authority, leaf)), "")
     return c.Chain(authorities, c.Leaf(issuer, *_times(leaf), _hosts(leaf)))
 
 
@@ -70,48 +72,50 @@ def id_of(certificate: x509.Certificate) -> str:
 def perform(
     decision: c.Renewal, data: Data | None, hosts: Iterable[str], now: float, lifetimes: c.Lifetimes
 ) -> dict[str, bytes]:
-    """Return what the Secret is to hold after a decision."""
-    held = dict(data or {})
+    """Return the data of the Secret after a decision."""
+    current = dict(data or {})
     match decision:
         case c.Begin():
-            made = make_authority(now, lifetimes.authority)
-            held |= {BUNDLE: made.certificate, AUTHORITY_KEY: made.key}
-            return held | _issued(held, hosts, now, lifetimes)
+            authority = make_authority(now, lifetimes.authority)
+            current |= {BUNDLE: authority.certificate, AUTHORITY_KEY: authority.key}
+            return current | _issue_leaf(current, hosts, now, lifetimes)
         case c.AddAuthority():
-            made = make_authority(now, lifetimes.authority)
-            return held | {BUNDLE: held[BUNDLE] + made.certificate, AUTHORITY_KEY: made.key}
+            authority = make_authority(now, lifetimes.authority)
+            bundle = current[BUNDLE] + authority.certificate
+            return current | {BUNDLE: bundle, AUTHORITY_KEY: authority.key}
         case c.Issue():
-            return held | _issued(held, hosts, now, lifetimes)
+            return current | _issue_leaf(current, hosts, now, lifetimes)
         case c.Retire():
-            newest = x509.load_pem_x509_certificates(held[BUNDLE])[-1]
-            return held | {BUNDLE: _pem(newest)}
+            newest = x509.load_pem_x509_certificates(current[BUNDLE])[-1]
+            return current | {BUNDLE: _pem(newest)}
         case c.Wait():
-            return held
+            return current
 
 
-def make_authority(now: float, life: float) -> Pair:
+def make_authority(now: float, lifetime: float) -> Pair:
     """Return a self-signed authority."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "kubeproto webhooks")])
     builder = (
-        _builder(name, name, key, now, life)
+        _builder(name, name, key, now, lifetime)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs=True), critical=True)
+        .add_extension(_usage(is_authority=True), critical=True)
     )
     return Pair(_pem(builder.sign(key, hashes.SHA256())), _key_pem(key))
 
 
-def _issued(held: Data, hosts: Iterable[str], now: float, lifetimes: c.Lifetimes) -> dict[str, bytes]:
-    authority = x509.load_pem_x509_certificates(held[BUNDLE])[-1]
-    signer, key = _load_key(held[AUTHORITY_KEY]), ec.generate_private_key(ec.SECP256R1())
+def _issue_leaf(data: Data, hosts: Iterable[str], now: float, lifetimes: c.Lifetimes) -> dict[str, bytes]:
+    authority = x509.load_pem_x509_certificates(data[BUNDLE])[-1]
+    signer, key = _load_key(data[AUTHORITY_KEY]), ec.generate_private_key(ec.SECP256R1())
     names = sorted(hosts)
-    life = min(lifetimes.leaf, _times(authority)[1] - int(now))  # no verifier accepts it any longer
+    # Verifiers reject a leaf after the end of its authority.
+    lifetime = min(lifetimes.leaf, _times(authority)[1] - int(now))
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
     identifier = x509.SubjectKeyIdentifier.from_public_key(signer.public_key())
     builder = (
-        _builder(subject, authority.subject, key, now, life)
+        _builder(subject, authority.subject, key, now, lifetime)
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(_usage(signs=False), critical=True)
+        .add_extension(_usage(is_authority=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(map(_general_name, names)), critical=False)
         .add_extension(
@@ -122,24 +126,24 @@ def _issued(held: Data, hosts: Iterable[str], now: float, lifetimes: c.Lifetimes
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: float, life: float
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: float, lifetime: float
 ) -> x509.CertificateBuilder:
-    made = datetime.fromtimestamp(int(now), UTC)
+    issued_at = datetime.fromtimestamp(int(now), UTC)
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key.public_key())
         .serial_number(x509.random_serial_number())
-        .not_valid_before(made - _BEFORE)
-        .not_valid_after(made + timedelta(seconds=life))
+        .not_valid_before(issued_at - _BACKDATED)
+        .not_valid_after(issued_at + timedelta(seconds=lifetime))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
 
 
 def _times(certificate: x509.Certificate) -> tuple[float, float]:
-    made = certificate.not_valid_before_utc + _BEFORE
-    return made.timestamp(), certificate.not_valid_after_utc.timestamp()
+    issued_at = certificate.not_valid_before_utc + _BACKDATED
+    return issued_at.timestamp(), certificate.not_valid_after_utc.timestamp()
 
 
 def _hosts(leaf: x509.Certificate) -> frozenset[str]:
@@ -166,11 +170,11 @@ def _general_name(host: str) -> x509.GeneralName:
         return x509.DNSName(host)
 
 
-def _usage(*, signs: bool) -> x509.KeyUsage:
+def _usage(*, is_authority: bool) -> x509.KeyUsage:
     return x509.KeyUsage(
-        digital_signature=not signs,
-        key_cert_sign=signs,
-        crl_sign=signs,
+        digital_signature=not is_authority,
+        key_cert_sign=is_authority,
+        crl_sign=is_authority,
         content_commitment=False,
         key_encipherment=False,
         data_encipherment=False,
@@ -193,5 +197,5 @@ def _key_pem(key: ec.EllipticCurvePrivateKey) -> bytes:
 def _load_key(text: bytes) -> ec.EllipticCurvePrivateKey:
     key = serialization.load_pem_private_key(text, None)
     if not isinstance(key, ec.EllipticCurvePrivateKey):
-        raise ValueError("the key is not one of those that are made here")
+        raise ValueError("the key is not an elliptic-curve key, so kubeproto has not created it")
     return key

@@ -1,11 +1,11 @@
-"""`ManagedCertificates`: the leader makes and renews a certificate, and every process shows it.
+"""`ManagedCertificates`: the leader creates and renews a certificate, and every process serves it.
 
 ::
 
     the leader ── decide, write ──► Secret ── follow ──► every process: the context of new connections
          └── the bundle ──► webhook configurations and definitions, which the API server reads
 
-`kubeproto.control.certificates` decides what to do when; this performs it.
+`kubeproto.control.certificates` makes the decisions; this module performs them.
 """
 
 from __future__ import annotations
@@ -37,81 +37,81 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
     from ..client._verbs import BoundApi
-    from ._configurations import Where
+    from ._webhook_configurations import WebhookAddress
 
 _log: Final = logging.getLogger("kubeproto.webhooks")
 
-# Seconds: between two looks at the configurations, which are followed as well, and after a failure.
-_LOOK: Final = 600.0
+# Seconds between two checks of the configurations, which are followed as well, and after a failure.
+_CHECK: Final = 600.0
 _RETRY: Final = 15.0
 
 _LIFETIMES: Final = c.Lifetimes()
 
 
 class ManagedCertificates:
-    """A certificate that the leader makes, in the Secret `secret` of the namespace of `where`.
+    """A certificate that the leader creates, in the Secret `secret` of the namespace of `address`.
 
-    `configurations` are the webhook configurations and definitions that name the webhooks: the bundle of
-    authorities is put into those on the server that have their names, now and whenever they are created or
-    changed. The leader has to be allowed to get, create and update the Secret, and to get, list, watch and
-    patch the configurations; every process to list and watch the Secret. Needs the extra `webhooks`, which
-    brings `cryptography`.
+    `configurations` are the webhook configurations and definitions that register the webhooks. The bundle of
+    authorities is written to the objects with these names on the server, now and whenever they are created or
+    changed. The leader needs the rights to get, create and update the Secret, and to get, list, watch and
+    patch the configurations; every process needs to list and watch the Secret. Requires the extra `webhooks`,
+    which installs `cryptography`.
     """
 
     def __init__(
         self,
         client: Client,
-        where: Where,
+        address: WebhookAddress,
         *,
         secret: str,
         configurations: Iterable[KubeObject],
         lifetimes: c.Lifetimes = _LIFETIMES,
     ) -> None:
-        if find_spec("cryptography") is None:  # found out now, and not when the first certificate is due
+        if find_spec("cryptography") is None:  # not only for the first certificate
             raise ImportError("ManagedCertificates needs cryptography: pip install kubeproto[webhooks]")
         self._client = client
         self._secret = secret
-        self._namespace = where.namespace or client.namespace
-        self._hosts = frozenset(where.hosts)
-        self._targets = tuple((one.resource, one.metadata.name) for one in configurations)
+        self._namespace = address.namespace or client.namespace
+        self._hosts = frozenset(address.hosts)
+        self._targets = tuple((obj.resource, obj.metadata.name) for obj in configurations)
         self._lifetimes = lifetimes
         self._context: ssl.SSLContext | None = None
         self._changed = anyio.Event()
-        self._missing: set[tuple[Resource, str]] = set()  # what was said not to exist
-        self._published: dict[str, float] = {}  # since when each authority is known to be everywhere
+        self._missing: set[tuple[Resource, str]] = set()  # reported
+        self._published: dict[str, float] = {}  # time since which an authority is in all bundles
 
     def __repr__(self) -> str:
         return f"ManagedCertificates(Secret {self._namespace}/{self._secret})"
 
     @property
     def required_access(self) -> frozenset[RequiredAccess]:
-        """What the account of these processes has to be allowed, for `kubeproto_runtime.manifests`."""
-        found = {RequiredAccess("", "secrets", "create", "own")}
+        """The rights that the account of these processes needs."""
+        required = {RequiredAccess("", "secrets", "create", "own")}
         for verb in ("get", "list", "watch", "update"):
-            found.add(RequiredAccess("", "secrets", verb, "own", self._secret))
+            required.add(RequiredAccess("", "secrets", verb, "own", self._secret))
         for resource, name in self._targets:
             for verb in ("get", "list", "watch", "patch"):
-                found.add(RequiredAccess(resource.group, resource.plural, verb, "cluster", name))
-        return frozenset(found)
+                required.add(RequiredAccess(resource.group, resource.plural, verb, "cluster", name))
+        return frozenset(required)
 
     @property
     def hosts(self) -> frozenset[str]:
-        """The names that the certificate is good for."""
+        """The names for which the certificate is valid."""
         return self._hosts
 
     @property
     def targets(self) -> tuple[tuple[Resource, str], ...]:
-        """What the authorities are put into: webhook configurations and definitions, by name."""
+        """The webhook configurations and definitions that get the bundle, by name."""
         return self._targets
 
     def context(self) -> ssl.SSLContext:
-        """Return what the next connection is made with."""
+        """Return the TLS context for the next connection."""
         if self._context is None:
             raise ssl.SSLError(f"there is no certificate in the Secret {self._namespace}/{self._secret} yet")
         return self._context
 
     async def run(self, *, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Follow the Secret, until cancelled; started once there is a certificate in it."""
+        """Follow the Secret until cancelled; started once it has a certificate."""
         from kubeproto.kinds.core_v1 import Secret
 
         secrets = self._client.api(Secret, namespace=self._namespace)
@@ -119,18 +119,18 @@ class ManagedCertificates:
             async for event in events:
                 match event:
                     case Added(secret) | Modified(secret):
-                        before = self._context
-                        self._take(secret)
-                        if before is None and self._context is not None:
+                        first = self._context is None
+                        self._load(secret)
+                        if first and self._context is not None:
                             task_status.started()
                     case _:
-                        pass  # a Secret that was deleted is made again by the leader
+                        pass  # the leader creates a deleted Secret again
 
     async def renew(self) -> None:
-        """Keep the Secret and the bundles current, until cancelled: the work of the leader."""
+        """Renew the certificate and update the bundles until cancelled: the work of the leader."""
         from kubeproto.kinds.core_v1 import Secret
 
-        self._published.clear()  # what was there while another process led is unknown
+        self._published.clear()  # another process may have led since
         async with anyio.create_task_group() as following:
             secrets = self._client.api(Secret, namespace=self._namespace)
             following.start_soon(self._wake_on_changes, secrets, self._secret)
@@ -143,9 +143,9 @@ class ManagedCertificates:
                 try:
                     pause = await self._step()
                 except Conflict:
-                    pause = 0.0  # another process has written it: read it again
+                    pause = 0.0  # another process has written the Secret: read it again
                 except OUTCOMES as error:
-                    _log.warning("the certificate of the webhooks was not looked after: %s", error)
+                    _log.warning("the certificate of the webhooks could not be checked: %s", error)
                     pause = _RETRY
                 with anyio.move_on_after(pause):
                     await self._changed.wait()
@@ -156,18 +156,18 @@ class ManagedCertificates:
                 self._changed.set()
 
     async def _step(self) -> float:
-        """Take one step, and return for how long nothing is to be done after it."""
+        """Take one step, and return the pause until the next one."""
         from ._issuing import BUNDLE, perform, read_chain
 
         secret = await self._read()
         data = None if secret is None else secret.data
         chain = read_chain(data)
-        now, longest = self._client.wall().timestamp(), _LOOK
+        now, max_pause = self._client.wall().timestamp(), _CHECK
         if chain is not None and data is not None and not await self._publish(data[BUNDLE], now):
-            longest = _RETRY
+            max_pause = _RETRY
         decision = c.decide(chain, self._hosts, self._published, now, self._lifetimes)
         if isinstance(decision, c.Wait):
-            return max(1.0, min(decision.until - now, longest))
+            return max(1.0, min(decision.until - now, max_pause))
         _log.info("the certificate of the webhooks: %s", type(decision).__name__)
         await self._write(secret, perform(decision, data, self._hosts, now, self._lifetimes))
         return 0.0
@@ -191,61 +191,61 @@ class ManagedCertificates:
             secret.data = data
             await secrets.replace(secret)
 
-    def _take(self, secret: Secret) -> None:
+    def _load(self, secret: Secret) -> None:
         from ._issuing import CERTIFICATE, KEY, read_chain
 
         if secret.data is None or read_chain(secret.data) is None:
-            _log.warning("the Secret %s/%s holds no certificate", self._namespace, self._secret)
+            _log.warning("the Secret %s/%s has no valid certificate", self._namespace, self._secret)
             return
         self._context = _context_of(secret.data[CERTIFICATE] + secret.data[KEY])
 
     async def _publish(self, bundle: bytes, now: float) -> bool:
-        """Put the bundle wherever it is missing, and note which authorities were everywhere already.
+        """Write the bundle where it is missing, and record the authorities that are in all bundles.
 
-        Return whether that worked. If not, the authority that is known still issues certificates.
+        Return whether all writes succeeded. If not, the previous authority still issues certificates.
         """
         from ._issuing import ids_in
 
-        everywhere, worked = ids_in(bundle), True
+        published, succeeded = ids_in(bundle), True
         for resource, name in self._targets:
             try:
-                everywhere &= await self._put(resource, name, bundle)
+                published &= await self._write_bundle(resource, name, bundle)
             except NotFound:
                 # A configuration that does not exist calls nothing; it gets the bundle when it is created.
                 level = logging.DEBUG if (resource, name) in self._missing else logging.WARNING
-                _log.log(level, "%s %s, which is to name webhooks, does not exist", resource.kind, name)
+                _log.log(level, "%s %s, which registers the webhooks, does not exist", resource.kind, name)
                 self._missing.add((resource, name))
             except OUTCOMES as error:
                 _log.warning(
-                    "the bundle of authorities was not put into %s %s: %s", resource.kind, name, error
+                    "the bundle of authorities was not written to %s %s: %s", resource.kind, name, error
                 )
-                everywhere, worked = frozenset[str](), False
+                published, succeeded = frozenset[str](), False
             else:
                 self._missing.discard((resource, name))
-        self._published = {one: self._published.get(one, now) for one in everywhere}
-        return worked
+        self._published = {identity: self._published.get(identity, now) for identity in published}
+        return succeeded
 
-    async def _put(self, resource: Resource, name: str, bundle: bytes) -> frozenset[str]:
-        """Put the bundle into one configuration or definition, and return the previous one."""
+    async def _write_bundle(self, resource: Resource, name: str, bundle: bytes) -> frozenset[str]:
+        """Write the bundle to an object, and return the authorities that all its webhooks had before."""
         from ._issuing import ids_in
 
         text, api = b64encode(bundle).decode(), self._client.api(Dynamic, resource=resource)
-        held = [one.get("caBundle", "") for one in _clients(await api.get(name))]
-        if any(one != text for one in held):
+        previous = [config.get("caBundle", "") for config in _client_configs(await api.get(name))]
+        if any(encoded != text for encoded in previous):
 
-            def put(found: Dynamic) -> None:
-                for client in _clients(found):
-                    client["caBundle"] = text
+            def set_bundle(obj: Dynamic) -> None:
+                for config in _client_configs(obj):
+                    config["caBundle"] = text
 
-            await api.update(name, put)
-        known = ids_in(bundle)
-        for one in held:
-            known &= ids_in(b64decode(one))
-        return known
+            await api.update(name, set_bundle)
+        authorities = ids_in(bundle)
+        for encoded in previous:
+            authorities &= ids_in(b64decode(encoded))
+        return authorities
 
 
-def _clients(obj: Dynamic) -> list[dict[str, Any]]:
-    """Where the webhooks are that a configuration or a definition names."""
+def _client_configs(obj: Dynamic) -> list[dict[str, Any]]:
+    """Return the client configuration of each webhook of an object."""
     if obj.kind == "CustomResourceDefinition":
         conversion: Any = obj["spec"].get("conversion")
         return [conversion["webhook"]["clientConfig"]] if conversion and "webhook" in conversion else []
@@ -254,7 +254,7 @@ def _clients(obj: Dynamic) -> list[dict[str, Any]]:
 
 
 def _context_of(text: bytes) -> ssl.SSLContext:
-    # ssl reads keys from files alone; this one is readable by its owner, and gone right after.
+    # ssl reads keys only from files. This file is readable only by its owner, and removed at once.
     handle, path = tempfile.mkstemp()
     try:
         with os.fdopen(handle, "wb") as file:

@@ -12,7 +12,7 @@
 
     webhooks = Webhooks(Book).validate(check).default(fill).convert(BookV1, up=to_v2, down=to_v1)
 
-A handler that raises is a 500, and the server does then what `failure_policy` says.
+An exception of a handler becomes a 500, and `failure_policy` decides what the server does then.
 """
 
 from __future__ import annotations
@@ -20,23 +20,22 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 
-from kubeproto import KubeObject
-from kubeproto.crd import read_admission
+from kubeproto import KubeObject, RemoteProtocolError
+from kubeproto.crd import read_admission, read_conversion, respond_to_conversion
 
 from ..tasks._stray_cancellations import failures, is_cancelled
-from ._admission import defaulted, validated
+from ._admission_handlers import default_request, validate_request
 from ._asgi import serve_asgi
-from ._configurations import (
+from ._conversion_handlers import Conversions
+from ._webhook_configurations import (
+    WebhookAddress,
     WebhookOptions,
-    Where,
     configurations_of,
     conversion_of,
     definition_for,
     mutating,
     validating,
 )
-from ._conversion import Conversions
-from ._reviews import UnreadableReview, review_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, MutableMapping
@@ -49,10 +48,11 @@ if TYPE_CHECKING:
         ValidatingWebhookConfiguration,
     )
 
-    from ._admission import Defaulter, Validator
+    from ._admission_handlers import Defaulter, Validator
 
 K = TypeVar("K", bound=KubeObject)
 S = TypeVar("S", bound=KubeObject)
+R = TypeVar("R")
 
 WRITES: Final = ("CREATE", "UPDATE")
 _JSON: Final = (("Content-Type", "application/json"),)
@@ -65,8 +65,8 @@ WebhookResponse = tuple[int, tuple[tuple[str, str], ...], bytes]
 class Webhooks(Generic[K]):
     """The webhooks of one kind: validation, defaulting and conversion.
 
-    `options` say how the server is to call. It is an ASGI application; several are joined by ``|``. `respond`
-    answers one request, on any server.
+    `options` configure the calls of the server. The object is an ASGI application, and ``|`` joins several;
+    `respond` handles a single request, on any server.
     """
 
     def __init__(self, kind: type[K], *, options: WebhookOptions | None = None) -> None:
@@ -80,27 +80,28 @@ class Webhooks(Generic[K]):
         return f"Webhooks({self.kind.__name__}: {', '.join(sorted(self.paths)) or 'none'})"
 
     def validate(self, check: Validator[K], *, operations: tuple[str, ...] = WRITES) -> Self:
-        """Have `check` called for these operations.
+        """Call `check` for these operations.
 
-        It returns None to allow, violations or one for a 422 with causes, or `kubeproto.crd.deny`.
+        It returns None to allow the write, one or several violations for a 422 with causes, or the result of
+        `kubeproto.crd.deny`.
         """
         self._validators.append((check, operations))
         return self
 
     def default(self, fill: Defaulter[K], *, operations: tuple[str, ...] = WRITES) -> Self:
-        """Have `fill` edit the object of these operations, in place or by returning another.
+        """Call `fill` for these operations: it edits the object in place, or returns another one.
 
-        What its class does not know stays as it was sent. A server may call twice for one write, so to fill
-        an object that is filled already must change nothing.
+        Fields that the class does not have are preserved. A server may call twice for a write, so `fill` must
+        not change an object that has its defaults.
         """
         self._defaulters.append((fill, operations))
         return self
 
     def convert(self, version: type[S], *, up: Callable[[S], K], down: Callable[[K], S]) -> Self:
-        """Convert to and from another version; `up` makes an object of this class, which is the one stored.
+        """Convert to and from another version; `up` returns an object of this class, the stored version.
 
-        The metadata is copied; fields that the other version does not have are lost unless they are kept
-        in an annotation. ValueError says that an object cannot be converted.
+        The metadata is copied; fields that the other version does not have are lost unless an annotation
+        stores them. A function raises ValueError for an object that cannot be converted.
         """
         self.conversions.add(version, up, down)
         return self
@@ -110,42 +111,42 @@ class Webhooks(Generic[K]):
 
     @property
     def paths(self) -> dict[str, Callable[[bytes], Awaitable[bytes]]]:
-        """What is answered, by path."""
+        """The handlers by path."""
         resource = self.kind.resource
-        where = f"{resource.plural}.{resource.group}"
-        found: dict[str, Callable[[bytes], Awaitable[bytes]]] = {}
+        name = f"{resource.plural}.{resource.group}"
+        paths: dict[str, Callable[[bytes], Awaitable[bytes]]] = {}
         if self._validators:
-            found[f"/validate/{where}/{resource.version}"] = self._validate
+            paths[f"/validate/{name}/{resource.version}"] = self._validate
         if self._defaulters:
-            found[f"/default/{where}/{resource.version}"] = self._default
+            paths[f"/default/{name}/{resource.version}"] = self._default
         if self.conversions:
-            found[f"/convert/{where}"] = self._convert
-        return found
+            paths[f"/convert/{name}"] = self._convert
+        return paths
 
     def configurations(
-        self, name: str, where: Where
+        self, name: str, address: WebhookAddress
     ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
-        """Return the configurations of these webhooks, which get this `name`."""
-        return configurations_of(name, self.entries(where))
+        """Return the configurations of these webhooks, with this `name`."""
+        return configurations_of(name, self.entries(address))
 
-    def entries(self, where: Where) -> Iterator[MutatingWebhook | ValidatingWebhook]:
+    def entries(self, address: WebhookAddress) -> Iterator[MutatingWebhook | ValidatingWebhook]:
         """Yield an entry of a configuration for each webhook."""
         for path in self.paths:
             if path.startswith("/default/"):
                 operations = _operations(self._defaulters)
-                yield mutating(self.kind, where, path, self.options, operations)
+                yield mutating(self.kind, address, path, self.options, operations)
             elif path.startswith("/validate/"):
                 operations = _operations(self._validators)
-                yield validating(self.kind, where, path, self.options, operations)
+                yield validating(self.kind, address, path, self.options, operations)
 
-    def manifests(self, name: str, where: Where) -> list[KubeObject]:
-        """Return the configurations, and the definition if this converts: all that names the webhooks."""
-        return WebhookApplication(self).manifests(name, where)
+    def manifests(self, name: str, address: WebhookAddress) -> list[KubeObject]:
+        """Return the configurations, and the definition if there are conversions."""
+        return WebhookApplication(self).manifests(name, address)
 
-    def definition(self, where: Where) -> CustomResourceDefinition:
+    def definition(self, address: WebhookAddress) -> CustomResourceDefinition:
         """Return the definition of the kind in all its versions, and of its conversion webhook."""
         path = next((path for path in self.paths if path.startswith("/convert/")), "")
-        return definition_for(self.conversions.classes, conversion_of(where, path) if path else None)
+        return definition_for(self.conversions.classes, conversion_of(address, path) if path else None)
 
     async def respond(self, method: str, target: str, body: bytes) -> WebhookResponse:
         """Return status, headers and body of the response to a request."""
@@ -156,13 +157,13 @@ class Webhooks(Generic[K]):
         await serve_asgi(self, scope, receive, send)
 
     async def _validate(self, body: bytes) -> bytes:
-        return await validated(review_in(body, read_admission), self.kind, self._validators)
+        return await validate_request(_parse_review(body, read_admission), self.kind, self._validators)
 
     async def _default(self, body: bytes) -> bytes:
-        return await defaulted(review_in(body, read_admission), self.kind, self._defaulters)
+        return await default_request(_parse_review(body, read_admission), self.kind, self._defaulters)
 
     async def _convert(self, body: bytes) -> bytes:
-        return self.conversions.answer(body)
+        return respond_to_conversion(_parse_review(body, read_conversion), self.conversions.convert)
 
 
 class WebhookApplication:
@@ -170,22 +171,23 @@ class WebhookApplication:
 
     def __init__(self, *webhooks: Webhooks[Any]) -> None:
         self.webhooks = webhooks
-        self.paths = {path: handle for one in webhooks for path, handle in one.paths.items()}
+        self.paths = {path: handle for group in webhooks for path, handle in group.paths.items()}
 
     def __or__(self, other: WebhookApplication | Webhooks[Any]) -> WebhookApplication:
-        more = other.webhooks if isinstance(other, WebhookApplication) else (other,)
-        return WebhookApplication(*self.webhooks, *more)
+        added = other.webhooks if isinstance(other, WebhookApplication) else (other,)
+        return WebhookApplication(*self.webhooks, *added)
 
     def configurations(
-        self, name: str, where: Where
+        self, name: str, address: WebhookAddress
     ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
         """Return the configurations of these webhooks: at most one of each type."""
-        return configurations_of(name, (entry for one in self.webhooks for entry in one.entries(where)))
+        entries = (entry for webhooks in self.webhooks for entry in webhooks.entries(address))
+        return configurations_of(name, entries)
 
-    def manifests(self, name: str, where: Where) -> list[KubeObject]:
-        """Return the configurations, and the definitions of what is converted: all that names webhooks."""
-        definitions = (one.definition(where) for one in self.webhooks if one.conversions)
-        return [*definitions, *self.configurations(name, where)]
+    def manifests(self, name: str, address: WebhookAddress) -> list[KubeObject]:
+        """Return the configurations, and the definitions of the kinds with conversions."""
+        definitions = (webhooks.definition(address) for webhooks in self.webhooks if webhooks.conversions)
+        return [*definitions, *self.configurations(name, address)]
 
     async def respond(self, method: str, target: str, body: bytes) -> WebhookResponse:
         """Return status, headers and body of the response to a request."""
@@ -206,14 +208,30 @@ async def _respond(
         return 405, (*_TEXT, ("Allow", "POST")), b"a review is sent by POST\n"
     try:
         return 200, _JSON, await handle(body)
-    except UnreadableReview as error:
+    except _UnreadableReview as error:
         return 400, _TEXT, f"{error}\n".encode()
     except failures():
         if is_cancelled():
             raise
-        # Not to the client: the error may contain what the client must not see.
+        # Not for the client, which may not be allowed to see the content of the error.
         _log.exception("%s: a handler has failed", path)
-        return 500, _TEXT, b"a handler of this webhook has failed; its log says why\n"
+        return 500, _TEXT, b"a handler of this webhook has failed; the reason is in its log\n"
+
+
+class _UnreadableReview(Exception):
+    """A body that is not a review; the message may be sent to the client."""
+
+
+def _parse_review(body: bytes, read: Callable[[bytes], R]) -> R:
+    """Return the review in a body.
+
+    A handler may raise `RemoteProtocolError` too, for a request of its own. The message of that error must
+    not be in the response.
+    """
+    try:
+        return read(body)
+    except RemoteProtocolError as error:
+        raise _UnreadableReview(str(error)) from error
 
 
 def _operations(handlers: list[tuple[Any, tuple[str, ...]]]) -> list[str]:

@@ -1,12 +1,13 @@
-"""`WebhookServer`: webhooks on a port over TLS, on the HTTP/1.1 machine that serves health and metrics."""
+"""`WebhookServer`: serves webhooks over TLS, on the HTTP/1.1 machine that serves health and metrics."""
 
 from __future__ import annotations
 
 import logging
 import re
 import ssl
+from bisect import bisect_left
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 import anyio
 from anyio.streams.tls import TLSStream
@@ -15,8 +16,7 @@ from kubeproto import RemoteProtocolError
 from kubeproto_h11 import Response, ServerConnection, serve_requests
 
 from ..tasks._accepting import accept
-from ._asgi import MOST
-from ._call_stats import WebhookStats
+from ._asgi import MAX_REVIEW
 from ._certificate_files import CertificateFiles
 from ._webhooks import WebhookApplication, Webhooks
 
@@ -29,23 +29,54 @@ if TYPE_CHECKING:
 
     from ._certificate_files import CertificateSource
 
-# Seconds. A server that calls webhooks has finished its handshake long before, or will not.
-_HANDSHAKE: Final = 10.0
-# A server keeps its connections for the next call; Go's clients close them after 90 s without one.
-_IDLE: Final = 120.0
-_SENDING: Final = 10.0
-# The longest timeout that a webhook may have, and the default if the server does not send one.
-_LONGEST: Final = 30.0
+# Seconds. An API server finishes a handshake much earlier, or never.
+_MAX_HANDSHAKE: Final = 10.0
+# A server reuses its connections; Go's clients close them after 90 idle seconds.
+_MAX_IDLE: Final = 120.0
+_MAX_SENDING: Final = 10.0
+# Kubernetes' limit for the timeout of a webhook, and the default for requests without a timeout.
+_MAX_TIMEOUT: Final = 30.0
 _TIMEOUT: Final = re.compile(r"[?&]timeout=(\d{1,2})s(?:&|$)")
 
 _log: Final = logging.getLogger("kubeproto.webhooks")
 
 
-class WebhookServer:
-    """Serves webhooks over TLS until cancelled: by itself, or given to an `Operator`.
+# The buckets of Prometheus' Go client, as in controller-runtime's metrics of webhooks.
+_BOUNDS: Final = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
-    Every process of a deployment serves them, whether it leads or not. `port` 0 takes any free port, which
-    `port` is then. A request that has come is answered before the server ends.
+# Present before the first call, so that a rate includes the first call.
+_EXPECTED: Final[tuple[str, ...]] = ("200", "500")
+
+
+class WebhookStats:
+    """The number, the outcomes and the durations of the calls of a webhook."""
+
+    __slots__ = ("codes", "counts", "in_flight", "seconds")
+    bounds: ClassVar[tuple[float, ...]] = _BOUNDS
+
+    def __init__(self) -> None:
+        self.codes: dict[str, int] = dict.fromkeys(_EXPECTED, 0)
+        self.counts = [0] * (len(_BOUNDS) + 1)
+        self.seconds = 0.0
+        self.in_flight = 0
+
+    def begin(self) -> None:
+        """Count the start of a call."""
+        self.in_flight += 1
+
+    def end(self, code: int, seconds: float) -> None:
+        """Count the response to a call."""
+        self.in_flight -= 1
+        self.codes[str(code)] = self.codes.get(str(code), 0) + 1
+        self.counts[bisect_left(_BOUNDS, seconds)] += 1
+        self.seconds += seconds
+
+
+class WebhookServer:
+    """Serves webhooks over TLS until cancelled: by itself, or as a part of an `Operator`.
+
+    Every process of a deployment serves them, whether it leads or not. With `port` 0 a free port is used, and
+    `port` becomes its number. The server responds to all received requests before it ends.
     """
 
     def __init__(
@@ -65,15 +96,15 @@ class WebhookServer:
 
     @property
     def certificate_reads(self) -> tuple[int, int] | None:
-        """How often the certificate's files were read, and how many of these failed; None without files."""
+        """The number of reads of the certificate's files, and of failed reads; None without files."""
         files = self.certificates
         return (files.reads, files.failed_reads) if isinstance(files, CertificateFiles) else None
 
     async def run(self, *, task_status: TaskStatus[int] = anyio.TASK_STATUS_IGNORED) -> None:
-        """Listen once there is a certificate, and say at which port; unusable files are an error."""
+        """Listen once there is a certificate, and report the port; raise an error for unusable files."""
         try:
-            async with anyio.create_task_group() as keeping:
-                await keeping.start(self._keep)
+            async with anyio.create_task_group() as renewing:
+                await renewing.start(self._run_certificates)
                 await self._listen(task_status)
         except BaseExceptionGroup as group:
             error, *others = group.exceptions
@@ -83,7 +114,7 @@ class WebhookServer:
             return
         raise error
 
-    async def _keep(self, *, task_status: TaskStatus[None]) -> None:
+    async def _run_certificates(self, *, task_status: TaskStatus[None]) -> None:
         await self.certificates.run(task_status=task_status)
 
     async def _listen(self, task_status: TaskStatus[int]) -> None:
@@ -94,8 +125,8 @@ class WebhookServer:
             _log.info("serving %s on port %d", ", ".join(sorted(self.webhooks.paths)), self.port)
             task_status.started(self.port)
             try:
-                for one in listener.listeners:
-                    tasks.start_soon(accept, one, self._handle, "webhook", _log)
+                for socket_listener in listener.listeners:
+                    tasks.start_soon(accept, socket_listener, self._handle, "webhook", _log)
                 await anyio.sleep_forever()
             finally:
                 self.listens = False
@@ -104,7 +135,7 @@ class WebhookServer:
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, RemoteProtocolError):
             async with stream:
                 try:
-                    with anyio.fail_after(_HANDSHAKE):
+                    with anyio.fail_after(_MAX_HANDSHAKE):
                         secured = await TLSStream.wrap(
                             stream,
                             server_side=True,
@@ -112,11 +143,10 @@ class WebhookServer:
                             standard_compatible=False,
                         )
                 except (ssl.SSLError, anyio.EndOfStream, TimeoutError) as error:
-                    _log.debug(
-                        "a TLS handshake failed: %s", error
-                    )  # a probe that looks whether a port is open
+                    # Probes that only connect are frequent.
+                    _log.debug("a TLS handshake failed: %s", error)
                     return
-                connection = ServerConnection(max_body=MOST)
+                connection = ServerConnection(max_body=MAX_REVIEW)
                 await serve_requests(_Channel(secured), connection, self.respond)
 
     async def respond(self, request: Head) -> Response:
@@ -124,42 +154,43 @@ class WebhookServer:
         # Other paths are not counted: a port scan would create labels.
         stats = self.stats.get(request.target.partition("?")[0])
         if stats is None:
-            return await self._answer(request)
-        begun, code = anyio.current_time(), 500
+            return await self._respond(request)
+        start, code = anyio.current_time(), 500
         stats.begin()
         try:
-            response = await self._answer(request)
+            response = await self._respond(request)
             code = response.status
         finally:
-            stats.end(code, anyio.current_time() - begun)
+            stats.end(code, anyio.current_time() - start)
         return response
 
-    async def _answer(self, request: Head) -> Response:
-        said = _TIMEOUT.search(request.target)
-        # Shielded: the object of a client of the cluster depends on it, also while this program ends.
-        with anyio.move_on_after(min(float(said[1]), _LONGEST) if said else _LONGEST, shield=True):
+    async def _respond(self, request: Head) -> Response:
+        match = _TIMEOUT.search(request.target)
+        timeout = min(float(match[1]), _MAX_TIMEOUT) if match else _MAX_TIMEOUT
+        # Shielded: the write of another client waits for the response, also while this program ends.
+        with anyio.move_on_after(timeout, shield=True):
             status, headers, body = await self.webhooks.respond(request.method, request.target, request.body)
             return Response(status, headers, body)
-        _log.warning("%s: no handler answered in the time that the server gave", request.label)
+        _log.warning("%s: the handlers exceeded the timeout of the webhook", request.label)
         return Response(504, (), b"the handlers took too long\n")
 
 
 class _Channel:
-    """The bytes of one connection, with a limit on each wait."""
+    """The bytes of a connection, with a limit for each wait."""
 
     def __init__(self, stream: ByteStream) -> None:
         self._stream = stream
 
     async def send(self, data: bytes) -> None:
-        # A client may leave within its request, and is refused then.
-        with anyio.move_on_after(_SENDING, shield=True), suppress(anyio.EndOfStream):
+        # A client may leave within its request; the response to that cannot be sent.
+        with anyio.move_on_after(_MAX_SENDING, shield=True), suppress(anyio.EndOfStream):
             await self._stream.send(data)
             return
         raise anyio.BrokenResourceError
 
     async def receive(self) -> bytes:
         try:
-            with anyio.move_on_after(_IDLE):
+            with anyio.move_on_after(_MAX_IDLE):
                 return await self._stream.receive()
         except anyio.EndOfStream:
             pass

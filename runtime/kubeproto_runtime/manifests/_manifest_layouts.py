@@ -9,7 +9,7 @@ import msgspec
 from kubeproto import Dynamic, dump_yaml, parse_manifest
 
 from .._documents import plain
-from ._manifests import INJECT_FROM
+from ._operator_manifests import INJECT_FROM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The objects that make a server call webhooks: configurations, and the conversion in a definition."""
+"""The objects that register webhooks: configurations, and the conversion in a definition."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ else:
     MatchCondition = LabelSelector = Any
 
 
-class Where(Struct, frozen=True, kw_only=True):
-    """Where webhooks are served: at a Service of the cluster, or at a URL for all that is outside.
+class WebhookAddress(Struct, frozen=True, kw_only=True):
+    """The address of webhooks: a Service of the cluster, or the URL of a server outside.
 
-    `ca_bundle` is the authority that has signed their certificate, in PEM; without one, cert-manager may put
-    it in, or the system's authorities are meant.
+    `ca_bundle` has the authorities that have signed their certificate, in PEM. Without it, cert-manager may
+    insert it; otherwise the server trusts the authorities of its system.
     """
 
     namespace: str = ""
@@ -43,15 +43,17 @@ class Where(Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if bool(self.url) == bool(self.service):
-            raise ValueError("webhooks are either at a Service (namespace and service) or at a url")
+            raise ValueError("the address of webhooks is either a Service (namespace and service) or a url")
         if self.service and not self.namespace:
-            raise ValueError(f"in which namespace is the Service {self.service}? name it")
+            raise ValueError(f"the address of the Service {self.service} requires its namespace")
         if self.url and not self.url.startswith("https://"):
-            raise ValueError(f"a server calls webhooks over TLS alone, not at {self.url}")
+            raise ValueError(
+                f"a server calls webhooks only over TLS: {self.url} does not begin with https://"
+            )
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names that the certificate must be valid for."""
+        """The names for which the certificate must be valid."""
         if self.url:
             return (urlsplit(self.url).hostname or "",)
         return (f"{self.service}.{self.namespace}.svc", f"{self.service}.{self.namespace}.svc.cluster.local")
@@ -69,76 +71,83 @@ class WebhookOptions(Struct, frozen=True, kw_only=True):
 
 
 def mutating(
-    kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
+    kind: type[KubeObject], address: WebhookAddress, path: str, options: WebhookOptions, operations: list[str]
 ) -> MutatingWebhook:
     """Return the configuration of a defaulting webhook."""
     from kubeproto.kinds.admissionregistration_v1 import MutatingWebhook
 
     name = f"default.{kind.resource.plural}.{kind.resource.group}"
-    return MutatingWebhook(name=name, **_webhook(kind, where, path, options, operations))
+    return MutatingWebhook(name=name, **_webhook(kind, address, path, options, operations))
 
 
 def validating(
-    kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
+    kind: type[KubeObject], address: WebhookAddress, path: str, options: WebhookOptions, operations: list[str]
 ) -> ValidatingWebhook:
     """Return the configuration of a validating webhook."""
     from kubeproto.kinds.admissionregistration_v1 import ValidatingWebhook
 
     name = f"validate.{kind.resource.plural}.{kind.resource.group}"
-    return ValidatingWebhook(name=name, **_webhook(kind, where, path, options, operations))
+    return ValidatingWebhook(name=name, **_webhook(kind, address, path, options, operations))
 
 
 def configurations_of(
     name: str, webhooks: Iterable[MutatingWebhook | ValidatingWebhook]
 ) -> list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration]:
-    """Return one configuration for all webhooks that validate, and one for all that fill in defaults."""
+    """Return a configuration for all validating webhooks, and one for all mutating webhooks."""
     from kubeproto.kinds.admissionregistration_v1 import (
         MutatingWebhook,
         MutatingWebhookConfiguration,
         ValidatingWebhookConfiguration,
     )
 
-    defaulting: list[MutatingWebhook] = []
-    checking: list[ValidatingWebhook] = []
+    mutating_webhooks: list[MutatingWebhook] = []
+    validating_webhooks: list[ValidatingWebhook] = []
     for webhook in webhooks:
         if isinstance(webhook, MutatingWebhook):
-            defaulting.append(webhook)
+            mutating_webhooks.append(webhook)
         else:
-            checking.append(webhook)
-    found: list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration] = []
-    if checking:
-        found.append(ValidatingWebhookConfiguration(metadata=ObjectMeta(name=name), webhooks=checking))
-    if defaulting:
-        found.append(MutatingWebhookConfiguration(metadata=ObjectMeta(name=name), webhooks=defaulting))
-    return found
+            validating_webhooks.append(webhook)
+    configurations: list[MutatingWebhookConfiguration | ValidatingWebhookConfiguration] = []
+    if validating_webhooks:
+        metadata = ObjectMeta(name=name)
+        configurations.append(ValidatingWebhookConfiguration(metadata=metadata, webhooks=validating_webhooks))
+    if mutating_webhooks:
+        metadata = ObjectMeta(name=name)
+        configurations.append(MutatingWebhookConfiguration(metadata=metadata, webhooks=mutating_webhooks))
+    return configurations
 
 
 def definition_for(
     classes: tuple[type[KubeObject], ...], conversion: dict[str, Any] | None
 ) -> CustomResourceDefinition:
-    """Return the definition of a kind in all these versions, of which the first is stored."""
-    made = definition_of(*classes, storage=classes[0].resource.version)
+    """Return the definition of a kind in these versions, of which the first is stored."""
+    definition = definition_of(*classes, storage=classes[0].resource.version)
     if conversion is not None:
-        made.spec["conversion"] = conversion
-    return made
+        definition.spec["conversion"] = conversion
+    return definition
 
 
-def conversion_of(where: Where, path: str) -> dict[str, Any]:
-    """Return the `conversion` of a definition whose webhook is there."""
+def conversion_of(address: WebhookAddress, path: str) -> dict[str, Any]:
+    """Return the `conversion` of a definition with a webhook at this path."""
     client: dict[str, Any] = (
-        {"url": where.url.rstrip("/") + path}
-        if where.url
+        {"url": address.url.rstrip("/") + path}
+        if address.url
         else {
-            "service": {"namespace": where.namespace, "name": where.service, "path": path, "port": where.port}
+            "service": {
+                "namespace": address.namespace,
+                "name": address.service,
+                "path": path,
+                "port": address.port,
+            }
         }
     )
-    if where.ca_bundle:
-        client["caBundle"] = b64encode(where.ca_bundle).decode()
+    if address.ca_bundle:
+        client["caBundle"] = b64encode(address.ca_bundle).decode()
     return {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
 
 
 def _webhook(
-    kind: type[KubeObject], where: Where, path: str, options: WebhookOptions, operations: list[str]
+    kind: type[KubeObject], address: WebhookAddress, path: str, options: WebhookOptions, operations: list[str]
 ) -> dict[str, Any]:
     from kubeproto.kinds.admissionregistration_v1 import RuleWithOperations
 
@@ -152,7 +161,7 @@ def _webhook(
     )
     return {
         "admission_review_versions": ["v1"],
-        "client_config": _client_config(where, path),
+        "client_config": _client_config(address, path),
         "rules": [rule],
         "failure_policy": options.failure_policy,
         "side_effects": options.side_effects,
@@ -164,11 +173,13 @@ def _webhook(
     }
 
 
-def _client_config(where: Where, path: str) -> WebhookClientConfig:
+def _client_config(address: WebhookAddress, path: str) -> WebhookClientConfig:
     from kubeproto.kinds.admissionregistration_v1 import ServiceReference, WebhookClientConfig
 
-    bundle = where.ca_bundle or None
-    if where.url:
-        return WebhookClientConfig(url=where.url.rstrip("/") + path, ca_bundle=bundle)
-    service = ServiceReference(name=where.service, namespace=where.namespace, path=path, port=where.port)
+    bundle = address.ca_bundle or None
+    if address.url:
+        return WebhookClientConfig(url=address.url.rstrip("/") + path, ca_bundle=bundle)
+    service = ServiceReference(
+        name=address.service, namespace=address.namespace, path=path, port=address.port
+    )
     return WebhookClientConfig(service=service, ca_bundle=bundle)

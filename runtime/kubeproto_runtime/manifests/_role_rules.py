@@ -37,34 +37,36 @@ class RoleRule(Struct, frozen=True, order=True):
     verbs: tuple[str, ...]
 
 
-def required_access(described: ProgramDescription) -> frozenset[RequiredAccess]:
+def required_access(description: ProgramDescription) -> frozenset[RequiredAccess]:
     """Return the rights that an operator needs besides those of its reconciles.
 
     They allow it to follow its kinds, hold its lease, and issue the certificates of its webhooks.
     """
     access: set[RequiredAccess] = set()
-    for followed in described.follows:
+    for followed in description.follows:
         for namespace in followed.namespaces:
             scope: Scope = "namespaces" if isinstance(namespace, str) else "cluster"
             for verb in ("list", "watch"):
                 access.add(RequiredAccess(followed.resource.group, followed.resource.plural, verb, scope))
-    if described.lease:
+    if description.lease:
         access.add(RequiredAccess(*_LEASES, "create", "own"))
         for verb in ("get", "update"):
-            access.add(RequiredAccess(*_LEASES, verb, "own", described.lease))
-    if described.webhooks is not None and isinstance(described.webhooks.certificates, ManagedCertificates):
-        access |= described.webhooks.certificates.required_access
+            access.add(RequiredAccess(*_LEASES, verb, "own", description.lease))
+    if description.webhooks is not None and isinstance(
+        description.webhooks.certificates, ManagedCertificates
+    ):
+        access |= description.webhooks.certificates.required_access
     return frozenset(access)
 
 
 def roles(
-    described: ProgramDescription, recorded: Iterable[RequiredAccess] = (), *, own_namespace: str = OWN
+    description: ProgramDescription, recorded: Iterable[RequiredAccess] = (), *, own_namespace: str = OWN
 ) -> dict[str, tuple[RoleRule, ...]]:
     """Return the rules by namespace: `CLUSTER` for a ClusterRole, `own_namespace` for the program's
     namespace."""
-    namespaces = reconciled_namespaces(described)
+    namespaces = reconciled_namespaces(description)
     access_by_namespace: dict[str, set[RequiredAccess]] = {}
-    for access in required_access(described) | set(recorded):
+    for access in required_access(description) | set(recorded):
         match access.scope:
             case "own":
                 places: tuple[str, ...] = (own_namespace,)
@@ -77,11 +79,11 @@ def roles(
     return {namespace: _rules(needed) for namespace, needed in sorted(access_by_namespace.items())}
 
 
-def reconciled_namespaces(described: ProgramDescription) -> tuple[str, ...]:
+def reconciled_namespaces(description: ProgramDescription) -> tuple[str, ...]:
     """Return the namespaces that an operator is limited to; none if it follows a kind in all namespaces."""
     namespaces = [
         namespace
-        for followed in described.follows
+        for followed in description.follows
         if followed.resource.namespaced
         for namespace in followed.namespaces
     ]

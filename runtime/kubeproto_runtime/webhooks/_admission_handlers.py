@@ -1,4 +1,4 @@
-"""`Admission`: one write as a webhook sees it, with typed objects, and the verdict of the handlers."""
+"""`Admission`: a write that a webhook checks, with typed objects, and the verdict of the handlers."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
 
-# The code with which a server refuses an object that breaks rules.
+# The status with which a server refuses an invalid object.
 _INVALID: Final = 422
 
 
 class Admission(Generic[K]):
-    """One write, as the server is about to carry it out.
+    """A write that the server is about to perform.
 
-    `object` is what it would store; for a deletion, what it would delete. `old` is what is stored so far:
-    None for a creation. `request` has everything else that the server said.
+    `object` is the object to store; for a deletion, the object to delete. `old` is the stored object, and
+    None for a creation. `request` has everything else that the server has sent.
     """
 
     def __init__(self, request: AdmissionRequest, obj: K, old: K | None) -> None:
@@ -49,8 +49,8 @@ class Admission(Generic[K]):
 
     def __repr__(self) -> str:
         request = self.request
-        place = f"{request.namespace}/{request.name}".strip("/")
-        return f"<{request.operation} of {request.kind.kind} {place or 'without a name yet'}>"
+        key = f"{request.namespace}/{request.name}".strip("/")
+        return f"<{request.operation} of {request.kind.kind} {key or 'without a name yet'}>"
 
     @property
     def operation(self) -> str:
@@ -64,15 +64,15 @@ class Admission(Generic[K]):
 
     @property
     def dry_run(self) -> bool:
-        """Whether nothing will be stored: then a handler has no effects elsewhere, either."""
+        """Whether nothing will be stored. Then a handler must have no effects elsewhere."""
         return self.request.dry_run
 
     def warn(self, text: str) -> None:
-        """Show this to the client that made the request, whether it is allowed or not."""
+        """Add a warning for the client that made the request, whether it is allowed or not."""
         self.warnings.append(text)
 
     def annotate(self, key: str, value: str) -> None:
-        """Add this annotation to the server's audit log."""
+        """Add an annotation to the server's audit log."""
         self.audit_annotations[key] = value
 
 
@@ -81,58 +81,58 @@ Validator: TypeAlias = Callable[[Admission[K]], Validation | Awaitable[Validatio
 Defaulter: TypeAlias = Callable[[Admission[K]], K | Awaitable[K | None] | None]
 
 
-async def validated(
+async def validate_request(
     request: AdmissionRequest, kind: type[K], validators: Sequence[tuple[Validator[K], tuple[str, ...]]]
 ) -> bytes:
-    """Call the validators of an operation, until one refuses."""
-    found = admission_of(request, kind)
-    if isinstance(found, AdmissionVerdict):
-        return respond_to_admission(request, found)
+    """Call the validators of an operation until one refuses, and return the response."""
+    admission = admission_of(request, kind)
+    if isinstance(admission, AdmissionVerdict):
+        return respond_to_admission(request, admission)
     for validate, operations in validators:
         if request.operation in operations:
-            verdict = verdict_of(await settled(validate(found)), found, kind)
+            verdict = verdict_of(await resolve(validate(admission)), admission, kind)
             if not verdict.allowed:
-                return _answered(found, verdict)
-            found.warnings += verdict.warnings
-            found.audit_annotations |= verdict.audit_annotations
-    return _answered(found, AdmissionVerdict(allowed=True))
+                return _respond(admission, verdict)
+            admission.warnings += verdict.warnings
+            admission.audit_annotations |= verdict.audit_annotations
+    return _respond(admission, AdmissionVerdict(allowed=True))
 
 
-async def defaulted(
+async def default_request(
     request: AdmissionRequest, kind: type[K], defaulters: Sequence[tuple[Defaulter[K], tuple[str, ...]]]
 ) -> bytes:
-    """Let each defaulter edit the object in turn; the difference goes back as a JSON patch."""
-    found = admission_of(request, kind)
-    if isinstance(found, AdmissionVerdict):
-        return respond_to_admission(request, found)
+    """Call the defaulters of an operation in turn; the response has their changes as a JSON patch."""
+    admission = admission_of(request, kind)
+    if isinstance(admission, AdmissionVerdict):
+        return respond_to_admission(request, admission)
     text = request.object
     if text is None:
-        return _answered(found, AdmissionVerdict(allowed=True))
-    original = Original(found.object, text, known(found.object, kind))
+        return _respond(admission, AdmissionVerdict(allowed=True))
+    original = Original(admission.object, text, known(admission.object, kind))
     for fill, operations in defaulters:
-        if request.operation in operations and (edited := await settled(fill(found))) is not None:
-            found.object = edited
+        if request.operation in operations and (edited := await resolve(fill(admission))) is not None:
+            admission.object = edited
     shape = shape_of(kind, kind.resource)
-    merged: dict[str, Any] = original.edited(found.object, known(found.object, kind), shape)
-    return _answered(found, AdmissionVerdict(allowed=True, changed=with_servers_metadata(merged, text)))
+    merged: dict[str, Any] = original.edited(admission.object, known(admission.object, kind), shape)
+    return _respond(admission, AdmissionVerdict(allowed=True, changed=with_servers_metadata(merged, text)))
 
 
 def admission_of(request: AdmissionRequest, kind: type[K]) -> Admission[K] | AdmissionVerdict:
-    """Read the objects of a request; one that does not fit the class is refused with 422."""
-    old = None if request.old_object is None else _read(request.old_object, kind)
+    """Decode the objects of a request; an object that does not fit the class is refused with 422."""
+    old = None if request.old_object is None else _decode(request.old_object, kind)
     if request.object is None:
         if old is None:
             return deny(f"this webhook is not for {request.operation}, which has no object", code=400)
-        # An object that does not fit may always be deleted: nobody could remove it otherwise.
+        # An object that does not fit may be deleted: nobody could remove it otherwise.
         return Admission(request, old, old) if not isinstance(old, str) else _allowed()
-    new = _read(request.object, kind)
+    new = _decode(request.object, kind)
     if isinstance(new, str):
         if _is_being_deleted(request):
             return _allowed()  # its finalizers could not be removed otherwise
         return deny(
             f"{kind.resource.kind} {request.name!r} does not fit {kind.__name__}: {new}", code=_INVALID
         )
-    # A stored object that does not fit has to be repairable.
+    # An update must be able to repair a stored object that does not fit.
     return Admission(request, new, None if isinstance(old, str) else old)
 
 
@@ -141,17 +141,17 @@ def _is_being_deleted(request: AdmissionRequest) -> bool:
     return is_object(old) and bool(old.get("deletionTimestamp"))
 
 
-def verdict_of(said: Validation, admission: Admission[K], kind: type[K]) -> AdmissionVerdict:
+def verdict_of(result: Validation, admission: Admission[K], kind: type[K]) -> AdmissionVerdict:
     """Return the verdict of a validator: None allows, violations are a 422 with causes."""
-    match said:
+    match result:
         case AdmissionVerdict():
-            return said
+            return result
         case None:
             return _allowed()
         case Violation():
-            violations: Sequence[Violation] = (said,)
+            violations: Sequence[Violation] = (result,)
         case _:
-            violations = said
+            violations = result
             if not violations:
                 return _allowed()
     name = admission.request.name or admission.object.metadata.generate_name
@@ -160,21 +160,21 @@ def verdict_of(said: Validation, admission: Admission[K], kind: type[K]) -> Admi
     return AdmissionVerdict(allowed=False, code=_INVALID, message=status.message, causes=causes)
 
 
-async def settled(said: T | Awaitable[T]) -> T:
+async def resolve(result: T | Awaitable[T]) -> T:
     """Return the result of a function, or of the coroutine that it returned."""
-    found: Any = said
-    result: T = await found if isawaitable(found) else found
-    return result
+    value: Any = result
+    resolved: T = await value if isawaitable(value) else value
+    return resolved
 
 
-def _answered(admission: Admission[Any], verdict: AdmissionVerdict) -> bytes:
+def _respond(admission: Admission[Any], verdict: AdmissionVerdict) -> bytes:
     warnings = (*admission.warnings, *verdict.warnings)
     annotations = admission.audit_annotations | verdict.audit_annotations
-    whole = msgspec.structs.replace(verdict, warnings=warnings, audit_annotations=annotations)
-    return respond_to_admission(admission.request, whole)
+    verdict = msgspec.structs.replace(verdict, warnings=warnings, audit_annotations=annotations)
+    return respond_to_admission(admission.request, verdict)
 
 
-def _read(document: dict[str, Any], kind: type[K]) -> K | str:
+def _decode(document: dict[str, Any], kind: type[K]) -> K | str:
     try:
         return settle(decode(msgspec.json.encode(document), kind))
     except InvalidObject as error:

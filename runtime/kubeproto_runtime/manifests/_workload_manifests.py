@@ -1,6 +1,6 @@
-"""What runs an operator: its Deployment, and what is allowed to happen to its pods.
+"""The Deployment of an operator, and the policies and Services of its pods.
 
-The pods keep to the Pod Security Standard *restricted*: no root, no writable root file system, no
+The pods satisfy the Pod Security Standard *restricted*: no root, no writable root file system, no
 capabilities, the default seccomp profile.
 """
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 else:
     Document = dict
 
-_USER = 65532  # what distroless images call nonroot
+_USER = 65532  # the user nonroot of distroless images
 _AFTER_GRACE = 10  # seconds in which a process releases its lease and ends
 
 
@@ -31,7 +31,7 @@ def _pod_labels(packaging: Packaging) -> Document:
     return {"app.kubernetes.io/name": packaging.name}
 
 
-def deployment(described: ProgramDescription, packaging: Packaging) -> Document:
+def deployment(description: ProgramDescription, packaging: Packaging) -> Document:
     """Return the Deployment.
 
     Without an election the old pod ends before the new one begins: two would reconcile the same objects.
@@ -39,25 +39,25 @@ def deployment(described: ProgramDescription, packaging: Packaging) -> Document:
     spec: Document = {
         "replicas": packaging.replicas,
         "selector": {"matchLabels": _pod_labels(packaging)},
-        "template": {"metadata": {"labels": _pod_labels(packaging)}, "spec": _pod(described, packaging)},
+        "template": {"metadata": {"labels": _pod_labels(packaging)}, "spec": _pod(description, packaging)},
     }
-    if described.reconciles and not described.lease:
+    if description.reconciles and not description.lease:
         spec["strategy"] = {"type": "Recreate"}
     metadata = _metadata(packaging.name, packaging)
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": metadata, "spec": spec}
 
 
-def _pod(described: ProgramDescription, packaging: Packaging) -> Document:
+def _pod(description: ProgramDescription, packaging: Packaging) -> Document:
     pod: Document = {
         "serviceAccountName": packaging.name,
         "automountServiceAccountToken": True,
-        "terminationGracePeriodSeconds": math.ceil(described.grace) + _AFTER_GRACE,
+        "terminationGracePeriodSeconds": math.ceil(description.grace) + _AFTER_GRACE,
         "securityContext": {
             "runAsNonRoot": True,
             "runAsUser": _USER,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [_container(described, packaging)],
+        "containers": [_container(description, packaging)],
     }
     if packaging.replicas > 1:
         spread = {"labelSelector": {"matchLabels": _pod_labels(packaging)}}
@@ -65,13 +65,13 @@ def _pod(described: ProgramDescription, packaging: Packaging) -> Document:
             spread
             | {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
         ]
-    if volumes := _volumes(described, packaging):
+    if volumes := _volumes(description, packaging):
         pod["volumes"] = volumes
     return pod
 
 
-def _container(described: ProgramDescription, packaging: Packaging) -> Document:
-    name = "operator" if described.reconciles else packaging.name
+def _container(description: ProgramDescription, packaging: Packaging) -> Document:
+    name = "operator" if description.reconciles else packaging.name
     container: Document = {"name": name, "image": packaging.image}
     if packaging.command:
         container["command"] = list(packaging.command)
@@ -79,10 +79,10 @@ def _container(described: ProgramDescription, packaging: Packaging) -> Document:
         {"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}},
         {"name": "POD_NAMESPACE", "valueFrom": {"fieldRef": {"fieldPath": "metadata.namespace"}}},
     ]
-    if ports := [{"name": name, "containerPort": port} for name, port in _ports(described).items()]:
+    if ports := [{"name": name, "containerPort": port} for name, port in _ports(description).items()]:
         container["ports"] = ports
-    if described.health_port:
-        ready = "/readyz/webhooks" if _converts(described) else "/readyz"
+    if description.health_port:
+        ready = "/readyz/webhooks" if _converts(description) else "/readyz"
         container["startupProbe"] = _probe(ready, periodSeconds=2, failureThreshold=90)
         container["livenessProbe"] = _probe("/livez", periodSeconds=10, failureThreshold=3)
         container["readinessProbe"] = _probe(ready, periodSeconds=5, failureThreshold=3)
@@ -92,18 +92,18 @@ def _container(described: ProgramDescription, packaging: Packaging) -> Document:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
-    if mounts := [{"name": name, "mountPath": path} for name, path in _mounts(described).items()]:
+    if mounts := [{"name": name, "mountPath": path} for name, path in _mounts(description).items()]:
         container["volumeMounts"] = mounts
     return container
 
 
-def _converts(described: ProgramDescription) -> bool:
+def _converts(description: ProgramDescription) -> bool:
     """Return whether its caches may need its webhooks.
 
     The API server calls only the webhooks of ready pods. To list objects that are stored in another version
     it has to call them, so a pod that became ready only after its caches had synced would never become ready.
     """
-    server = described.webhooks
+    server = description.webhooks
     return server is not None and any(webhooks.conversions for webhooks in server.webhooks.webhooks)
 
 
@@ -111,30 +111,30 @@ def _probe(path: str, **settings: int) -> Document:
     return {"httpGet": {"path": path, "port": "health"}, **settings}
 
 
-def _ports(described: ProgramDescription) -> dict[str, int]:
-    ports = {"health": described.health_port or 0}
-    if described.http_port != described.health_port:
-        ports["http"] = described.http_port or 0
-    if described.webhooks is not None:
-        ports["webhooks"] = described.webhooks.port
+def _ports(description: ProgramDescription) -> dict[str, int]:
+    ports = {"health": description.health_port or 0}
+    if description.http_port != description.health_port:
+        ports["http"] = description.http_port or 0
+    if description.webhooks is not None:
+        ports["webhooks"] = description.webhooks.port
     return {name: port for name, port in ports.items() if port}
 
 
-def _mounts(described: ProgramDescription) -> dict[str, str]:
-    if described.webhooks is None:
+def _mounts(description: ProgramDescription) -> dict[str, str]:
+    if description.webhooks is None:
         return {}
     mounts = {"tmp": "/tmp"}  # a key is handed to OpenSSL in a file
-    if isinstance(described.webhooks.certificates, CertificateFiles):
-        mounts["certificates"] = described.webhooks.certificates.folder
+    if isinstance(description.webhooks.certificates, CertificateFiles):
+        mounts["certificates"] = description.webhooks.certificates.folder
     return mounts
 
 
-def _volumes(described: ProgramDescription, packaging: Packaging) -> list[Document]:
+def _volumes(description: ProgramDescription, packaging: Packaging) -> list[Document]:
     volumes: dict[str, Document] = {
         "tmp": {"emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
         "certificates": {"secret": {"secretName": f"{packaging.name}-webhooks"}},
     }
-    return [{"name": name, **volumes[name]} for name in _mounts(described)]
+    return [{"name": name, **volumes[name]} for name in _mounts(description)]
 
 
 def disruption_budget(packaging: Packaging) -> Document:
@@ -147,13 +147,13 @@ def disruption_budget(packaging: Packaging) -> Document:
     }
 
 
-def network_policy(described: ProgramDescription, packaging: Packaging) -> Document:
+def network_policy(description: ProgramDescription, packaging: Packaging) -> Document:
     """Return the NetworkPolicy: ingress to what the pods serve; egress to DNS and the API server.
 
     The API server and the kubelet are not in the network of pods, so no selector can name them: only ports
     are limited.
     """
-    incoming = [{"port": name} for name in _ports(described)]
+    incoming = [{"port": name} for name in _ports(description)]
     spec: Document = {
         "podSelector": {"matchLabels": _pod_labels(packaging)},
         "policyTypes": ["Ingress", "Egress"],
@@ -171,9 +171,9 @@ def network_policy(described: ProgramDescription, packaging: Packaging) -> Docum
     }
 
 
-def http_service(described: ProgramDescription, packaging: Packaging) -> Document:
+def http_service(description: ProgramDescription, packaging: Packaging) -> Document:
     """Return the Service through which others in the cluster call the program."""
-    target = "health" if described.http_port == described.health_port else "http"
+    target = "health" if description.http_port == description.health_port else "http"
     return _service(packaging.name, packaging, {"name": "http", "port": 80, "targetPort": target})
 
 

@@ -10,22 +10,22 @@ from kubeproto import Dynamic, parse_manifest
 from kubeproto.crd import definitions_of
 
 from .._documents import plain
-from ..webhooks import CertificateFiles, ManagedCertificates, Where
+from ..webhooks import CertificateFiles, ManagedCertificates, WebhookAddress
 from ._packaging import Packaging
-from ._pods import deployment, disruption_budget, http_service, network_policy, webhook_service
-from ._rights import CLUSTER, RoleRule, roles
+from ._role_rules import CLUSTER, RoleRule, roles
+from ._workload_manifests import deployment, disruption_budget, http_service, network_policy, webhook_service
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..operator import ProgramDescription
-    from ._pods import Document
+    from ._workload_manifests import Document
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 INJECT_FROM: Final = "cert-manager.io/inject-ca-from"
 
 
-def manifests(described: ProgramDescription, packaging: Packaging) -> list[Dynamic]:
+def manifests(description: ProgramDescription, packaging: Packaging) -> list[Dynamic]:
     """Return the objects that a program needs, in the order of their dependencies.
 
     Definitions, Namespace, ServiceAccount, roles and bindings, Services, NetworkPolicy, PodDisruptionBudget,
@@ -33,18 +33,19 @@ def manifests(described: ProgramDescription, packaging: Packaging) -> list[Dynam
     ValueError if replicas would interfere with each other, or if `ManagedCertificates` are for other names
     than the webhooks have here.
     """
-    packaging = _complete(described, packaging)
-    address = Where(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
+    packaging = _complete(description, packaging)
+    address = WebhookAddress(namespace=packaging.namespace, service=f"{packaging.name}-webhooks")
     documents = [
-        document | _add_labels(document, packaging) for document in _documents(described, packaging, address)
+        document | _add_labels(document, packaging)
+        for document in _documents(description, packaging, address)
     ]
-    _check_certificates(documents, described, address)
+    _check_certificates(documents, description, address)
     return parse_manifest(msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": documents}))
 
 
-def _complete(described: ProgramDescription, packaging: Packaging) -> Packaging:
-    replicas = packaging.replicas or (2 if described.lease else 1)
-    if replicas > 1 and described.follows and described.reconciles and not described.lease:
+def _complete(description: ProgramDescription, packaging: Packaging) -> Packaging:
+    replicas = packaging.replicas or (2 if description.lease else 1)
+    if replicas > 1 and description.follows and description.reconciles and not description.lease:
         raise ValueError(
             f"{replicas} replicas of {packaging.name} without an election would all reconcile:"
             " pass a LeaderElector to its Operator, or use a single replica"
@@ -57,24 +58,26 @@ def _complete(described: ProgramDescription, packaging: Packaging) -> Packaging:
     )
 
 
-def _documents(described: ProgramDescription, packaging: Packaging, address: Where) -> Iterator[Document]:
-    yield from _definitions(described, packaging, address)
+def _documents(
+    description: ProgramDescription, packaging: Packaging, address: WebhookAddress
+) -> Iterator[Document]:
+    yield from _definitions(description, packaging, address)
     yield _document(
         "v1", "Namespace", packaging.namespace,
         labels={"pod-security.kubernetes.io/enforce": "restricted"},
     )  # fmt: skip
     account = _document("v1", "ServiceAccount", packaging.name, packaging.namespace)
     yield account | {"automountServiceAccountToken": False}  # the Deployment mounts a token itself
-    yield from _roles(described, packaging)
-    if described.http_port is not None:
-        yield http_service(described, packaging)
-    if described.webhooks is not None:
+    yield from _roles(description, packaging)
+    if description.http_port is not None:
+        yield http_service(description, packaging)
+    if description.webhooks is not None:
         yield webhook_service(packaging, address.service)
-        yield from _certificates(described, packaging, address)
-    yield network_policy(described, packaging)
+        yield from _certificates(description, packaging, address)
+    yield network_policy(description, packaging)
     yield disruption_budget(packaging)
-    yield deployment(described, packaging)
-    yield from _configurations(described, packaging, address)
+    yield deployment(description, packaging)
+    yield from _configurations(description, packaging, address)
 
 
 def _document(api_version: str, kind: str, name: str, namespace: str = "", **metadata: Any) -> Document:
@@ -90,8 +93,8 @@ def _add_labels(document: Document, packaging: Packaging) -> Document:
 # Rights
 
 
-def _roles(described: ProgramDescription, packaging: Packaging) -> Iterator[Document]:
-    for namespace, rules in roles(described, packaging.access, own_namespace=packaging.namespace).items():
+def _roles(description: ProgramDescription, packaging: Packaging) -> Iterator[Document]:
+    for namespace, rules in roles(description, packaging.access, own_namespace=packaging.namespace).items():
         yield from _role("Cluster" if namespace == CLUSTER else "", namespace, rules, packaging)
 
 
@@ -119,12 +122,14 @@ def _rule(rule: RoleRule) -> Document:
 # Definitions and webhooks
 
 
-def _definitions(described: ProgramDescription, packaging: Packaging, address: Where) -> Iterator[Document]:
-    kinds = [kind for kind in dict.fromkeys(described.kinds) if _has_definition(kind)]
-    for webhooks in described.webhooks.webhooks.webhooks if described.webhooks else ():
+def _definitions(
+    description: ProgramDescription, packaging: Packaging, address: WebhookAddress
+) -> Iterator[Document]:
+    kinds = [kind for kind in dict.fromkeys(description.kinds) if _has_definition(kind)]
+    for webhooks in description.webhooks.webhooks.webhooks if description.webhooks else ():
         if not webhooks.conversions:
             continue
-        yield _inject_authority(plain(webhooks.definition(address)), described, packaging)
+        yield _inject_authority(plain(webhooks.definition(address)), description, packaging)
         versions = [kind for kind in kinds if _kind_of(kind) == _kind_of(webhooks.kind)]
         if missing := [kind for kind in versions if kind not in webhooks.conversions.classes]:
             raise ValueError(
@@ -144,27 +149,29 @@ def _has_definition(kind: type[Any]) -> bool:
 
 
 def _configurations(
-    described: ProgramDescription, packaging: Packaging, address: Where
+    description: ProgramDescription, packaging: Packaging, address: WebhookAddress
 ) -> Iterator[Document]:
-    if described.webhooks is None:
+    if description.webhooks is None:
         return
-    for webhooks in described.webhooks.webhooks.webhooks:
+    for webhooks in description.webhooks.webhooks.webhooks:
         name = f"{packaging.name}-{webhooks.kind.resource.plural}"
         for configuration in webhooks.configurations(name, address):
-            yield _inject_authority(plain(configuration), described, packaging)
+            yield _inject_authority(plain(configuration), description, packaging)
 
 
-def _inject_authority(document: Document, described: ProgramDescription, packaging: Packaging) -> Document:
+def _inject_authority(document: Document, description: ProgramDescription, packaging: Packaging) -> Document:
     """Have cert-manager insert its authority, if the certificate is in files."""
-    if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
+    if description.webhooks is None or not isinstance(description.webhooks.certificates, CertificateFiles):
         return document
     annotations = {INJECT_FROM: f"{packaging.namespace}/{packaging.name}-webhooks"}
     return document | {"metadata": {**document["metadata"], "annotations": annotations}}
 
 
-def _check_certificates(documents: list[Document], described: ProgramDescription, address: Where) -> None:
+def _check_certificates(
+    documents: list[Document], description: ProgramDescription, address: WebhookAddress
+) -> None:
     """Refuse certificates that the API server would not trust with the objects of these manifests."""
-    certificates = described.webhooks.certificates if described.webhooks is not None else None
+    certificates = description.webhooks.certificates if description.webhooks is not None else None
     if not isinstance(certificates, ManagedCertificates):
         return
     managed = {(resource.kind, name) for resource, name in certificates.targets}
@@ -181,7 +188,7 @@ def _check_certificates(documents: list[Document], described: ProgramDescription
     if address.hosts[0] not in certificates.hosts:
         raise ValueError(
             f"{certificates} is not valid for {address.hosts[0]}, where the API server calls these webhooks:"
-            " pass it a Where with this Service and namespace"
+            " pass it a WebhookAddress with this Service and namespace"
         )
 
 
@@ -189,8 +196,10 @@ def _calls_webhooks(document: Document) -> bool:
     return "webhooks" in document or "conversion" in document.get("spec", {})
 
 
-def _certificates(described: ProgramDescription, packaging: Packaging, address: Where) -> Iterator[Document]:
-    if described.webhooks is None or not isinstance(described.webhooks.certificates, CertificateFiles):
+def _certificates(
+    description: ProgramDescription, packaging: Packaging, address: WebhookAddress
+) -> Iterator[Document]:
+    if description.webhooks is None or not isinstance(description.webhooks.certificates, CertificateFiles):
         return  # the operator issues its certificate
     name = f"{packaging.name}-webhooks"
     yield _document("cert-manager.io/v1", "Issuer", name, packaging.namespace) | {"spec": {"selfSigned": {}}}
