@@ -105,7 +105,7 @@ def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
     connection, head, namespace = asked(config=config)
     assert (connection.server, namespace) == ("http://here.test", "mine")
     assert header(head.headers, "authorization") == ""
-    with pytest.raises(ConfigError, match="context make no sense beside"):
+    with pytest.raises(ConfigError, match="context cannot be combined with config"):
         asked(config=config, context="away")
 
 
@@ -202,7 +202,7 @@ def test_a_transport_by_name_is_that_one_and_no_other(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     assert chosen("trio", "httpx") == "HttpxTransport"
-    with pytest.raises(ConfigError, match=r"no transport 'pigeon'; there is asyncio, httpx, trio$"):
+    with pytest.raises(ConfigError, match=r"'pigeon' is not installed; installed: asyncio, httpx, trio$"):
         chosen("trio", "pigeon")
     install(monkeypatch, tmp_path, *HALF_INSTALLED)
     with pytest.raises(

@@ -30,7 +30,7 @@ from kubeproto.config import (
 )
 from kubeproto.config import credentials as c
 from kubeproto.wire import header
-from kubeproto_runtime.client._connect import keeping
+from kubeproto_runtime.client._connect import token_writer
 from kubeproto_runtime.credentials import Authorized
 from kubeproto_runtime.credentials._files import LocatedConfig, Login, find, keep, read
 
@@ -254,7 +254,7 @@ def test_a_login_is_renewed_at_its_provider_and_kept_each_time(home: Home, backe
     net, found = Net(provider), oidc(home)
 
     async def main() -> None:
-        async with Authorized(found.config, net.open, clock=clock, keep=keeping(found)) as transport:
+        async with Authorized(found.config, net.open, clock=clock, keep=token_writer(found)) as transport:
             assert await get(transport) == (200, b"welcome")
             assert home.user()["refresh-token"] == "refresh-2"
             clock.now = 2990.0
@@ -278,7 +278,7 @@ def test_a_login_that_cannot_be_kept_is_used_all_the_same_and_said(
     net, found = Net(provider), oidc(home)
 
     async def main() -> None:
-        async with Authorized(found.config, net.open, clock=clock, keep=keeping(found)) as transport:
+        async with Authorized(found.config, net.open, clock=clock, keep=token_writer(found)) as transport:
             assert await get(transport) == (200, b"welcome")
 
     anyio.run(main)

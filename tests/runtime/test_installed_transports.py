@@ -54,7 +54,7 @@ def test_a_transport_of_another_distribution_is_found_by_its_name(
     with pytest.raises(ConfigError, match="the pigeon has flown"):
         connect("pigeon")
     assert len(opened) == 1
-    with pytest.raises(ConfigError, match=r"there is asyncio, httpx, owl, pigeon, trio$"):
+    with pytest.raises(ConfigError, match=r"installed: asyncio, httpx, owl, pigeon, trio$"):
         connect("hen")
 
 

@@ -191,7 +191,9 @@ def test_metadata_alone_does_not_say_its_kind() -> None:
     cluster.put(Book(metadata=kp.ObjectMeta(name="moby"), spec=BookSpec()))
     with simulated_blocking(cluster) as client:
         found: Any = client.api(kp.Metadata[Book]).get("moby")
-        with pytest.raises(kp.InvalidRequest, match=r"'moby' does not say .* use client.api\(kp.Metadata"):
+        with pytest.raises(
+            kp.InvalidRequest, match=r"'moby' does not name its kind; use client.api\(kp.Metadata"
+        ):
             client.delete(found)
 
 

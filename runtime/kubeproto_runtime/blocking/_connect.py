@@ -10,9 +10,9 @@ from ..client._connect import (
     ClientOptions,
     ConnectOptions,
     find_opener,
-    found_by,
-    keeping,
     overrides_of,
+    resolve_config,
+    token_writer,
 )
 from ._authorized import BlockingAuthorized, BlockingOpener
 from ._client import BlockingClient
@@ -29,13 +29,15 @@ def connect_blocking(
     config: Config | None = None,
     transport: str | BlockingOpener | None = None,
     client: ClientOptions | None = None,
-    **wanted: Unpack[ConnectOptions],
+    **overrides: Unpack[ConnectOptions],
 ) -> AbstractContextManager[BlockingClient]:
     """Connect as `connect` does, without an event loop: the same parameters, and transports that block.
 
     ``with connect_blocking() as client:`` gives the client, until the context is left.
     """
-    return BlockingNotEntered(_connected(config, transport, client, overrides_of(**wanted), tuple(wanted)))
+    return BlockingNotEntered(
+        _connected(config, transport, client, overrides_of(**overrides), tuple(overrides))
+    )
 
 
 class BlockingNotEntered(AbstractContextManager[BlockingClient]):
@@ -78,6 +80,6 @@ def _connected(
     wanted: tuple[str, ...],
 ) -> Generator[BlockingClient]:
     opener = find_opener(transport, BLOCKING_TRANSPORTS, "threads")
-    found = found_by(config, overrides, wanted)
-    with BlockingAuthorized(found.config, opener, keep=keeping(found)) as authorized:
+    found = resolve_config(config, overrides, wanted)
+    with BlockingAuthorized(found.config, opener, keep=token_writer(found)) as authorized:
         yield BlockingClient(authorized, namespace=found.config.namespace, **(client or {}))

@@ -70,7 +70,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         """Send and read until this is stopped or another thread attends. Yield when something has arrived."""
         with self._lock:
             if isinstance(self.state, resync.Idle):
-                self.state = self._server.known_to(self.state)
+                self.state = self._server.apply_to(self.state)
                 self._step(resync.Started(), [], self._client.clock())
         while not self._enough() and (taken := self._take_plan()):
             planned, number = taken

@@ -1,8 +1,8 @@
-"""One call of a client: admission at its rate, attempts, limits, and the effects that drivers perform."""
+"""One call of a client: its rate, attempts and limits, and the effects that drivers perform."""
 
 from ._base_client import BaseClient, Streamed
 from ._blocking_base_client import BlockingBaseClient, BlockingStreamed
-from ._bodies import BodyLimits
+from ._body_limits import BodyLimits
 from ._discovery import KindNotServed
 from ._kinds import UnknownKind
 from ._outgoing import LeaseLost

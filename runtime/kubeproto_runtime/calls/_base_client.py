@@ -18,7 +18,7 @@ from kubeproto import ApiError, LocalProtocolError
 
 from ..tasks._turns import Turns
 from ._attempts import RETRIES, TIMEOUT
-from ._bodies import LIMITS, BodyLimits, Collected
+from ._body_limits import LIMITS, BodyLimits, ResponseBody
 from ._core import ClientCore, call, fetch
 from ._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive
 
@@ -44,7 +44,7 @@ def _wall() -> datetime:
 
 
 class BaseClient(ClientCore):
-    """What sends requests to one server, as one user: `call`, `open` and `upgrade`."""
+    """Sends requests to one server, as one user: `call`, `open` and `upgrade`."""
 
     def __init__(
         self,
@@ -78,7 +78,7 @@ class BaseClient(ClientCore):
     ) -> Reply[T]:
         """Send a request and return its response, warnings included; or raise its `ApiError`.
 
-        If an earlier attempt may have been carried out, the error of a later one has it among its causes.
+        If an earlier attempt may have been carried out, its error is among the causes of the last one.
         """
         return await self.run(call(self, request, timeout=timeout, retries=retries))
 
@@ -89,7 +89,7 @@ class BaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> tuple[int, Headers, bytes]:
-        """Send a request and return its response unread, also if it is a refusal."""
+        """Send a request and return its response without parsing it, also if it is a refusal."""
         return await self.run(fetch(self, request, timeout=timeout, retries=retries))
 
     @asynccontextmanager
@@ -131,7 +131,7 @@ class BaseClient(ClientCore):
             yield socket
 
     async def admit(self, deadline: float = inf) -> None:
-        """Wait until the rate permits another request; `DeadlineExceeded`, at once, if that is too late."""
+        """Wait until the rate permits a request; raise `DeadlineExceeded` at once if that is too late."""
         if self.rate is None:
             return
         self.admission.check(self.rate, self.now(), deadline)
@@ -144,7 +144,7 @@ class BaseClient(ClientCore):
             self.admission.waiting -= 1
 
     async def run(self, effects: Effects[T]) -> T:
-        """Perform an effect of the logic of a client; see `_effects`."""
+        """Run the logic of a client; see `_effects`."""
         return await drive(effects, self._perform)
 
     def now(self) -> float:
@@ -170,15 +170,15 @@ class BaseClient(ClientCore):
         with self.outgoing(head, self.transport) as sent:
             async with self.transport.send(sent.head, timeout=timeout, idle=idle) as incoming:
                 sent.responded(incoming.status)
-                body = Collected(head, incoming.status, self.limits, self.now())
-                pieces = aiter(incoming)
+                body = ResponseBody(head, incoming.status, self.limits, self.now())
+                chunks = aiter(incoming)
                 try:
-                    async for piece in pieces:
-                        if body.take(piece, self.now()):
+                    async for chunk in chunks:
+                        if body.add(chunk, self.now()):
                             break
                 finally:
-                    await close_pieces(pieces)
-        return WholeResponse(incoming.status, incoming.headers, body.whole(), body.cut)
+                    await close_chunks(chunks)
+        return WholeResponse(incoming.status, incoming.headers, body.content(), body.truncation)
 
 
 class Streamed(Generic[E]):
@@ -199,21 +199,21 @@ class Streamed(Generic[E]):
                 chunk = await anext(self._chunks)
             except StopAsyncIteration:
                 self._chunks = None
-                news = self._decoder.finish()
+                events = self._decoder.finish()
             else:
-                news = self._decoder.feed(chunk)
-            if news:
-                return news
+                events = self._decoder.feed(chunk)
+            if events:
+                return events
         raise StopAsyncIteration
 
     async def aclose(self) -> None:
         """Stop reading."""
-        await close_pieces(self._chunks)
+        await close_chunks(self._chunks)
         self._chunks = None
 
 
-async def close_pieces(pieces: object) -> None:
+async def close_chunks(chunks: object) -> None:
     """Close an iterator that may not have ended."""
     # A generator would be left to the garbage collector, which trio warns about.
-    if (close := getattr(pieces, "aclose", None)) is not None:
+    if (close := getattr(chunks, "aclose", None)) is not None:
         await close()

@@ -9,7 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ._attempts import RETRIES, TIMEOUT
-from ._bodies import LIMITS, BodyLimits, Collected
+from ._body_limits import LIMITS, BodyLimits, ResponseBody
 from ._core import ClientCore, call, fetch
 from ._effects import Admit, Follow, SendRequest, SleepUntil, WholeResponse, drive_blocking
 
@@ -29,7 +29,7 @@ E = TypeVar("E")
 
 
 class BlockingBaseClient(ClientCore):
-    """What sends requests to one server, as one user, for threads: `call` and `open`."""
+    """Sends requests to one server, as one user, in threads: `call` and `open`."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class BlockingBaseClient(ClientCore):
     ) -> Reply[T]:
         """Send a request and return its response, warnings included; or raise its `ApiError`.
 
-        If an earlier attempt may have been carried out, the error of a later one has it among its causes.
+        If an earlier attempt may have been carried out, its error is among the causes of the last one.
         """
         return self.run(call(self, request, timeout=timeout, retries=retries))
 
@@ -76,7 +76,7 @@ class BlockingBaseClient(ClientCore):
         timeout: float | None = None,
         retries: RetryPolicy | None = None,
     ) -> tuple[int, Headers, bytes]:
-        """Send a request and return its response unread, also if it is a refusal."""
+        """Send a request and return its response without parsing it, also if it is a refusal."""
         return self.run(fetch(self, request, timeout=timeout, retries=retries))
 
     @contextmanager
@@ -93,7 +93,7 @@ class BlockingBaseClient(ClientCore):
             yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
 
     def admit(self, deadline: float = inf) -> None:
-        """Wait until the rate permits another request; `DeadlineExceeded`, at once, if that is too late."""
+        """Wait until the rate permits a request; raise `DeadlineExceeded` at once if that is too late."""
         if self.rate is None:
             return
         with self._counting:
@@ -113,7 +113,7 @@ class BlockingBaseClient(ClientCore):
             self._sleep(seconds)
 
     def run(self, effects: Effects[T]) -> T:
-        """Perform an effect of the logic of a client; see `_effects`."""
+        """Run the logic of a client; see `_effects`."""
         return drive_blocking(effects, self._perform)
 
     def now(self) -> float:
@@ -143,11 +143,11 @@ class BlockingBaseClient(ClientCore):
             self.transport.send(sent.head, timeout=timeout, idle=idle) as incoming,
         ):
             sent.responded(incoming.status)
-            body = Collected(head, incoming.status, self.limits, self.now())
-            for piece in incoming:
-                if body.take(piece, self.now()):
+            body = ResponseBody(head, incoming.status, self.limits, self.now())
+            for chunk in incoming:
+                if body.add(chunk, self.now()):
                     break
-        return WholeResponse(incoming.status, incoming.headers, body.whole(), body.cut)
+        return WholeResponse(incoming.status, incoming.headers, body.content(), body.truncation)
 
 
 class BlockingStreamed(Generic[E]):
@@ -161,7 +161,7 @@ class BlockingStreamed(Generic[E]):
 
     def __iter__(self) -> Iterator[list[E]]:
         for chunk in self._incoming:
-            if news := self._decoder.feed(chunk):
-                yield news
+            if events := self._decoder.feed(chunk):
+                yield events
         if rest := self._decoder.finish():
             yield rest

@@ -17,13 +17,13 @@ from kubeproto import (
 )
 from kubeproto.requests import Reply
 
-from ._admission import RateQueue
-from ._attempts import RETRIES, SILENCE, TIMEOUT, Attempts, ServerLimits, Warned, requests_of
-from ._bodies import LIMITS, BodyLimits, note_cut
+from ._attempts import MAX_SILENCE, RETRIES, TIMEOUT, Attempts, LoggedWarnings, ServerLimits, requests_of
+from ._body_limits import LIMITS, BodyLimits, truncated_error
 from ._effects import Admit, Effects, SendRequest, SleepUntil, WholeResponse
 from ._outgoing import outgoing
+from ._rate_queue import RateQueue
+from ._run_writes import note_absence, note_write
 from ._tracing import Tracing
-from ._written import note_absence, note_write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ class ClientCore:
         self.limits = limits
         self.random = rng or random.Random()  # spreads retries; not for secrets
         self.discovery: Discovery | None = None
-        self.warned = Warned()
+        self.warnings = LoggedWarnings()
         self.server = ServerLimits()
         self.admission = RateQueue()
         self.tracing = Tracing()
@@ -112,7 +112,7 @@ def read(
     except NotFound as error:
         note_absence(client, request, error.status)
         raise
-    client.warned.log(reply.warnings, request, reply.value)
+    client.warnings.log(reply.warnings, request, reply.value)
     note_write(client, request, reply.value)
     return reply, response.body
 
@@ -156,30 +156,30 @@ def _persist(
             response = yield from _attempt(client, request, deadline)
             return _parse(parse, response), response
         except (ApiError, TransportError, RemoteProtocolError) as error:
-            at = attempts.again_at(error, client.now(), client.random.random())
-            if at is None:
+            retry_at = attempts.retry_at(error, client.now(), client.random.random())
+            if retry_at is None:
                 raise
-        yield SleepUntil(at)
+        yield SleepUntil(retry_at)
 
 
 def _parse(parse: Callable[[int, Headers, bytes], T], response: WholeResponse) -> T:
     try:
         return parse(response.status, response.headers, response.body)
     except ApiError as error:
-        if not response.cut:
+        if not response.truncation:
             raise
-        told = note_cut(error, response.cut)
-    raise told
+        truncated = truncated_error(error, response.truncation)
+    raise truncated
 
 
 def _attempt(client: ClientCore, head: Head, deadline: float | None) -> Effects[WholeResponse]:
     yield Admit(inf if deadline is None else deadline)
     timeout = None if deadline is None else max(0.0, deadline - client.now())
     try:
-        response: WholeResponse = yield SendRequest(head, timeout, SILENCE)
+        response: WholeResponse = yield SendRequest(head, timeout, MAX_SILENCE)
     except DeadlineExceeded as error:
         if deadline is not None and client.now() >= deadline:
             raise
-        # The connection is dead; there is time for another one.
+        # The connection is dead, and there is time for an attempt on another one.
         raise TransportError(str(error)) from error
     return response

@@ -1,4 +1,4 @@
-"""What a server serves: its kinds, waited for where one is to be installed, and its OpenAPI documents."""
+"""Discovery: the kinds of a server, waiting for a kind to be installed, and OpenAPI documents."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from ._core import ClientCore
     from ._effects import Effects
 
-_MOVED: Final = 301  # the document has another hash by now
-_AGAIN: Final = 1.0  # seconds; a definition is served within one or two
+_MOVED: Final = 301  # the document has another hash now
+_POLL_PERIOD: Final = 1.0  # seconds; a definition is served within one or two
 
 
 class KindNotServed(KubeprotoError):
-    """The server does not know a kind. `resource` says which."""
+    """The server does not serve a kind, `resource`."""
 
     def __init__(self, resource: Resource) -> None:
         super().__init__(resource)
@@ -34,11 +34,11 @@ class KindNotServed(KubeprotoError):
 
 
 def discover(client: ClientCore) -> Effects[Discovery]:
-    """Discover all that a server serves."""
-    asking = Discovering(client.discovery)
-    while (result := asking.result) is None:
-        request = asking.requests[0]
-        asking = asking.receive(request, *(yield from fetch(client, request)))
+    """Discover all kinds of a server."""
+    discovering = Discovering(client.discovery)
+    while (result := discovering.result) is None:
+        request = discovering.requests[0]
+        discovering = discovering.receive(request, *(yield from fetch(client, request)))
     client.discovery = result
     return result
 
@@ -57,25 +57,25 @@ def require(
     client: ClientCore, kinds: Iterable[type[KubeObject] | Resource], *, within: float
 ) -> Effects[None]:
     """Check that the server serves these kinds, or wait for them."""
-    wanted = [kind if isinstance(kind, Resource) else _resource_of(kind) for kind in kinds]
-    end = client.now() + within
+    required = [kind if isinstance(kind, Resource) else _resource_of(kind) for kind in kinds]
+    deadline = client.now() + within
     while True:
-        found = yield from discover(client)
-        missing = [resource for resource in wanted if not _serves(found, resource)]
+        discovery = yield from discover(client)
+        missing = [resource for resource in required if not _serves(discovery, resource)]
         if not missing:
             return
-        if client.now() >= end:
+        if client.now() >= deadline:
             raise KindNotServed(missing[0])
-        yield SleepUntil(min(client.now() + _AGAIN, end))
+        yield SleepUntil(min(client.now() + _POLL_PERIOD, deadline))
 
 
-def _serves(found: Discovery, resource: Resource) -> bool:
-    served = found.get(resource.gvk)
+def _serves(discovery: Discovery, resource: Resource) -> bool:
+    served = discovery.get(resource.gvk)
     if served is None:
-        return resource.api_version in found.stale  # its aggregated server is down: nobody knows
+        return resource.api_version in discovery.stale  # its aggregated server is down: nobody knows
     return served.plural == resource.plural
 
 
 def _resource_of(kind: type[KubeObject]) -> Resource:
-    described = get_args(kind)[0] if get_origin(kind) is Metadata else kind
-    return described.resource
+    described_kind = get_args(kind)[0] if get_origin(kind) is Metadata else kind
+    return described_kind.resource

@@ -1,11 +1,11 @@
-"""The effects that the logic of a client asks for, and the two drivers that perform them.
+"""The effects of the logic of a client, and the two drivers that perform them.
 
-What a client decides (retries, pages, conflicts, waiting, applying, credentials) is written once, as
-generators. They do no I/O: they yield an effect, and are sent its outcome or thrown its error. `drive` awaits
-each effect on an event loop, `drive_blocking` performs it in the thread that calls::
+The decisions of a client (retries, pages, conflicts, waiting, applying, credentials) are written once, as
+generators. They do no I/O: they yield an effect, and receive its outcome or its error. `drive` awaits each
+effect on an event loop, `drive_blocking` performs it in the calling thread::
 
     def entry(client, api, name) -> Effects[K]:
-        reply = yield from call(client, api.get(name))     # yields Admit, Exchange, SleepUntil
+        reply = yield from call(client, api.get(name))     # yields Admit, SendRequest, SleepUntil
         ...
 
 A generator that is cancelled is closed at the effect for which it waits, so its `finally` runs at once.
@@ -38,13 +38,13 @@ class SendRequest(Struct, frozen=True):
 
 
 class WholeResponse(Struct, frozen=True):
-    """A whole response as it came."""
+    """A response with its whole body."""
 
     status: int
     headers: Headers
     body: bytes
-    cut: str = ""
-    """Why the rest was not read; empty except for errors that are too long."""
+    truncation: str = ""
+    """The reason why the rest of an error was not read; empty if all of it was read."""
 
 
 class Admit(Struct, frozen=True):
@@ -60,7 +60,7 @@ class SleepUntil(Struct, frozen=True):
 
 
 class Follow(Struct, frozen=True, kw_only=True):
-    """Follow objects until the observer has seen enough or the time is up."""
+    """Follow objects until the observer has finished or a time has come."""
 
     requests: Any  # an `Api`, which a Struct could not name: it resolves its annotations
     observer: Any  # an `Observer`

@@ -1,4 +1,4 @@
-"""Which API an object or a name belongs to: a class has it, for anything else discovery is used."""
+"""The API of an object or of the name of a kind: from its class, or by discovery."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class UnknownKind(KindNotServed):
-    """The server serves no resource of this name. `similar` are the names that may have been meant."""
+    """The server serves no resource of this name; `similar` are names that resemble it."""
 
     def __init__(self, name: str, similar: tuple[str, ...], stale: tuple[str, ...]) -> None:
         super().__init__(Resource("", "", name, name))
@@ -33,23 +33,23 @@ class UnknownKind(KindNotServed):
         self.stale = stale
 
     def __str__(self) -> str:
-        said = f"the server serves no resource {self.name!r}"
+        message = f"the server serves no resource {self.name!r}"
         if self.similar:
-            said += f"; did you mean {' or '.join(self.similar)}?"
+            message += f"; did you mean {' or '.join(self.similar)}?"
         if self.stale:
-            said += f" ({', '.join(self.stale)} could not be asked for its kinds)"
-        return said
+            message += f" (the kinds of {', '.join(self.stale)} could not be discovered)"
+        return message
 
 
 def resource_named(client: ClientCore, name: str) -> Effects[Resource]:
     """Return the resource of a plural, singular, kind, short name or ``plural.group``."""
-    known = client.discovery
-    if known is not None and (found := known.find(name)) is not None:
-        return found
-    known = yield from discover(client)
-    if (found := known.find(name)) is None:
-        raise UnknownKind(name, known.similar(name), known.stale)
-    return found
+    discovery = client.discovery
+    if discovery is not None and (resource := discovery.find(name)) is not None:
+        return resource
+    discovery = yield from discover(client)
+    if (resource := discovery.find(name)) is None:
+        raise UnknownKind(name, discovery.similar(name), discovery.stale)
+    return resource
 
 
 def resources_named(client: ClientCore, name: str) -> Effects[tuple[Resource, ...]]:
@@ -57,18 +57,18 @@ def resources_named(client: ClientCore, name: str) -> Effects[tuple[Resource, ..
     try:
         return ((yield from resource_named(client, name)),)
     except UnknownKind:
-        known = client.discovery
-        if known is None or not (found := known.category(name)):
+        discovery = client.discovery
+        if discovery is None or not (resources := discovery.category(name)):
             raise
-        return found
+        return resources
 
 
 def all_named(
     client: ClientCore, name: str, namespace: str | AllNamespaces
 ) -> Effects[tuple[Api[Dynamic], ...]]:
     """Return the verbs on each resource of a name or of a category."""
-    found = yield from resources_named(client, name)
-    return tuple(_dynamic(client, resource, namespace) for resource in found)
+    resources = yield from resources_named(client, name)
+    return tuple(_dynamic(client, resource, namespace) for resource in resources)
 
 
 def named(client: ClientCore, name: str, namespace: str | AllNamespaces) -> Effects[Api[Dynamic]]:
@@ -78,33 +78,32 @@ def named(client: ClientCore, name: str, namespace: str | AllNamespaces) -> Effe
 
 
 def _dynamic(client: ClientCore, resource: Resource, namespace: str | AllNamespaces) -> Api[Dynamic]:
-    place = namespace if resource.namespaced else ""
-    return client.requests(Dynamic, namespace=place, resource=resource)
+    namespace = namespace if resource.namespaced else ""
+    return client.requests(Dynamic, namespace=namespace, resource=resource)
 
 
 def api_of(client: ClientCore, obj: K) -> Effects[Api[K]]:
     """Return the verbs on the kind of an object, in the namespace that it names."""
     kind = kind_of(obj)
-    place = obj.metadata.namespace
+    namespace = obj.metadata.namespace
     if issubclass(kind, Metadata):
         raise InvalidRequest(
-            f"the metadata of {obj.metadata.name!r} does not say of which kind it is; use"
-            " client.api(kp.Metadata[…]) instead"
+            f"the Metadata {obj.metadata.name!r} does not name its kind; use client.api(kp.Metadata[…])"
         )
     if not kind.abstract:
-        return client.requests(kind, namespace=place)
+        return client.requests(kind, namespace=namespace)
     resource = yield from _resource_of(client, GroupVersionKind.of(obj.api_version, obj.kind))
-    return client.requests(kind, namespace=place, resource=resource)
+    return client.requests(kind, namespace=namespace, resource=resource)
 
 
 def _resource_of(client: ClientCore, gvk: GroupVersionKind) -> Effects[Resource]:
-    known: Discovery | None = client.discovery
-    found = None if known is None else known.get(gvk)
-    if found is None:
-        found = (yield from discover(client)).get(gvk)
-    if found is None:
+    discovery: Discovery | None = client.discovery
+    resource = None if discovery is None else discovery.get(gvk)
+    if resource is None:
+        resource = (yield from discover(client)).get(gvk)
+    if resource is None:
         raise KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
-    return found
+    return resource
 
 
 def call_on(client: ClientCore, obj: K, verb: Callable[[Api[K]], Request[T]]) -> Effects[T]:

@@ -1,8 +1,8 @@
-"""Which errors are the outcome of a request: for watches, elections and event recording.
+"""The errors that are outcomes of a request: for watches, elections and event recording.
 
-An outcome is something to retry after: the server refused, the connection broke, a credential plugin failed.
-Any other error is a bug on this side and must propagate. One list serves all three: with a shorter list of
-its own, one of them would end when a plugin fails for a second.
+They are retried after an outcome: the server refused, the connection broke, a credential plugin failed. Any
+other error is a bug on this side and must propagate. All three share one list: with a shorter list, a watch
+would end when a plugin fails for a second.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ OUTCOMES: Final = (ApiError, TransportError, RemoteProtocolError, ConfigError, C
 
 
 def outcome_of(error: OutcomeError) -> Outcome:
-    """Return what an error means to a machine that decides when to retry."""
+    """Return the outcome for a machine that decides when to retry."""
     match error:
         case ConfigError() | CredentialsError():
-            # A plugin that fails, or a half-written file: somebody has to fix that, as for a 401.
+            # A failing plugin or an incomplete file: a person has to correct it, as after a 401.
             return Refused(" ".join(str(error).split()), 401)
         case LeaseLost():
             return Unreachable(str(error))  # nothing was sent

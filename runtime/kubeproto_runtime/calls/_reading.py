@@ -1,4 +1,4 @@
-"""An object with the text that it was read from, and the wait before it is read again."""
+"""Reading one object, with or without its text, and the backoff before another attempt."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def find_object(client: ClientCore, api: Api[K], name: str) -> Effects[tuple[K, 
 
 
 def back_off(client: ClientCore, error: ApiError, attempt: int, conflicts: ConflictPolicy) -> Effects[None]:
-    """Wait before the next attempt; or raise the error, if the attempts are used up."""
-    outcome = Conflicted(str(error))  # a name that is taken, or free again, counts as a conflict
+    """Wait before the next attempt, or raise the error if it was the last one."""
+    outcome = Conflicted(str(error))  # AlreadyExists and NotFound count as conflicts here
     decision = conflicts.decide(outcome, attempt, client.now(), jitter=client.random.random())
     if not isinstance(decision, Retry):
         raise error

@@ -21,12 +21,12 @@ H = TypeVar("H", bound="Head")
 
 # A program may set its tracer provider late. Looking for it reads the environment, which takes more than a
 # µs.
-_ASK_EVERY: Final = 1.0  # seconds
+_LOOKUP_PERIOD: Final = 1.0  # seconds
 _FAILED: Final = 400
 
 
 class Tracing:
-    """Finds the tracer of the program, once it has set a tracer provider.
+    """Opens spans once the program has set a tracer provider.
 
     Many environments have OpenTelemetry's API because something else needs it, and a span that records
     nothing would take a third of an empty reconcile's time. A program that sets a provider has imported the
@@ -35,12 +35,12 @@ class Tracing:
 
     def __init__(self) -> None:
         self._tracer: Any = None
-        self._ask_at = -inf
+        self._next_lookup = -inf
 
     def tracer(self, now: float) -> Any:
         """Return the tracer of this package; None where nothing is recorded."""
-        if self._tracer is None and now >= self._ask_at:
-            self._ask_at = now + _ASK_EVERY
+        if self._tracer is None and now >= self._next_lookup:
+            self._next_lookup = now + _LOOKUP_PERIOD
             if (trace := sys.modules.get("opentelemetry.trace")) is not None:
                 provider = trace.get_tracer_provider()
                 if not isinstance(provider, trace.ProxyTracerProvider):
@@ -68,10 +68,9 @@ class Tracing:
 
     @contextmanager
     def apart(self) -> Generator[None]:
-        """Let the spans of a task have no parent.
+        """Detach the spans of a task from the span in which the task was started.
 
-        A background task has inherited the span in which it was started, a reconcile
-        that asked for a cache, say, and would add to it forever.
+        A background task would otherwise add to the span of the reconcile that opened a cache, forever.
         """
         context: Any = sys.modules.get("opentelemetry.context")
         if context is None:

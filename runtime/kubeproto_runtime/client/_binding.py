@@ -1,6 +1,6 @@
-"""How a verb of the core becomes one that is sent: with its name, its docstring and its parameters, awaited.
+"""Methods that send a verb of the core, with the name, the docstring and the parameters of the verb.
 
-A verb that only some kinds have is a descriptor, which restricts it to them for type checkers.
+A verb that only some kinds have is a descriptor, which refuses other kinds to type checkers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from ..calls._base_client import BaseClient, Streamed
 
-    # The types for which checkers allow it: the kinds that can, their metadata, and what may be any kind.
+    # The types that have the verb: the kinds with the capability, their metadata, and `Dynamic`.
     _Running: TypeAlias = "BoundTo[RunsContainers | Metadata[RunsContainers] | Dynamic]"
     _Tokened: TypeAlias = "BoundTo[HasToken | Metadata[HasToken] | Dynamic]"
 
@@ -41,14 +41,14 @@ P = ParamSpec("P")
 
 
 class BoundTo(Generic[K_co]):
-    """The base without verbs: one kind, and the client that sends its requests."""
+    """The base of `BoundApi`: one kind, and the client that sends its requests."""
 
     client: BaseClient
     requests: Api[Any]
 
 
 class BoundBelow(Generic[K]):
-    """The same for a subresource of a kind."""
+    """The base of `BoundSubresource`."""
 
     client: BaseClient
     requests: Subresource[K]
@@ -57,7 +57,7 @@ class BoundBelow(Generic[K]):
 def awaited(
     verb: Callable[Concatenate[Api[K], P], Request[T]],
 ) -> Callable[Concatenate[BoundTo[K], P], Awaitable[T]]:
-    """A verb of the core that is sent, and returns the value of its response."""
+    """Return a method that sends a verb, and returns the value of the response."""
 
     async def send(self: BoundTo[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
@@ -68,7 +68,7 @@ def awaited(
 def awaited_below(
     verb: Callable[Concatenate[Subresource[K], P], Request[T]],
 ) -> Callable[Concatenate[BoundBelow[K], P], Awaitable[T]]:
-    """The same below an object."""
+    """Return such a method for a verb of a subresource."""
 
     async def send(self: BoundBelow[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return (await self.client.call(verb(self.requests, *args, **kwargs))).value
@@ -90,7 +90,7 @@ class Only(Generic[B_contra, P, R_co]):
     def __get__(self, bound: B_contra, owner: object = None) -> Callable[P, R_co]: ...
 
     def __get__(self, bound: B_contra | None, owner: object = None) -> Callable[..., R_co]:
-        # On the class itself, for documentation, there is nothing to bind it to.
+        # Documentation reads the method from the class.
         return self.perform if bound is None else partial(self.perform, bound)
 
 
@@ -123,11 +123,11 @@ def process(
 def ports(
     verb: Callable[Concatenate[Any, P], UpgradeRequest],
 ) -> Only[_Running, P, AbstractAsyncContextManager[Forwarding]]:
-    ask: Callable[..., UpgradeRequest] = verb
+    forward_request: Callable[..., UpgradeRequest] = verb
 
     @asynccontextmanager
     async def forward(self: BoundTo[Any], /, name: str, ports: Sequence[int]) -> AsyncGenerator[Forwarding]:
-        async with self.client.upgrade(ask(self.requests, name, ports)) as socket:
+        async with self.client.upgrade(forward_request(self.requests, name, ports)) as socket:
             yield Forwarding(socket, ports, signal=anyio.Event)
 
     return Only(verb, forward)
@@ -144,27 +144,27 @@ def lines(
     return Only(verb, follow)
 
 
-def named(made: F, verb: Callable[..., Any], owner: str) -> F:
-    """Give the function the name, the docstring and the parameters of the verb."""
-    function: Any = made
+def named(method: F, verb: Callable[..., Any], owner: str) -> F:
+    """Give a method the name, the docstring and the parameters of a verb."""
+    function: Any = method
     function.__name__, function.__qualname__ = verb.__name__, f"{owner}.{verb.__name__}"
     function.__doc__ = verb.__doc__
     function.__signature__ = signature(verb).replace(return_annotation=Signature.empty)
-    return made
+    return method
 
 
 class Each(Generic[E]):
-    """Yield what is streamed, one by one."""
+    """Yields the items of a stream."""
 
     def __init__(self, streamed: Streamed[E]) -> None:
         self._streamed = streamed
-        self._waiting: Iterator[E] = iter(())
+        self._items: Iterator[E] = iter(())
 
     def __aiter__(self) -> Self:
         return self
 
     async def __anext__(self) -> E:
         while True:
-            for one in self._waiting:
-                return one
-            self._waiting = iter(await anext(self._streamed))
+            for item in self._items:
+                return item
+            self._items = iter(await anext(self._streamed))

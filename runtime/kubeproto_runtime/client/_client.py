@@ -1,7 +1,7 @@
 """`Client`: sends the core's requests over a transport, on asyncio and on trio.
 
-What a request is and what a response means is decided by the core; when to retry, by its policy; everything
-else by the generators that `BlockingClient` runs too. This class performs their effects.
+The core builds requests and parses responses, and its policy decides about retries. All other decisions are
+in generators, which `BlockingClient` runs too. This class performs their effects.
 """
 
 from __future__ import annotations
@@ -49,12 +49,12 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 
 
 class Client(ObjectVerbs):
-    """One server, as one user sees it. `namespace` is the default where none is given.
+    """Sends requests to one server, as one user. `namespace` is the default of requests without one.
 
     A request that fails is retried according to `retries`, for at most `timeout` seconds in all. `rate`
-    limits what is sent, and is off by default: servers throttle by themselves. `limits` bound what is read of
-    a response. `wall` returns the time that is written into objects, `rng` draws what several clients should
-    not do at the same moment.
+    limits the requests, and is off by default: servers throttle by themselves. `limits` bound the size of a
+    response. `wall` returns the time that is written into objects. `rng` spreads delays, so that several
+    clients do not act at the same moment.
     """
 
     # The verbs
@@ -70,27 +70,28 @@ class Client(ObjectVerbs):
         return BoundApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
     async def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
-        """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
+        """Apply a file, or objects, in the order of their dependencies; see `Applying`.
 
-        Kinds are looked up on the server. It stops at the first object that is refused, with an
-        `ApplyError` that names it; a text that cannot be read is an `InvalidManifest` that names the line.
+        Kinds are discovered on the server. An `ApplyError` names the first object that is refused, and the
+        rest is not applied. `InvalidManifest` names the line of a syntax error.
         """
         return await self.run(apply(self, manifests, options))
 
     async def migrate_storage(self, kind: type[KubeObject] | str, **options: Unpack[Migrating]) -> Migration:
-        """Rewrite all objects of a custom kind in the version that is stored now; see `Migrating`.
+        """Rewrite all objects of a custom kind in the current storage version; see `Migrating`.
 
-        `kind` is a class, or the name of a definition. Versions before it go from ``status.storedVersions``
-        and can then be taken out of the definition. A `MigrationError` says what prevents that; then
-        no version was removed, and it may be run again.
+        `kind` is a class, or the name of a definition. Other versions are removed from
+        ``status.storedVersions``, and can then be removed from the definition. A `MigrationError` names the
+        obstacle; then no version was removed, and the migration can be repeated.
         """
         return await self.run(migrate(self, kind, options))
 
     async def drain(self, node: str, **options: Unpack[Draining]) -> Drained:
         """Cordon a node, and evict its pods as their disruption budgets allow; see `Draining`.
 
-        Static pods and those of DaemonSets are left. A `DrainError` names the pods in the way, each with the
-        reason: before anything is evicted those that would be lost, at the end of `timeout` those that stay.
+        Static pods and pods of DaemonSets stay. A `DrainError` names the pods that prevent it, each with the
+        reason: before the first eviction those that nothing would create again, and after `timeout` those
+        that remain.
         """
         return await self.run(drain(self, node, options))
 
@@ -100,19 +101,19 @@ class Client(ObjectVerbs):
         applyset: ApplySet | str | None = None,
         **options: Unpack[Planning],
     ) -> Plan:
-        """Return what applying a set of objects would do, by dry runs on the server; see `Planning`.
+        """Return the changes that a set of objects would make, by dry runs on the server; see `Planning`.
 
-        The members of an ApplySet that are not in `manifests` are deletions. Without one, nothing is deleted.
-        Print the plan, and `perform` it.
+        The members of an ApplySet that are not in `manifests` are deletions. Without an ApplySet, nothing is
+        deleted. Print the plan, and `perform` it.
         """
         from ..sets._surveying import plan  # sets of objects are for the few programs that apply them
 
         return await self.run(plan(self, manifests, applyset, options))
 
     async def perform(self, plan: Plan, **options: Unpack[Performing]) -> Performed:
-        """Do what a plan says; see `Performing`.
+        """Make the changes of a plan; see `Performing`.
 
-        `PlanRefused`, before anything is written, if something in it is refused.
+        `PlanRefused` before the first write if the server refuses a change.
         """
         from ..sets._performing import perform
 
@@ -132,30 +133,30 @@ class Client(ObjectVerbs):
         return (await self.call(health(endpoint, check=check, verbose=verbose, exclude=exclude))).value
 
     async def openapi_index(self) -> dict[str, str]:
-        """Return which OpenAPI v3 documents there are, each with its hash."""
+        """Return the paths of the OpenAPI v3 documents, each with its hash."""
         return (await self.call(openapi_index())).value
 
     async def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
         """Return one OpenAPI v3 document.
 
         With its hash, proxies may keep the response forever. If the document has changed since the index
-        was read, this returns what it is now.
+        was read, this returns the current one.
         """
         return await self.run(openapi_document(self, path, hash))
 
     async def discover(self) -> Discovery:
-        """Return all kinds that the server serves. Asking again costs little while nothing changes."""
+        """Return all kinds of the server. A repetition is cheap while nothing changes."""
         return await self.run(discover(self))
 
     async def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
-        """Check that the server serves these kinds, or `KindNotServed` names the first that it does not.
+        """Check that the server serves these kinds; `KindNotServed` names the first missing one.
 
         With `within`, wait that many seconds for them to be installed.
         """
         await self.run(require(self, kinds, within=within))
 
     async def _follow(self, effect: Follow) -> None:
-        following = ResyncDriver(
+        driver = ResyncDriver(
             self,
             effect.requests,
             effect.observer,
@@ -165,4 +166,4 @@ class Client(ObjectVerbs):
         )
         with anyio.CancelScope(deadline=effect.until) as scope:
             effect.observer.finished = scope.cancel
-            await following.run()
+            await driver.run()

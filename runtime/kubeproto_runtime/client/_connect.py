@@ -1,4 +1,4 @@
-"""`connect()`: a client from the configuration that kubectl would use, with credentials and a transport."""
+"""`connect()`: a client with the configuration of kubectl, its credentials and an installed transport."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from kubeproto.control import Rate
     from kubeproto.wire import RetryPolicy
 
-    from ..calls._bodies import BodyLimits
+    from ..calls._body_limits import BodyLimits
 
 TRANSPORTS: Final = "kubeproto.transports"
 BLOCKING_TRANSPORTS: Final = "kubeproto.blocking_transports"
 
-# The best one first: the transport for the event loop, then httpx, which many programs have anyway.
+# In order of preference: the transport for the event loop, then httpx, which many programs have anyway.
 PREFERRED: Final = {"asyncio": ("asyncio", "httpx"), "trio": ("trio", "httpx"), "threads": ("httpx",)}
 
 _log: Final = logging.getLogger("kubeproto.connect")
@@ -66,38 +66,37 @@ def connect(
     config: Config | None = None,
     transport: str | Opener | None = None,
     client: ClientOptions | None = None,
-    **wanted: Unpack[ConnectOptions],
+    **overrides: Unpack[ConnectOptions],
 ) -> AbstractAsyncContextManager[Client]:
-    """Connect to the cluster that kubectl would use, or to that of this pod.
+    """Connect to the cluster of the kubeconfig, or to that of this pod: ``async with connect() as client:``.
 
-    ``async with connect() as client:`` gives the client, until the context is left.
-
-    `kubeconfig` is a path that replaces all other files; `context`, `cluster`, `user` and `namespace` select
-    from them; `server`, `insecure` (its certificate is not checked) and `token` override them, and with a
-    `server` no file is needed; `impersonate` acts as another user; `headers` and `user_agent` go with every
-    request; `plugins` says which programs may be started for credentials. With a `config` no files are read.
-    `transport` is the name of an installed one, or a function that makes one from a `Connection`; by default
-    the best that is installed for the running event loop. `client` has further parameters of `Client`.
+    `kubeconfig` is a path that replaces all other files. `context`, `cluster`, `user` and `namespace` select
+    from the files. `server`, `insecure` (its certificate is not checked) and `token` override them; with a
+    `server` no file is needed. `impersonate` acts as another user. `headers` and `user_agent` are sent with
+    every request. `plugins` restricts the programs that are started for credentials. With a `config` no files
+    are read. `transport` is the name of an installed transport, or a function that returns one for a
+    `Connection`; the default is the preferred transport for the running event loop. `client` has further
+    parameters of `Client`.
     """
     # At once, so that no later frame has a token in a variable, which tracebacks may print.
-    return NotEntered(_connected(config, transport, client, overrides_of(**wanted), tuple(wanted)))
+    return NotEntered(_connected(config, transport, client, overrides_of(**overrides), tuple(overrides)))
 
 
 class NotEntered(AbstractAsyncContextManager[Client]):
-    """What `connect` returns: it becomes a client when it is entered. Using it before that is an error."""
+    """The returned value of `connect`: a client once it is entered. Any other use is an error."""
 
-    def __init__(self, entered: AbstractAsyncContextManager[Client]) -> None:
-        self._entered = entered
+    def __init__(self, connection: AbstractAsyncContextManager[Client]) -> None:
+        self._connection = connection
 
     async def __aenter__(self) -> Client:
-        return await self._entered.__aenter__()
+        return await self._connection.__aenter__()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        return await self._entered.__aexit__(kind, error, trace)
+        return await self._connection.__aexit__(kind, error, trace)
 
-    if not TYPE_CHECKING:  # the checkers find these mistakes by themselves
+    if not TYPE_CHECKING:  # type checkers find these mistakes by themselves
 
         def __getattr__(self, name: str) -> NoReturn:
             raise AttributeError(_NOT_ENTERED.format(f"has no {name!r}"))
@@ -121,27 +120,27 @@ async def _connected(
     transport: str | Opener | None,
     client: ClientOptions | None,
     overrides: Overrides,
-    wanted: tuple[str, ...],
+    override_names: tuple[str, ...],
 ) -> AsyncGenerator[Client]:
     opener = find_opener(transport, TRANSPORTS, event_loop())
-    found = found_by(config, overrides, wanted)
-    async with Authorized(found.config, opener, keep=keeping(found)) as authorized:
-        yield Client(authorized, namespace=found.config.namespace, **(client or {}))
+    source = resolve_config(config, overrides, override_names)
+    async with Authorized(source.config, opener, keep=token_writer(source)) as authorized:
+        yield Client(authorized, namespace=source.config.namespace, **(client or {}))
 
 
-def found_by(config: Config | None, overrides: Overrides, wanted: tuple[str, ...]) -> LocatedConfig:
-    """Return the configuration that was given or is found, and log its warnings."""
+def resolve_config(
+    config: Config | None, overrides: Overrides, override_names: tuple[str, ...]
+) -> LocatedConfig:
+    """Return the argument `config`, or the configuration from files, and log its warnings."""
     if config is None:
-        found = find(overrides)
-    elif wanted:
-        raise ConfigError(
-            f"a config leaves nothing to be looked for: {', '.join(wanted)} make no sense beside"
-        )
+        source = find(overrides)
+    elif override_names:
+        raise ConfigError(f"{', '.join(override_names)} cannot be combined with config: set them in it")
     else:
-        found = LocatedConfig(config)
-    for warning in found.config.warnings:
-        _log.warning("%s: %s", found.config.source or "the configuration", warning)
-    return found
+        source = LocatedConfig(config)
+    for warning in source.config.warnings:
+        _log.warning("%s: %s", source.config.source or "the configuration", warning)
+    return source
 
 
 def overrides_of(
@@ -159,6 +158,7 @@ def overrides_of(
     insecure: bool = False,
     token: str = "",
 ) -> Overrides:
+    """Return the overrides of the options of `connect`."""
     if isinstance(impersonate, str):
         impersonation = Impersonation(user=impersonate) if impersonate else None
     else:
@@ -179,42 +179,43 @@ def overrides_of(
     )
 
 
-def keeping(found: LocatedConfig) -> Callable[[c.SaveTokens], None] | None:
+def token_writer(source: LocatedConfig) -> Callable[[c.SaveTokens], None] | None:
     """Return the function that writes renewed tokens back to their file; None if they are from no file."""
-    if found.login is None:
+    if source.login is None:
         return None
-    login = found.login
+    login = source.login
 
-    def put(tokens: c.SaveTokens) -> None:
+    def write(tokens: c.SaveTokens) -> None:
         nonlocal login
         login = keep(login, tokens)
 
-    return put
+    return write
 
 
 def find_opener(
-    wanted: str | Callable[..., Any] | None,
+    transport: str | Callable[..., Any] | None,
     group: str,
-    runs_on: str,
+    event_loop: str,
 ) -> Any:
-    """Return the function that makes a transport from a `Connection`: as given, by its name, or the best."""
-    if wanted is not None and not isinstance(wanted, str):
-        return wanted
-    names = PREFERRED[runs_on] if wanted is None else (wanted,)
-    there = entry_points(group, among=names)
-    if isinstance(wanted, str) and wanted not in there:
-        raise ConfigError(f"there is no transport {wanted!r}; there is {', '.join(sorted(there)) or 'none'}")
-    if wanted in PREFERRED and wanted != runs_on:
-        raise ConfigError(f"the transport {wanted!r} does not run on {runs_on}, which runs here")
+    """Return the function that opens a transport for a `Connection`: the argument, or an installed one."""
+    if transport is not None and not isinstance(transport, str):
+        return transport
+    names = PREFERRED[event_loop] if transport is None else (transport,)
+    installed = entry_points(group, among=names)
+    if isinstance(transport, str) and transport not in installed:
+        names_text = ", ".join(sorted(installed)) or "none"
+        raise ConfigError(f"the transport {transport!r} is not installed; installed: {names_text}")
+    if transport in PREFERRED and transport != event_loop:
+        raise ConfigError(f"the transport {transport!r} does not run on {event_loop}, which runs here")
     problem = "it is not installed"
     for name in names:
-        if name not in there:
+        if name not in installed:
             continue
         try:
-            return load(there[name])
+            return load(installed[name])
         except ImportError as error:  # the package is installed, but its dependency is not
             problem = str(error)
-    raise ConfigError(f"there is no transport for {runs_on} ({problem}): {_advice(names)}")
+    raise ConfigError(f"there is no transport for {event_loop} ({problem}): {_advice(names)}")
 
 
 def _advice(names: Iterable[str]) -> str:

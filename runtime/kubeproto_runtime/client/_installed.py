@@ -1,9 +1,9 @@
-"""Which transports are installed: the entry points of one group, found in a few milliseconds.
+"""The installed transports: the entry points of one group, in a few milliseconds.
 
 `importlib.metadata` costs 20 ms to import, half of it a parser of mail headers, and then reads the metadata
-of each distribution: a command line would pay for that at each start. Here the files `entry_points.txt` of
-the folders on `sys.path` are read and nothing else; `importlib.metadata` finds what is installed in another
-way, for example in a zip archive.
+of each distribution: a command line would pay for that at each start. This module only reads the files
+`entry_points.txt` of the folders on `sys.path`. `importlib.metadata` is the fallback, for example for
+packages in a zip archive.
 """
 
 from __future__ import annotations
@@ -22,27 +22,27 @@ _METADATA: Final = (".dist-info", ".egg-info")
 def entry_points(group: str, *, among: tuple[str, ...]) -> dict[str, str]:
     """Return the entry points of a group by name, as ``module:attribute``.
 
-    If the folders on the path have none of the names in `among`, everything that is installed is looked at.
+    If the folders on the path have none of the names in `among`, all distributions are searched.
     """
-    found: dict[str, str] = {}
+    points: dict[str, str] = {}
     for text in _texts():
         if f"[{group}]" in text:
             for name, value in _section(text, group):
-                found.setdefault(name, value)  # as for modules, the first on the path counts
-    if found.keys().isdisjoint(among):
+                points.setdefault(name, value)  # as for modules, the first on the path counts
+    if points.keys().isdisjoint(among):
         from importlib import metadata
 
-        found = {point.name: point.value for point in metadata.entry_points(group=group)} | found
-    return found
+        points = {point.name: point.value for point in metadata.entry_points(group=group)} | points
+    return points
 
 
 def load(value: str) -> Any:
-    """Import what an entry point names."""
+    """Import the object of an entry point."""
     module, _, attribute = value.partition("[")[0].partition(":")
-    loaded: Any = import_module(module.strip())
+    target: Any = import_module(module.strip())
     for name in filter(None, attribute.strip().split(".")):
-        loaded = getattr(loaded, name)
-    return loaded
+        target = getattr(target, name)
+    return target
 
 
 def _texts() -> Iterator[str]:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
 
-    # The types for which checkers allow it: the kinds that can, their metadata, and what may be any kind.
+    # The types that have the verb: the kinds with the capability, their metadata, and `Dynamic`.
     _Approved: TypeAlias = "Bound[HasApproval | Metadata[HasApproval] | Dynamic]"
     _Finalized: TypeAlias = "Bound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
     _Running: TypeAlias = "Bound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
@@ -57,7 +57,7 @@ S = TypeVar("S", bound=KubeObject)
 
 
 class Bound(BoundTo[K_co]):
-    """Verbs that only some kinds have; the others are refused, by type checkers too."""
+    """Verbs that only some kinds have; other kinds are refused, by type checkers too."""
 
     log = of_pods(Api.log)
     follow_log = lines(Api.follow_log)
@@ -74,7 +74,7 @@ class Bound(BoundTo[K_co]):
     def subresource(self, name: str, kind: type[S]) -> BoundSubresource[S]: ...
 
     def subresource(self, name: str, kind: type[Any] | None = None) -> BoundSubresource[Any]:
-        """Return any subresource, which shows the object itself or, if a kind is given, that."""
+        """Return a subresource by its name, with its own kind if that is not the kind of the object."""
         requests = self.requests.subresource(name) if kind is None else self.requests.subresource(name, kind)
         return BoundSubresource(self.client, requests)
 
@@ -85,12 +85,12 @@ class Bound(BoundTo[K_co]):
 
     @property
     def scale(self: _Scaled) -> BoundSubresource[Scale]:
-        """How many replicas an object wants, whatever its kind. A server leaves 0 out: None means none."""
+        """The desired number of replicas, of any kind. A server omits 0: None means no replicas."""
         return BoundSubresource(self.client, self.requests.scale)
 
     @property
     def approval(self: _Approved) -> BoundSubresource[K_co]:
-        """The conditions of a certificate signing request that say Approved or Denied."""
+        """The conditions Approved and Denied of a certificate signing request."""
         return BoundSubresource(self.client, self.requests.approval)
 
     @property
@@ -121,12 +121,12 @@ class BoundApi(Bound[K]):
 
     @property
     def resource(self) -> Resource:
-        """How the server names the kind."""
+        """The group, version and names of the kind."""
         return self.requests.resource
 
     @property
     def namespace(self) -> str | AllNamespaces:
-        """The namespace, `ALL`, or nothing for a cluster-scoped kind."""
+        """The namespace, or `ALL`; "" for a cluster-scoped kind."""
         return self.requests.namespace
 
     get = awaited(Api[K].get)
@@ -147,16 +147,16 @@ class BoundApi(Bound[K]):
         return written
 
     def as_table(self, *, include_object: IncludeObject = "Metadata") -> BoundTables[K]:
-        """Get and list as a server would print the objects.
+        """Get and list as tables, in the server's columns.
 
         `include_object` is the part of it in each row.
         """
         return BoundTables(self.client, self.requests.as_table(include_object=include_object))
 
-    # Verbs that take more than one request
+    # Verbs of several requests
 
     async def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
-        """Read it, or None if there is none."""
+        """Read an object; None if it does not exist."""
         return await self.client.run(get_or_none(self.client, self.requests, name, resource_version))
 
     def pages(
@@ -202,13 +202,13 @@ class BoundApi(Bound[K]):
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
     ) -> Followed[K] | FollowedWithFailures[K]:
-        """Follow the objects forever, whatever the server and the network do; see `Followed`.
+        """Follow the objects forever, through all failures of server and network; see `Followed`.
 
-        With `strict`, an object that does not fit its class comes as `Malformed`, before it is used.
-        With `failures`, what goes wrong on the way comes as a `resync.SyncFailure`, beside being logged.
+        With `strict`, an object that does not fit its class is reported as `Malformed` when it arrives. With
+        `failures`, each failure is reported as a `resync.SyncFailure`, besides being logged.
         """
-        made = FollowedWithFailures[K] if failures else Followed[K]
-        return made(
+        followed_type = FollowedWithFailures[K] if failures else Followed[K]
+        return followed_type(
             self.client,
             self.requests,
             patient=wait_for_definition,
@@ -228,10 +228,9 @@ class BoundApi(Bound[K]):
     async def wait_for(
         self, name: str, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
     ) -> K | None:
-        """Wait until the object of this name is as it should be, and return it as it is then.
+        """Wait until the object of this name meets a condition, and return it.
 
-        `WaitTimeout`, a TimeoutError, says what was still missing; `ConditionUnreachable` that it will never
-        hold.
+        `WaitTimeout`, a TimeoutError, names what is missing. `ConditionUnreachable`: it will never be met.
         """
         waiting = Waiting(self.client, self.requests, name, condition, timeout)
         with move_on_after(timeout):  # the credentials for the first request may take long
@@ -239,23 +238,22 @@ class BoundApi(Bound[K]):
         return waiting.result()
 
     async def entry(self, name: str) -> Entry[K]:
-        """Return the object of this name, or the place for it: read it, change it, `commit` it."""
-        found = await self.client.run(find_object(self.client, self.requests, name))
-        return Entry(self.client, self.requests, name, found)
+        """Return an `Entry`: the object of this name, which exists or not. Change it, and `commit`."""
+        object_and_text = await self.client.run(find_object(self.client, self.requests, name))
+        return Entry(self.client, self.requests, name, object_and_text)
 
     async def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
-        """Change an object, and repeat that as long as others change it meanwhile.
+        """Change an object, and repeat that while other clients change it at the same time.
 
-        `change` edits the object that it gets. With `create`, that makes the object first if it does not
-        exist.
+        `change` edits its argument. If the object does not exist, `create` returns a new one.
         """
         return await self.client.run(update(self.client, self.requests, name, change, **options))
 
     async def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
-        """Write a status, if it differs from that of the object.
+        """Write a status if it differs from the current one.
 
-        Only what differs is sent, so several writers of one status do not undo each other's fields. A list
-        is sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
+        Only changed fields are sent, so several writers of one status do not undo each other's fields. A
+        changed list is sent as a whole, with the version of `obj`: it is a `Conflict` if that has changed.
         """
         return await self.client.run(
             patch_status(self.client, self.requests, obj, status, field_manager=field_manager)

@@ -12,7 +12,7 @@ from kubeproto.config import ConcealedVariables, ConfigError, CredentialsError
 from kubeproto.wire import NO_RETRIES, printable
 
 from ..client import Client
-from ..client._connect import TRANSPORTS, find_opener, keeping, overrides_of
+from ..client._connect import TRANSPORTS, find_opener, overrides_of, token_writer
 from ..credentials import Authorized
 from ..tasks._event_loop import event_loop
 from ._check import failed, skipped
@@ -107,7 +107,7 @@ async def _server_checks(
 ) -> AsyncGenerator[Check]:
     """Make the checks that need the server."""
     config = source.config
-    async with Authorized(config, opener, keep=keeping(source)) as authorized:
+    async with Authorized(config, opener, keep=token_writer(source)) as authorized:
         client = Client(
             authorized,
             namespace=config.namespace,

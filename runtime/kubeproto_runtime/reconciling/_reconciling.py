@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from kubeproto.requests import AllNamespaces
 
     from ..caches._caches import Cache, Caches
-    from ..calls._written import Written
+    from ..calls._run_writes import ClientWrite
     from ._plans import ReconcileFunction
     from ._sources import KindSource
 
@@ -157,11 +157,11 @@ class Reconciling:
     def _read_clock(self) -> float:
         return self._clock()
 
-    def _hold(self, key: str, written: list[Written], began: float, now: float) -> bool:
+    def _hold(self, key: str, writes: list[ClientWrite], began: float, now: float) -> bool:
         """Return whether a key waits until the caches show the writes of its run."""
         # Another client may write to another server, whose versions mean nothing here.
-        writes = [write for client, write in written if client is self.plan.client]
-        return not self._stopped and self.own_writes.hold(key, writes, began, now)
+        own_writes = [write for client, write in writes if client is self.plan.client]
+        return not self._stopped and self.own_writes.hold(key, own_writes, began, now)
 
     # From changes to keys
 

@@ -37,7 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 import anyio
 from anyio.lowlevel import checkpoint
 
-from ..calls._written import written
+from ..calls._run_writes import current_writes
 from ..tasks._event_loop import loop_clock
 from ..tasks._stray_cancellations import is_cancelled, supervise
 
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
     from kubeproto.control import Work, WorkQueue
 
-    from ..calls._written import Written
+    from ..calls._run_writes import ClientWrite
 
 Key = TypeVar("Key")
 T = TypeVar("T")
@@ -78,7 +78,7 @@ class Workers(Generic[Key]):
         on_timeout: Callable[[Work[Key], Exception | None], None],
         on_error: Callable[[Work[Key], Exception], None],
         may_begin: Callable[[], bool] | None,
-        hold: Callable[[Key, list[Written], float, float], bool],
+        hold: Callable[[Key, list[ClientWrite], float, float], bool],
         concurrency: int,
         limit: float | None,
     ) -> None:
@@ -171,7 +171,7 @@ class Workers(Generic[Key]):
             self._tasks.start_soon(supervise, self._work, worker)
 
     async def _work(self, worker: _Worker[Key]) -> None:
-        written.set(worker.writes)
+        current_writes.set(worker.writes)
         again = True
         while again:
             worker.scope, error = anyio.CancelScope(), None
@@ -301,7 +301,7 @@ class _Worker(Generic[Key]):
         self.work: Work[Key] | None = None
         self.began = 0.0
         self.waits = False
-        self.writes: list[Written] = []
+        self.writes: list[ClientWrite] = []
 
 
 @coroutine

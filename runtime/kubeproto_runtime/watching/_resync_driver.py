@@ -83,7 +83,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
     def begin(self) -> None:
         """Plan the first request, or, after a pause, the one that continues from there."""
         if isinstance(self.state, resync.Idle):
-            self.state = self._server.known_to(self.state)
+            self.state = self._server.apply_to(self.state)
             self._step(resync.Started(), [], anyio.current_time())
 
     async def advance(self) -> None:

@@ -1,7 +1,7 @@
-"""`RateQueue`: how requests wait for the rate of a client.
+"""`RateQueue`: the requests that wait for the rate of a client.
 
-A request takes its token from the bucket when it is sent, and not when it begins to wait: one that is
-cancelled meanwhile costs nothing. The driver lets requests wait one after the other.
+A request takes its token from the bucket when it is sent, and not when it begins to wait: a request that is
+cancelled meanwhile costs nothing. In the drivers requests wait one after the other, behind a lock.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ if TYPE_CHECKING:
 
 
 class RateQueue:
-    """The bucket of one client. `waiting` is how many requests wait for it."""
+    """The token bucket of one client. `waiting` is the number of requests that wait for it."""
 
     def __init__(self) -> None:
         self.waiting = 0
         self._full_at = -inf
 
     def check(self, rate: Rate, now: float, deadline: float) -> None:
-        """Refuse a request, with `DeadlineExceeded`, whose turn would come too late."""
-        at = self.next_at(rate, now) + self.waiting * rate.every
-        if at > deadline:
-            wait = max(at - now, 0.0)
+        """Raise `DeadlineExceeded` if a request that begins to wait now would be sent after its deadline."""
+        send_at = self.next_at(rate, now) + self.waiting * rate.every
+        if send_at > deadline:
+            wait = max(send_at - now, 0.0)
             raise DeadlineExceeded(
                 f"the rate of this client permits the next request in {wait:.3g} s, after the deadline"
             )
