@@ -26,7 +26,7 @@ from benchmarks._speed_page import PAGE as SPEED_PAGE
 from benchmarks._speed_page import speed_page
 from kubeproto.kinds import table
 from kubeproto.watching import resync
-from kubeproto_sim.kinds._releases import release_of
+from kubeproto_sim.kinds._kubernetes_releases import release_of
 from tools import resync_diagram
 
 ROOT: Final = Path(__file__).resolve().parent.parent

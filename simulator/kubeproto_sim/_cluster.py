@@ -46,7 +46,7 @@ from .access._users import User
 from .admission._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply
 from .controllers._bootstrap import populate
 from .controllers._manager import ControllerManager, ControllerSwitches
-from .kinds._releases import NEWEST, release_of
+from .kinds._kubernetes_releases import NEWEST, release_of
 from .reading._watch_streams import Watch
 from .serving._api_server import Server
 from .serving._server_responses import ServerResponse

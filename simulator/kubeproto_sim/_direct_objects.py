@@ -12,7 +12,7 @@ from kubeproto.crd import CustomResourceDefinition, definition_of
 from kubeproto.objects import KubeObject, encode
 
 from ._state import ServerState
-from .kinds._kinds import Served
+from .kinds._served_kinds import Served
 from .reading._routes import Route
 from .writing._object_writer import Writer
 from .writing._server_writes import put, remove
@@ -61,11 +61,11 @@ def put_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes, man
     else:
         meta["resourceVersion"] = str(stored.version)
         written = Writer(state, Route(served, "update", namespace, name), {}, manager).replace(content, [])
-    created: dict[str, Any] = _decode(served.shown(written.data))
+    created: dict[str, Any] = _decode(served.encode_response(written.data))
     if status is not None and served.has_status:
         created["status"] = status
         route = Route(served, "update", namespace, created["metadata"]["name"], "status")
-        created = _decode(served.shown(Writer(state, route, {}, manager).replace(created, []).data))
+        created = _decode(served.encode_response(Writer(state, route, {}, manager).replace(created, []).data))
     return created
 
 
@@ -78,7 +78,7 @@ def store_object(state: ServerState, obj: KubeObject | dict[str, Any] | bytes) -
     namespace = meta.setdefault("namespace", "default") if served.namespaced else ""
     if namespace:
         ensure_namespace(state, namespace)
-    put(state, served, served.key(namespace, meta.get("name", "")), _decode(served.kept(content)))
+    put(state, served, served.key(namespace, meta.get("name", "")), _decode(served.encode_stored(content)))
 
 
 def put_definition(state: ServerState, definition: Definition) -> None:
@@ -92,14 +92,14 @@ def get_object(
     """Return a stored object; None if it does not exist."""
     served = served_kind(state, kind)
     stored = served.storage.objects.get(served.key(namespace, name))
-    return None if stored is None else _decode(served.shown(stored.data))
+    return None if stored is None else _decode(served.encode_response(stored.data))
 
 
 def get_objects(state: ServerState, kind: type[KubeObject] | str) -> list[dict[str, Any]]:
     """Return all objects of a kind, in the order of a list."""
     served = served_kind(state, kind)
     stored_objects = [served.storage.objects[key] for key in served.storage.in_order()]
-    return [_decode(served.shown(stored.data)) for stored in stored_objects]
+    return [_decode(served.encode_response(stored.data)) for stored in stored_objects]
 
 
 def edit_object(
@@ -111,7 +111,7 @@ def edit_object(
     key = served.key(namespace, name)
     obj = served.read(served.storage.objects[key].data)
     change(obj)
-    put(state, served, key, _decode(served.kept(obj)))
+    put(state, served, key, _decode(served.encode_stored(obj)))
 
 
 def remove_object(state: ServerState, kind: type[KubeObject] | str, name: str, namespace: str) -> None:

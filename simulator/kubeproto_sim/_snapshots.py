@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from .kinds._kinds import Kinds
+from .kinds._kind_registry import Kinds
 from .storage._storage import ResourceStorage, Storage, StoredEvent, make_stored
 
 if TYPE_CHECKING:

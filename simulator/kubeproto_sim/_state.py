@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from ._clocks import TimeZones, VirtualClock, only_utc
 from ._seeded_random import SeededRandom
-from .kinds._kinds import Kinds
-from .kinds._releases import Release
+from .kinds._kind_registry import Kinds
+from .kinds._kubernetes_releases import Release
 from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
 
 _Extension = TypeVar("_Extension")

@@ -82,7 +82,7 @@ def test_no_more_specs_are_remembered_than_fit_in_memory() -> None:
     asker = Asker()
     asker.watch("/api/v1/pods")
     [opened] = asker.cluster.watches
-    remembered = opened.viewer.served.passed
+    remembered = opened.viewer.served.valid_specs
     for number in range(1030):
         spec = {"containers": [{"name": "c", "image": str(number)}]}
         asker.made("/api/v1/namespaces/default/pods", {"metadata": {"name": f"a{number}"}, "spec": spec})

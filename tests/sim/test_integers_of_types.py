@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from kubeproto_sim.kinds._protobuf import bits_of
+from kubeproto_sim.kinds._protobuf_bodies import bits_of
 from tools.kinds._facts import FACTS, children
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kubeproto.crd import apply_defaults, prune, validate
-from kubeproto_sim.kinds._quick import quick_check
+from kubeproto_sim.kinds._schema_quick_check import quick_check
 
 SPEC: dict[str, Any] = {
     "type": "object",

@@ -9,7 +9,7 @@ from asking import CONFIGMAPS, Asker
 
 from kubeproto.kinds import table
 from kubeproto_sim import Cluster, Modes
-from kubeproto_sim.kinds._releases import release_of
+from kubeproto_sim.kinds._kubernetes_releases import release_of
 
 OLDER: Final = tuple(table().releases)
 NEWEST: Final = "1.36"

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import kubeproto_sim as sim
-from kubeproto_sim.kinds._kinds import Kinds
-from kubeproto_sim.kinds._releases import NEWEST
+from kubeproto_sim.kinds._kind_registry import Kinds
+from kubeproto_sim.kinds._kubernetes_releases import NEWEST
 from kubeproto_sim.reading._routes import Routes, find_route
 from kubeproto_sim.storage._storage import Storage
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from kubeproto.kinds import FieldFacts, table
 from kubeproto.objects import Quantity
-from kubeproto_sim.kinds._releases import NEWEST, Release, release_of
+from kubeproto_sim.kinds._kubernetes_releases import NEWEST, Release, release_of
 from kubeproto_sim.kinds._stored_form import stored_form
-from kubeproto_sim.kinds._typed import TypedCodec
+from kubeproto_sim.kinds._typed_codec import TypedCodec
 
 TYPES = sorted(table().types)
 OLD = release_of("1.30")

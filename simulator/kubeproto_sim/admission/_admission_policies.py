@@ -17,7 +17,7 @@ from kubeproto.objects import Selector
 
 from .._rejections import Rejection, dotted, failure, quoted, status_details
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import listed, member, texts
 from ._webhook_configurations import (
     EXEMPT,
@@ -140,7 +140,7 @@ class Policies:
         home = (ref.get("namespace") or write.namespace) if served.namespaced else ""
         chosen = Selector.from_object(ref.get("selector") or {})
         parameters = [
-            msgspec.json.decode(served.shown(stored.data))
+            msgspec.json.decode(served.encode_response(stored.data))
             for stored in served.storage.objects.values()
             if stored.namespace == home
             and (stored.name == ref["name"] if "name" in ref else chosen.matches(stored.labels or {}))

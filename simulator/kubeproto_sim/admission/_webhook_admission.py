@@ -16,8 +16,8 @@ from kubeproto.objects import PatchError, apply_json_patch
 
 from .._rejections import Rejection, bad_request, forbidden_for, quoted
 from .._state import ServerState
-from ..kinds._kinds import Served
-from ..kinds._typed import Misfit
+from ..kinds._served_kinds import Served
+from ..kinds._typed_codec import Misfit
 from ..storage._json_values import copied
 from ._admission_policies import Policies
 from ._admission_responses import API, CallFailed, Verdict, denial, failed_call, internal, read_verdict
@@ -198,7 +198,7 @@ def _as_version(obj: Json, served: Served, version: Served) -> Json:
         return same
     if served.custom:
         return served.converted(copied(obj), version.api_version)
-    return version.read(served.kept(obj))
+    return version.read(served.encode_stored(obj))
 
 
 def _kind(served: Served) -> Json:

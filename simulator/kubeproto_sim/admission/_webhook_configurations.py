@@ -11,7 +11,7 @@ from kubeproto.crd import CannotEvaluate, CelFailure, evaluate_with
 from kubeproto.objects import Selector
 
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import listed, member, texts
 
 Phase = Literal["mutating", "validating"]

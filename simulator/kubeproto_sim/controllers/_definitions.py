@@ -11,7 +11,7 @@ from kubeproto.crd import DefinedKind, read_definition
 
 from .._rejections import Rejection
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._object_deletion import DeleteOptions, delete
 from ..writing._server_writes import edit

@@ -13,7 +13,7 @@ import msgspec
 
 from .._rejections import Rejection
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import listed, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._object_deletion import DeleteOptions, delete

@@ -11,7 +11,7 @@ from kubeproto.objects import parse_time
 
 from .._rejections import Rejection
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import member, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._object_deletion import DeleteOptions, delete

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from .._state import ServerState
-from ..kinds._defaults import FINALIZERS
+from ..kinds._kind_defaults import FINALIZERS
 from ..storage._json_values import listed, member, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._server_writes import edit

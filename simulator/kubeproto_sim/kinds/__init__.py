@@ -1,1 +1,1 @@
-"""The kinds that a server serves, and how it reads, checks and completes their objects."""
+"""The kinds that a server serves: their codecs, defaults, rules, versions and releases."""

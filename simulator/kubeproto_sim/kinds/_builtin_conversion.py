@@ -1,7 +1,7 @@
-"""Built-in kinds that are stored together: the same object, read and written in two versions or groups.
+"""Conversions of built-in kinds that share a storage: the same object in two versions or groups.
 
-A server keeps an Event of either group as one of core/v1, and a HorizontalPodAutoscaler of either version as
-one of autoscaling/v2. Fields that the other form does not have are kept in annotations there.
+A server stores Events of both groups as core/v1, and HorizontalPodAutoscalers of both versions as
+autoscaling/v2. Fields without a counterpart are preserved in annotations.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..storage._json_values import is_list, is_map, listed, member
 
 Json = dict[str, Any]
 
-# Kinds that are stored with those of another group, by their full names.
+# Kinds that share the storage of another group, by their full names.
 STORED_WITH: Final = {"events.events.k8s.io": "events"}
 _EVENT: Final = {
     "involvedObject": "regarding", "message": "note", "source": "deprecatedSource",
@@ -29,28 +29,28 @@ _CPU: Final = "targetCPUUtilizationPercentage"
 
 
 class Version(Protocol):
-    """A version of a kind, as far as a conversion needs it."""
+    """The properties of a version that a conversion needs."""
 
     @property
     def type(self) -> str:
-        """The name of its type in the description of the API."""
+        """The name of the type in the table of kinds."""
         ...
 
     @property
     def api_version(self) -> str:
-        """Its group and version, as objects have them."""
+        """The apiVersion of objects."""
         ...
 
     @property
     def kind(self) -> str:
-        """Its kind, as objects have it."""
+        """The kind of objects."""
         ...
 
 
 def convert(obj: Json, source: Version, target: Version) -> Json:
-    """Return an object in another version that it is stored together with."""
-    made = _CONVERSIONS[source.type](obj)
-    return made | {"apiVersion": target.api_version, "kind": target.kind}
+    """Return an object in another version that shares its storage."""
+    converted = _CONVERSIONS[source.type](obj)
+    return converted | {"apiVersion": target.api_version, "kind": target.kind}
 
 
 def _renamed(names: dict[str, str]) -> Callable[[Json], Json]:
@@ -58,56 +58,56 @@ def _renamed(names: dict[str, str]) -> Callable[[Json], Json]:
 
 
 def _to_v2(obj: Json) -> Json:
-    made = dict(obj)
+    converted = dict(obj)
     meta = dict(member(obj, "metadata"))
-    notes = dict(member(meta, "annotations"))
+    annotations = dict(member(meta, "annotations"))
     spec = dict(member(obj, "spec"))
-    metrics = _others(notes.pop(_METRICS, ""), _metric_to_v2)
+    metrics = _metrics_from_annotation(annotations.pop(_METRICS, ""), _metric_to_v2)
     if (percentage := spec.pop(_CPU, None)) is not None:
         target = {"type": "Utilization", "averageUtilization": percentage}
         metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
     if metrics:
         spec["metrics"] = metrics
-    if behavior := notes.pop(_BEHAVIOR, ""):
-        spec["behavior"] = _recased(_decoded(behavior, {}), str.lower)
-    return _with(made, meta, notes, spec)
+    if behavior := annotations.pop(_BEHAVIOR, ""):
+        spec["behavior"] = _recased(_decode_or_default(behavior, {}), str.lower)
+    return _assemble(converted, meta, annotations, spec)
 
 
 def _to_v1(obj: Json) -> Json:
-    made = dict(obj)
+    converted = dict(obj)
     meta = dict(member(obj, "metadata"))
-    notes = dict(member(meta, "annotations"))
+    annotations = dict(member(meta, "annotations"))
     spec = dict(member(obj, "spec"))
-    others: list[Json] = []
+    other_metrics: list[Json] = []
     for metric in listed(spec, "metrics"):
         resource = member(metric, "resource")
         target = member(resource, "target")
         if _CPU not in spec and resource.get("name") == "cpu" and "averageUtilization" in target:
             spec[_CPU] = target["averageUtilization"]
         else:
-            others.append(_metric_to_v1(metric))
+            other_metrics.append(_metric_to_v1(metric))
     spec.pop("metrics", None)
-    if others:
-        notes[_METRICS] = msgspec.json.encode(others).decode()
+    if other_metrics:
+        annotations[_METRICS] = msgspec.json.encode(other_metrics).decode()
     if behavior := spec.pop("behavior", None):
-        notes[_BEHAVIOR] = msgspec.json.encode(_internal(behavior)).decode()
-    return _with(made, meta, notes, spec)
+        annotations[_BEHAVIOR] = msgspec.json.encode(_internal(behavior)).decode()
+    return _assemble(converted, meta, annotations, spec)
 
 
-def _with(made: Json, meta: Json, notes: Json, spec: Json) -> Json:
-    if notes:
-        meta["annotations"] = notes
+def _assemble(converted: Json, meta: Json, annotations: Json, spec: Json) -> Json:
+    if annotations:
+        meta["annotations"] = annotations
     else:
         meta.pop("annotations", None)
-    if "metadata" in made:
-        made["metadata"] = meta
-    if "spec" in made:
-        made["spec"] = spec
-    return made
+    if "metadata" in converted:
+        converted["metadata"] = meta
+    if "spec" in converted:
+        converted["spec"] = spec
+    return converted
 
 
 def _internal(behavior: Json) -> Json:
-    """Return a behavior as the annotation has it: Go's own names, and null for what is left out."""
+    """Return a behavior in the form of the annotation: Go's names, and null for missing fields."""
     return {
         field: None
         if rules is None
@@ -122,58 +122,60 @@ def _internal(behavior: Json) -> Json:
 
 
 def _recased(value: Any, case: Callable[[str], str]) -> Any:
-    """Return JSON with the first letter of its names in the other case; null is left out."""
+    """Return JSON with the first letter of its names in another case, and without null."""
     if is_map(value):
-        held = {name: one for name, one in value.items() if one is not None}
-        return {case(name[:1]) + name[1:]: _recased(one, case) for name, one in held.items()}
-    return [_recased(one, case) for one in value] if is_list(value) else value
+        members = {name: member_value for name, member_value in value.items() if member_value is not None}
+        return {
+            case(name[:1]) + name[1:]: _recased(member_value, case) for name, member_value in members.items()
+        }
+    return [_recased(member_value, case) for member_value in value] if is_list(value) else value
 
 
 def _metric_to_v1(metric: Json) -> Json:
-    """Return a metric as autoscaling/v1 writes it into an annotation, with targets as fields of their own."""
-    made = {"type": metric.get("type")} | metric  # in the order of Go's fields
+    """Return a metric in the annotation of autoscaling/v1, in which targets are flat fields."""
+    converted = {"type": metric.get("type")} | metric  # in the order of Go's fields
     for source in ("resource", "containerResource"):
-        if held := member(metric, source):
-            target = member(held, "target")
-            flat = {name: value for name, value in held.items() if name != "target"}
+        if source_fields := member(metric, source):
+            target = member(source_fields, "target")
+            flat = {name: value for name, value in source_fields.items() if name != "target"}
             for old, new in (("averageUtilization", "targetAverageUtilization"),
                              ("averageValue", "targetAverageValue")):  # fmt: skip
                 if old in target:
                     flat[new] = target[old]
-            made[source] = flat
+            converted[source] = flat
     if pods := member(metric, "pods"):
         average = member(pods, "target").get("averageValue")
-        made["pods"] = {"metricName": member(pods, "metric").get("name"), "targetAverageValue": average}
-    return made
+        converted["pods"] = {"metricName": member(pods, "metric").get("name"), "targetAverageValue": average}
+    return converted
 
 
 def _metric_to_v2(metric: Json) -> Json:
-    made = dict(metric)
+    converted = dict(metric)
     for source in ("resource", "containerResource"):
-        if held := member(metric, source):
-            flat = {name: value for name, value in held.items() if not name.startswith("target")}
-            if "targetAverageUtilization" in held:
-                percentage = held["targetAverageUtilization"]
+        if source_fields := member(metric, source):
+            flat = {name: value for name, value in source_fields.items() if not name.startswith("target")}
+            if "targetAverageUtilization" in source_fields:
+                percentage = source_fields["targetAverageUtilization"]
                 flat["target"] = {"type": "Utilization", "averageUtilization": percentage}
-            elif "targetAverageValue" in held:
-                flat["target"] = {"type": "AverageValue", "averageValue": held["targetAverageValue"]}
-            made[source] = flat
+            elif "targetAverageValue" in source_fields:
+                flat["target"] = {"type": "AverageValue", "averageValue": source_fields["targetAverageValue"]}
+            converted[source] = flat
     if pods := member(metric, "pods"):
         target = {"type": "AverageValue", "averageValue": pods.get("targetAverageValue")}
-        made["pods"] = {"metric": {"name": pods.get("metricName")}, "target": target}
-    return made
+        converted["pods"] = {"metric": {"name": pods.get("metricName")}, "target": target}
+    return converted
 
 
-def _others(text: Any, change: Callable[[Json], Json]) -> list[Json]:
-    found: Any = _decoded(text, [])
-    return [change(one) for one in found if is_map(one)] if is_list(found) else []
+def _metrics_from_annotation(text: Any, convert_metric: Callable[[Json], Json]) -> list[Json]:
+    metrics: Any = _decode_or_default(text, [])
+    return [convert_metric(metric) for metric in metrics if is_map(metric)] if is_list(metrics) else []
 
 
-def _decoded(text: Any, otherwise: Any) -> Any:
+def _decode_or_default(text: Any, default: Any) -> Any:
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, TypeError, RecursionError):
-        return otherwise
+        return default
 
 
 _CONVERSIONS: Final[dict[str, Callable[[Json], Json]]] = {

@@ -1,4 +1,4 @@
-"""The rules of builtin.json on an object: required fields, permitted values, ranges and formats."""
+"""The rules of builtin.json: required fields, permitted values, ranges and formats."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubeproto.objects import (
 )
 
 from ..storage._json_values import is_list, is_map
-from ._builtin import BuiltinRule, built_in
+from ._builtin_table import BuiltinRule, built_in
 
 Json = dict[str, Any]
 _DNS_1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
@@ -27,37 +27,39 @@ _PORT_NAME: Final = re.compile(r"(?=.*[a-z])(?!.*--)[a-z0-9]([-a-z0-9]*[a-z0-9])
 
 
 def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
-    """Return what the table refuses in an object of a type, field by field."""
-    for name, field, rule, below in ruled_fields(type_):
+    """Return the violations of an object, field by field."""
+    for name, field, rule, has_nested_rules in ruled_fields(type_):
         if not path and name in _NOT_IN_SPEC:
             continue
         value: Any = obj.get(name)
         if value is None and not field.form:
-            # Go has an empty struct, or a zero, where nothing was sent.
+            # Go decodes a missing field as an empty struct or as zero.
             value = {} if field.default == {} else 0 if _counts(field) else None
-        if rule is not None and not _needs_nothing(type_, name, obj):
+        if rule is not None and not _may_be_empty(type_, name, obj):
             yield from _check(type_, name, field, rule, value, f"{path}{name}")
-        if below and value is not None:
-            yield from _below(field.type, field.form, value, f"{path}{name}")
+        if has_nested_rules and value is not None:
+            yield from _check_nested(field.type, field.form, value, f"{path}{name}")
 
 
 @functools.cache
 def ruled_fields(type_: str) -> list[tuple[str, FieldFacts, BuiltinRule | None, bool]]:
-    """Return the fields of a type that have a rule, or may have one below."""
+    """Return the fields of a type that have rules, or nested fields with rules."""
     rules = built_in().rules.get(type_, {})
-    found: list[tuple[str, FieldFacts, BuiltinRule | None, bool]] = []
+    fields: list[tuple[str, FieldFacts, BuiltinRule | None, bool]] = []
     for name, field in table().types[type_].fields.items():
-        below = "." in field.type and field.type != "meta_v1.ObjectMeta" and _ruled(field.type)
-        if name in rules or below:
-            found.append((name, field, rules.get(name), below))
-    return found
+        has_nested_rules = (
+            "." in field.type and field.type != "meta_v1.ObjectMeta" and _has_nested_rules(field.type)
+        )
+        if name in rules or has_nested_rules:
+            fields.append((name, field, rules.get(name), has_nested_rules))
+    return fields
 
 
-def _needs_nothing(type_: str, name: str, obj: Json) -> bool:
-    """Return whether a field that others need may be empty.
+def _may_be_empty(type_: str, name: str, obj: Json) -> bool:
+    """Return whether a required field may be empty because of another field.
 
-    The ports of a Service without endpoints, the file of a security profile that is not a file, and one of
-    the two forms of a mutation.
+    These are the ports of a Service without endpoints, the file of a security profile of another type, and
+    the unused form of a mutation.
     """
     if name == "localhostProfile":
         return obj.get("type") != "Localhost"
@@ -72,63 +74,67 @@ def _counts(field: FieldFacts) -> bool:
     return field.type == "integer" and field.required
 
 
-def _below(type_: str, form: tuple[str, ...], value: Any, where: str) -> Iterator[Violation]:
+def _check_nested(type_: str, form: tuple[str, ...], value: Any, path: str) -> Iterator[Violation]:
     if not form:
         if is_map(value):
-            yield from check_fields(type_, value, f"{where}.")
+            yield from check_fields(type_, value, f"{path}.")
     elif form[0] == "list":
-        for at, one in enumerate(value if is_list(value) else ()):
-            yield from _below(type_, form[1:], one, f"{where}[{at}]")
+        for index, element in enumerate(value if is_list(value) else ()):
+            yield from _check_nested(type_, form[1:], element, f"{path}[{index}]")
     else:
-        for key, one in value.items() if is_map(value) else ():
-            yield from _below(type_, form[1:], one, f"{where}[{key}]")
+        for key, element in value.items() if is_map(value) else ():
+            yield from _check_nested(type_, form[1:], element, f"{path}[{key}]")
 
 
 @functools.cache
-def _ruled(type_: str) -> bool:
-    """Return whether a type, or any below it, has rules."""
+def _has_nested_rules(type_: str) -> bool:
+    """Return whether a type or a nested type has rules."""
     return _reaches(type_, set())
 
 
-def _reaches(type_: str, seen: set[str]) -> bool:
+def _reaches(type_: str, visited: set[str]) -> bool:
     if type_ in built_in().rules:
         return True
-    seen.add(type_)
-    facts = table().types.get(type_)
-    below = {field.type for field in facts.fields.values() if "." in field.type} if facts else set[str]()
-    return any(_reaches(one, seen) for one in sorted(below - seen))
+    visited.add(type_)
+    type_facts = table().types.get(type_)
+    field_types = (
+        {field.type for field in type_facts.fields.values() if "." in field.type}
+        if type_facts
+        else set[str]()
+    )
+    return any(_reaches(field_type, visited) for field_type in sorted(field_types - visited))
 
 
 def _check(
-    type_: str, name: str, field: FieldFacts, rule: BuiltinRule, value: Any, where: str
+    type_: str, name: str, field: FieldFacts, rule: BuiltinRule, value: Any, path: str
 ) -> Iterator[Violation]:
-    # A selector without members is still a selector: it selects everything.
-    nothing: tuple[Any, ...] = ("", []) if name == "selector" and "." in field.type else ("", [], {})
-    empty = value is None or value in nothing or (value == 0 and _counts(field))
-    if empty:
+    # An empty selector is valid: it selects everything.
+    empty_values: tuple[Any, ...] = ("", []) if name == "selector" and "." in field.type else ("", [], {})
+    is_empty = value is None or value in empty_values or (value == 0 and _counts(field))
+    if is_empty:
         if rule.required is not None:
-            yield Violation("FieldValueRequired", where, detail=rule.required)
+            yield Violation("FieldValueRequired", path, detail=rule.required)
             return
         if value is None or value in ("", [], {}):
             return
     if field.form == ("list",):
-        for at, one in enumerate(value if is_list(value) else ()):
-            yield from _check_value(rule, one, f"{where}[{at}]")
+        for index, element in enumerate(value if is_list(value) else ()):
+            yield from _check_value(rule, element, f"{path}[{index}]")
     elif not field.form:
-        yield from _check_value(rule, value, where)
+        yield from _check_value(rule, value, path)
 
 
-def _check_value(rule: BuiltinRule, value: Any, where: str) -> Iterator[Violation]:
+def _check_value(rule: BuiltinRule, value: Any, path: str) -> Iterator[Violation]:
     if isinstance(value, str) and rule.enum is not None and value not in rule.enum:
-        supported = ", ".join(f'"{one}"' for one in rule.enum)
-        yield Violation("FieldValueNotSupported", where, value, f"supported values: {supported}")
+        supported = ", ".join(f'"{allowed}"' for allowed in rule.enum)
+        yield Violation("FieldValueNotSupported", path, value, f"supported values: {supported}")
     elif isinstance(value, int) and not isinstance(value, bool):
-        for low, high, detail in rule.ranges:
-            if (low is not None and value < low) or (high is not None and value > high):
-                yield Violation("FieldValueInvalid", where, value, detail)
+        for minimum, maximum, detail in rule.ranges:
+            if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
+                yield Violation("FieldValueInvalid", path, value, detail)
                 return
     elif isinstance(value, str) and rule.format is not None and not FORMATS[rule.format[0]](value):
-        yield Violation("FieldValueInvalid", where, value, rule.format[1])
+        yield Violation("FieldValueInvalid", path, value, rule.format[1])
 
 
 def _is_ip(text: str) -> bool:

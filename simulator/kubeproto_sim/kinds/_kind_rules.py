@@ -1,4 +1,4 @@
-"""Rules of single built-in kinds: of those that programs write most, and no others."""
+"""The rules of the built-in kinds that programs write most: ConfigMaps, Secrets, Leases, Events, Pods."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any, Final
 from kubeproto.crd import Violation
 
 from ..storage._json_values import listed, member
-from ._kinds import Served
-from ._typed import Misfit
+from ._served_kinds import Served
+from ._typed_codec import Misfit
 
 Rule = Callable[[dict[str, Any], dict[str, Any] | None], Iterator[Violation]]
 
@@ -22,16 +22,16 @@ _KEY_TEXT: Final = (
     "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or"
     " 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')"
 )
-_LIMIT: Final = 1024 * 1024
-_SEALED: Final = "field is immutable when `immutable` is set"
-_FIXED: Final = "field is immutable"
+_MAX_DATA: Final = 1024 * 1024
+_IMMUTABLE_DATA: Final = "field is immutable when `immutable` is set"
+_IMMUTABLE: Final = "field is immutable"
 _REQUIRED_DATA: Final = {
     "kubernetes.io/tls": ("tls.crt", "tls.key"),
     "kubernetes.io/dockercfg": (".dockercfg",),
     "kubernetes.io/dockerconfigjson": (".dockerconfigjson",),
     "kubernetes.io/ssh-auth": ("ssh-privatekey",),
 }
-# What may be changed in the spec of an existing pod.
+# Fields that may change in the spec of an existing pod.
 _POD_CHANGES: Final = (
     "activeDeadlineSeconds", "tolerations", "terminationGracePeriodSeconds", "containers", "initContainers",
 )  # fmt: skip
@@ -43,20 +43,22 @@ _POD_TEXT: Final = (
 
 
 def check_kind(served: Served, obj: dict[str, Any], old: dict[str, Any] | None) -> list[Violation]:
-    """Return what the kind of an object refuses in it, or in the way it changes."""
+    """Return the violations of the rules of a kind by an object, or by its change."""
     rule = _RULES.get(served.full_name)
     return list(rule(obj, old)) if rule else []
 
 
-def check_bytes(served: Served, obj: dict[str, Any], where: str = "") -> None:
-    """Refuse data that is not base64, as a server's decoder does: `Misfit`, whose message `where` begins."""
+def check_bytes(served: Served, obj: dict[str, Any], prefix: str = "") -> None:
+    """Raise `Misfit` for data that is not base64; `prefix` begins its message."""
     name = {"secrets": "data", "configmaps": "binaryData"}.get(served.full_name, "")
     for text in member(obj, name).values() if name else ():
         try:
             base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
-            wrong = next((at for at, char in enumerate(text) if not _BASE64.match(char)), len(text) // 4 * 4)
-            raise Misfit(f"{where}illegal base64 data at input byte {wrong}") from None
+            offset = next(
+                (index for index, char in enumerate(text) if not _BASE64.match(char)), len(text) // 4 * 4
+            )
+            raise Misfit(f"{prefix}illegal base64 data at input byte {offset}") from None
 
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]")
@@ -64,7 +66,7 @@ _BASE64: Final = re.compile(r"[A-Za-z0-9+/]")
 
 def _config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
     if old and old.get("immutable"):
-        yield from _sealed(obj, old, "data", "binaryData")
+        yield from _check_sealed(obj, old, "data", "binaryData")
     data, binary = member(obj, "data"), member(obj, "binaryData")
     for key in sorted(data):
         if not _is_key(key):
@@ -76,33 +78,33 @@ def _config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Vio
     for key in sorted(binary):
         if not _is_key(key):
             yield Violation("FieldValueInvalid", f"binaryData[{key}]", key, _KEY_TEXT)
-    if _size({**data, **binary} if binary else data) > _LIMIT:
-        yield _too_large("[]")  # as a server names a field without a name
+    if _size({**data, **binary} if binary else data) > _MAX_DATA:
+        yield _too_large("[]")  # a server prints this for the root
 
 
 def _secret(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
     data = member(obj, "data")
     if old is not None:
         if obj.get("type") != old.get("type"):
-            yield Violation("FieldValueInvalid", "type", obj.get("type"), _FIXED)
+            yield Violation("FieldValueInvalid", "type", obj.get("type"), _IMMUTABLE)
         if old.get("immutable"):
-            yield from _sealed(obj, old, "data")
+            yield from _check_sealed(obj, old, "data")
     for key in sorted(data):
         if not _is_key(key):
             yield Violation("FieldValueInvalid", f"data[{key}]", key, _KEY_TEXT)
-    if _size(data) > _LIMIT:
+    if _size(data) > _MAX_DATA:
         yield _too_large("data")
     for key in _REQUIRED_DATA.get(obj.get("type", ""), ()):
         if key not in data:
             yield Violation("FieldValueRequired", f"data[{key}]")
 
 
-def _sealed(obj: dict[str, Any], old: dict[str, Any], *fields: str) -> Iterator[Violation]:
+def _check_sealed(obj: dict[str, Any], old: dict[str, Any], *fields: str) -> Iterator[Violation]:
     if not obj.get("immutable"):
-        yield Violation("FieldValueForbidden", "immutable", detail=_SEALED)
+        yield Violation("FieldValueForbidden", "immutable", detail=_IMMUTABLE_DATA)
     for field in fields:
         if obj.get(field, {}) != old.get(field, {}):
-            yield Violation("FieldValueForbidden", field, detail=_SEALED)
+            yield Violation("FieldValueForbidden", field, detail=_IMMUTABLE_DATA)
 
 
 @lru_cache(maxsize=4096)
@@ -115,7 +117,7 @@ def _size(data: dict[str, str]) -> int:
 
 
 def _too_large(field: str) -> Violation:
-    return Violation("FieldValueTooLong", field, detail=f"may not be more than {_LIMIT} bytes")
+    return Violation("FieldValueTooLong", field, detail=f"may not be more than {_MAX_DATA} bytes")
 
 
 def _lease(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:
@@ -128,35 +130,36 @@ def _lease(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]
 
 
 def _event(obj: dict[str, Any], _: dict[str, Any] | None) -> Iterator[Violation]:
-    about = member(obj, "involvedObject").get("namespace", "") or "default"
-    if about != obj["metadata"].get("namespace"):
-        shown = member(obj, "involvedObject").get("namespace", "")
+    object_namespace = member(obj, "involvedObject").get("namespace", "") or "default"
+    if object_namespace != obj["metadata"].get("namespace"):
+        sent_namespace = member(obj, "involvedObject").get("namespace", "")
         yield Violation(
-            "FieldValueInvalid", "involvedObject.namespace", shown, "does not match event.namespace"
+            "FieldValueInvalid", "involvedObject.namespace", sent_namespace, "does not match event.namespace"
         )
 
 
 def _pod(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:
     if old is None:
         return
-    new, was = member(obj, "spec"), member(old, "spec")
+    new_spec, old_spec = member(obj, "spec"), member(old, "spec")
     for field in ("containers", "initContainers"):
-        if len(listed(new, field)) != len(listed(was, field)):
+        if len(listed(new_spec, field)) != len(listed(old_spec, field)):
             text = "pod updates may not add or remove containers"
             yield Violation("FieldValueForbidden", f"spec.{field}", detail=text)
             return
-    if _fixed(new) != _fixed(was):
+    if _immutable_fields(new_spec) != _immutable_fields(old_spec):
         yield Violation("FieldValueForbidden", "spec", detail=_POD_TEXT)
 
 
-def _fixed(spec: dict[str, Any]) -> dict[str, Any]:
-    """Return the part of a pod's spec that may not change."""
-    kept = {name: value for name, value in spec.items() if name not in _POD_CHANGES}
+def _immutable_fields(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the immutable fields of a pod's spec."""
+    immutable = {name: value for name, value in spec.items() if name not in _POD_CHANGES}
     for field in ("containers", "initContainers"):
-        kept[field] = [
-            {name: value for name, value in one.items() if name != "image"} for one in listed(spec, field)
+        immutable[field] = [
+            {name: value for name, value in container.items() if name != "image"}
+            for container in listed(spec, field)
         ]
-    return kept
+    return immutable
 
 
 _RULES: Final[dict[str, Rule]] = {

@@ -12,7 +12,7 @@ from msgspec import Struct
 from kubeproto.objects import parse_time
 
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import copied, listed, member
 from ..storage._storage import Stored
 from ..writing._server_writes import edit

@@ -14,7 +14,7 @@ from kubeproto.objects import parse_time
 
 from .._rejections import Rejection
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..reading._routes import Route
 from ..storage._json_values import listed, member
 from ..storage._storage import ResourceStorage, StoredEvent

@@ -9,8 +9,8 @@ from typing import Any, Final
 from msgspec import Struct
 
 from .._state import ServerState
-from ..kinds._kinds import Served
-from ..kinds._releases import Release
+from ..kinds._kubernetes_releases import Release
+from ..kinds._served_kinds import Served
 from ..storage._json_values import listed, member
 from ..storage._storage import Stored
 from ..writing._server_writes import edit

@@ -14,7 +14,7 @@ from kubeproto.objects import KubeObject, apply_merge_patch
 
 from .._rejections import Rejection
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import is_map
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._object_deletion import DeleteOptions, delete
@@ -143,7 +143,7 @@ class Stages:
             patch = stage.patch(obj) if callable(stage.patch) else stage.patch
             changed = apply_merge_patch(obj, dict(patch))
             if is_map(changed) and changed != obj:
-                stored_form: Json = msgspec.json.decode(served.kept(changed))
+                stored_form: Json = msgspec.json.decode(served.encode_stored(changed))
                 edit(self.state, served, stored, lambda obj: _replace(obj, stored_form))
         if stage.delete:
             with suppress(Rejection):  # it may have been deleted already

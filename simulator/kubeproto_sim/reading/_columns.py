@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import is_list, is_map
 from ._builtin_cells import ROWS
 from ._cell_values import ago

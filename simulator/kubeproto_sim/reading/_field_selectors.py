@@ -9,8 +9,8 @@ import msgspec
 from kubeproto.objects import FieldSelector
 
 from .._rejections import Rejection, bad_request, quoted
-from ..kinds._kinds import Served
-from ..kinds._selectable import META
+from ..kinds._selectable_fields import META
+from ..kinds._served_kinds import Served
 from ..storage._storage import Stored
 from ._query import ListQuery
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from .._rejections import bad_request, expired_list, expired_token, version_too_large
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._storage import Stored, VersionExpired
 from ._continue_tokens import LATEST, PageStart, read_token, write_token
 from ._field_selectors import Matcher, check_fields, matcher

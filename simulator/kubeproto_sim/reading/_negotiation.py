@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from .._rejections import Rejection, not_acceptable, only_accepted, unexplained
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 
 View = Literal["object", "table", "metadata", "discovery"]
 

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ..kinds._kinds import Served
-from ..kinds._typed import escaped, struct_of
+from ..kinds._served_kinds import Served
+from ..kinds._typed_codec import go_escaped, struct_of
 from ._columns import cells_of, definitions_of
 from ._negotiation import View
 
@@ -43,9 +43,9 @@ class Viewer:
     def object(self, data: bytes) -> bytes:
         """Return an object that is a complete response body or event."""
         if self.served.converts:
-            data = self.served.shown(data)  # a conversion may change labels and annotations
+            data = self.served.encode_response(data)  # a conversion may change labels and annotations
             return partial(data) if self.view == "metadata" else data
-        return partial(data) if self.view == "metadata" else self.served.shown(data)
+        return partial(data) if self.view == "metadata" else self.served.encode_response(data)
 
     def row(self, data: bytes, time: float) -> bytes:
         """Return an object as a row of a Table."""
@@ -55,17 +55,17 @@ class Viewer:
             case "None":
                 row_object = b"null"
             case "Object":
-                row_object = self.served.shown(data)
+                row_object = self.served.encode_response(data)
             case _:
-                row_object = partial(self.served.shown(data) if self.served.converts else data)
-        return b'{"cells":%s,"object":%s}' % (escaped(cells), row_object)
+                row_object = partial(self.served.encode_response(data) if self.served.converts else data)
+        return b'{"cells":%s,"object":%s}' % (go_escaped(cells), row_object)
 
     def columns(self) -> bytes:
         """Return the definitions of the columns, the first time; null after that."""
         if not self.first:
             return b"null"
         self.first = False
-        return escaped(_encode_plain(definitions_of(self.served)))
+        return go_escaped(_encode_plain(definitions_of(self.served)))
 
     def watched(self, data: bytes, version: int, time: float) -> bytes:
         """Return an object as it appears in an event."""
@@ -99,13 +99,13 @@ class Viewer:
         cells = cells_of(self.served, {"metadata": {}, "spec": {}}, 0.0)
         # The object of the row is sent even with `includeObject=None`: nothing else can carry the annotation.
         row_object = _META + _encode_plain(meta) + b"}" if annotations or self.include != "None" else b"null"
-        row = b'{"cells":%s,"object":%s}' % (escaped(_encode(cells)), row_object)
+        row = b'{"cells":%s,"object":%s}' % (go_escaped(_encode(cells)), row_object)
         return _TABLE % version.encode() + b'"columnDefinitions":null,"rows":[%s]}' % row
 
 
 def partial(data: bytes) -> bytes:
     """Return the metadata of an object as a PartialObjectMetadata."""
-    return _META + escaped(_encode(_front().decode(data).metadata)) + b"}"
+    return _META + go_escaped(_encode(_front().decode(data).metadata)) + b"}"
 
 
 def _encode_plain(value: Any) -> bytes:

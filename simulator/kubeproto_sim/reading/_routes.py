@@ -18,7 +18,8 @@ from .._rejections import (
     unknown_resource,
     verb_not_supported,
 )
-from ..kinds._kinds import Kinds, Served
+from ..kinds._kind_registry import Kinds
+from ..kinds._served_kinds import Served
 from ._query import Query, is_true
 
 _VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
@@ -98,7 +99,7 @@ def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | li
 
 def unknown_version(kinds: Kinds, group: str) -> Exception:
     """Return the 404 for a version that is not served; it depends on the part that serves its group."""
-    return unknown_resource() if kinds.has_own(group) else unknown_path()
+    return unknown_resource() if kinds.is_builtin_group(group) else unknown_path()
 
 
 def _route(

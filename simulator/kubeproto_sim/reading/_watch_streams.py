@@ -53,7 +53,7 @@ class Watch:
         self.namespace = route.namespace
         self._matches = matcher(route.served, options)
         self._shards = read_shards(options.shards) if options.shards else None
-        self._as_stored = viewer.view == "object" and route.served.as_stored
+        self._as_stored = viewer.view == "object" and route.served.shows_stored_bytes
         self._unfiltered = self._as_stored and self._matches is None and self._shards is None
         self._generation = self.storage.generation
         self._pending: list[bytes] = []
@@ -333,4 +333,4 @@ def with_version(viewer: Viewer, stored: Stored, version: int) -> bytes:
     """Return the stored form of an object with another resource version."""
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)
-    return viewer.served.again(obj)
+    return viewer.served.encode_unconverted(obj)

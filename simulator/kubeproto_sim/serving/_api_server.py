@@ -28,10 +28,10 @@ from ..access._authorizer import Access, Caller
 from ..access._users import User, authenticated
 from ..admission._webhook_calls import Replies, WebhookHandlers
 from ..admission._webhook_conversion import WebhookConversions
-from ..kinds._kinds import Served
-from ..kinds._releases import NEWEST
-from ..kinds._typed import escaped
-from ..kinds._wording import worded
+from ..kinds._kubernetes_releases import NEWEST
+from ..kinds._release_wording import in_release_wording
+from ..kinds._served_kinds import Served
+from ..kinds._typed_codec import go_escaped
 from ..reading._list_requests import ListResult, list_body, list_objects, read_version
 from ..reading._list_requests import invalid_version as _invalid_version
 from ..reading._negotiation import (
@@ -266,7 +266,7 @@ class Server:
         )
         status = 202 if options.orphan_dependents is False and not deleted.is_removed else 200
         if deleted.data is not None:
-            return body_response(status, served.shown(deleted.data) + b"\n", request, warnings)
+            return body_response(status, served.encode_response(deleted.data) + b"\n", request, warnings)
         details = {"name": route.name}
         if served.group:
             details["group"] = served.group
@@ -298,7 +298,9 @@ class Server:
     def _refusal(self, rejection: Rejection, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
         release = self.state.release
         if isinstance(rejection, BrokenRules) and release is not NEWEST:
-            rejection = rejection.reworded(lambda violation, group: worded(violation, release.minor, group))
+            rejection = rejection.reworded(
+                lambda violation, group: in_release_wording(violation, release.minor, group)
+            )
         accept, content_type = headers.get("accept", ""), JSON
         body = msgspec.json.encode(rejection.status)
         if accepts_yaml(accept):
@@ -307,9 +309,9 @@ class Server:
             body = write_documents([dict(sorted(rejection.status.items()))]).encode()
             content_type = YAML
         elif accepts_plainly(accept):
-            body = escaped(body + b"\n")
+            body = go_escaped(body + b"\n")
         else:
-            body = escaped(msgspec.json.format(body, indent=2))
+            body = go_escaped(msgspec.json.format(body, indent=2))
         retry = (("Retry-After", str(rejection.retry_after)),) if rejection.retry_after else ()
         response_headers = (CACHE, content_type, *retry, *warning_headers(warnings), content_length(body))
         return ServerResponse(rejection.code, response_headers, body, rejection.delay)

@@ -12,8 +12,8 @@ from kubeproto.wire import Head
 
 from .._rejections import method_not_allowed, unknown_path
 from .._state import ServerState
-from ..kinds._kinds import Served
-from ..kinds._releases import Release
+from ..kinds._kubernetes_releases import Release
+from ..kinds._served_kinds import Served
 from ..reading._negotiation import negotiate
 from ..reading._query import Query
 from ..reading._routes import unknown_version

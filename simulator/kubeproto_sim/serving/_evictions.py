@@ -10,7 +10,7 @@ from kubeproto.objects import Selector
 
 from .._rejections import Rejection, bad_request, failure
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..nodes._pod_status import mark_disrupted
 from ..reading._routes import Route
 from ..storage._json_values import listed, member

@@ -12,8 +12,9 @@ from typing import Any, Final
 
 from kubeproto.kinds import FieldFacts, TypeFacts, table
 
-from ..kinds._kinds import Kinds, Served
-from ..kinds._releases import Release, release_of
+from ..kinds._kind_registry import Kinds
+from ..kinds._kubernetes_releases import Release, release_of
+from ..kinds._served_kinds import Served
 from ..storage._json_values import is_list, is_map
 
 Json = dict[str, Any]

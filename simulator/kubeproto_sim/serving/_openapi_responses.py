@@ -16,7 +16,7 @@ from kubeproto.wire import Head
 
 from .._rejections import method_not_allowed, not_acceptable, unknown_path
 from .._state import ServerState
-from ..kinds._kinds import Kinds
+from ..kinds._kind_registry import Kinds
 from ..reading._query import Query
 from ._openapi_documents import document_v2, document_v3, index
 from ._openapi_protobuf import REQUESTED_MEDIA, SENT_MEDIA, encode_v2

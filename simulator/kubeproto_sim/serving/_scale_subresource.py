@@ -20,7 +20,7 @@ from .._rejections import (
     status_details,
 )
 from .._state import ServerState
-from ..kinds._typed import Misfit, TypedCodec
+from ..kinds._typed_codec import Misfit, TypedCodec
 from ..reading._columns import look_up
 from ..reading._list_requests import read_version
 from ..reading._query import write_options

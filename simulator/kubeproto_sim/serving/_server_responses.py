@@ -134,7 +134,7 @@ def object_response(
     check_arity(request.accepted, route.served, listed=False)
     view = request.accepted.view
     if view == "object":
-        return body_response(status, route.served.shown(data) + b"\n", request, warnings)
+        return body_response(status, route.served.encode_response(data) + b"\n", request, warnings)
     viewer = Viewer(route.served, view, request.query.get("includeObject", ""))
     if view == "table":
         version = int(msgspec.json.decode(data)["metadata"].get("resourceVersion", 0))

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from .._rejections import bad_request, not_found
-from ..kinds._typed import Misfit, TypedCodec
+from ..kinds._typed_codec import Misfit, TypedCodec
 from ..reading._routes import Route
 from ..storage._json_values import member
 from ..storage._storage import Stored

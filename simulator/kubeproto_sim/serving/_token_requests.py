@@ -11,7 +11,7 @@ from kubeproto.crd import Violation
 from .._rejections import bad_request, conflict, invalid, not_found
 from .._state import ServerState
 from ..access._account_tokens import ISSUER, make_token
-from ..kinds._typed import TypedCodec
+from ..kinds._typed_codec import TypedCodec
 from ..reading._routes import Route
 from ..storage._json_values import member
 from ..storage._storage import Stored

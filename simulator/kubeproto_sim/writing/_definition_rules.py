@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..kinds._builtin_rules import FORMATS
-from ..kinds._typed import Misfit, TypedCodec
+from ..kinds._typed_codec import Misfit, TypedCodec
 from ..storage._json_values import is_list, is_map, listed, member, texts
 from ._rule_violations import Json, Violations, invalid
 

@@ -15,7 +15,8 @@ from ..apply._server_side_apply import apply, check_applied
 from ..apply._strategic_merge import strategic_merge
 from ..apply._type_checks import misfits
 from ..apply.fieldsets import field_step
-from ..kinds._kinds import Kinds, SchemaCodec, Served
+from ..kinds._kind_registry import Kinds
+from ..kinds._served_kinds import SchemaCodec, Served
 from ..reading._routes import Route
 from ..storage._json_values import copied, is_map
 from ..storage._storage import Stored
@@ -113,7 +114,9 @@ class Tracker:
         version = ""
         if is_map(meta := applied.get("metadata")) and isinstance(meta.get("resourceVersion"), str):
             version = meta.pop("resourceVersion")
-        live: dict[str, Any] | None = None if old is None else msgspec.json.decode(served.shown(old.data))
+        live: dict[str, Any] | None = (
+            None if old is None else msgspec.json.decode(served.encode_response(old.data))
+        )
         if live is None and self.subresource:
             raise not_found(served.plural, served.group, writer.route.name)
         result = self._merged(live, applied, force=force)
@@ -195,11 +198,11 @@ class Tracker:
             if "managedFields" in obj["metadata"]:
                 return self._updated(previous, obj, now)
             key = (self.manager, self.subresource, shape_of(obj))
-            entries_of_shape = self.served.owned.get(key)
+            entries_of_shape = self.served.cached_managed_fields.get(key)
             if entries_of_shape is None:
                 entries_of_shape = self._updated(previous, obj, now)
-                if len(self.served.owned) < _MAX_SHAPES:
-                    self.served.owned[key] = entries_of_shape
+                if len(self.served.cached_managed_fields) < _MAX_SHAPES:
+                    self.served.cached_managed_fields[key] = entries_of_shape
             return [entry | {"time": now} for entry in entries_of_shape]
         entries: Entries = previous["metadata"].get("managedFields", [])
         if len(entries) == 1 and obj["metadata"].get("managedFields", entries) == entries:
@@ -250,7 +253,7 @@ class KindVersions:
             current = self._kinds.of_kind(obj["apiVersion"], served.kind)
             if other is None or current is None or other.storage is not served.storage:
                 return None
-            return other.read(current.kept(obj)), merge_schema_for(other)
+            return other.read(current.encode_stored(obj)), merge_schema_for(other)
         codec = served.codecs.get(api_version)
         if codec is None:
             return None

@@ -20,7 +20,7 @@ from kubeproto.objects import (
 
 from .._rejections import quoted
 from ..kinds._builtin_rules import check_fields, ruled_fields
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import member, texts
 from ._rules_by_kind import check_kind_rules, has_kind_rules
 
@@ -82,7 +82,7 @@ def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     if not _has_rules(served.type, served.full_name):
         return []
     spec = _cache_key(served, obj)
-    if spec in served.passed:
+    if spec in served.valid_specs:
         return []
     violations: list[Violation] = []
     kind_violations = check_kind_rules(served, obj)
@@ -99,9 +99,9 @@ def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     if served.full_name in _TEMPLATED:
         violations += _check_template_labels(served, obj, violations)
     if not violations and 0 < len(spec) < _MAX_CACHED_SIZE:
-        if len(served.passed) >= _MAX_CACHED_SPECS:
-            served.passed.clear()
-        served.passed.add(spec)
+        if len(served.valid_specs) >= _MAX_CACHED_SPECS:
+            served.valid_specs.clear()
+        served.valid_specs.add(spec)
     return violations
 
 

@@ -8,7 +8,7 @@ from kubeproto.crd import NotEvaluated, Violation, check_definition
 
 from .._rejections import invalid
 from ..kinds._kind_rules import check_kind
-from ..kinds._kinds import SchemaCodec
+from ..kinds._served_kinds import SchemaCodec
 from ._definition_rules import DEFINITIONS
 from ._metadata_rules import check_meta, check_spec, finalizer_warnings
 from ._network_rules import addresses

@@ -11,8 +11,8 @@ from kubeproto.crd import Violation
 
 from .._rejections import bad_request, conflict, forbidden, invalid_options, not_found, unsupported_media
 from .._state import ServerState
-from ..kinds._kinds import Served
-from ..kinds._protobuf import PROTOBUF
+from ..kinds._protobuf_bodies import PROTOBUF
+from ..kinds._served_kinds import Served
 from ..reading._query import Query, number
 from ..storage._storage import Stored
 from ._request_bodies import read_message, read_value, read_yaml
@@ -130,7 +130,7 @@ def delete(
     if finalizers:
         meta["finalizers"] = finalizers
     if is_dry_run:
-        return DeletionResult(served.again(obj), is_removed=False)
+        return DeletionResult(served.encode_unconverted(obj), is_removed=False)
     return DeletionResult(put(state, served, key, obj).data, is_removed=False)
 
 
@@ -154,7 +154,7 @@ def _remove_now(
         data = old.data
     if not is_dry_run:
         remove(state, served, old)
-    return DeletionResult(data if served.answers_with_object else None, is_removed=True, uid=old.uid)
+    return DeletionResult(data if served.responds_with_object else None, is_removed=True, uid=old.uid)
 
 
 def _close_namespace(
@@ -166,7 +166,7 @@ def _close_namespace(
     obj["metadata"]["deletionTimestamp"] = state.clock.stamp()
     obj.setdefault("status", {})["phase"] = "Terminating"
     if is_dry_run:
-        return DeletionResult(served.again(obj), is_removed=False)
+        return DeletionResult(served.encode_unconverted(obj), is_removed=False)
     return DeletionResult(put(state, served, old.key, obj).data, is_removed=False)
 
 

@@ -10,8 +10,8 @@ from msgspec import Struct
 from kubeproto.crd import Violation
 
 from .._rejections import conflict, exists, invalid, not_found, unexplained
-from ..kinds._defaults import admit, fill_in
-from ..kinds._typed import Misfit
+from ..kinds._kind_defaults import admit, fill_in
+from ..kinds._typed_codec import Misfit
 from ..reading._list_requests import read_version
 from ..storage._json_values import copied
 from ..storage._storage import Stored, make_stored
@@ -118,7 +118,7 @@ class Writer(WriteRequest):
         self.check_place(meta)
         old = served.storage.objects.get(self.key)
         if old is None:
-            if served.made_by_update and not route.subresource:
+            if served.created_by_update and not route.subresource:
                 if uid := meta.get("uid"):
                     raise conflict(
                         served.plural, served.group, route.name, uid_mismatch(served, self.key, uid, "")
@@ -200,7 +200,7 @@ class Writer(WriteRequest):
         served = self.served
         text: str = meta.get("resourceVersion", "")
         if text in ("", "0"):
-            if served.replaced_at_a_version:
+            if served.requires_version:
                 fault = Violation(
                     "FieldValueInvalid", "metadata.resourceVersion", 0, "must be specified for an update"
                 )
@@ -222,7 +222,7 @@ class Writer(WriteRequest):
 
     def _encode(self, obj: dict[str, Any]) -> bytes:
         try:
-            data = self.served.kept(obj)
+            data = self.served.encode_stored(obj)
         except Misfit as error:
             raise self.misfit(error) from None
         if len(data) > _MAX_OBJECT:
@@ -234,7 +234,7 @@ class Writer(WriteRequest):
         served, version = self.served, self.state.storage.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
         if served.custom:
-            data = served.kept(obj)
+            data = served.encode_stored(obj)
         else:
             # Only identifiers precede the version of a built-in object, so the first match is the version.
             data = data.replace(_VERSION % old.version, _VERSION % version, 1)
@@ -246,7 +246,7 @@ class Writer(WriteRequest):
         removed = dict(obj)
         removed["metadata"] = {**obj["metadata"], "resourceVersion": str(version)}
         self.state.remove(
-            self.served.storage, make_stored(old.key, removed, version, self.served.kept(removed))
+            self.served.storage, make_stored(old.key, removed, version, self.served.encode_stored(removed))
         )
 
 

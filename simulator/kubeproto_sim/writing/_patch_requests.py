@@ -21,8 +21,8 @@ from .._rejections import (
     unsupported_media,
 )
 from .._state import ServerState
-from ..kinds._kinds import Served
-from ..kinds._typed import Misfit, escaped
+from ..kinds._served_kinds import Served
+from ..kinds._typed_codec import Misfit, go_escaped
 from ..reading._query import Query
 from ..reading._routes import Route
 from ..storage._json_values import go_kind, go_text, is_list, is_map, member
@@ -97,7 +97,7 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
     change = read_change(media, body)
 
     def patched() -> Any:
-        current = msgspec.json.decode(served.shown(old.data))
+        current = msgspec.json.decode(served.encode_response(old.data))
         return (
             writer.tracker.merged(current, change) if media == STRATEGIC else changed(media, current, change)
         )
@@ -229,7 +229,7 @@ def _paths_of(operations: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _quoted_object(value: Any, change: dict[str, Any]) -> str:
     """Return a patched object as text: a server sorts only the keys along the paths of the patch."""
-    return escaped(_encode(_sorted_along(value, change))).decode()
+    return go_escaped(_encode(_sorted_along(value, change))).decode()
 
 
 def _sorted_along(value: Any, change: Any) -> Any:

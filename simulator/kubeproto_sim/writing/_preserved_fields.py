@@ -7,8 +7,8 @@ from typing import Any, Final
 from kubeproto.crd import Violation
 from kubeproto.objects import json_equal
 
-from ..kinds._defaults import TEMPLATE_GENERATION, fill_in
-from ..kinds._kinds import Served
+from ..kinds._kind_defaults import TEMPLATE_GENERATION, fill_in
+from ..kinds._served_kinds import Served
 from ..storage._json_values import listed, member, texts
 from ..writing import _job_rules
 from ._definition_rules import DEFINITIONS

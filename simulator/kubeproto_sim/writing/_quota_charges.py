@@ -14,7 +14,7 @@ from kubeproto.objects import Quantity
 
 from .._rejections import Rejection, forbidden
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import member
 from ..storage._storage import StoredEvent
 from ._quota_usage import Json, Usage, in_scope, missing_requests, names_for, usage_of
@@ -121,5 +121,5 @@ def _write_usage(state: ServerState, key: str, usage: Usage) -> None:
     quota: Json = msgspec.json.decode(stored.data)
     quota["status"]["used"] |= {name: str(amount) for name, amount in usage.items()}
     quota["metadata"]["resourceVersion"] = str(version)
-    data = served.again(quota)
+    data = served.encode_unconverted(quota)
     state.commit(served.storage, msgspec.structs.replace(stored, version=version, data=data))

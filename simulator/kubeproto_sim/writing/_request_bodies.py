@@ -9,7 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from .._rejections import Rejection, bad_request, too_large, unsupported_media
-from ..kinds._protobuf import PROTOBUF, MalformedProtobuf, read_protobuf
+from ..kinds._protobuf_bodies import PROTOBUF, MalformedProtobuf, read_protobuf
 from ..storage._json_values import go_kind, is_list, is_map
 
 MAX_BODY: Final = 3 * 1024 * 1024

@@ -7,8 +7,8 @@ from typing import Final
 
 from kubeproto.crd import Violation
 
-from ..kinds._defaults import POD_SPECS
-from ..kinds._kinds import Served
+from ..kinds._kind_defaults import POD_SPECS
+from ..kinds._served_kinds import Served
 from ..storage._json_values import member
 from . import (
     _access_rules,

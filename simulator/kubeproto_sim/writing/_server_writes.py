@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from .._state import ServerState
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import listed, texts
 from ..storage._storage import Stored, make_stored
 
@@ -33,7 +33,7 @@ def put(state: ServerState, served: Served, key: str, obj: dict[str, Any]) -> St
     """Store an object unchanged, at a new version."""
     version = state.storage.version + 1
     obj["metadata"]["resourceVersion"] = str(version)
-    stored = make_stored(key, obj, version, served.again(obj))
+    stored = make_stored(key, obj, version, served.encode_unconverted(obj))
     state.commit(served.storage, stored)
     return stored
 
@@ -43,7 +43,7 @@ def remove(state: ServerState, served: Served, stored: Stored) -> None:
     version = state.storage.version + 1
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)
-    state.remove(served.storage, make_stored(stored.key, obj, version, served.again(obj)))
+    state.remove(served.storage, make_stored(stored.key, obj, version, served.encode_unconverted(obj)))
 
 
 def remove_finalizer(obj: dict[str, Any], finalizer: str) -> None:

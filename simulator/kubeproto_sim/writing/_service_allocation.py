@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import listed, member, texts
 
 Json = dict[str, Any]

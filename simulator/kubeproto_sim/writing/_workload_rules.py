@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from kubeproto.objects import label_value_errors, qualified_name_errors
 
-from ..kinds._kinds import Served
+from ..kinds._served_kinds import Served
 from ..storage._json_values import listed, member, texts
 from ._cron_schedules import BadSchedule, read_schedule
 from ._job_rules import job_spec

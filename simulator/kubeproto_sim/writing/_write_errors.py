@@ -9,8 +9,9 @@ import msgspec
 from kubeproto.crd import Violation
 
 from .._rejections import Rejection, bad_request, quoted, unexplained
-from ..kinds._kinds import Kinds, Served
-from ..kinds._typed import Misfit
+from ..kinds._kind_registry import Kinds
+from ..kinds._served_kinds import Served
+from ..kinds._typed_codec import Misfit
 from ..reading._list_requests import invalid_version
 from ..storage._json_values import go_kind
 

@@ -16,7 +16,7 @@ from .._rejections import (
 )
 from .._state import ServerState
 from ..kinds._kind_rules import check_bytes
-from ..kinds._typed import Misfit
+from ..kinds._typed_codec import Misfit
 from ..reading._query import Query
 from ..reading._routes import Route
 from ..storage._json_values import is_map

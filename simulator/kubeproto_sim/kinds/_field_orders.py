@@ -1,7 +1,7 @@
-"""The order in which a server writes the fields of its own types, where it is not alphabetical.
+"""The order in which a server writes the fields of its own types.
 
-OpenAPI does not have it, so it is written down here for the most common types. Fields that are not named
-follow in alphabetical order; kind, apiVersion and metadata are always first.
+OpenAPI does not contain the order, so this module lists it for the most common types. Other fields follow in
+alphabetical order; kind, apiVersion and metadata are always first.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ._builtin import built_in
+from ._builtin_table import built_in
 
 _ORDERS: Final = {
     "meta_v1.ObjectMeta": (
@@ -118,11 +118,10 @@ _FIRST: Final = ("kind", "apiVersion", "metadata")
 _LAST: Final = ("spec", "status")
 
 
-# One API group stores what another refuses to create, and both show it: these types are written with the
-# nulls of the second.
-SHOWN_AS: Final = {"events_v1.EventSeries": "core_v1.EventSeries"}
+# Types that are written with the nulls of the type in another API group, which shares the storage.
+NULLS_LIKE: Final = {"events_v1.EventSeries": "core_v1.EventSeries"}
 
-# Written even when there is nothing to write: null, or an empty string.
+# Fields that are always written, if need be as null or as an empty string.
 ALWAYS: Final = frozenset((
     ("autoscaling_v2.HorizontalPodAutoscalerStatus", "currentMetrics"),
     ("apiextensions_v1.CustomResourceDefinitionStatus", "conditions"),
@@ -139,7 +138,7 @@ ALWAYS: Final = frozenset((
     ("events_v1.Event", "deprecatedLastTimestamp"),
 ))  # fmt: skip
 
-# Strings that are kept although they are empty: pointers, in Go. OpenAPI does not distinguish them.
+# Empty strings that are stored: pointers in Go. OpenAPI does not distinguish them.
 POINTERS: Final = frozenset((
     ("coordination_v1.LeaseSpec", "holderIdentity"),
     ("coordination_v1.LeaseSpec", "preferredHolder"),
@@ -151,18 +150,18 @@ POINTERS: Final = frozenset((
 
 
 def in_order(type_: str, fields: Iterable[str]) -> list[str]:
-    """Return the fields of a type as a server writes them."""
-    known = frozenset(fields)
-    own = _ORDERS.get(type_, "").split()
-    # The order of fields that are not written down follows from what a real server was observed to write, a
-    # few fields at a time; fields that were never observed side by side have no order.
-    before = -1
+    """Return the fields of a type in the order of a server."""
+    names = frozenset(fields)
+    order = _ORDERS.get(type_, "").split()
+    # The order of other fields is observed from a real server, a few fields at a time; fields that were never
+    # observed side by side have no order.
+    position = -1
     for name in built_in().orders.get(type_, []):
-        if name in own:
-            before = own.index(name)
+        if name in order:
+            position = order.index(name)
         else:
-            before += 1
-            own.insert(before, name)
-    named = [*(name for name in _FIRST if name not in own), *own]
-    rest = sorted(known - {*named, *_LAST})
-    return [name for name in dict.fromkeys([*named, *rest, *_LAST]) if name in known]
+            position += 1
+            order.insert(position, name)
+    leading = [*(name for name in _FIRST if name not in order), *order]
+    others = sorted(names - {*leading, *_LAST})
+    return [name for name in dict.fromkeys([*leading, *others, *_LAST]) if name in names]

@@ -1,9 +1,8 @@
-"""Objects of built-in kinds as a server reads and writes them: by the types of its own code.
+"""The codec of built-in kinds, by the types of a server's own code.
 
-Reading drops what the type does not declare (and reports it), what is null and what is empty; it brings
-quantities and times into the one form that a server stores. Writing lets msgspec do the work: for each type a
-Struct is made whose fields are in the server's order, so that a value of a wrong type is found while the
-bytes are made, and maps come out sorted.
+Reading drops undeclared fields (and reports them), null and empty values, and brings quantities and times
+into canonical form. msgspec writes: each type has a Struct with the fields in the server's order, so that a
+value of a wrong type is detected during encoding, and maps are sorted.
 """
 
 from __future__ import annotations
@@ -19,10 +18,10 @@ from kubeproto.kinds import FieldFacts, table
 from kubeproto.objects import Quantity, format_time, parse_time
 
 from ..storage._json_values import is_list, is_map
-from ._builtin import built_in
-from ._orders import ALWAYS, POINTERS, SHOWN_AS, in_order
-from ._protobuf import bits_of
-from ._releases import NEWEST, Release
+from ._builtin_table import built_in
+from ._field_orders import ALWAYS, NULLS_LIKE, POINTERS, in_order
+from ._kubernetes_releases import NEWEST, Release
+from ._protobuf_bodies import bits_of
 from ._stored_form import stored_form
 
 _LEAVES: Final[dict[str, Any]] = {
@@ -45,26 +44,26 @@ _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 class Misfit(ValueError):
-    """A value does not fit its type; the message is that of a server's JSON decoder."""
+    """A value has a wrong type. The message is that of a server's JSON decoder."""
 
 
 class FieldPlan:
-    """What reading does to the fields of one type: nothing (None), or what the rule says."""
+    """The treatment of the fields of one type by reading."""
 
     def __init__(self, type_: str, release: Release) -> None:
         self.fields: dict[str, tuple[tuple[str, ...], FieldPlan | str | None, bool]] = {}
         self._type = type_
         self._release = release
         self._gated: frozenset[str] = frozenset()
-        # Numbers and booleans of which a server was observed to leave out the zero.
+        # Numbers and booleans whose zero a server omits.
         self._dropped: frozenset[str] = frozenset()
 
     def prepared(self) -> FieldPlan:
-        """Return the plan, its fields filled in when they are first needed: types are recursive."""
-        if not self.fields and (facts := table().types.get(self._type)):
+        """Return the plan with its fields, which are built on first use because types are recursive."""
+        if not self.fields and (type_facts := table().types.get(self._type)):
             zeros = built_in().zeros.get(self._type, {})
-            self._dropped = frozenset(name for name, kept in zeros.items() if not kept)
-            for name, field in facts.fields.items():
+            self._dropped = frozenset(name for name, keeps_empty in zeros.items() if not keeps_empty)
+            for name, field in type_facts.fields.items():
                 if f"{self._type}.{name}" in self._release.missing_fields:
                     continue
                 if f"{self._type}.{name}" in self._release.gated_fields:
@@ -77,64 +76,64 @@ class FieldPlan:
                     leaf = field.type
                 elif field.type.startswith("schema-"):
                     leaf = "any"
-                # A server leaves out what is empty, except what the type always has.
-                kept = field.required or field.default is not None or (self._type, name) in POINTERS
-                kept = zeros.get(name, kept)
-                self.fields[name] = (field.form, leaf, kept)
+                # A server omits empty values, except for fields that the type always has.
+                keeps_empty = field.required or field.default is not None or (self._type, name) in POINTERS
+                keeps_empty = zeros.get(name, keeps_empty)
+                self.fields[name] = (field.form, leaf, keeps_empty)
         return self
 
-    def tidy(self, obj: dict[str, Any], path: str, unknown: list[str]) -> None:
-        """Bring an object into the form that is stored, in place; paths of unknown fields are collected."""
+    def tidy(self, obj: dict[str, Any], path: str, undeclared: list[str]) -> None:
+        """Bring an object into its stored form, in place, and collect the paths of undeclared fields."""
         fields = self.fields or self.prepared().fields
         for name, value in list(obj.items()):
-            step = fields.get(name)
-            if step is None:
+            rule = fields.get(name)
+            if rule is None:
                 if name not in self._gated:
-                    unknown.append(path + name)
+                    undeclared.append(path + name)
                 del obj[name]
                 continue
-            form, leaf, kept = step
+            form, leaf, keeps_empty = rule
             if value is None:
                 del obj[name]
             elif form:
-                if not value and not kept and isinstance(value, list if form[0] == "list" else dict):
+                if not value and not keeps_empty and isinstance(value, list if form[0] == "list" else dict):
                     del obj[name]
                 elif leaf is None:
                     if form == _MAP and is_map(value) and None in value.values():
                         obj[name] = {key: "" if item is None else item for key, item in value.items()}
                 else:
-                    self._tidy_many(obj, name, value, form, leaf, path, unknown)
+                    self._tidy_many(obj, name, value, form, leaf, path, undeclared)
             elif leaf is None:
-                if not kept and (value == "" or (value == 0 and name in self._dropped)):
+                if not keeps_empty and (value == "" or (value == 0 and name in self._dropped)):
                     del obj[name]
             elif isinstance(leaf, FieldPlan):
                 if is_map(value):
-                    leaf.tidy(value, f"{path}{name}.", unknown)
+                    leaf.tidy(value, f"{path}{name}.", undeclared)
             else:
                 obj[name] = _canonical(leaf, value)
 
     def _tidy_many(
         self, obj: dict[str, Any], name: str, value: Any, form: tuple[str, ...], leaf: FieldPlan | str,
-        path: str, unknown: list[str],
+        path: str, undeclared: list[str],
     ) -> None:  # fmt: skip
         items: Any = list(value.items()) if is_map(value) else enumerate(value) if is_list(value) else ()
         for key, item in items:
-            where = f"{path}{name}[{key}]" if form[0] == "list" else f"{path}{name}.{key}"
+            item_path = f"{path}{name}[{key}]" if form[0] == "list" else f"{path}{name}.{key}"
             if isinstance(leaf, FieldPlan):
                 if is_map(item):
-                    leaf.tidy(item, f"{where}.", unknown)
+                    leaf.tidy(item, f"{item_path}.", undeclared)
             else:
                 value[key] = _canonical(leaf, item)
 
 
 @cache
 def plan_of(type_: str, release: Release = NEWEST) -> FieldPlan:
-    """Return the plan for a type of the table, as a release knows it."""
+    """Return the plan of a type in a release."""
     return FieldPlan(type_, release)
 
 
 class TypedCodec:
-    """Reads and writes the objects of one built-in kind."""
+    """The codec of one built-in kind."""
 
     def __init__(self, type_: str, kind: str, release: Release = NEWEST) -> None:
         self.type = type_
@@ -143,56 +142,62 @@ class TypedCodec:
         self.plan = plan_of(type_, release)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
-        """Bring an object into the form that is stored; return the paths of undeclared fields; or `Misfit`.
+        """Bring an object into its stored form; return the paths of undeclared fields; or `Misfit`.
 
-        A value of a wrong type is found here, before anything else reads it.
+        A value of a wrong type is detected here, before other code reads it.
         """
-        unknown: list[str] = []
+        undeclared: list[str] = []
         if not stored_form(self.type, self.release)(obj):
-            self.plan.tidy(obj, "", unknown)
+            self.plan.tidy(obj, "", undeclared)
             self.write(obj)
-        return unknown
+        return undeclared
 
     def write(self, obj: dict[str, Any]) -> bytes:
-        """Return the JSON as a server writes it; or `Misfit`."""
+        """Return the JSON in the form of a server; or `Misfit`."""
         try:
-            return escaped(_encode(msgspec.convert(obj, struct_of(self.type))))
+            return go_escaped(_encode(msgspec.convert(obj, struct_of(self.type))))
         except msgspec.ValidationError as error:
             raise Misfit(self._go_text(str(error), obj)) from None
 
     def _go_text(self, text: str, obj: dict[str, Any]) -> str:
-        found = _WRONG_TYPE.match(text)
-        if not found:
+        match = _WRONG_TYPE.match(text)
+        if not match:
             return f"json: {text}"
-        wanted, got, path = found[1].partition(" | ")[0], found[2] or "int", found[3] or "$"
-        go_value, go_type = _GO_VALUES.get(got, got), _GO_VALUES.get(wanted, wanted)
+        expected, json_type, path = match[1].partition(" | ")[0], match[2] or "int", match[3] or "$"
+        go_value, go_type = _GO_VALUES.get(json_type, json_type), _GO_VALUES.get(expected, expected)
         field = re.sub(r"\[[^]]*\]", "", path).removeprefix("$")
-        holder, held = self._holder(field)
-        if held is not None:
-            inside = path.endswith("]")
-            go_type = _go_type(holder, field.rpartition(".")[2], held, inside=inside)
-            if go_value == "number" and not (held.form and not inside) and held.type == "integer":
+        holder, field_facts = self._holder(field)
+        if field_facts is not None:
+            is_element = path.endswith("]")
+            go_type = _go_type(holder, field.rpartition(".")[2], field_facts, is_element=is_element)
+            if (
+                go_value == "number"
+                and not (field_facts.form and not is_element)
+                and field_facts.type == "integer"
+            ):
                 go_value = f"number {_encode(_value_at(obj, path)).decode()}"
-        shown = self.kind if holder == self.type else holder.rpartition(".")[2]
-        return f"json: cannot unmarshal {go_value} into Go struct field {shown}{field} of type {go_type}"
+        struct_name = self.kind if holder == self.type else holder.rpartition(".")[2]
+        return (
+            f"json: cannot unmarshal {go_value} into Go struct field {struct_name}{field} of type {go_type}"
+        )
 
     def _holder(self, field: str) -> tuple[str, FieldFacts | None]:
-        """Return the type of the struct that contains a field, and the field."""
-        holder, held = self.type, None
+        """Return the type of the struct that declares a field, and the field."""
+        holder, field_facts = self.type, None
         for name in field.split(".")[1:]:
-            if held is not None:
-                holder = held.type
-            facts = table().types.get(holder)
-            held = facts.fields.get(name) if facts else None
-            if held is None:
+            if field_facts is not None:
+                holder = field_facts.type
+            type_facts = table().types.get(holder)
+            field_facts = type_facts.fields.get(name) if type_facts else None
+            if field_facts is None:
                 return self.type, None
-        return holder, held
+        return holder, field_facts
 
 
-def _go_type(holder: str, name: str, field: FieldFacts, *, inside: bool) -> str:
-    """Return the type of a field, or of its elements, as Go names it."""
-    forms = field.form[1:] if inside else field.form
-    form = "".join("[]" if one == "list" else "map[string]" for one in forms)
+def _go_type(holder: str, name: str, field: FieldFacts, *, is_element: bool) -> str:
+    """Return the Go type of a field or of its elements."""
+    forms = field.form[1:] if is_element else field.form
+    form = "".join("[]" if form_ == "list" else "map[string]" for form_ in forms)
     if "." in field.type:
         package, _, struct = field.type.rpartition(".")
         return f"{form}{package.rpartition('_')[2]}.{struct}"
@@ -202,25 +207,25 @@ def _go_type(holder: str, name: str, field: FieldFacts, *, inside: bool) -> str:
 
 
 def _value_at(obj: Any, path: str) -> Any:
-    """Return the value at a path as msgspec names it: `$.spec.ports[0].port`, with `[...]` for any key."""
-    found = [obj]
+    """Return the value at a path of msgspec: `$.spec.ports[0].port`, with `[...]` for any key."""
+    values = [obj]
     for name, index in _STEPS.findall(path):
         if name:
-            found = [each[name] for each in found if is_map(each) and name in each]
+            values = [each[name] for each in values if is_map(each) and name in each]
         elif index == "...":
-            found = [value for each in found if is_map(each) for value in each.values()]
+            values = [value for each in values if is_map(each) for value in each.values()]
         else:
-            found = [each[int(index)] for each in found if is_list(each)]
-    # Of several, the first that does not fit 32 bits: that is where a server stops.
-    return next((one for one in found if not _is_small(one)), found[0])
+            values = [each[int(index)] for each in values if is_list(each)]
+    # Of several values, a server reports the first that does not fit 32 bits.
+    return next((candidate for candidate in values if not _is_small(candidate)), values[0])
 
 
 def _is_small(value: Any) -> bool:
     return isinstance(value, int) and -(2**31) <= value < 2**31
 
 
-def escaped(data: bytes) -> bytes:
-    """Return JSON with the characters escaped that Go escapes; they occur in strings alone."""
+def go_escaped(data: bytes) -> bytes:
+    """Escape the characters that Go escapes in JSON; they occur in strings alone."""
     if b"<" in data:
         data = data.replace(b"<", b"\\u003c")
     if b">" in data:
@@ -232,19 +237,19 @@ def escaped(data: bytes) -> bytes:
 
 @cache
 def struct_of(type_: str) -> type[Struct]:
-    """Return a Struct that writes a type in the server's order and refuses values of other types."""
-    facts = table().types[type_].fields
+    """Return a Struct that encodes a type in the server's order and rejects values of other types."""
+    fields_of_type = table().types[type_].fields
     fields: list[tuple[str, Any, Any]] = []
-    nulls = built_in().nulls.get(SHOWN_AS.get(type_, type_), [])
-    for name in in_order(type_, facts):
-        field = facts[name]
+    nulls = built_in().nulls.get(NULLS_LIKE.get(type_, type_), [])
+    for name in in_order(type_, fields_of_type):
+        field = fields_of_type[name]
         annotation = _annotation(field, type_, name)
         if not field.form and field.default == {} and "." in field.type:
             default: Any = msgspec.field(name=name, default_factory=_empty(annotation))
         elif (type_, name) in ALWAYS and field.type == "string" and not field.form:
             default = msgspec.field(name=name, default="")
         elif (field.required and field.form) or (type_, name) in ALWAYS or name in nulls:
-            # A list that the type requires is always written, null where there is none.
+            # A required list is always written, as null if it is missing.
             annotation, default = annotation | None, msgspec.field(name=name, default=None)
         elif field.required and isinstance(field.default, (str, int)):
             default = msgspec.field(name=name, default=field.default)
@@ -254,11 +259,11 @@ def struct_of(type_: str) -> type[Struct]:
     return msgspec.defstruct(type_.rpartition(".")[2], fields, kw_only=True)
 
 
-def _annotation(field: FieldFacts, above: str, name: str) -> Any:
-    if field.type == above or field.type.startswith("schema-"):
-        annotation: Any = Any  # JSON schemas hold schemas; below the first they are written as they are
+def _annotation(field: FieldFacts, struct_type: str, name: str) -> Any:
+    if field.type == struct_type or field.type.startswith("schema-"):
+        annotation: Any = Any  # nested JSON schemas are written unchanged
     elif field.type == "integer":
-        annotation = _INTEGERS[bits_of(above, name)]
+        annotation = _INTEGERS[bits_of(struct_type, name)]
     else:
         annotation = struct_of(field.type) if "." in field.type else _LEAVES[field.type]
     for form in reversed(field.form):
@@ -266,12 +271,12 @@ def _annotation(field: FieldFacts, above: str, name: str) -> Any:
     return annotation
 
 
-def _empty(made: type[Struct]) -> Any:
-    return lambda: msgspec.convert({}, made)
+def _empty(struct: type[Struct]) -> Any:
+    return lambda: msgspec.convert({}, struct)
 
 
 def _canonical(leaf: str, value: Any) -> Any:
-    """Return a quantity or a time in the form that is stored."""
+    """Return a quantity or a time in canonical form."""
     match leaf:
         case "quantity" if isinstance(value, (str, int, float)) and not isinstance(value, bool):
             try:
@@ -282,11 +287,11 @@ def _canonical(leaf: str, value: Any) -> Any:
             return _time(value)
         case "micro-time" if isinstance(value, str):
             if not _MICRO_TIME.fullmatch(value):
-                whole = _SECONDS.match(value)
-                rest, wanted = (value[19:], ".000000") if whole else (value, "2006")
+                seconds_match = _SECONDS.match(value)
+                remainder, layout = (value[19:], ".000000") if seconds_match else (value, "2006")
                 raise Misfit(
                     f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00":'
-                    f' cannot parse "{rest}" as "{wanted}"'
+                    f' cannot parse "{remainder}" as "{layout}"'
                 )
             return value if value.endswith("Z") else parse_time(value).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         case _:
@@ -294,7 +299,7 @@ def _canonical(leaf: str, value: Any) -> Any:
 
 
 def _time(value: str) -> str:
-    # The usual form is the stored one already.
+    # The usual form is canonical.
     if len(value) == 20 and value[19] == "Z" and value[10] == "T":
         return value
     try:

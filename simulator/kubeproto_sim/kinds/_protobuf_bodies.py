@@ -1,9 +1,9 @@
-"""Reads request bodies in protobuf, which kubectl and client-go send for built-in kinds, as JSON values.
+"""Decodes request bodies in protobuf, which kubectl and client-go send for built-in kinds, to JSON values.
 
-A body is the bytes `k8s` and zero, then an envelope that names the kind. Field numbers exist only in
-Kubernetes' `generated.proto` files; `tools/protobuf` makes a table of them. Go writes every field that is not
-a pointer, so a zero there means nothing, and is left out, as its JSON encoder would. No response is in
-protobuf: clients that send it accept JSON.
+A body is the bytes `k8s` and zero, then an envelope with the kind. Field numbers exist only in Kubernetes'
+`generated.proto` files; `tools/protobuf` generates a table of them. Go writes every field that is not a
+pointer, so a zero in such a field is omitted, as by its JSON encoder. No response is in protobuf: clients
+that send it accept JSON.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from msgspec import Struct
 PROTOBUF: Final = "application/vnd.kubernetes.protobuf"
 
 _MAGIC: Final = b"k8s\x00"
-_DEEPEST: Final = 100
+_MAX_DEPTH: Final = 100
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _META: Final = "apimachinery.pkg.apis.meta.v1"
 _CRD: Final = "apiextensions_apiserver.pkg.apis.apiextensions.v1"
@@ -29,11 +29,11 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class MalformedProtobuf(ValueError):
-    """A body that does not fit its content type; the message says where."""
+    """A body is not valid protobuf of its kind."""
 
 
 class ProtobufField(Struct, frozen=True, array_like=True):
-    """A field. `flags`: r (repeated), m (a map), i (inline: in the object around it), p (a pointer)."""
+    """A field. `flags`: r (repeated), m (a map), i (inline: part of the outer object), p (a pointer)."""
 
     number: int
     name: str
@@ -51,21 +51,21 @@ class Numbers(Struct, frozen=True):
 
 @functools.cache
 def numbers() -> tuple[dict[str, str], dict[str, dict[int, ProtobufField]]]:
-    """Return the kinds, and the fields of each type by number; read when first needed."""
+    """Return the types of kinds, and the fields of each type by number."""
     import pkgutil
 
     data = pkgutil.get_data("kubeproto_sim.kinds", "protobuf.json")
     if data is None:
         raise RuntimeError("kubeproto_sim was installed without its protobuf.json")
-    found = msgspec.json.decode(data, type=Numbers)
-    return found.kinds, {
-        name: {field.number: field for field in fields} for name, fields in found.types.items()
+    loaded = msgspec.json.decode(data, type=Numbers)
+    return loaded.kinds, {
+        name: {field.number: field for field in fields} for name, fields in loaded.types.items()
     }
 
 
 @functools.cache
 def _widths() -> dict[tuple[str, str], int]:
-    """Return the bits of integers, by type and field, the type without the packages above its group."""
+    """Return the size of integers in bits by type and field; the type has no package before its group."""
     bits = {"int32": 32, "int64": 64}
     return {
         (".".join(name.split(".")[-3:]), field.name): bits[field.type]
@@ -76,7 +76,7 @@ def _widths() -> dict[tuple[str, str], int]:
 
 
 def bits_of(type_: str, field: str) -> int:
-    """Return how many bits an integer of a type has: 32, or 64 where Kubernetes' own types say so."""
+    """Return the size of an integer field in bits: 64 if Kubernetes' own type is int64, else 32."""
     package, _, struct = type_.partition(".")
     return _widths().get((f"{package.replace('_', '.')}.{struct}", field), 32)
 
@@ -103,7 +103,7 @@ def _read_envelope(data: bytes) -> dict[str, Any]:
             raw = value
     api_version, kind = meta.get(1, ""), meta.get(2, "")
     kinds, _ = numbers()
-    # Options are registered in every group version, and sent in that of what they are about.
+    # DeleteOptions are registered in every group version, and sent in that of the deleted object.
     type_ = kinds.get("v1 DeleteOptions" if kind == "DeleteOptions" else f"{api_version} {kind}")
     if type_ is None:
         raise MalformedProtobuf(f'no kind "{kind}" is registered for version "{api_version}"')
@@ -111,26 +111,26 @@ def _read_envelope(data: bytes) -> dict[str, Any]:
 
 
 def _message(type_: str, data: bytes, depth: int) -> dict[str, Any]:
-    if depth > _DEEPEST:
+    if depth > _MAX_DEPTH:
         raise MalformedProtobuf("proto: exceeded maximum recursion depth")
     fields = numbers()[1][type_]
-    found: dict[str, Any] = {}
+    obj: dict[str, Any] = {}
     for number, wire, value in _fields(data):
         field = fields.get(number)
         if field is None:
-            continue  # of a newer version than the table
+            continue  # a field of a newer Kubernetes than the table
         if "m" in field.flags:
             key, item = _entry(field.type, _bytes(value), depth)
-            found.setdefault(field.name, {})[key] = item
+            obj.setdefault(field.name, {})[key] = item
         elif "r" in field.flags:
-            found.setdefault(field.name, []).extend(_items(field.type, wire, value, depth))
+            obj.setdefault(field.name, []).extend(_items(field.type, wire, value, depth))
         else:
             item = _value(field.type, value, depth)
             if "i" in field.flags:
-                found.update(item or {})
+                obj.update(item or {})
             elif item is not None and (item not in ("", 0, False) or "p" in field.flags):
-                found[field.name] = item
-    return found
+                obj[field.name] = item
+    return obj
 
 
 def _entry(type_: str, data: bytes, depth: int) -> tuple[str, Any]:
@@ -157,11 +157,11 @@ def _zero(type_: str) -> Any:
 
 def _items(type_: str, wire: int, value: int | bytes, depth: int) -> list[Any]:
     if wire == _BYTES and type_ in ("int32", "int64", "bool"):  # packed
-        data, at, found = _bytes(value), 0, list[Any]()
-        while at < len(data):
-            number, at = _varint(data, at)
-            found.append(_value(type_, number, depth))
-        return found
+        data, position, items = _bytes(value), 0, list[Any]()
+        while position < len(data):
+            number, position = _varint(data, position)
+            items.append(_value(type_, number, depth))
+        return items
     return [_value(type_, value, depth)]
 
 
@@ -200,23 +200,23 @@ def _bytes(value: int | bytes) -> bytes:
     return value
 
 
-# The wire format: fields by number, in the order of the bytes.
+# The wire format
 
 
 def _fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
-    at, end = 0, len(data)
-    while at < end:
-        tag, at = _varint(data, at)
+    position, end = 0, len(data)
+    while position < end:
+        tag, position = _varint(data, position)
         number, wire = tag >> 3, tag & 7
         value: int | bytes
         if wire == _VARINT:
-            value, at = _varint(data, at)
+            value, position = _varint(data, position)
         elif wire == _BYTES:
-            size, at = _varint(data, at)
-            value, at = _cut(data, at, size)
+            size, position = _varint(data, position)
+            value, position = _read_bytes(data, position, size)
         elif wire in (_FIXED64, _FIXED32):
-            piece, at = _cut(data, at, 8 if wire == _FIXED64 else 4)
-            value = int.from_bytes(piece, "little")
+            chunk, position = _read_bytes(data, position, 8 if wire == _FIXED64 else 4)
+            value = int.from_bytes(chunk, "little")
         else:
             raise MalformedProtobuf(f"proto: illegal wireType {wire}")
         if not number:
@@ -224,50 +224,50 @@ def _fields(data: bytes) -> Iterator[tuple[int, int, int | bytes]]:
         yield number, wire, value
 
 
-def _cut(data: bytes, at: int, size: int) -> tuple[bytes, int]:
-    if at + size > len(data):
+def _read_bytes(data: bytes, position: int, size: int) -> tuple[bytes, int]:
+    if position + size > len(data):
         raise MalformedProtobuf("unexpected EOF")
-    return data[at : at + size], at + size
+    return data[position : position + size], position + size
 
 
-def _varint(data: bytes, at: int) -> tuple[int, int]:
+def _varint(data: bytes, position: int) -> tuple[int, int]:
     value = shift = 0
     while shift < 70:
-        if at >= len(data):
+        if position >= len(data):
             raise MalformedProtobuf("unexpected EOF")
-        byte = data[at]
-        at += 1
+        byte = data[position]
+        position += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
-            return value & 0xFFFF_FFFF_FFFF_FFFF, at
+            return value & 0xFFFF_FFFF_FFFF_FFFF, position
         shift += 7
     raise MalformedProtobuf("proto: integer overflow")
 
 
-# Types whose JSON is not that of their fields.
+# Types with a JSON form of their own
 
 
-def _numbered(data: bytes) -> dict[int, list[int | bytes]]:
-    found: dict[int, list[int | bytes]] = {}
+def _values_by_number(data: bytes) -> dict[int, list[int | bytes]]:
+    values_by_number: dict[int, list[int | bytes]] = {}
     for number, _, value in _fields(data):
-        found.setdefault(number, []).append(value)
-    return found
+        values_by_number.setdefault(number, []).append(value)
+    return values_by_number
 
 
 def _text(data: bytes, _: int) -> str:
-    return _bytes(_numbered(data).get(1, [b""])[-1]).decode()
+    return _bytes(_values_by_number(data).get(1, [b""])[-1]).decode()
 
 
 def _json(data: bytes, _: int) -> Any:
-    raw = _bytes(_numbered(data).get(1, [b""])[-1])
+    raw = _bytes(_values_by_number(data).get(1, [b""])[-1])
     try:
         return msgspec.json.decode(raw) if raw else None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise MalformedProtobuf(f"JSON inside of the message cannot be read: {error}") from None
 
 
-def _moment(data: bytes) -> datetime | None:
-    parts = _numbered(data)
+def _datetime(data: bytes) -> datetime | None:
+    parts = _values_by_number(data)
     if not parts:
         return None  # Go's zero time
     seconds, nanos = _signed(parts.get(1, [0])[-1]), _signed(parts.get(2, [0])[-1])
@@ -275,33 +275,33 @@ def _moment(data: bytes) -> datetime | None:
 
 
 def _time(data: bytes, _: int) -> str | None:
-    moment = _moment(data)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+    time = _datetime(data)
+    return None if time is None else time.strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _micro_time(data: bytes, _: int) -> str | None:
-    moment = _moment(data)
-    return None if moment is None else moment.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    time = _datetime(data)
+    return None if time is None else time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def _duration(data: bytes, _: int) -> str:
-    nanoseconds = _signed(_numbered(data).get(1, [0])[-1])
+    nanoseconds = _signed(_values_by_number(data).get(1, [0])[-1])
     return f"{nanoseconds / 1e9:g}s"
 
 
 def _int_or_string(data: bytes, _: int) -> int | str:
-    parts = _numbered(data)
+    parts = _values_by_number(data)
     if parts.get(1, [0])[-1] == 1:
         return _bytes(parts.get(3, [b""])[-1]).decode()
     return _signed(parts.get(2, [0])[-1])
 
 
 def _texts(data: bytes, _: int) -> list[str]:
-    return [_bytes(value).decode() for value in _numbered(data).get(1, [])]
+    return [_bytes(value).decode() for value in _values_by_number(data).get(1, [])]
 
 
 def _schema_or_bool(data: bytes, depth: int) -> Any:
-    parts = _numbered(data)
+    parts = _values_by_number(data)
     if 2 in parts:
         return _value(f"{_CRD}.JSONSchemaProps", parts[2][-1], depth + 1)
     return bool(parts.get(1, [0])[-1])
@@ -309,7 +309,7 @@ def _schema_or_bool(data: bytes, depth: int) -> Any:
 
 def _schema_or_list(item: str) -> Callable[[bytes, int], Any]:
     def read(data: bytes, depth: int) -> Any:
-        parts = _numbered(data)
+        parts = _values_by_number(data)
         if 1 in parts:
             return _value(f"{_CRD}.JSONSchemaProps", parts[1][-1], depth + 1)
         return [_value(item, value, depth + 1) for value in parts.get(2, [])]

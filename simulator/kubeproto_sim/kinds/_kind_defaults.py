@@ -1,4 +1,4 @@
-"""What a server fills in: the defaults of the table, computed ones, and what it adds to new objects."""
+"""Defaults of built-in kinds: those of the table, computed ones, and the fields that admission adds."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import msgspec
 from kubeproto.kinds import table
 
 from ..storage._json_values import listed, member, texts
-from ._builtin import built_in, fill, has_defaults
-from ._kinds import Served
+from ._builtin_table import built_in, fill, has_defaults
+from ._served_kinds import Served
 
 Json = dict[str, Any]
-# What admission adds to every pod: it may stay five minutes on a node with problems.
+# Admission adds these to every pod: it may stay five minutes on a node with problems.
 _TOLERATIONS: Final = tuple(
     {
-        "key": f"node.kubernetes.io/{what}",
+        "key": f"node.kubernetes.io/{condition}",
         "operator": "Exists",
         "effect": "NoExecute",
         "tolerationSeconds": 300,
     }
-    for what in ("not-ready", "unreachable")
+    for condition in ("not-ready", "unreachable")
 )
-# Kinds whose objects hold a pod, and the path to its spec.
+# Kinds that contain the spec of a pod, with its path.
 POD_SPECS: Final = {
     "pods": ("spec",),
     "podtemplates": ("template", "spec"),
@@ -35,7 +35,7 @@ POD_SPECS: Final = {
     ("replicationcontrollers", "deployments.apps", "replicasets.apps", "statefulsets.apps", "daemonsets.apps",
      "jobs.batch"), ("spec", "template", "spec"),
 )  # fmt: skip
-# The finalizers of objects that stay as long as something uses them.
+# Finalizers that protect objects in use.
 FINALIZERS: Final = {
     "persistentvolumeclaims": "kubernetes.io/pvc-protection",
     "persistentvolumes": "kubernetes.io/pv-protection",
@@ -47,29 +47,29 @@ _CONTAINERS: Final = ("containers", "initContainers")
 
 
 def fill_in(served: Served, obj: Json) -> None:
-    """Fill in what an object of this kind leaves out, in place."""
-    if served.custom or not _fills_in(served.type, served.full_name):
+    """Set the defaults of missing fields, in place."""
+    if served.custom or not _has_any_defaults(served.type, served.full_name):
         return
-    if (before := _BEFORE.get(served.full_name)) is not None:
-        before(obj)
+    if (prepare := _COMPUTED_DEFAULTS.get(served.full_name)) is not None:
+        prepare(obj)
     fill(served.type, obj)
-    for one in listed(obj, "subjects"):
-        if one.get("apiGroup") == "":
-            del one["apiGroup"]
+    for subject in listed(obj, "subjects"):
+        if subject.get("apiGroup") == "":
+            del subject["apiGroup"]
     for spec in pod_specs(served, obj):
-        _pod_spec(spec, whole=served.full_name == "pods")
+        _pod_spec(spec, is_pod=served.full_name == "pods")
 
 
 @cache
-def _fills_in(type_: str, full_name: str) -> bool:
-    """Return whether anything is filled in for a kind: there is nothing in a ConfigMap or a Lease."""
-    if full_name in _BEFORE or full_name in POD_SPECS or "subjects" in table().types[type_].fields:
+def _has_any_defaults(type_: str, full_name: str) -> bool:
+    """Return whether a kind has any defaults; a ConfigMap and a Lease have none."""
+    if full_name in _COMPUTED_DEFAULTS or full_name in POD_SPECS or "subjects" in table().types[type_].fields:
         return True
     return has_defaults(type_)
 
 
 def pod_specs(served: Served, obj: Json) -> Iterator[Json]:
-    """Return the spec of the pod that an object contains; None if it contains none."""
+    """Yield the spec of the pod that an object contains, if it contains one."""
     if (path := POD_SPECS.get(served.full_name)) is not None:
         for name in path:
             obj = member(obj, name)
@@ -78,16 +78,18 @@ def pod_specs(served: Served, obj: Json) -> Iterator[Json]:
 
 
 def admit(served: Served, obj: Json) -> None:
-    """Add what a server adds to a new object; nobody owns these fields."""
+    """Add the fields that a server sets on a new object; no manager owns them."""
     match served.full_name:
         case "pods":
             _admit_pod(obj["spec"])
-            obj["status"] = {"phase": "Pending", "qosClass": _quality(obj)}
+            obj["status"] = {"phase": "Pending", "qosClass": _qos_class(obj)}
         case "namespaces":
             obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
             obj["status"] = {"phase": "Active"}
         case "customresourcedefinitions.apiextensions.k8s.io":
-            stored = [one["name"] for one in listed(obj["spec"], "versions") if one.get("storage")]
+            stored = [
+                version["name"] for version in listed(obj["spec"], "versions") if version.get("storage")
+            ]
             obj["status"] = {"storedVersions": stored}
         case "persistentvolumeclaims":
             obj["status"] = {"phase": "Pending"}
@@ -101,34 +103,34 @@ def admit(served: Served, obj: Json) -> None:
             spec = obj.setdefault("spec", {})
             if taint not in listed(spec, "taints"):
                 spec["taints"] = [*listed(spec, "taints"), taint]
-            _fresh_status(served, obj)
+            _set_initial_status(served, obj)
         case "certificatesigningrequests.certificates.k8s.io":
             obj["spec"] |= {"username": "sim", "groups": ["system:authenticated"]}
-            _fresh_status(served, obj)
+            _set_initial_status(served, obj)
         case "services":
             obj["status"] = {"loadBalancer": {}}
         case "jobs.batch":
             _admit_job(obj)
-            _fresh_status(served, obj)
+            _set_initial_status(served, obj)
         case _:
-            _fresh_status(served, obj)
+            _set_initial_status(served, obj)
     if (finalizer := FINALIZERS.get(served.full_name)) and finalizer not in texts(
         obj["metadata"], "finalizers"
     ):
         obj["metadata"]["finalizers"] = [*texts(obj["metadata"], "finalizers"), finalizer]
 
 
-def _fresh_status(served: Served, obj: Json) -> None:
+def _set_initial_status(served: Served, obj: Json) -> None:
     rule = built_in().defaults.get(served.type, {}).get("status")
     if rule and served.has_status:
         obj["status"] = msgspec.json.decode(msgspec.json.encode(rule[0]))
 
 
-def _pod_spec(spec: Json, *, whole: bool) -> None:
-    """Fill in what depends on more than one field of a pod's spec; `whole` is a pod and not a template."""
-    for container in (one for field in _CONTAINERS for one in listed(spec, field)):
+def _pod_spec(spec: Json, *, is_pod: bool) -> None:
+    """Set the defaults that depend on several fields of a pod's spec, or of a template's."""
+    for container in (container_ for field in _CONTAINERS for container_ in listed(spec, field)):
         container.setdefault("imagePullPolicy", _pull_policy(container.get("image", "")))
-        if whole and (limits := member(member(container, "resources"), "limits")):
+        if is_pod and (limits := member(member(container, "resources"), "limits")):
             requests = container["resources"].setdefault("requests", {})
             for name, limit in limits.items():
                 requests.setdefault(name, limit)
@@ -140,7 +142,7 @@ def _pod_spec(spec: Json, *, whole: bool) -> None:
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     if spec.get("hostNetwork"):
-        for container in (one for field in _CONTAINERS for one in listed(spec, field)):
+        for container in (container_ for field in _CONTAINERS for container_ in listed(spec, field)):
             for port in listed(container, "ports"):
                 port.setdefault("hostPort", port.get("containerPort"))
 
@@ -154,12 +156,12 @@ def _admit_pod(spec: Json) -> None:
     spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
     spec.setdefault("priority", 0)
     tolerations = spec.setdefault("tolerations", [])
-    keys = {one.get("key") for one in tolerations}
-    tolerations += [dict(one) for one in _TOLERATIONS if one["key"] not in keys]
+    keys = {toleration.get("key") for toleration in tolerations}
+    tolerations += [dict(toleration) for toleration in _TOLERATIONS if toleration["key"] not in keys]
 
 
 def _admit_job(obj: Json) -> None:
-    """Select the pods of a job by its own uid, unless it has its own selector."""
+    """Set the selector of a Job to its uid, unless the client sets a selector."""
     spec, meta = obj["spec"], obj["metadata"]
     if spec.get("manualSelector") or "uid" not in meta:
         return
@@ -178,13 +180,13 @@ def _job(obj: Json) -> None:
     if "completions" not in spec and "parallelism" not in spec:
         spec["completions"] = spec["parallelism"] = 1
     if "backoffLimitPerIndex" in spec:
-        spec.setdefault("backoffLimit", 2**31 - 1)  # each index has its own
+        spec.setdefault("backoffLimit", 2**31 - 1)  # each index has its own limit
     if "podFailurePolicy" in spec:
-        spec.setdefault("podReplacementPolicy", "Failed")  # the policy judges only pods that have ended
+        spec.setdefault("podReplacementPolicy", "Failed")  # the policy applies to finished pods alone
 
 
 def _controller(obj: Json) -> None:
-    """Label a ReplicationController as its pods are, and select them by all of their labels."""
+    """Copy the labels of the template to a ReplicationController and its selector."""
     spec = obj.setdefault("spec", {})
     if labels := member(member(member(spec, "template"), "metadata"), "labels"):
         spec.setdefault("selector", dict(labels))
@@ -214,21 +216,21 @@ def _network_policy(obj: Json) -> None:
 
 
 def _autoscaler(obj: Json) -> None:
-    """Fill in the two directions of a behavior, whose defaults differ; without a behavior there are none."""
-    notes = member(obj["metadata"], "annotations")
-    if obj.get("apiVersion") == "autoscaling/v1" and _METRICS not in notes:
+    """Set the defaults of both directions of a behavior; without a behavior there are none."""
+    annotations = member(obj["metadata"], "annotations")
+    if obj.get("apiVersion") == "autoscaling/v1" and _METRICS not in annotations:
         obj.setdefault("spec", {}).setdefault("targetCPUUtilizationPercentage", 80)
     behavior = member(obj, "spec").get("behavior")
     if behavior is None:
         return
-    percent = {"type": "Percent", "value": 100, "periodSeconds": 15}
-    up = behavior.setdefault("scaleUp", {})
-    up.setdefault("stabilizationWindowSeconds", 0)
-    up.setdefault("selectPolicy", "Max")
-    up.setdefault("policies", [{"type": "Pods", "value": 4, "periodSeconds": 15}, percent])
-    down = behavior.setdefault("scaleDown", {})
-    down.setdefault("selectPolicy", "Max")
-    down.setdefault("policies", [dict(percent)])
+    percent_policy = {"type": "Percent", "value": 100, "periodSeconds": 15}
+    scale_up = behavior.setdefault("scaleUp", {})
+    scale_up.setdefault("stabilizationWindowSeconds", 0)
+    scale_up.setdefault("selectPolicy", "Max")
+    scale_up.setdefault("policies", [{"type": "Pods", "value": 4, "periodSeconds": 15}, percent_policy])
+    scale_down = behavior.setdefault("scaleDown", {})
+    scale_down.setdefault("selectPolicy", "Max")
+    scale_down.setdefault("policies", [dict(percent_policy)])
 
 
 def _limit_range(obj: Json) -> None:
@@ -237,18 +239,20 @@ def _limit_range(obj: Json) -> None:
     for item in listed(member(obj, "spec"), "limits"):
         if item.get("type") != "Container":
             continue
-        if top := member(item, "max"):
-            item["default"] = top | member(item, "default")
-        if least := member(item, "default") or member(item, "min"):
-            both = member(item, "min") | member(item, "default") if "min" in item else least
-            item["defaultRequest"] = both | member(item, "defaultRequest")
+        if maximum := member(item, "max"):
+            item["default"] = maximum | member(item, "default")
+        if fallback := member(item, "default") or member(item, "min"):
+            requests = member(item, "min") | member(item, "default") if "min" in item else fallback
+            item["defaultRequest"] = requests | member(item, "defaultRequest")
 
 
 def _binding(obj: Json) -> None:
-    """Fill in the group of subjects: users and groups have that of roles, service accounts none."""
-    for one in listed(obj, "subjects"):
-        if not one.get("apiGroup"):
-            one["apiGroup"] = "rbac.authorization.k8s.io" if one.get("kind") in ("User", "Group") else ""
+    """Set the API group of subjects: users and groups have that of roles, service accounts none."""
+    for subject in listed(obj, "subjects"):
+        if not subject.get("apiGroup"):
+            subject["apiGroup"] = (
+                "rbac.authorization.k8s.io" if subject.get("kind") in ("User", "Group") else ""
+            )
 
 
 def _stateful_set(obj: Json) -> None:
@@ -256,7 +260,7 @@ def _stateful_set(obj: Json) -> None:
     if spec.get("serviceName") == "":
         del spec["serviceName"]
     strategy = spec.setdefault("updateStrategy", {})
-    # In a feature that is off unless it is asked for, up to 1.36.
+    # The field belongs to a feature that is off by default up to 1.36.
     member(strategy, "rollingUpdate").pop("maxUnavailable", None)
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
         strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
@@ -277,9 +281,9 @@ def _namespace(obj: Json) -> None:
 
 def _secret(obj: Json) -> None:
     obj.setdefault("type", "Opaque")
-    plain = member(obj, "stringData")
+    string_data = member(obj, "stringData")
     obj.pop("stringData", None)
-    for key, value in plain.items():
+    for key, value in string_data.items():
         obj.setdefault("data", {})[key] = base64.b64encode(value.encode()).decode()
 
 
@@ -291,16 +295,19 @@ def _definition(obj: Json) -> None:
     obj["spec"].setdefault("conversion", {}).setdefault("strategy", "None")
 
 
-def _quality(obj: Json) -> str:
-    wanted = [member(one, "resources") for one in listed(obj["spec"], "containers")]
-    if not any(one.get("requests") or one.get("limits") for one in wanted):
+def _qos_class(obj: Json) -> str:
+    resources = [member(container, "resources") for container in listed(obj["spec"], "containers")]
+    if not any(container.get("requests") or container.get("limits") for container in resources):
         return "BestEffort"
-    full = all({"cpu", "memory"} <= member(one, "limits").keys() for one in wanted)
-    same = all((one.get("requests") or one.get("limits")) == one.get("limits") for one in wanted)
-    return "Guaranteed" if full and same else "Burstable"
+    has_all_limits = all({"cpu", "memory"} <= member(container, "limits").keys() for container in resources)
+    requests_equal_limits = all(
+        (container.get("requests") or container.get("limits")) == container.get("limits")
+        for container in resources
+    )
+    return "Guaranteed" if has_all_limits and requests_equal_limits else "Burstable"
 
 
-_BEFORE: Final[dict[str, Callable[[Json], None]]] = {
+_COMPUTED_DEFAULTS: Final[dict[str, Callable[[Json], None]]] = {
     "jobs.batch": _job,
     "statefulsets.apps": _stateful_set,
     "daemonsets.apps": _daemon_set,

@@ -1,4 +1,4 @@
-"""Which release of Kubernetes the server is: what an older one does not serve, know or do."""
+"""The releases of Kubernetes that the server simulates: missing resources, fields and behaviours."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _UNNAMED_TAINTS_SINCE: Final = 34
 _TOPOLOGY_LABELS_SINCE: Final = 35
 _POD_GENERATIONS_SINCE: Final = 33
 _OBSERVED_POD_GENERATIONS_SINCE: Final = 34
-# Fields that a release knows and drops without a warning, because a feature gate is off, and the release that
-# has it on: by the sources of Kubernetes, and by what real servers of 1.30 and 1.33 do with each field.
-_KEPT_SINCE: Final = {
+# Fields that a release drops without a warning because a feature gate is off, with the first release that
+# stores them: by the sources of Kubernetes, and by the behaviour of real servers of 1.30 and 1.33.
+_STORED_SINCE: Final = {
     "apiextensions_v1.CustomResourceDefinitionVersion.selectableFields": 31,
     "autoscaling_v2.HPAScalingRules.tolerance": 35,
     "batch_v1.JobSpec.managedBy": 32,
@@ -44,7 +44,7 @@ _KEPT_SINCE: Final = {
     "discovery_v1.EndpointHints.forNodes": 34,
     "storage_v1.CSIDriverSpec.nodeAllocatableUpdatePeriodSeconds": 35,
 }
-# The warning of a deprecated kind, and the release that began to send it.
+# The warning of a deprecated kind, with the first release that sends it.
 _DEPRECATED: Final = {
     "endpoints": (33, "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"),
     "componentstatuses": (19, "v1 ComponentStatus is deprecated in v1.19+"),
@@ -52,7 +52,7 @@ _DEPRECATED: Final = {
 
 
 class Release(Struct, frozen=True, eq=False, dict=True):
-    """A release of Kubernetes by its number, such as 1.36, and how its kinds differ from the newest ones."""
+    """A release of Kubernetes, such as 1.36, with the differences from the newest kinds."""
 
     number: str
     facts: ReleaseFacts = _NO_FACTS
@@ -69,12 +69,12 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def streaming_lists(self) -> bool:
-        """Whether a watch may begin with the existing objects, unless a mode says otherwise."""
+        """Whether a watch may begin with the existing objects, unless a mode disables it."""
         return self.minor in _STREAMING_LISTS
 
     @property
     def shards(self) -> bool:
-        """Whether a list or a watch may ask for a part of the objects by their hash."""
+        """Whether a list or a watch may request a shard of the objects by hash."""
         return self.minor >= _SHARDS_SINCE
 
     @property
@@ -89,27 +89,27 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
     @property
     def observed_pod_generations(self) -> bool:
-        """Whether the status of a pod says which generation it is about."""
+        """Whether the status of a pod contains the observed generation."""
         return self.minor >= _OBSERVED_POD_GENERATIONS_SINCE
 
     @property
     def refuses_new_kinds(self) -> bool:
-        """Whether the first requests for a new custom resource are refused, until its storage is ready."""
+        """Whether requests for a new custom resource are rejected until its storage is ready."""
         return self.minor >= _REFUSES_NEW_KINDS_SINCE
 
     @property
     def interim_job_conditions(self) -> bool:
-        """Whether a Job says that it is going to end before it does."""
+        """Whether the conditions of a Job announce its end before all pods have ended."""
         return self.minor >= _INTERIM_JOB_CONDITIONS_SINCE
 
     @property
     def names_taints(self) -> bool:
-        """Whether an unscheduled pod says which taint it does not tolerate."""
+        """Whether the condition of an unscheduled pod names the untolerated taint."""
         return self.minor < _UNNAMED_TAINTS_SINCE
 
     @property
     def selectable_fields(self) -> bool:
-        """Whether a definition may name fields to select custom resources by."""
+        """Whether a definition may declare selectable fields."""
         return self.minor >= _SELECTABLE_FIELDS_SINCE
 
     @property
@@ -124,34 +124,34 @@ class Release(Struct, frozen=True, eq=False, dict=True):
 
     @cached_property
     def missing_resources(self) -> frozenset[str]:
-        """What it does not serve: ``apps/v1/deployments``, ``v1/pods/resize``."""
+        """The resources that are not served: ``apps/v1/deployments``, ``v1/pods/resize``."""
         return frozenset(self.facts.missing_resources)
 
     @cached_property
     def missing_fields(self) -> frozenset[str]:
-        """What it does not know: ``core_v1.PodSpec.resources``."""
+        """The unknown fields: ``core_v1.PodSpec.resources``."""
         return frozenset(self.facts.missing_fields)
 
     @cached_property
     def gated_fields(self) -> frozenset[str]:
-        """What it knows and drops without a warning, because a feature gate is off."""
-        return frozenset(name for name, since in _KEPT_SINCE.items() if self.minor < since)
+        """The fields that are dropped without a warning because a feature gate is off."""
+        return frozenset(name for name, since in _STORED_SINCE.items() if self.minor < since)
 
-    def type_facts(self, name: str, facts: TypeFacts) -> TypeFacts:
-        """Return the facts of a type of the newest release as this release has them."""
+    def type_facts(self, name: str, type_facts: TypeFacts) -> TypeFacts:
+        """Return the fields of a type in this release, from those of the newest release."""
         if not self.facts.missing_fields:
-            return facts
+            return type_facts
         fields = {
             wire: structs.replace(field, required=False)
             if f"{name}.{wire}" in self.facts.optional_fields
             else field
-            for wire, field in facts.fields.items()
+            for wire, field in type_facts.fields.items()
             if f"{name}.{wire}" not in self.missing_fields
         }
-        return structs.replace(facts, fields=fields)
+        return structs.replace(type_facts, fields=fields)
 
 
-# The release whose kinds the package brings.
+# The release of the kinds in `kubeproto.kinds`.
 NEWEST: Final = Release("1.36")
 
 
@@ -160,8 +160,8 @@ def release_of(number: str) -> Release:
     """Return the release of this number; ValueError if it cannot be simulated."""
     if number == NEWEST.number:
         return NEWEST
-    facts = table().releases.get(number)
-    if facts is None:
-        known = ", ".join((*table().releases, NEWEST.number))
-        raise ValueError(f"Kubernetes {number!r} cannot be simulated; the releases are {known}")
-    return Release(number, facts)
+    release_facts = table().releases.get(number)
+    if release_facts is None:
+        numbers = ", ".join((*table().releases, NEWEST.number))
+        raise ValueError(f"Kubernetes {number!r} cannot be simulated; the releases are {numbers}")
+    return Release(number, release_facts)
