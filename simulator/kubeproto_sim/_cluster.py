@@ -44,8 +44,8 @@ from .access._authorizer import Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
 from .admission._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply
-from .controllers._bootstrap import populate
-from .controllers._manager import ControllerManager, ControllerSwitches
+from .controllers._cluster_bootstrap import populate
+from .controllers._controller_manager import ControllerManager, ControllerSwitches
 from .kinds._kubernetes_releases import NEWEST, release_of
 from .reading._watch_streams import Watch
 from .serving._api_server import Server

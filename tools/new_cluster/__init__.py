@@ -1,1 +1,1 @@
-"""Writes down what a new control plane holds, for the simulator to begin with."""
+"""Generates the initial objects of a simulated cluster from those of a real control plane."""

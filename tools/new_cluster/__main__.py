@@ -1,4 +1,4 @@
-"""Write the table again from what kubectl gets of a new control plane, on standard input.
+"""Generate new_cluster.json from the objects of a new control plane, which kubectl prints.
 
 ::
 
@@ -11,23 +11,28 @@ import sys
 from pathlib import Path
 from typing import Any, Final
 
-TABLE: Final = Path(__file__).resolve().parents[2] / "kubeproto" / "sim" / "new_cluster.json"
-_KEPT: Final = ("name", "namespace", "labels", "annotations")
+TABLE: Final = Path(__file__).resolve().parents[2] / "simulator/kubeproto_sim/new_cluster.json"
+_METADATA: Final = ("name", "namespace", "labels", "annotations")
 
 
-def plain(obj: dict[str, Any]) -> dict[str, Any]:
-    """An object without what belongs to the cluster that it was read from."""
-    meta = {name: obj["metadata"][name] for name in _KEPT if name in obj["metadata"]}
+def without_identity(obj: dict[str, Any]) -> dict[str, Any]:
+    """Return an object without the fields that belong to one cluster."""
+    meta = {name: obj["metadata"][name] for name in _METADATA if name in obj["metadata"]}
     for condition in obj.get("status", {}).get("conditions", ()):
         condition.pop("lastTransitionTime", None)
     return {**obj, "metadata": meta}
 
 
+def _order(obj: dict[str, Any]) -> tuple[str, str, str]:
+    meta = obj["metadata"]
+    return obj["kind"], meta.get("namespace", ""), meta["name"]
+
+
 def main() -> None:
-    """Read a list, and write its objects, one a line."""
-    items = [plain(one) for one in json.load(sys.stdin)["items"]]
-    items.sort(key=lambda one: (one["kind"], one["metadata"].get("namespace", ""), one["metadata"]["name"]))
-    TABLE.write_text("[\n" + ",\n".join(json.dumps(one, sort_keys=True) for one in items) + "\n]\n")
+    """Read a list, and write its objects, each on a line."""
+    items = [without_identity(item) for item in json.load(sys.stdin)["items"]]
+    items.sort(key=_order)
+    TABLE.write_text("[\n" + ",\n".join(json.dumps(item, sort_keys=True) for item in items) + "\n]\n")
 
 
 if __name__ == "__main__":

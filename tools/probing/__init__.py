@@ -1,1 +1,1 @@
-"""Asks a real API server what it defaults, refuses, keeps and prints, and writes that down as tables."""
+"""Explores which defaults, rules, zeros and columns a real API server has, and generates tables."""

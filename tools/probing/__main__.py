@@ -1,4 +1,4 @@
-"""Write the simulator's builtin.json again: ``make probe`` asks a real server, in about two minutes."""
+"""Generate the simulator's builtin.json: ``make probe`` explores a real server, in about two minutes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kubeproto.wire import BlockingTransport, Head
 from kubeproto_httpx import BlockingHttpxTransport
 from tools.probing.explore import Ask, Explorer
 from tools.probing.minimal import MINIMAL, minimal
-from tools.probing.notes import Notes
+from tools.probing.notes import Observations
 from tools.probing.tables import tables_of
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -28,8 +28,8 @@ AS_TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 GENERATED: Final = "by `make probe`, from the responses of a real kube-apiserver; do not edit"
 
 
-def asking(transport: BlockingTransport, target: str) -> Ask:
-    """Sends an object to a server as a dry run: the status and the decoded answer."""
+def object_sender(transport: BlockingTransport, target: str) -> Ask:
+    """Return a function that sends an object as a dry run, and returns the status and the response."""
 
     def ask(obj: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         head = Head(
@@ -38,16 +38,16 @@ def asking(transport: BlockingTransport, target: str) -> Ask:
             (("Content-Type", "application/json"), ("Accept", "application/json")),
             msgspec.json.encode(obj),
         )
-        with transport.send(head, timeout=60.0) as got:
-            body = b"".join(got)
-        return got.status, msgspec.json.decode(body) if body[:1] == b"{" else {}
+        with transport.send(head, timeout=60.0) as response:
+            body = b"".join(response)
+        return response.status, msgspec.json.decode(body) if body[:1] == b"{" else {}
 
     return ask
 
 
-def explore(transport: BlockingTransport) -> Notes:
+def explore(transport: BlockingTransport) -> Observations:
     """Explore every kind that can be created."""
-    notes, explored = Notes(), set[str]()
+    observations, explored = Observations(), set[str]()
     for facts in table().resources:
         resource = facts.resource
         full_name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
@@ -56,34 +56,34 @@ def explore(transport: BlockingTransport) -> Notes:
             root = "apis" if resource.group else "api"
             target = f"/{root}/{resource.api_version}{home}/{resource.plural}"
             sys.stdout.write(f"{full_name}\n")
-            asked = asking(transport, target)
-            Explorer(asked, facts.type, notes, explored).run(
+            send_object = object_sender(transport, target)
+            Explorer(send_object, facts.type, observations, explored).run(
                 minimal(full_name, resource.api_version, resource.kind)
             )
-    return notes
+    return observations
 
 
 def columns_of(transport: BlockingTransport) -> dict[str, Any]:
-    """The columns of every kind that can be listed, by its full name."""
-    found: dict[str, Any] = {}
+    """Return the columns of every kind that can be listed, by full name."""
+    columns: dict[str, Any] = {}
     for facts in table().resources:
         resource = facts.resource
         full_name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
-        if "list" in resource.verbs and full_name not in found:
+        if "list" in resource.verbs and full_name not in columns:
             root = "apis" if resource.group else "api"
             target = f"/{root}/{resource.api_version}/{resource.plural}?limit=1"
-            with transport.send(Head("GET", target, (("Accept", AS_TABLE),)), timeout=60.0) as got:
-                found[full_name] = msgspec.json.decode(b"".join(got))["columnDefinitions"]
-    return found
+            with transport.send(Head("GET", target, (("Accept", AS_TABLE),)), timeout=60.0) as response:
+                columns[full_name] = msgspec.json.decode(b"".join(response))["columnDefinitions"]
+    return columns
 
 
 def text_of(tables: dict[str, Any]) -> str:
-    """The table as a file: one line a type."""
+    """Return the table as the text of the file: one line for each type."""
     parts = [f'{{"generated":{json.dumps(GENERATED)}']
     for part, types in tables.items():
         rows = ",\n".join(
-            f"{json.dumps(type_)}:{json.dumps(held, separators=(',', ':'), ensure_ascii=False)}"
-            for type_, held in types.items()
+            f"{json.dumps(type_)}:{json.dumps(fields, separators=(',', ':'), ensure_ascii=False)}"
+            for type_, fields in types.items()
         )
         parts.append(f'"{part}":{{\n{rows}\n}}')
     return ",\n".join(parts) + "}\n"
@@ -92,7 +92,7 @@ def text_of(tables: dict[str, Any]) -> str:
 def main() -> None:
     """Start a real server, explore it, and write the table."""
     sys.path.insert(0, str(ROOT / "tests"))
-    # Its folder is on no path that a checker knows.
+    # Imported by name: type checkers do not search this folder.
     start: Callable[[Path], AbstractContextManager[Any]] = import_module("realserver._real_server").start
 
     with (
@@ -100,10 +100,10 @@ def main() -> None:
         start(Path(folder)) as server,
         BlockingHttpxTransport(server.connection) as transport,
     ):
-        notes = explore(transport)
+        observations = explore(transport)
         columns = columns_of(transport)
     COLUMNS.write_text(text_of({"columns": columns}))
-    TABLE.write_text(text_of(tables_of(notes)))
+    TABLE.write_text(text_of(tables_of(observations)))
 
 
 if __name__ == "__main__":

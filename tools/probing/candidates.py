@@ -1,4 +1,4 @@
-"""Values to try for a field: by its name, by its type, and by what its enum says."""
+"""Candidate values for a field: by its enum, by its name, and by its type."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BY_NAME: Final[dict[str, tuple[Any, ...]]] = {
     "driver": ("a.b",),
     "expression": ("true", "Object{}"),
     "messageExpression": ("'a'",),
-    # Structs that are refused as long as none of their members is chosen.
+    # Structs that a server rejects without any member.
     "livenessProbe": ({"httpGet": {"port": 80}}, {"grpc": {"port": 80}}),
     "readinessProbe": ({"tcpSocket": {"port": 80}},),
     "preStop": ({"httpGet": {"port": 80}},),
@@ -88,33 +88,35 @@ BY_TYPE: Final[dict[str, tuple[Any, ...]]] = {
 
 
 def values(name: str, field: FieldFacts, depth: int = 4) -> list[Any]:
-    """Values for a field, the likeliest first."""
-    found: list[Any] = []
+    """Return candidates for a field, the likeliest first."""
+    candidates: list[Any] = []
     if "." in field.type:
-        chosen = [one for one in BY_NAME.get(name, ()) if is_object(one)]
-        found = [*chosen, struct(field.type, depth - 1)] if depth else []
+        structs = [candidate for candidate in BY_NAME.get(name, ()) if is_object(candidate)]
+        candidates = [*structs, struct(field.type, depth - 1)] if depth else []
     else:
-        found = [*(field.enum or ()), *BY_NAME.get(name, ()), *BY_TYPE.get(field.type, ("a",))]
+        candidates = [*(field.enum or ()), *BY_NAME.get(name, ()), *BY_TYPE.get(field.type, ("a",))]
     for form in reversed(field.form):
         if form == "list":
-            found = [[one] for one in found]
+            candidates = [[candidate] for candidate in candidates]
         else:
-            whole: list[Any] = [one for one in found if is_object(one)] if name in BY_NAME else []
-            found = whole + [{"a": one} for one in found if not is_object(one)]
+            maps: list[Any] = (
+                [candidate for candidate in candidates if is_object(candidate)] if name in BY_NAME else []
+            )
+            candidates = maps + [{"a": candidate} for candidate in candidates if not is_object(candidate)]
             if field.type == "quantity":
-                found = [*whole, {"cpu": "1"}, {"storage": "1Gi"}, {"memory": "1Gi"}]
-    return found
+                candidates = [*maps, {"cpu": "1"}, {"storage": "1Gi"}, {"memory": "1Gi"}]
+    return candidates
 
 
 def struct(type_: str, depth: int) -> dict[str, Any]:
-    """The least object of a type: what is required and has no default."""
-    made: dict[str, Any] = {}
+    """Return a minimal object of a type: its required fields without a default."""
+    obj: dict[str, Any] = {}
     for name, field in table().types[type_].fields.items():
         if (
             field.required
             and field.default in (None, "", 0)
             and depth
-            and (found := values(name, field, depth))
+            and (candidates := values(name, field, depth))
         ):
-            made[name] = found[0]
-    return made
+            obj[name] = candidates[0]
+    return obj

@@ -26,7 +26,7 @@ MATCH: Final[Json] = {
         {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
     ]
 }
-# A certificate request has to be one: made once with openssl, with a key that nobody kept.
+# A certificate request that was created with openssl, with a key that was not stored.
 REQUEST: Final = (
     "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlJQ1VUQ0NBVGtDQVFBd0RERUtNQWdHQTFVRUF3d0JZVEND"
     "QVNJd0RRWUpLb1pJaHZjTkFRRUJCUUFEZ2dFUApBRENDQVFvQ2dnRUJBTDQ0Rml2cGtlUGhkYmtDK0pJVXlQblFabDZVajhW"
@@ -198,7 +198,7 @@ MINIMAL: Final[dict[str, Json]] = {
 
 
 def minimal(full_name: str, api_version: str, kind: str) -> Json:
-    """The minimal object of a kind."""
-    found: Json = copy.deepcopy(MINIMAL[full_name])
-    meta = {"name": "a"} | found.pop("metadata", {})
-    return {"apiVersion": api_version, "kind": kind, "metadata": meta} | found
+    """Return the minimal object of a kind."""
+    obj: Json = copy.deepcopy(MINIMAL[full_name])
+    meta = {"name": "a"} | obj.pop("metadata", {})
+    return {"apiVersion": api_version, "kind": kind, "metadata": meta} | obj

@@ -1,4 +1,4 @@
-"""From notes to tables: which defaults always hold and which hang on a neighbour, and what is refused."""
+"""Compiles observations to tables: defaults, which may depend on a neighbour field, rules and orders."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections import defaultdict
 from typing import Any, Final
 
 from kubeproto.kinds import table
-from tools.probing.notes import MISSING, Notes
+from tools.probing.notes import MISSING, Observations
 
 Json = dict[str, Any]
 
-# What a server computes: these fields are filled in by code, or stand only in the probed context.
+# Computed fields: a server sets them by code, or only in the probed context.
 COMPUTED: Final = frozenset((
     "core_v1.Container.imagePullPolicy", "core_v1.ImageVolumeSource.pullPolicy", "batch_v1.JobSpec.selector",
     "core_v1.LimitRangeItem.default", "core_v1.LimitRangeItem.defaultRequest", "core_v1.NodeSpec.podCIDR",
@@ -36,9 +36,9 @@ COMPUTED: Final = frozenset((
     "autoscaling_v1.HorizontalPodAutoscalerSpec.targetCPUUtilizationPercentage",
     "core_v1.PersistentVolumeClaim.status",
 ))  # fmt: skip
-# Types whose fields mean something else wherever they stand.
+# Types whose rules depend on the containing field.
 LOOSE: Final = frozenset(("core_v1.ObjectReference", "core_v1.LocalObjectReference", "meta_v1.LabelSelector"))
-# Details of a text that is refused, and the name of the check that finds it.
+# The beginning of a violation's detail, and the name of the format that it belongs to.
 FORMATS: Final = {
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-'": "subdomain",
     "a lowercase RFC 1123 label must": "label",
@@ -57,91 +57,104 @@ FORMATS: Final = {
     "must be 'OrderedReady' or 'Parallel'": "pod-management",
     "can have at most 128 characters": "128",
 }
-# Says the same as a label selector, and takes two operators more: Gt and Lt.
+# It has the message of a label selector, and accepts two more operators: Gt and Lt.
 NODE_OPERATOR: Final = ("core_v1.NodeSelectorRequirement", "operator")
 _PREFIX: Final = re.compile(r'^(?:Invalid|Unsupported) value: (?:"(?:[^"\\]|\\.)*"|\S+?): ', re.DOTALL)
 _RANGE: Final = re.compile(r"(\d+)(?:,? and |-)(\d+)")
 _SUPPORTED: Final = "supported values: "
 
 
-def tables_of(notes: Notes) -> Json:
-    """The tables: `defaults`, `rules`, `zeros` and `orders`, by type."""
+def tables_of(observations: Observations) -> Json:
+    """Return the tables: `defaults`, `rules`, `zeros`, `nulls` and `orders`, by type."""
 
     def rule(type_: str, name: str, faults: dict[str, Any]) -> Any:
-        found = _rule(notes, type_, name, faults)
-        if (type_, name) == NODE_OPERATOR and found and "format" in found:
-            found["format"][0] = "node operator"
-        return found
+        field_rule = _rule(observations, type_, name, faults)
+        if (type_, name) == NODE_OPERATOR and field_rule and "format" in field_rule:
+            field_rule["format"][0] = "node operator"
+        return field_rule
 
     return {
-        "defaults": _by_type(notes.defaults, _default),
-        "rules": _by_type(notes.faults, rule),
-        "zeros": _by_type(notes.zeros, _zero),
+        "defaults": _by_type(observations.defaults, _default),
+        "rules": _by_type(observations.faults, rule),
+        "zeros": _by_type(observations.zeros, _zero),
         "nulls": {
-            type_: found
-            for type_ in sorted(notes.defaults)
-            if (found := sorted(name for name, seen in notes.defaults[type_].items() if _nulls(seen)))
+            type_: entries
+            for type_ in sorted(observations.defaults)
+            if (
+                entries := sorted(
+                    name for name, observed in observations.defaults[type_].items() if _nulls(observed)
+                )
+            )
         },
-        "orders": {type_: found for type_ in sorted(notes.orders) if (found := _order(notes.orders[type_]))},
+        "orders": {
+            type_: entries
+            for type_ in sorted(observations.orders)
+            if (entries := _order(observations.orders[type_]))
+        },
     }
 
 
-def _by_type(found: Any, compile_: Any) -> Json:
-    made: Json = {}
-    for type_ in sorted(found):
+def _by_type(observations: Any, compile_: Any) -> Json:
+    tables: Json = {}
+    for type_ in sorted(observations):
         fields = {
-            name: one
-            for name in sorted(found[type_])
-            if (one := compile_(type_, name, found[type_][name])) is not None
+            name: entry
+            for name in sorted(observations[type_])
+            if (entry := compile_(type_, name, observations[type_][name])) is not None
         }
         if fields:
-            made[type_] = fields
-    return made
+            tables[type_] = fields
+    return tables
 
 
-def _default(type_: str, name: str, seen: list[tuple[str, Json, Any]]) -> Any:
-    """``[value]`` if it always holds, ``[by, {text: value}]`` if it hangs on a neighbour or the kind."""
-    if f"{type_}.{name}" in COMPUTED or all(value == MISSING for _, _, value in seen):
+def _default(type_: str, name: str, observed: list[tuple[str, Json, Any]]) -> Any:
+    """Return ``[value]`` for a constant, ``[name, {text: value}]`` if it depends on a field or the kind."""
+    if f"{type_}.{name}" in COMPUTED or all(value == MISSING for _, _, value in observed):
         return None
-    if all(value == seen[0][2] for _, _, value in seen):
-        return None if seen[0][2] is None else [seen[0][2]]
+    if all(value == observed[0][2] for _, _, value in observed):
+        return None if observed[0][2] is None else [observed[0][2]]
     roots: dict[str, list[Any]] = defaultdict(list)
-    for root, _, value in seen:
+    for root, _, value in observed:
         roots[root].append(value)
     if all(value == values[0] for values in roots.values() for value in values):
         return ["<kind>", {root: values[0] for root, values in roots.items() if values[0] != MISSING}]
-    for sibling in sorted({key for _, beside, _ in seen for key in beside}):
-        found: dict[str, list[Any]] = defaultdict(list)
-        for _, beside, value in seen:
-            found[json.dumps(beside.get(sibling))].append(value)
-        few = len(found) <= max(2, len(seen) // 3) or "type" in sibling
-        if few and all(value == values[0] for values in found.values() for value in values):
-            return [sibling, {key: values[0] for key, values in found.items() if values[0] != MISSING}]
+    for sibling in sorted({key for _, neighbours, _ in observed for key in neighbours}):
+        values_by_text: dict[str, list[Any]] = defaultdict(list)
+        for _, neighbours, value in observed:
+            values_by_text[json.dumps(neighbours.get(sibling))].append(value)
+        few = len(values_by_text) <= max(2, len(observed) // 3) or "type" in sibling
+        if few and all(value == values[0] for values in values_by_text.values() for value in values):
+            return [
+                sibling,
+                {key: values[0] for key, values in values_by_text.items() if values[0] != MISSING},
+            ]
     return None
 
 
-def _nulls(seen: list[tuple[str, Json, Any]]) -> bool:
-    return any(value is None for _, _, value in seen)
+def _nulls(observed: list[tuple[str, Json, Any]]) -> bool:
+    return any(value is None for _, _, value in observed)
 
 
-def _causes(found: list[Any] | None) -> list[tuple[str, str]]:
-    """The reasons and messages of what was refused; before them stands how many other causes there were."""
-    return found[1:] if found else []
+def _causes(fault: list[Any] | None) -> list[tuple[str, str]]:
+    """Return the reasons and messages of a fault, without its first entry: the number of other causes."""
+    return fault[1:] if fault else []
 
 
-def _rule(notes: Notes, type_: str, name: str, faults: dict[str, Any]) -> Any:
-    """What is refused: that it is missing, other values, other numbers, texts of another form."""
+def _rule(observations: Observations, type_: str, name: str, faults: dict[str, Any]) -> Any:
+    """Return the rule of a field: whether it is required, its enum, its ranges and its format."""
     if type_ in LOOSE or f"{type_}.{name}" in COMPUTED:
         return None
     rule: Json = {}
     for reason, message in _causes(faults.get("null") or faults.get('""')):
-        # What some object that was accepted did without is required in a context alone.
-        absent_once = any(value == MISSING for _, _, value in notes.defaults.get(type_, {}).get(name, ()))
+        # A field that some accepted object omits is required only in some context.
+        absent_once = any(
+            value == MISSING for _, _, value in observations.defaults.get(type_, {}).get(name, ())
+        )
         if reason == "FieldValueRequired" and not absent_once:
             rule["required"] = message.removeprefix("Required value").removeprefix(": ")
-    for text, found in faults.items():
+    for text, fault in faults.items():
         value = json.loads(text)
-        for reason, message in _causes(found):
+        for reason, message in _causes(fault):
             detail = _PREFIX.sub("", message, count=1)
             if reason == "FieldValueNotSupported" and detail.startswith(_SUPPORTED) and value:
                 rule["enum"] = json.loads(f"[{detail.removeprefix(_SUPPORTED)}]")
@@ -155,46 +168,48 @@ def _rule(notes: Notes, type_: str, name: str, faults: dict[str, Any]) -> Any:
 
 
 def _add_range(rule: Json, faults: dict[str, Any], detail: str) -> None:
-    low: int | None = None
-    high: int | None = None
-    if found := _RANGE.search(detail):
-        low, high = (int(one, 8) if one.startswith("0") else int(one) for one in found.groups())
+    minimum: int | None = None
+    maximum: int | None = None
+    if match := _RANGE.search(detail):
+        minimum, maximum = (
+            int(number, 8) if number.startswith("0") else int(number) for number in match.groups()
+        )
     elif "less than or equal" in detail and (last := re.search(r"\d+", detail)):
-        high = int(last[0])
+        maximum = int(last[0])
     elif "positive and less than" in detail and (last := re.search(r"\d+", detail)):
-        low, high = 1, int(last[0])
+        minimum, maximum = 1, int(last[0])
     elif "minReplicas" in detail or "healthCheck" in detail or "may only" in detail:
         return
     elif faults.get("-1") and "0" in faults:
-        low = 1 if _says(faults["0"], detail) else 0
-    if (low, high) != (None, None):
+        minimum = 1 if _has_detail(faults["0"], detail) else 0
+    if (minimum, maximum) != (None, None):
         ranges = rule.setdefault("ranges", [])
-        if [low, high, detail] not in ranges:
-            ranges.append([low, high, detail])
+        if [minimum, maximum, detail] not in ranges:
+            ranges.append([minimum, maximum, detail])
 
 
-def _says(found: Any, detail: str) -> bool:
-    return any(detail in message for _, message in _causes(found))
+def _has_detail(fault: Any, detail: str) -> bool:
+    return any(detail in message for _, message in _causes(fault))
 
 
-def _zero(type_: str, name: str, seen: set[str]) -> Any:
-    """Whether an empty value is kept; None if that is not clear."""
-    return "kept" in seen if len(seen) == 1 else None
+def _zero(type_: str, name: str, outcomes: set[str]) -> Any:
+    """Return whether an empty value is stored; None if the observations differ."""
+    return "kept" in outcomes if len(outcomes) == 1 else None
 
 
-def _order(seen: set[tuple[str, ...]]) -> list[str]:
-    """One order in which all that was seen stands."""
-    after: dict[str, set[str]] = defaultdict(set)
-    for names in seen:
-        for at, name in enumerate(names):
-            after[name] |= {*names[:at]}
-    made: list[str] = []
-    while left := [name for name in sorted(after) if name not in made]:
-        made.append(next((name for name in left if after[name] <= {*made}), left[0]))
-    return made
+def _order(observed: set[tuple[str, ...]]) -> list[str]:
+    """Return an order that agrees with all observed ones."""
+    predecessors: dict[str, set[str]] = defaultdict(set)
+    for names in observed:
+        for index, name in enumerate(names):
+            predecessors[name] |= {*names[:index]}
+    order: list[str] = []
+    while remaining := [name for name in sorted(predecessors) if name not in order]:
+        order.append(next((name for name in remaining if predecessors[name] <= {*order}), remaining[0]))
+    return order
 
 
 def check_types(tables: Json) -> None:
-    """Every type of a table is one of the table of kinds."""
-    known = table().types
-    assert all(type_ in known for part in tables.values() for type_ in part)
+    """Assert that every type is in the table of kinds."""
+    types = table().types
+    assert all(type_ in types for part in tables.values() for type_ in part)

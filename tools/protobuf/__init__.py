@@ -1,1 +1,1 @@
-"""Writes the table of protobuf field numbers from the `generated.proto` files of Kubernetes' Go modules."""
+"""Generates the table of protobuf field numbers from the `generated.proto` files of Kubernetes."""

@@ -1,4 +1,4 @@
-"""Write the table again: `python -m tools.protobuf`. It needs Go, which fetches the modules if need be."""
+"""Generate protobuf.json: `python -m tools.protobuf`. It requires Go, which downloads missing modules."""
 
 import argparse
 import json
@@ -9,9 +9,9 @@ from typing import Any, Final
 from kubeproto.kinds import table
 from tools.protobuf._source import Json, read_package
 
-TABLE: Final = Path(__file__).resolve().parents[2] / "kubeproto" / "sim" / "kinds" / "protobuf.json"
+TABLE: Final = Path(__file__).resolve().parents[2] / "simulator/kubeproto_sim/kinds/protobuf.json"
 
-# Where the modules of the kinds' table come from; their version is that of Kubernetes, with 0 for 1.
+# The Go modules of the table of kinds; their version is that of Kubernetes, with 0 for 1.
 _HOMES: Final = {
     "apiextensions_v1": ("k8s.io/apiextensions-apiserver", "pkg/apis/apiextensions/v1"),
     "apiregistration_v1": ("k8s.io/kube-aggregator", "pkg/apis/apiregistration/v1"),
@@ -23,62 +23,64 @@ _SHARED: Final = ("pkg/runtime", "pkg/util/intstr", "pkg/api/resource", "pkg/api
 
 
 def build(folder_of: dict[str, Path]) -> Json:
-    """The table: kinds by apiVersion and name, and all types that they are made of."""
+    """Return the table: the types of kinds by apiVersion and name, and all types that they contain."""
     homes = {name.partition(".")[0] for name in table().types}
-    places = {_HOMES.get(home, ("k8s.io/api", home.replace("_", "/"))) for home in homes}
-    places |= {("k8s.io/apimachinery", path) for path in _SHARED}
+    packages = {_HOMES.get(home, ("k8s.io/api", home.replace("_", "/"))) for home in homes}
+    packages |= {("k8s.io/apimachinery", path) for path in _SHARED}
     messages: Json = {}
-    for module, path in sorted(places):
+    for module, path in sorted(packages):
         messages |= read_package(folder_of[module] / path)
     kinds: dict[str, str] = {}
-    for name, facts in table().types.items():
+    for name, type_facts in table().types.items():
         home, _, class_ = name.partition(".")
         module, path = _HOMES.get(home, ("k8s.io/api", home.replace("_", "/")))
         package = f"{module.removeprefix('k8s.io/')}/{path}".replace("/", ".").replace("-", "_")
-        if facts.gvk is not None and f"{package}.{class_}" in messages:
-            kinds[f"{facts.gvk.api_version} {facts.gvk.kind}"] = f"{package}.{class_}"
+        if type_facts.gvk is not None and f"{package}.{class_}" in messages:
+            kinds[f"{type_facts.gvk.api_version} {type_facts.gvk.kind}"] = f"{package}.{class_}"
     kinds["v1 DeleteOptions"] = "apimachinery.pkg.apis.meta.v1.DeleteOptions"
     return {"kubernetes": table().kubernetes, "kinds": kinds, "types": _reachable(messages, kinds)}
 
 
 def _reachable(messages: Json, kinds: dict[str, str]) -> Json:
-    found: dict[str, list[Any]] = {}
-    todo = sorted(set(kinds.values()))
-    while todo:
-        name = todo.pop()
-        if name not in found and name in messages:
-            found[name] = messages[name]
-            todo += [field[2] for field in messages[name]]
-    return dict(sorted(found.items()))
+    reachable: dict[str, list[Any]] = {}
+    pending = sorted(set(kinds.values()))
+    while pending:
+        name = pending.pop()
+        if name not in reachable and name in messages:
+            reachable[name] = messages[name]
+            pending += [field[2] for field in messages[name]]
+    return dict(sorted(reachable.items()))
 
 
-def dump(found: Json) -> str:
-    """The table as it is committed: a type a line."""
-    lines = ",\n".join(f'  "{name}": {json.dumps(fields)}' for name, fields in found["types"].items())
-    kinds = json.dumps(found["kinds"], indent=1)
-    version = json.dumps(found["kubernetes"])
+def dump(tables: Json) -> str:
+    """Return the table as the text of the file: one line for each type."""
+    lines = ",\n".join(f'  "{name}": {json.dumps(fields)}' for name, fields in tables["types"].items())
+    kinds = json.dumps(tables["kinds"], indent=1)
+    version = json.dumps(tables["kubernetes"])
     return f'{{"kubernetes": {version},\n"kinds": {kinds},\n"types": {{\n{lines}\n}}}}\n'
 
 
 def download(version: str) -> dict[str, Path]:
-    """The folders of the modules, from Go's cache or from its proxy."""
+    """Return the folders of the modules, from Go's cache or from its proxy."""
     modules = {"k8s.io/api", *(module for module, _ in _HOMES.values())}
-    wanted = [f"{module}@v0.{version.partition('.')[2]}" for module in sorted(modules)]
-    command = ["go", "mod", "download", "-json", *wanted]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    decoder, at, found = json.JSONDecoder(), 0, dict[str, Path]()
-    while at < len(said.rstrip()):
-        one, at = decoder.raw_decode(said, at + len(said[at:]) - len(said[at:].lstrip()))
-        found[one["Path"]] = Path(one["Dir"])
-    return found
+    module_versions = [f"{module}@v0.{version.partition('.')[2]}" for module in sorted(modules)]
+    command = ["go", "mod", "download", "-json", *module_versions]
+    output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    decoder, position, folders = json.JSONDecoder(), 0, dict[str, Path]()
+    while position < len(output.rstrip()):
+        entry, position = decoder.raw_decode(
+            output, position + len(output[position:]) - len(output[position:].lstrip())
+        )
+        folders[entry["Path"]] = Path(entry["Dir"])
+    return folders
 
 
 def main() -> None:
-    """Fetch the modules of the version that the kinds have, and write the table."""
+    """Download the modules of the kinds' version, and write the table."""
     parser = argparse.ArgumentParser(prog="python -m tools.protobuf", description=__doc__)
     parser.add_argument("--into", type=Path, default=TABLE, help="the file to write")
-    said = parser.parse_args()
-    said.into.write_text(dump(build(download(table().kubernetes))))
+    arguments = parser.parse_args()
+    arguments.into.write_text(dump(build(download(table().kubernetes))))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,7 @@
-"""Reads `generated.proto` for numbers and types, and the Go structs beside it for what that leaves out.
+"""Reads field numbers and types from `generated.proto`, and JSON properties from the Go structs beside it.
 
-A proto file does not say how a field is called in JSON, whether its members stand in the object around it
-(``json:",inline"``), and whether a zero that was sent means something (a pointer) or nothing. The tags of the
-Go structs do.
+A proto file lacks the JSON name of a field, whether its members are part of the outer object
+(``json:",inline"``), and whether a sent zero has a meaning (a pointer). The tags of the Go structs tell.
 """
 
 from __future__ import annotations
@@ -27,12 +26,12 @@ _SCALARS: Final = frozenset(("string", "bool", "bytes", "int32", "int64", "doubl
 
 
 def read_package(folder: Path) -> Json:
-    """The messages of one package by their full names: ``[number, JSON name, type, flags]`` a field."""
+    """Return the messages of a package by full name; a field is ``[number, JSON name, type, flags]``."""
     text = _COMMENT.sub("", (folder / "generated.proto").read_text())
-    found = _PACKAGE.search(text)
-    if found is None:
+    match = _PACKAGE.search(text)
+    if match is None:
         raise ValueError(f"{folder}/generated.proto names no package")
-    package = found[1].removeprefix("k8s.io.")
+    package = match[1].removeprefix("k8s.io.")
     structs = _structs(folder)
     return {
         f"{package}.{name}": [
@@ -60,8 +59,8 @@ def _full(package: str, type_: str) -> str:
 
 
 def _structs(folder: Path) -> dict[str, dict[int, tuple[str, bool, bool]]]:
-    """For each struct its fields by number: JSON name, whether inline, whether a pointer."""
-    found: dict[str, dict[int, tuple[str, bool, bool]]] = {}
+    """Return the fields of each struct by number: JSON name, whether inline, whether a pointer."""
+    structs: dict[str, dict[int, tuple[str, bool, bool]]] = {}
     for path in sorted(folder.glob("*.go")):
         if path.name.startswith(("zz_", "generated.")) or path.name.endswith("_test.go"):
             continue
@@ -70,5 +69,5 @@ def _structs(folder: Path) -> dict[str, dict[int, tuple[str, bool, bool]]]:
                 number, json_tag = _PROTOBUF.search(tags), _JSON.search(tags)
                 if number and json_tag:
                     inline = "inline" in json_tag[2]
-                    found.setdefault(name, {})[int(number[1])] = json_tag[1], inline, type_.startswith("*")
-    return found
+                    structs.setdefault(name, {})[int(number[1])] = json_tag[1], inline, type_.startswith("*")
+    return structs

@@ -1,1 +1,1 @@
-"""What a cluster does without requests: definitions, garbage collection, the lifecycle of namespaces."""
+"""The controllers of the cluster itself: definitions, namespaces, garbage, protection, role aggregation."""

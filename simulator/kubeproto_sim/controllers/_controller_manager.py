@@ -1,4 +1,4 @@
-"""The controllers of a cluster as one: they note what is stored, and work until nothing is left to do."""
+"""The manager of all controllers of a cluster: it passes changes to them, and runs them until they rest."""
 
 from __future__ import annotations
 
@@ -14,44 +14,44 @@ from ..workloads._workload_controllers import WorkloadControllers, full_name, is
 from ..workloads.loops._controller_switch import ControllerSwitch, SwitchedController
 from ..workloads.objects._object_client import Gates, ObjectClient
 from ..writing._quota_charges import QUOTAS, index_quota
-from ._aggregation import RoleAggregation
-from ._bootstrap import Defaults
-from ._definitions import DEFINITIONS, Definitions
-from ._garbage import Garbage
-from ._namespaces import NamespaceController, Pods
-from ._protection import Protection
+from ._cluster_bootstrap import NamespaceDefaults
+from ._definition_controller import DEFINITIONS, DefinitionController
+from ._garbage_collector import GarbageCollector
+from ._namespace_controller import NamespaceController
+from ._pod_termination import PodTermination
+from ._role_aggregation import RoleAggregation
+from ._usage_protection import ProtectionController
 
-# One object that is deleted may lead to a chain of others; only two controllers that undo each other's work
-# take this many rounds.
-_ROUNDS: Final = 10_000
+# A deletion may cause a chain of others; only controllers that undo each other take so many rounds.
+_MAX_ROUNDS: Final = 10_000
 
 
 class SwitchableController(Protocol):
-    """A part of the cluster that notes what is stored, and acts on it when it is called."""
+    """A controller that receives changes and acts when it is called."""
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note a change."""
+        """Receive a change."""
         ...
 
     def work(self) -> bool:
-        """Do what is left to do; return whether there was anything."""
+        """Act on the received changes; return whether anything was written."""
         ...
 
 
 class ClusterController(SwitchableController, Protocol):
-    """One that says which changes concern it."""
+    """A controller that needs the changes of some resources."""
 
     def follows(self, resource: str) -> bool:
-        """Whether it has to be notified of the changes of a resource."""
+        """Return whether the controller needs the changes of a resource."""
         ...
 
 
 class ControllerManager:
     """All controllers of one cluster, as kube-controller-manager runs them.
 
-    `populated` clusters give each namespace its default objects too. `names` are the controllers that make
-    objects from others, such as pods; `gates` opens the admission of what they write, and `notify` is called
-    when a test has let one of them continue.
+    In `populated` clusters each namespace gets its default objects. `names` selects the controllers that
+    create objects from others, such as pods; `gates` returns the gate of their writes, and `notify` is called
+    when a test has changed a switch.
     """
 
     def __init__(
@@ -64,14 +64,14 @@ class ControllerManager:
         notify: Callable[[], None],
     ) -> None:
         self.state = state
-        # A request settles and asks for `due` several times: what was found at rest holds until a change.
+        # A request settles the cluster and reads `due` several times: the result is valid until a change.
         self._rests_until = -inf
         self._due: float | None = None
         self._notify_cluster = notify
-        self.definitions = Definitions(state)
-        self.garbage = Garbage(state)
-        self.pods = Pods(state)
-        self.protection = Protection(state)
+        self.definitions = DefinitionController(state)
+        self.garbage = GarbageCollector(state)
+        self.pods = PodTermination(state)
+        self.protection = ProtectionController(state)
         self.aggregation = RoleAggregation(state)
         self.workloads = WorkloadControllers(ObjectClient(state, gates), names, self._notify)
         switchable: list[tuple[str, SwitchableController]] = [
@@ -80,78 +80,88 @@ class ControllerManager:
             ("clusterrole-aggregation-controller", self.aggregation),
         ]
         if populated or is_selected(names, "serviceaccount-controller"):
-            switchable.append(("serviceaccount-controller", Defaults(state)))
+            switchable.append(("serviceaccount-controller", NamespaceDefaults(state)))
         self._switched = [
             SwitchedController(
-                ControllerSwitch(name, self._notify), one.on_event, one.work, lambda: state.clock.time
+                ControllerSwitch(name, self._notify),
+                controller.on_event,
+                controller.work,
+                lambda: state.clock.time,
             )
-            for name, one in switchable
+            for name, controller in switchable
         ]
         self._controllers: tuple[ClusterController, ...] = (
             self.definitions, *self._switched, self.pods, self.protection, self.workloads,
         )  # fmt: skip
-        # Whom a change is passed to, by its resource: most controllers follow one.
+        # The followers of each resource: most controllers follow one resource.
         self._followers: dict[str, list[Callable[[ResourceStorage, StoredEvent], None]]] = {}
 
     @property
     def switches(self) -> ControllerSwitches:
         """All controllers that a test can stop, by their names."""
-        switches = [*(one.switch for one in self._switched), *(loop.switch for loop in self.workloads.loops)]
+        switches = [
+            *(controller.switch for controller in self._switched),
+            *(loop.switch for loop in self.workloads.loops),
+        ]
         return ControllerSwitches({switch.name: switch for switch in switches})
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note a change, and let those note it whom it concerns."""
+        """Pass a change to the controllers that need it."""
         self._rests_until = -inf
-        self._note_quota(storage, event)
+        self._index_quota(storage, event)
         followers = self._followers.get(storage.name)
         if followers is None:
             controllers = self._controllers
-            followers = [one.on_event for one in controllers if one.follows(storage.name)]
+            followers = [
+                controller.on_event for controller in controllers if controller.follows(storage.name)
+            ]
             self._followers[storage.name] = followers
-        for note in followers:
-            note(storage, event)
+        for follower in followers:
+            follower(storage, event)
         for extension in self.state.extensions:
             extension.on_event(storage, event)
 
     @property
     def due(self) -> float | None:
-        """The next time at which a controller acts without a change; None if none will."""
+        """The time at which the next controller acts without a change; None if none does."""
         return self._due if self._rests else self._find_due()
 
     @property
     def _rests(self) -> bool:
-        """Whether nothing is left to do. Extensions may have something to do without any change."""
+        """Whether no controller has work. Extensions may have work without any change."""
         return self.state.clock.time < self._rests_until and not self.state.extensions
 
     def _find_due(self) -> float | None:
         times = [self.definitions.due, self.pods.due, self.workloads.due]
-        times += [one.due for one in self._switched]
-        times += [one.due for one in self.state.extensions]
+        times += [controller.due for controller in self._switched]
+        times += [controller.due for controller in self.state.extensions]
         return min((time for time in times if time is not None), default=None)
 
     def settle(self) -> None:
-        """Let the controllers work until nothing is left to do."""
+        """Run the controllers until none of them has work."""
         if self._rests:
             return
-        for _ in range(_ROUNDS):
-            # Nodes come first: they end the pods that would end by themselves where there are none.
+        for _ in range(_MAX_ROUNDS):
+            # Nodes come first: they end the pods that a cluster without nodes ends by itself.
             working = (*self.state.extensions, *self._controllers)
             worked = [controller.work() for controller in working]
             if not any(worked):
                 self._due = self._find_due()
                 self._rests_until = inf if self._due is None else self._due
                 return
-        raise LocalProtocolError(f"the controllers of the cluster did not come to rest in {_ROUNDS} rounds")
+        raise LocalProtocolError(
+            f"the controllers of the cluster did not come to rest in {_MAX_ROUNDS} rounds"
+        )
 
     def establish_at_once(self) -> None:
-        """Settle, and establish new definitions without the time that a server takes for it."""
-        self.definitions.hurried = True
+        """Settle, and establish new definitions without the delay of a server."""
+        self.definitions.is_immediate = True
         self._rests_until = -inf
         self.settle()
-        self.definitions.hurried = False
+        self.definitions.is_immediate = False
 
     def adopt(self, other: ControllerManager) -> None:
-        """Take over what the controllers of a forked cluster know."""
+        """Copy the state of the controllers of the cluster that this one was forked from."""
         self.definitions.adopt(other.definitions)
         self.garbage.adopt(other.garbage)
         self.pods.adopt(other.pods)
@@ -160,51 +170,53 @@ class ControllerManager:
         for extension in other.state.extensions:
             extension.fork(self.state)
         self.workloads.adopt(other.workloads)
-        for mine, theirs in zip(self._switched, other._switched, strict=True):
-            mine.copy_from(theirs)
+        for own_controller, other_controller in zip(self._switched, other._switched, strict=True):
+            own_controller.copy_from(other_controller)
 
     def set_switches(self, other: ControllerManager) -> None:
-        """Let each controller run, lag and fail as that of the same cluster before a restart."""
+        """Copy the switches of the same cluster before a restart."""
         for name, switch in other.switches.items():
             self.switches[name].copy_from(switch)
 
     def resume(self) -> None:
-        """Learn what is stored after a restart: definitions first, because they bring kinds."""
+        """Pass all stored objects to the controllers after a restart, definitions first."""
         for stored in list(self.state.storage.resource(DEFINITIONS).objects.values()):
             self.definitions.resume(stored)
         for extension in self.state.extensions:
             extension.resume()
-        followers = [one.on_event for one in self._controllers if one is not self.definitions]
-        followers += [one.on_event for one in self.state.extensions]
+        followers = [
+            controller.on_event for controller in self._controllers if controller is not self.definitions
+        ]
+        followers += [controller.on_event for controller in self.state.extensions]
         for storage in list(self.state.storage.resources.values()):
             for stored in list(storage.objects.values()):
-                self._note_quota(storage, StoredEvent("ADDED", stored, None))
-                for note in followers:
-                    note(storage, StoredEvent("ADDED", stored, None))
+                self._index_quota(storage, StoredEvent("ADDED", stored, None))
+                for follower in followers:
+                    follower(storage, StoredEvent("ADDED", stored, None))
 
         self._rests_until = -inf
 
     def _notify(self) -> None:
-        """A switch was changed: its controller may have something to do."""
+        """Handle a changed switch: its controller may have work."""
         self._rests_until = -inf
         self._notify_cluster()
 
-    def _note_quota(self, storage: ResourceStorage, event: StoredEvent) -> None:
+    def _index_quota(self, storage: ResourceStorage, event: StoredEvent) -> None:
         if storage.name == QUOTAS:
             index_quota(self.state, event)
 
 
 class ControllerSwitches(Mapping[str, ControllerSwitch]):
-    """The controllers of a cluster by name, with or without "-controller" at its end."""
+    """The controllers of a cluster by name, with or without "-controller" at the end."""
 
     def __init__(self, switches: dict[str, ControllerSwitch]) -> None:
         self._switches = switches
 
     def __getitem__(self, name: str) -> ControllerSwitch:
-        found = self._switches.get(full_name(name))
-        if found is None:
+        switch = self._switches.get(full_name(name))
+        if switch is None:
             raise KeyError(f"the cluster does not run {name!r}, only {', '.join(sorted(self._switches))}")
-        return found
+        return switch
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._switches)

@@ -1,9 +1,8 @@
-"""Claims and volumes stay while something uses them: a controller removes their finalizer after that."""
+"""The protection of claims and volumes in use: their finalizer is removed when nothing uses them."""
 
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
 
 import msgspec
 
@@ -11,46 +10,46 @@ from .._state import ServerState
 from ..kinds._kind_defaults import FINALIZERS
 from ..storage._json_values import listed, member, texts
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
-from ..writing._server_writes import edit
+from ..writing._server_writes import edit, remove_finalizer
 
 
-class Protection:
-    """Removes the finalizer of what is being deleted and not in use."""
+class ProtectionController:
+    """Removes the finalizer of deleted objects that nothing uses."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
-        self._going: set[tuple[str, str]] = set()
+        self._terminating: set[tuple[str, str]] = set()
 
     def follows(self, resource: str) -> bool:
-        """Whether changes of a resource concern it."""
+        """Return whether the controller needs the changes of a resource."""
         return resource in FINALIZERS
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note what is being deleted."""
+        """Update the list of objects that are being deleted."""
         if storage.name in FINALIZERS:
-            place = (storage.name, event.stored.key)
+            address = (storage.name, event.stored.key)
             if event.change == "DELETED":
-                self._going.discard(place)
+                self._terminating.discard(address)
             elif b'"deletionTimestamp":' in event.stored.data:
-                self._going.add(place)
+                self._terminating.add(address)
 
     def work(self) -> bool:
-        """Remove the finalizer of what is not in use any more."""
-        before = self.state.storage.version
-        for name, key in sorted(self._going):
+        """Remove the finalizers of unused objects; return whether anything was written."""
+        version = self.state.storage.version
+        for name, key in sorted(self._terminating):
             served = self.state.kinds.of_storage(name)
             stored = served.storage.objects.get(key) if served else None
-            if served and stored and not self._used(name, stored):
+            if served and stored and not self._is_used(name, stored):
                 finalizer = FINALIZERS[name]
                 if finalizer in texts(msgspec.json.decode(stored.data)["metadata"], "finalizers"):
-                    edit(self.state, served, stored, partial(_drop, finalizer=finalizer))
-        return self.state.storage.version != before
+                    edit(self.state, served, stored, partial(remove_finalizer, finalizer=finalizer))
+        return self.state.storage.version != version
 
-    def adopt(self, other: Protection) -> None:
-        """Take over what the controller of a forked cluster knows."""
-        self._going = set(other._going)
+    def adopt(self, other: ProtectionController) -> None:
+        """Copy the state of the cluster that this one was forked from."""
+        self._terminating = set(other._terminating)
 
-    def _used(self, name: str, stored: Stored) -> bool:
+    def _is_used(self, name: str, stored: Stored) -> bool:
         if name == "persistentvolumes":
             return bool(member(msgspec.json.decode(stored.data), "status").get("phase") == "Bound")
         if name != "persistentvolumeclaims":
@@ -61,11 +60,3 @@ class Protection:
                     if member(volume, "persistentVolumeClaim").get("claimName") == stored.name:
                         return True
         return False
-
-
-def _drop(obj: dict[str, Any], *, finalizer: str) -> None:
-    left = [one for one in obj["metadata"]["finalizers"] if one != finalizer]
-    if left:
-        obj["metadata"]["finalizers"] = left
-    else:
-        del obj["metadata"]["finalizers"]

@@ -1,8 +1,9 @@
-"""The life of custom resource definitions: created, established, changed, deleted."""
+"""CustomResourceDefinitions: they are established, changed and deleted, with the kinds that they define."""
 
 from __future__ import annotations
 
 from contextlib import suppress
+from functools import partial
 from typing import Any, Final
 
 import msgspec
@@ -14,31 +15,31 @@ from .._state import ServerState
 from ..kinds._served_kinds import Served
 from ..storage._storage import ResourceStorage, Stored, StoredEvent
 from ..writing._object_deletion import DeleteOptions, delete
-from ..writing._server_writes import edit
+from ..writing._server_writes import edit, remove_finalizer
 
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
-# How long a server took from the POST to Established, and from there to storage that can be used.
-ESTABLISHED_AFTER: Final = 0.1
-READY_AFTER: Final = 0.05
+# Observed on a server: the seconds from the POST to Established, and from there to a usable storage.
+ESTABLISH_SECONDS: Final = 0.1
+STORAGE_SECONDS: Final = 0.05
 
 
-class Definitions:
-    """Serves what definitions describe."""
+class DefinitionController:
+    """Serves the kinds of established definitions."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
-        self._establish: dict[str, float] = {}
-        self._known: dict[str, DefinedKind] = {}
-        self._refused: dict[str, DefinedKind] = {}  # whose names are taken
-        self.hurried = False  # established at once, storage ready: for clusters that begin with definitions
+        self._establish_times: dict[str, float] = {}
+        self._served: dict[str, DefinedKind] = {}
+        self._conflicting: dict[str, DefinedKind] = {}  # their names belong to other kinds
+        self.is_immediate = False  # for clusters that begin with definitions: no delays
 
     def follows(self, resource: str) -> bool:
-        """Whether changes of a resource concern it."""
+        """Return whether the controller needs the changes of a resource."""
         return resource == DEFINITIONS
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note the change of a definition."""
+        """Handle a change of a definition."""
         if storage.name != DEFINITIONS:
             return
         stored = event.stored
@@ -48,54 +49,56 @@ class Definitions:
         if b'"deletionTimestamp":' in stored.data:
             self.state.closing.add(stored.name)
             return
-        if stored.name not in self._known:
-            if self._refused.get(stored.name) == read_definition(stored.data):
+        if stored.name not in self._served:
+            if self._conflicting.get(stored.name) == read_definition(stored.data):
                 return
-            self._establish.setdefault(stored.name, self.state.clock.time + ESTABLISHED_AFTER)
+            self._establish_times.setdefault(stored.name, self.state.clock.time + ESTABLISH_SECONDS)
             return
         new = read_definition(stored.data)
-        if new != self._known[stored.name]:
-            # Open watches have the old schema, so all of them end.
-            self._known[stored.name] = new
+        if new != self._served[stored.name]:
+            # Open watches use the old schema, so all of them end.
+            self._served[stored.name] = new
             self.state.kinds.define(new, ready_at=0.0)
             self.state.end_watches(self.state.storage.resource(stored.name))
 
     @property
     def due(self) -> float | None:
-        """When the next definition is established."""
-        return min(self._establish.values(), default=None)
+        """The time at which the next definition is established."""
+        return min(self._establish_times.values(), default=None)
 
     def work(self) -> bool:
-        """Establish what is due; delete the objects of what is being deleted."""
-        before = self.state.storage.version
+        """Establish due definitions, and delete the objects of deleted ones; return whether any changed."""
+        version = self.state.storage.version
         now = self.state.clock.time
-        for name in list(self._establish):
-            if self.hurried or self._establish[name] <= now:
-                del self._establish[name]
+        for name in list(self._establish_times):
+            if self.is_immediate or self._establish_times[name] <= now:
+                del self._establish_times[name]
                 self._serve(name)
         for name in sorted(self.state.closing):
             self._close(name)
-        return self.state.storage.version != before
+        return self.state.storage.version != version
 
-    def adopt(self, other: Definitions) -> None:
-        """Take over what the controller of a forked cluster knows."""
-        self._known, self._establish = dict(other._known), dict(other._establish)
-        self._refused = dict(other._refused)
-        for kind in self._known.values():
-            found = other.state.kinds.of_storage(kind.name)
-            self.state.kinds.define(kind, ready_at=found.ready_at if found else 0.0)
+    def adopt(self, other: DefinitionController) -> None:
+        """Copy the state of the cluster that this one was forked from."""
+        self._served, self._establish_times = dict(other._served), dict(other._establish_times)
+        self._conflicting = dict(other._conflicting)
+        for kind in self._served.values():
+            served = other.state.kinds.of_storage(kind.name)
+            self.state.kinds.define(kind, ready_at=served.ready_at if served else 0.0)
 
     def resume(self, stored: Stored) -> None:
-        """Continue with a definition that was stored before: serve it at once if it was served then."""
+        """Continue with a stored definition after a restart: serve it at once if it was established."""
         obj: dict[str, Any] = msgspec.json.decode(stored.data)
         conditions: list[dict[str, Any]] = obj.get("status", {}).get("conditions") or []
-        if any(one["type"] == "Established" and one["status"] == "True" for one in conditions):
-            self._known[stored.name] = kind = read_definition(stored.data)
+        if any(
+            condition["type"] == "Established" and condition["status"] == "True" for condition in conditions
+        ):
+            self._served[stored.name] = kind = read_definition(stored.data)
             self.state.kinds.define(kind, ready_at=0.0)
         if obj["metadata"].get("deletionTimestamp"):
             self.state.closing.add(stored.name)
-        elif stored.name not in self._known:
-            self._establish[stored.name] = self.state.clock.time + ESTABLISHED_AFTER
+        elif stored.name not in self._served:
+            self._establish_times[stored.name] = self.state.clock.time + ESTABLISH_SECONDS
 
     def _serve(self, name: str) -> None:
         definitions = self.state.kinds.of_storage(DEFINITIONS)
@@ -104,39 +107,45 @@ class Definitions:
         if stored is None:
             return
         kind = read_definition(stored.data)
-        if taken := self._taken(definitions.storage, name, msgspec.json.decode(stored.data)["spec"]):
-            self._refused[name] = kind
-            edit(self.state, definitions, stored, lambda obj: self._not_accepted(obj, taken))
+        if conflicts := self._name_conflicts(
+            definitions.storage, name, msgspec.json.decode(stored.data)["spec"]
+        ):
+            self._conflicting[name] = kind
+            edit(self.state, definitions, stored, lambda obj: self._set_not_accepted(obj, conflicts))
             return
-        self._refused.pop(name, None)
-        self._known[name] = kind
-        ready = 0.0 if self.hurried else self.state.clock.time + READY_AFTER
-        self.state.kinds.define(kind, ready_at=ready)
-        edit(self.state, definitions, stored, self._established)
+        self._conflicting.pop(name, None)
+        self._served[name] = kind
+        ready_at = 0.0 if self.is_immediate else self.state.clock.time + STORAGE_SECONDS
+        self.state.kinds.define(kind, ready_at=ready_at)
+        edit(self.state, definitions, stored, self._set_established)
 
-    def _taken(self, storage: ResourceStorage, name: str, spec: dict[str, Any]) -> dict[str, str]:
-        """Return which names of a definition other kinds of its group have, by the field that holds them."""
+    def _name_conflicts(self, storage: ResourceStorage, name: str, spec: dict[str, Any]) -> dict[str, str]:
+        """Return the names of a definition that other kinds of its group have, by field."""
         resources: set[str] = set()
         kinds: set[str] = set()
         for stored in storage.objects.values():
-            if stored.name in self._known and stored.name != name:
+            if stored.name in self._served and stored.name != name:
                 other: dict[str, Any] = msgspec.json.decode(stored.data)["spec"]
                 if other["group"] == spec["group"]:
                     names: dict[str, Any] = other["names"]
                     resources |= {names["plural"], names["singular"], *names.get("shortNames", ())}
                     kinds |= {names["kind"], names["listKind"]}
-        mine: dict[str, Any] = spec["names"]
-        taken = {field: mine[field] for field in ("plural", "singular") if mine[field] in resources}
-        for short in mine.get("shortNames", ()):
+        own_names: dict[str, Any] = spec["names"]
+        conflicts = {
+            field: own_names[field] for field in ("plural", "singular") if own_names[field] in resources
+        }
+        for short in own_names.get("shortNames", ()):
             if short in resources:
-                taken["shortNames"] = short
-        return taken | {field: mine[field] for field in ("kind", "listKind") if mine[field] in kinds}
+                conflicts["shortNames"] = short
+        return conflicts | {
+            field: own_names[field] for field in ("kind", "listKind") if own_names[field] in kinds
+        }
 
-    def _not_accepted(self, obj: dict[str, Any], taken: dict[str, str]) -> None:
-        field, text = list(taken.items())[-1]
+    def _set_not_accepted(self, obj: dict[str, Any], conflicts: dict[str, str]) -> None:
+        field, text = list(conflicts.items())[-1]
         stamp = self.state.clock.stamp()
         status = obj.setdefault("status", {})
-        accepted = {name: value for name, value in obj["spec"]["names"].items() if name not in taken}
+        accepted = {name: value for name, value in obj["spec"]["names"].items() if name not in conflicts}
         status["acceptedNames"] = {"plural": "", "kind": ""} | accepted
         status["conditions"] = [
             {
@@ -149,7 +158,7 @@ class Definitions:
             },
         ]  # fmt: skip
 
-    def _established(self, obj: dict[str, Any]) -> None:
+    def _set_established(self, obj: dict[str, Any]) -> None:
         stamp = self.state.clock.stamp()
         status = obj.setdefault("status", {})
         status["acceptedNames"] = dict(obj["spec"]["names"])
@@ -181,26 +190,18 @@ class Definitions:
         if stored_definition is None:
             self.state.closing.discard(name)
         elif CLEANUP in (msgspec.json.decode(stored_definition.data)["metadata"].get("finalizers") or []):
-            edit(self.state, definitions, stored_definition, _without_cleanup)
+            edit(self.state, definitions, stored_definition, partial(remove_finalizer, finalizer=CLEANUP))
 
     def _delete(self, served: Served, stored: Stored) -> None:
-        with suppress(Rejection):  # it may have been deleted meanwhile
+        with suppress(Rejection):  # it may have been deleted in the meantime
             delete(self.state, served, stored.key, stored.name, DeleteOptions())
 
     def _forget(self, name: str) -> None:
-        self._establish.pop(name, None)
-        self._known.pop(name, None)
-        self._refused.pop(name, None)
-        # Others may have waited for the names that are free now.
-        self._establish |= dict.fromkeys(self._refused, self.state.clock.time + ESTABLISHED_AFTER)
+        self._establish_times.pop(name, None)
+        self._served.pop(name, None)
+        self._conflicting.pop(name, None)
+        # Conflicting definitions may accept the names that are free now.
+        self._establish_times |= dict.fromkeys(self._conflicting, self.state.clock.time + ESTABLISH_SECONDS)
         self.state.closing.discard(name)
         self.state.kinds.forget(name)
         self.state.end_watches(self.state.storage.resource(name))
-
-
-def _without_cleanup(obj: dict[str, Any]) -> None:
-    left = [one for one in obj["metadata"]["finalizers"] if one != CLEANUP]
-    if left:
-        obj["metadata"]["finalizers"] = left
-    else:
-        del obj["metadata"]["finalizers"]

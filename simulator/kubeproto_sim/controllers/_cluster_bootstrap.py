@@ -1,9 +1,8 @@
-"""The objects that a new cluster has, and those that every new namespace gets.
+"""The initial objects of a new cluster and of each new namespace.
 
-What an API server and its controller manager create when they start was read from one (`tools/new_cluster`):
-roles and their bindings, priority classes, flow schemas, API services and the `kubernetes` Service. A default
-ServiceAccount and the certificate of the cluster's authority are created in each namespace, and again when
-they are deleted.
+`tools/new_cluster` reads those of a cluster from a real server: roles and their bindings, priority classes,
+flow schemas, API services and the `kubernetes` Service. A default ServiceAccount and the certificate of the
+cluster's authority are created in each namespace, and again after their deletion.
 """
 
 from __future__ import annotations
@@ -16,12 +15,15 @@ from .._state import ServerState
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._server_writes import put
 
-_ROOT: Final = "kube-root-ca.crt"
-_EVERYWHERE: Final = (("ServiceAccount", "serviceaccounts", "default"), ("ConfigMap", "configmaps", _ROOT))
+_ROOT_CERTIFICATE: Final = "kube-root-ca.crt"
+_NAMESPACE_DEFAULTS: Final = (
+    ("ServiceAccount", "serviceaccounts", "default"),
+    ("ConfigMap", "configmaps", _ROOT_CERTIFICATE),
+)
 
 
 def populate(state: ServerState, group: str | None = None) -> None:
-    """Store what a new cluster has, as the server itself does; or only the objects of one group."""
+    """Store the initial objects of a cluster, or only those of one API group."""
     import pkgutil
 
     data = pkgutil.get_data("kubeproto_sim", "new_cluster.json")
@@ -45,41 +47,41 @@ def _store(state: ServerState, obj: dict[str, Any]) -> None:
     put(state, served, served.key(meta.get("namespace", ""), meta["name"]), obj)
 
 
-class Defaults:
-    """Gives each namespace its default ServiceAccount and the certificate of the authority."""
+class NamespaceDefaults:
+    """Creates the default ServiceAccount and the certificate of the authority in each namespace."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
         self._lacking: set[str] = set()
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note new namespaces, and those whose default objects were deleted."""
+        """Mark new namespaces, and those whose default objects were deleted."""
         stored = event.stored
         if storage.name == "namespaces" and event.change == "ADDED":
             self._lacking.add(stored.name)
         elif event.change == "DELETED" and any(
-            storage.name == resource and stored.name == name for _, resource, name in _EVERYWHERE
+            storage.name == resource and stored.name == name for _, resource, name in _NAMESPACE_DEFAULTS
         ):
             self._lacking.add(stored.namespace)
 
     def work(self) -> bool:
-        """Store what is missing, unless the namespace is being deleted."""
+        """Create the missing objects of marked namespaces; return whether there were any."""
         lacking, self._lacking = self._lacking, set()
-        made = False
+        created = False
         for namespace in sorted(lacking):
-            if namespace in self.state.terminating or not self._is_there(namespace):
+            if namespace in self.state.terminating or not self._exists(namespace):
                 continue
-            for kind, resource, name in _EVERYWHERE:
+            for kind, resource, name in _NAMESPACE_DEFAULTS:
                 if f"{namespace}/{name}" not in self.state.storage.resource(resource).objects:
-                    _store(self.state, _default(kind, name, namespace))
-                    made = True
-        return made
+                    _store(self.state, _default_object(kind, name, namespace))
+                    created = True
+        return created
 
-    def _is_there(self, namespace: str) -> bool:
+    def _exists(self, namespace: str) -> bool:
         return namespace in self.state.storage.resource("namespaces").objects
 
 
-def _default(kind: str, name: str, namespace: str) -> dict[str, Any]:
+def _default_object(kind: str, name: str, namespace: str) -> dict[str, Any]:
     meta: dict[str, Any] = {"name": name, "namespace": namespace}
     obj = {"apiVersion": "v1", "kind": kind, "metadata": meta}
     if kind == "ConfigMap":

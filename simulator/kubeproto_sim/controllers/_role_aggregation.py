@@ -1,4 +1,4 @@
-"""Cluster roles that gather the rules of others, by the labels that their aggregation rule selects."""
+"""Aggregated cluster roles: their rules are those of the cluster roles that they select by label."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ CLUSTER_ROLES: Final = "clusterroles.rbac.authorization.k8s.io"
 
 
 class RoleAggregation:
-    """Keeps the rules of aggregated cluster roles equal to those that they select."""
+    """The controller of aggregated cluster roles."""
 
     def __init__(self, state: ServerState) -> None:
         self.state = state
         self._changed = False
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Note that a cluster role has changed."""
+        """Mark a change of a cluster role."""
         if storage.name == CLUSTER_ROLES:
             self._changed = True
 
     def work(self) -> bool:
-        """Gather the rules again, if any cluster role has changed."""
+        """Gather the rules again if a cluster role has changed; return whether anything was written."""
         if not self._changed:
             return False
         self._changed = False
-        before = self.state.storage.version
+        version = self.state.storage.version
         served = self.state.kinds.of_storage(CLUSTER_ROLES)
         assert served is not None  # a built-in kind is always served
         storage = served.storage
@@ -46,19 +46,19 @@ class RoleAggregation:
             gathered = self._gather(storage, role)
             if gathered != (role.get("rules") or []):
                 edit(self.state, served, storage.objects[key], partial(_set_rules, rules=gathered))
-        return self.state.storage.version != before
+        return self.state.storage.version != version
 
     def adopt(self, other: RoleAggregation) -> None:
-        """Take over what the controller of a forked cluster knows."""
+        """Copy the state of the cluster that this one was forked from."""
         self._changed = other._changed
 
     def _gather(self, storage: ResourceStorage, role: dict[str, Any]) -> list[Any]:
         rules: list[Any] = []
         for selector in listed(member(role, "aggregationRule"), "clusterRoleSelectors"):
-            chosen = Selector.from_object(selector)
+            label_selector = Selector.from_object(selector)
             for key in storage.in_order():
                 stored = storage.objects[key]
-                if stored.name == role["metadata"]["name"] or not chosen.matches(stored.labels or {}):
+                if stored.name == role["metadata"]["name"] or not label_selector.matches(stored.labels or {}):
                     continue
                 rules += [
                     rule for rule in listed(msgspec.json.decode(stored.data), "rules") if rule not in rules
