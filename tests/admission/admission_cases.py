@@ -483,14 +483,14 @@ def scrubbed(value: Any) -> Any:
 def outcome(taker: Taker, case: Case) -> list[Any]:
     """What comes of the steps of a case."""
     taker.configure(case)
-    found: list[Any] = []
+    outcomes: list[Any] = []
     for step in case.steps:
         status, warnings, body, calls = taker.take(step)
         validating = sorted(
-            (one for one in calls if one[0].startswith("v")), key=lambda one: one[0]
+            (call for call in calls if call[0].startswith("v")), key=lambda one: one[0]
         )  # those run side by side
-        mutating = [one for one in calls if not one[0].startswith("v")]
-        found.append(
+        mutating = [call for call in calls if not call[0].startswith("v")]
+        outcomes.append(
             {
                 "step": f"{step.method} {step.target}",
                 "status": status,
@@ -499,7 +499,7 @@ def outcome(taker: Taker, case: Case) -> list[Any]:
                 "calls": scrubbed([[path, _shown(request)] for path, request in [*mutating, *validating]]),
             }
         )
-    return found
+    return outcomes
 
 
 _BODIES: Final = ("Binding", "Scale", "TokenRequest")
@@ -507,13 +507,13 @@ _BODIES: Final = ("Binding", "Scale", "TokenRequest")
 
 def _shown(request: Json) -> Json:
     """A review without what is not of this comparison: what a kind's own admission has filled in."""
-    shown = dict(request)
-    if shown["kind"]["kind"] == "Pod":
-        shown["object"] = shown["oldObject"] = None
-    if shown["kind"]["kind"] in _BODIES:
+    fields = dict(request)
+    if fields["kind"]["kind"] == "Pod":
+        fields["object"] = fields["oldObject"] = None
+    if fields["kind"]["kind"] in _BODIES:
         # A real server notes the managers of these as well, though they are never stored.
         for name in ("object", "oldObject"):
-            body: Json = shown[name] or Json()
+            body: Json = fields[name] or Json()
             metadata: Json = body.get("metadata") or Json()
             metadata.pop("managedFields", None)
-    return shown
+    return fields

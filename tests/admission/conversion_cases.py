@@ -122,14 +122,14 @@ def definition(case: Case, client: Json) -> Json:
 
 def converted(obj: Json, version: str) -> Json:
     """The object in another version: ``size: 2x3`` in v1, ``width: 2`` and ``height: 3`` in the others."""
-    made = copy.deepcopy(obj)
-    made["apiVersion"] = version
-    spec = made.get("spec", {})
+    copied = copy.deepcopy(obj)
+    copied["apiVersion"] = version
+    spec = copied.get("spec", {})
     if version.endswith("/v1") and ("width" in spec or "height" in spec):
         spec["size"] = f"{spec.pop('width', 0)}x{spec.pop('height', 0)}"
     if not version.endswith("/v1") and "size" in spec:
         spec["width"], spec["height"] = map(int, spec.pop("size").split("x"))
-    return made
+    return copied
 
 
 def converts(request: Json) -> Answer:
@@ -456,10 +456,10 @@ CASES: Final = (
 def outcome(taker: Taker, case: Case) -> list[Any]:
     """What comes of the steps of a case; the calls of a step are its distinct reviews, in any order."""
     taker.configure(case)
-    found: list[Any] = []
+    outcomes: list[Any] = []
     for step in case.steps:
         status, warnings, body, calls = taker.take(step)
-        found.append(
+        outcomes.append(
             {
                 "step": f"{step.method} {step.target}",
                 "status": status,
@@ -468,7 +468,7 @@ def outcome(taker: Taker, case: Case) -> list[Any]:
                 "calls": _distinct(step, calls),
             }
         )
-    return found
+    return outcomes
 
 
 def _distinct(step: Step, calls: list[Json]) -> list[Any]:
@@ -477,21 +477,21 @@ def _distinct(step: Step, calls: list[Json]) -> list[Any]:
     Controllers of a real control plane watch the preferred version, v3. An object that is written back to a
     managed field's version comes with its resourceVersion, which says nothing about the conversion.
     """
-    found: list[Any] = []
+    distinct: list[Any] = []
     for call in calls:
         if "objects" not in call:
-            shown = [call["kind"]["version"], call["object"], call["oldObject"]]
+            content = [call["kind"]["version"], call["object"], call["oldObject"]]
         elif call["desiredAPIVersion"].endswith("/v3") and "/v3/" not in step.target:
             continue
         else:
-            shown = [call["desiredAPIVersion"], *call["objects"]]
-        for obj in shown:
+            content = [call["desiredAPIVersion"], *call["objects"]]
+        for obj in content:
             if _is_map(obj):
                 for drawn in ("resourceVersion", "managedFields"):
                     obj.get("metadata", {}).pop(drawn, None)
-        if (one := _scrubbed(shown)) not in found:
-            found.append(one)
-    return sorted(found, key=json.dumps)
+        if (scrubbed := _scrubbed(content)) not in distinct:
+            distinct.append(scrubbed)
+    return sorted(distinct, key=json.dumps)
 
 
 def _scrubbed(value: Any) -> Any:
@@ -505,14 +505,14 @@ def _scrubbed(value: Any) -> Any:
 def _in_order(value: Any) -> None:
     """Sort managedFields, which a server sorts by times that the comparison does not look at."""
     if _is_list(value):
-        for one in value:
-            _in_order(one)
+        for element in value:
+            _in_order(element)
     elif _is_map(value):
-        for name, held in value.items():
+        for name, member in value.items():
             if name == "managedFields":
-                held.sort(key=_without_time)
+                member.sort(key=_without_time)
             else:
-                _in_order(held)
+                _in_order(member)
 
 
 def _without_time(entry: Json) -> str:
@@ -533,22 +533,24 @@ def different(mine: list[Any], theirs: list[Any]) -> list[Any]:
     A real server writes an object before it marks it as deleted, and converts more often than needed to
     compare the fields of managers: a conversion that it asks for may be missing here, but none is added.
     """
-    found: list[Any] = []
-    for one, other in zip(mine, theirs, strict=True):
-        if one["step"].startswith("DELETE") or "fieldManager=" in one["step"]:
-            ours, asked = ([_essence(call) for call in step["calls"]] for step in (one, other))
-            missing = [call for call in ours if call not in asked]
-            same = not missing and one | {"calls": []} == other | {"calls": []}
+    differences: list[Any] = []
+    for mine_step, their_step in zip(mine, theirs, strict=True):
+        if mine_step["step"].startswith("DELETE") or "fieldManager=" in mine_step["step"]:
+            my_calls, their_calls = (
+                [_essence(call) for call in step["calls"]] for step in (mine_step, their_step)
+            )
+            missing = [call for call in my_calls if call not in their_calls]
+            same = not missing and mine_step | {"calls": []} == their_step | {"calls": []}
         else:
-            same = one == other
+            same = mine_step == their_step
         if not same:
-            found.append((one, other))
-    return found
+            differences.append((mine_step, their_step))
+    return differences
 
 
 def _essence(call: list[Any]) -> list[Any]:
     """A conversion without the metadata, which differs with the moment at which a server converts."""
     return [
-        {name: held for name, held in one.items() if name != "metadata"} if _is_map(one) else one
-        for one in call
+        {name: value for name, value in obj.items() if name != "metadata"} if _is_map(obj) else obj
+        for obj in call
     ]

@@ -29,24 +29,24 @@ class SimulatedTaker:
         for phase, hooks in (("mutating", case.mutating), ("validating", case.validating)):
             target = f"{HOOKS}/{phase}webhookconfigurations"
             self.send("DELETE", f"{target}/cases")
-            shown = [
-                {name: value for name, value in one.items() if name != "path"}
-                | {"clientConfig": {"url": f"https://{PORT}/{one['path']}"}}
-                for one in hooks
+            webhooks = [
+                {name: value for name, value in hook.items() if name != "path"}
+                | {"clientConfig": {"url": f"https://{PORT}/{hook['path']}"}}
+                for hook in hooks
             ]
-            status, _, body = self.send("POST", target, {"metadata": {"name": "cases"}, "webhooks": shown})
+            status, _, body = self.send("POST", target, {"metadata": {"name": "cases"}, "webhooks": webhooks})
             assert status == 201, body
-            for one in hooks:
+            for hook in hooks:
                 self.cluster.webhooks.handle_bytes(
-                    f"https://{PORT}/{one['path']}", self._handler(one["path"])
+                    f"https://{PORT}/{hook['path']}", self._handler(hook["path"])
                 )
 
         for target, body in self._objects:
             self.send("DELETE", f"{target}/{body['metadata']['name']}")
         self._objects = case.objects
         for target, body in case.objects:
-            status, _, made = self.send("POST", target, body)
-            assert status == 201, made
+            status, _, created = self.send("POST", target, body)
+            assert status == 201, created
         self.cluster.settle()
 
     def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:

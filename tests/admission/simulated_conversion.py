@@ -44,8 +44,8 @@ class SimulatedConversionTaker:
             self.cluster.webhooks.handle_bytes(WEBHOOK, self._answer)
         else:
             client = {"url": "https://127.0.0.1:1/convert"}
-        status, _, made = self._send("POST", DEFINITIONS, definition(case, client))
-        assert status == 201, made
+        status, _, created = self._send("POST", DEFINITIONS, definition(case, client))
+        assert status == 201, created
         if case.hooks:
             hook = {
                 "name": "v1.x.io", "rules": list(case.hooks), "sideEffects": "None",
@@ -53,10 +53,10 @@ class SimulatedConversionTaker:
             }  # fmt: skip
             self.cluster.webhooks.handle_bytes("https://127.0.0.1:9443/v1", self._answer)
             target = f"{HOOKS}/validatingwebhookconfigurations"
-            status, _, made = self._send(
+            status, _, created = self._send(
                 "POST", target, {"metadata": {"name": "conversion"}, "webhooks": [hook]}
             )
-            assert status == 201, made
+            assert status == 201, created
         self.cluster.advance(5)
         self._before = self._send("GET", WIDGETS)[2]["metadata"]["resourceVersion"]
 
@@ -80,14 +80,14 @@ class SimulatedConversionTaker:
     def _answer(self, body: bytes) -> bytes:
         review = json.loads(body)
         request = review["request"]
-        said = self.behaviour(request) if review["kind"] == "ConversionReview" else {"allowed": True}
-        if isinstance(said, tuple):
-            if said[0] != 200:
-                raise sim.WebhookError(*said)
-            return said[1]
-        assert isinstance(said, dict)
-        shown = {"kind": review["kind"], "apiVersion": review["apiVersion"]}
-        return json.dumps(shown | {"response": {"uid": request["uid"], **said}}).encode()
+        response = self.behaviour(request) if review["kind"] == "ConversionReview" else {"allowed": True}
+        if isinstance(response, tuple):
+            if response[0] != 200:
+                raise sim.WebhookError(*response)
+            return response[1]
+        assert isinstance(response, dict)
+        envelope = {"kind": review["kind"], "apiVersion": review["apiVersion"]}
+        return json.dumps(envelope | {"response": {"uid": request["uid"], **response}}).encode()
 
     def _send(
         self, method: str, target: str, body: Any = None, media: str = "application/json",
@@ -100,5 +100,5 @@ class SimulatedConversionTaker:
         if not isinstance(text, bytes):
             self.cluster.advance(2)
             text = text.take()
-        found = [json.loads(line) for line in text.splitlines()] if stream else json.loads(text)
-        return answer.status, list(warnings(answer.headers)), found
+        decoded = [json.loads(line) for line in text.splitlines()] if stream else json.loads(text)
+        return answer.status, list(warnings(answer.headers)), decoded

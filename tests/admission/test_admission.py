@@ -68,8 +68,8 @@ def test_a_webhook_of_python_changes_and_denies() -> None:
 
     cluster.webhooks.handle("default/hooks/mutate", mutate)
     cluster.webhooks.handle("default/hooks/validate", validate)
-    answer, made = send(cluster, "POST", MAPS, config("one", a="1"))
-    assert (answer.status, made["data"]) == (201, {"a": "1", "added": "1"})
+    answer, created = send(cluster, "POST", MAPS, config("one", a="1"))
+    assert (answer.status, created["data"]) == (201, {"a": "1", "added": "1"})
     assert ("Warning", '299 - "ok"') in answer.headers
     answer, refused = send(cluster, "POST", MAPS, config("two", b="1"))
     assert (answer.status, refused["message"]) == (
@@ -132,9 +132,9 @@ def test_one_name_may_be_written_again_when_its_webhook_has_denied_it_before() -
     configure(cluster, "validating", "validate")
     verdicts: Iterator[AdmissionVerdict] = iter([deny("not yet"), allow()])
     cluster.webhooks.handle("default/hooks/validate", lambda _: next(verdicts))
-    before = cluster.version
+    initial_version = cluster.version
     assert send(cluster, "POST", MAPS, config("one"))[0].status == 403
-    assert cluster.version == before
+    assert cluster.version == initial_version
     assert send(cluster, "POST", MAPS, config("one"))[0].status == 201
 
 
@@ -201,9 +201,9 @@ def test_a_request_that_is_put_off_calls_each_webhook_once_and_writes_once() -> 
     cluster = sim.Cluster()
     configure(cluster, "mutating", "m1", "m2")
     configure(cluster, "validating", "v1", "v2")
-    before, sender = cluster.version, Sender(lambda _: {"allowed": True})
+    initial_version, sender = cluster.version, Sender(lambda _: {"allowed": True})
     answer, _ = sender.answer(cluster, "POST", MAPS, config("one"))
-    assert (answer.status, cluster.version) == (201, before + 1)
+    assert (answer.status, cluster.version) == (201, initial_version + 1)
     assert [url.rpartition("/")[2] for url in sender.sent] == ["m1", "m2", "v1", "v2"]
     assert [str(exchange).rpartition(" ")[2] for exchange in cluster.log] == ["201"]
 

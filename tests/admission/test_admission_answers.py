@@ -19,8 +19,8 @@ def test_each_review_and_each_answer_is_that_of_the_real_server() -> None:
     taker = SimulatedTaker()
     mine = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES, BODIES)}
     for case in (*CASES, *POLICIES, BODIES):
-        for one, other in zip(mine[case.name], recorded[case.name], strict=True):
-            assert one == other, case.name
+        for simulated, real in zip(mine[case.name], recorded[case.name], strict=True):
+            assert simulated == real, case.name
     assert mine.keys() == recorded.keys()
 
 

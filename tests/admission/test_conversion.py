@@ -58,15 +58,15 @@ def test_a_list_converts_once_what_it_shows_again_and_a_read_asks_each_time() ->
         cluster.put(widget(name))
     conversations(cluster)
     for expected in (2, 0):
-        found = answered(cluster, request("GET", f"v1/{WIDGETS}"))
-        assert [one["spec"] for one in found["items"]] == [{"size": "1x2"}] * 2
+        response = answered(cluster, request("GET", f"v1/{WIDGETS}"))
+        assert [item["spec"] for item in response["items"]] == [{"size": "1x2"}] * 2
         assert conversations(cluster) == expected
     for _ in range(2):
         assert answered(cluster, request("GET", f"v1/{WIDGETS}/a"))["spec"] == {"size": "1x2"}
         assert conversations(cluster) == 1
     cluster.put(widget("a", width=5))
-    found = answered(cluster, request("GET", f"v1/{WIDGETS}"))
-    assert [one["spec"]["size"] for one in found["items"]] == ["5x0", "1x2"]
+    response = answered(cluster, request("GET", f"v1/{WIDGETS}"))
+    assert [item["spec"]["size"] for item in response["items"]] == ["5x0", "1x2"]
     assert conversations(cluster) == 1
 
 
@@ -146,8 +146,8 @@ def test_a_write_whose_answer_cannot_be_converted_has_taken_effect() -> None:
         return converted(obj, version)
 
     cluster.webhooks.handle_conversion(WEBHOOK, only_up)
-    said = answered(cluster, request("POST", f"v1/{WIDGETS}", widget("a", "v1", size="3x4")))
-    assert (said["code"], said["message"].rpartition(": ")[2]) == (500, "there is no way back")
+    response = answered(cluster, request("POST", f"v1/{WIDGETS}", widget("a", "v1", size="3x4")))
+    assert (response["code"], response["message"].rpartition(": ")[2]) == (500, "there is no way back")
     assert answered(cluster, request("GET", f"v2/{WIDGETS}/a"))["spec"] == {"width": 3, "height": 4}
 
 
@@ -160,8 +160,8 @@ def test_a_changed_definition_converts_by_its_new_webhook_and_ends_watches() -> 
     assert not isinstance(watch.body, bytes)
     watch.body.take()
     assert watch.body.ended
-    said = answered(cluster, request("GET", f"v1/{WIDGETS}/a"))
-    assert "other.example" in said["message"]
+    response = answered(cluster, request("GET", f"v1/{WIDGETS}/a"))
+    assert "other.example" in response["message"]
 
 
 def test_a_fork_and_a_restored_cluster_convert() -> None:
@@ -204,8 +204,8 @@ def test_a_list_is_put_off_once_however_many_objects_it_has() -> None:
         cluster.put(widget(f"w{number:02}", width=number, height=0))
     answer, rounds = driven(cluster, request("GET", f"v1/{WIDGETS}"))
     assert isinstance(answer.body, bytes)
-    found = [one["spec"]["size"] for one in json.loads(answer.body)["items"]]
-    assert found == [f"{number}x0" for number in range(20)]
+    sizes = [item["spec"]["size"] for item in json.loads(answer.body)["items"]]
+    assert sizes == [f"{number}x0" for number in range(20)]
     assert rounds == [20]
     assert driven(cluster, request("GET", f"v1/{WIDGETS}"))[1] == []
 
@@ -220,11 +220,14 @@ def test_a_write_that_was_put_off_keeps_the_uid_that_it_draws_in_the_end() -> No
     body = widget("a", "v1", size="3x4")
     answer, rounds = driven(cluster, request("POST", f"v1/{WIDGETS}", body), another_request)
     assert isinstance(answer.body, bytes)
-    made = json.loads(answer.body)
-    assert (answer.status, made["spec"], rounds) == (201, {"size": "3x4"}, [1, 1])
+    created = json.loads(answer.body)
+    assert (answer.status, created["spec"], rounds) == (201, {"size": "3x4"}, [1, 1])
     stored = cluster.get(f"{GROUP}/v2/Widget", "a")
     assert stored is not None
-    assert (stored["metadata"]["uid"], stored["spec"]) == (made["metadata"]["uid"], {"width": 3, "height": 4})
+    assert (stored["metadata"]["uid"], stored["spec"]) == (
+        created["metadata"]["uid"],
+        {"width": 3, "height": 4},
+    )
 
 
 @pytest.mark.parametrize("cached", [True, False])

@@ -53,8 +53,8 @@ class WebhookServer(ThreadingHTTPServer):
             return answer
         assert isinstance(answer, dict)
         response = {"uid": request["uid"], **answer}
-        shown = {"kind": review["kind"], "apiVersion": review["apiVersion"], "response": response}
-        return 200, json.dumps(shown).encode()
+        envelope = {"kind": review["kind"], "apiVersion": review["apiVersion"], "response": response}
+        return 200, json.dumps(envelope).encode()
 
 
 class _Handler(BaseHTTPRequestHandler):

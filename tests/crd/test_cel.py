@@ -33,7 +33,7 @@ def outcomes(schema: dict[str, Any], rule: dict[str, Any], value: Any) -> list[A
 @pytest.mark.parametrize(
     ("topic", "schema", "rule", "value", "end"), ROWS, ids=[f"{r[2]} {r[4]}" for r in ROWS]
 )
-def test_a_rule_ends_as_passed_failed_or_not_evaluated_and_why(
+def test_each_rule_of_the_table_has_its_outcome(
     topic: str, schema: dict[str, Any], rule: str, value: Any, end: str
 ) -> None:
     del topic
@@ -52,7 +52,7 @@ def test_the_table_in_the_docs_has_these_rows() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row[2]} {row[3]!r}"[:70] for row in ROWS])
-def test_what_passes_or_fails_here_does_so_on_a_real_server(row: Any) -> None:
+def test_a_rule_that_passes_or_fails_here_does_so_on_a_real_server(row: Any) -> None:
     server_verdict = cel_table.verdicts()[cel_table.key(row)]
     if row[4] in (PASSED, FAILED):
         assert server_verdict in (row[4], "costs too much")
@@ -62,7 +62,7 @@ def test_what_passes_or_fails_here_does_so_on_a_real_server(row: Any) -> None:
         assert "at unknown paths" in row[4] or "there is no old value" in row[4], server_verdict
 
 
-def test_the_rules_of_the_table_are_many() -> None:
+def test_the_table_has_many_rules() -> None:
     decided = [row for row in ROWS if row[4] in (PASSED, FAILED)]
     assert (len(ROWS), len(decided)) > (125, 125)
 
@@ -75,19 +75,19 @@ OPTIONAL = "oldSelf.hasValue() ? self >= oldSelf.value() : self > 0"
     [(1, Passed), (0, RuleViolated), (Old(2, 1), Passed), (Old(1, 2), RuleViolated)],
     ids=str,
 )
-def test_an_optional_old_value_lets_a_transition_rule_judge_creations_too(value: Any, end: type) -> None:
+def test_a_transition_rule_with_an_optional_old_value_checks_creations_too(value: Any, end: type) -> None:
     (outcome,) = outcomes(INT, {"rule": OPTIONAL, "optionalOldSelf": True}, value)
     assert type(outcome) is end
 
 
-def test_an_optional_old_date_is_known_as_a_date() -> None:
+def test_an_optional_old_date_is_a_timestamp() -> None:
     rule = {"rule": "oldSelf.optMap(o, self >= o).orValue(true)", "optionalOldSelf": True}
     early, late = "2021-01-01T00:00:00Z", "2022-01-01T00:00:00Z"
     outcomes_ = [outcomes(DATE, rule, value)[0] for value in (early, Old(late, early), Old(early, late))]
     assert [type(outcome).__name__ for outcome in outcomes_] == ["Passed", "Passed", "RuleViolated"]
 
 
-def test_rules_are_checked_wherever_they_stand_with_the_path_of_the_value() -> None:
+def test_rules_are_checked_at_any_depth_with_the_path_of_the_value() -> None:
     ruled = {**INT, "x-kubernetes-validations": [{"rule": "self > 0", "message": "more"}]}
     schema = thing(m=map_of(ruled), l=list_of(thing(a=ruled)))
     obj: dict[str, Any] = {"m": {"k": 0, "n": None}, "l": [{"a": 1}, {"a": 0}]}
@@ -102,7 +102,7 @@ def test_rules_are_checked_wherever_they_stand_with_the_path_of_the_value() -> N
     ]
 
 
-def test_elements_of_a_list_map_are_compared_with_their_old_selves() -> None:
+def test_elements_of_a_map_list_are_compared_with_the_old_elements_of_their_keys() -> None:
     ruled = {**INT, "x-kubernetes-validations": [{"rule": "self >= oldSelf"}]}
     items = {**thing(name=STRING, n=ruled), "required": ["name"]}
     keyed = {"type": "array", "items": items, "x-kubernetes-list-type": "map"}
@@ -116,7 +116,7 @@ def test_elements_of_a_list_map_are_compared_with_their_old_selves() -> None:
     ]
 
 
-def test_a_rule_at_the_root_sees_the_name_and_nothing_else_of_the_metadata() -> None:
+def test_a_rule_at_the_root_sees_only_the_name_of_the_metadata() -> None:
     rule = {"rule": "self.metadata.name == 'a' && !has(self.metadata.generateName) && self.kind == 'K'"}
     schema = {**thing(spec=thing(a=INT)), "x-kubernetes-validations": [rule]}
     obj: dict[str, Any] = {
@@ -132,7 +132,7 @@ def test_a_rule_at_the_root_sees_the_name_and_nothing_else_of_the_metadata() -> 
     assert "undefined field '.metadata.labels'; a server refuses the rule" in outcome.reason
 
 
-def test_a_rule_that_fails_on_what_an_update_leaves_as_it_was_is_skipped() -> None:
+def test_a_rule_that_fails_for_an_unchanged_value_is_skipped() -> None:
     (outcome,) = outcomes(INT, {"rule": "self > 5"}, Old(1, 1))
     assert isinstance(outcome, NotEvaluated)
     assert outcome.skipped
@@ -153,17 +153,17 @@ MESSAGES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("more", "message"), MESSAGES)
-def test_a_failure_speaks_as_the_rule_says(more: dict[str, Any], message: str) -> None:
+def test_a_violation_has_the_message_of_its_rule(more: dict[str, Any], message: str) -> None:
     (outcome,) = outcomes(INT, {"rule": "self > 5", **more}, 1)
     assert str(outcome.violation) == message
 
 
-def test_a_field_path_moves_the_blame() -> None:
+def test_a_field_path_names_the_field_of_the_violation() -> None:
     (outcome,) = outcomes(thing(a=INT), {"rule": "self.a > 5", "fieldPath": ".a"}, {"a": 1})
     assert outcome.violation.field == "f.a"
 
 
-def test_work_without_end_is_not_evaluated() -> None:
+def test_a_rule_over_the_budget_is_not_evaluated() -> None:
     ten = "[0,1,2,3,4,5,6,7,8,9]"
     rule = f"{ten}.all(a, {ten}.all(b, {ten}.all(c, {ten}.all(d, {ten}.all(e, true)))))"
     (outcome,) = outcomes(INT, {"rule": rule}, 1)
@@ -171,7 +171,7 @@ def test_work_without_end_is_not_evaluated() -> None:
     assert "budget exceeded" in outcome.reason
 
 
-def test_a_text_in_an_object_with_dates_is_only_text_to_the_rule() -> None:
+def test_a_string_in_an_object_with_dates_cannot_inject_cel() -> None:
     schema = thing(d=DATE, s=STRING)
     hostile = '"}].map(self, true)[0] || [{"s": "\\u0022\n\'${'
     value = {"d": "2021-01-01T00:00:00Z", "s": hostile}
@@ -195,7 +195,7 @@ print(check_rules({"type": "object", "properties": {"f": number}}, {"f": 1}))
     assert printed.stdout.strip() == repr([expected])
 
 
-def test_a_rule_that_only_a_server_can_decide_is_given_as_unknown() -> None:
+def test_a_rule_that_only_a_server_can_evaluate_is_reported() -> None:
     schema = thing(f={**SET, "x-kubernetes-validations": [{"rule": "dyn(self) == ['a']"}]})
     not_evaluated: list[NotEvaluated] = []
     assert validate(schema, {"f": ["a"]}, not_evaluated=not_evaluated) == []

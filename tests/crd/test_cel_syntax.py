@@ -102,7 +102,7 @@ def test_the_rules_of_the_table_can_be_written_and_parsed_again() -> None:
 
 
 @pytest.mark.parametrize("rule", ["(" * 1000, "(" * 50 + "true" + ")" * 50, "!" * 5000 + "true"], ids=len)
-def test_nesting_without_end_is_not_evaluated(rule: str) -> None:
+def test_a_rule_that_is_nested_too_deeply_is_not_evaluated(rule: str) -> None:
     deep = {"type": "integer", "x-kubernetes-validations": [{"rule": rule}]}
     (outcome,) = check_rules(deep, 1)
     assert isinstance(outcome, Passed if rule[50:51] == "t" else NotEvaluated)

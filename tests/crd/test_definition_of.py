@@ -62,7 +62,7 @@ class OldBook(
 KEEPS: dict[str, Any] = {"x-kubernetes-preserve-unknown-fields": True}
 
 
-def test_a_definition_holds_everything_that_class_and_definition_say() -> None:
+def test_a_definition_contains_everything_of_its_class_and_definition() -> None:
     crd = definition_of(OldBook, Book)
     assert crd.metadata.name == f"books.{GROUP}"
     assert (crd.metadata.labels, crd.metadata.annotations) == ({"team": "library"}, {"note": "x"})
@@ -121,7 +121,7 @@ def test_further_versions_may_be_named_by_the_definition_itself() -> None:
     assert names == ["v2", "v1beta1"]
 
 
-def test_json_and_yaml_say_the_same_in_a_stable_order() -> None:
+def test_json_and_yaml_are_equal_and_in_a_stable_order() -> None:
     crd = definition_of(Book)
     assert crd.to_json() == definition_of(Book).to_json()
     assert crd.to_yaml() == definition_of(Book).to_yaml()
@@ -129,7 +129,7 @@ def test_json_and_yaml_say_the_same_in_a_stable_order() -> None:
     assert list(msgspec.json.decode(crd.to_json())) == ["kind", "apiVersion", "metadata", "spec"]
 
 
-def test_a_definition_that_a_server_keeps_is_written_as_well_as_one_of_ours() -> None:
+def test_a_definition_from_a_server_can_be_written() -> None:
     wire: dict[str, Any] = {
         "kind": "CustomResourceDefinition",
         "apiVersion": "apiextensions.k8s.io/v1",
@@ -175,7 +175,7 @@ MISMATCHES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "message"), MISMATCHES, ids=[row[1][:40] for row in MISMATCHES])
-def test_versions_that_are_not_of_one_kind_are_refused_with_the_difference(
+def test_versions_of_different_kinds_are_refused_with_the_difference(
     options: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(DefinitionError) as caught:
@@ -183,7 +183,7 @@ def test_versions_that_are_not_of_one_kind_are_refused_with_the_difference(
     assert message in str(caught.value)
 
 
-def test_without_a_stored_version_the_error_says_how_to_name_one() -> None:
+def test_without_a_stored_version_the_error_names_the_remedy() -> None:
     with pytest.raises(DefinitionError, match="none of v2, v3 has storage=True; set storage=True"):
         definition_of(_other(), _other(version="v3"))
     crd = definition_of(_other(), _other(version="v3"), storage="v3")
@@ -192,14 +192,14 @@ def test_without_a_stored_version_the_error_says_how_to_name_one() -> None:
         definition_of(_other(), storage="v9")
 
 
-def test_a_class_without_a_version_defines_nothing() -> None:
+def test_a_class_without_a_version_has_no_definition() -> None:
     with pytest.raises(DefinitionError, match="Object has no group, version and kind"):
         definition_of(kp.Object)
     with pytest.raises(DefinitionError, match="at least one class"):
         definition_of()
 
 
-def test_a_definition_without_a_version_is_refused_where_the_class_is_made() -> None:
+def test_a_definition_without_a_version_is_refused_when_the_class_is_created() -> None:
     with pytest.raises(TypeError, match="class Lost: a definition needs a group and a version"):
 
         class Lost(kp.KubeObject, definition=Definition()):  # pyright: ignore[reportUnusedClass]
@@ -244,9 +244,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("options", "message"), REFUSED, ids=[f"{row[0]}"[:60] for row in REFUSED])
-def test_what_a_server_would_refuse_is_refused_with_path_and_reason(
-    options: dict[str, Any], message: str
-) -> None:
+def test_an_invalid_definition_is_refused_with_path_and_reason(options: dict[str, Any], message: str) -> None:
     if not message:
         assert check_definition(msgspec.to_builtins(definition_of(_other(**options)))) == []
         return
@@ -256,7 +254,7 @@ def test_what_a_server_would_refuse_is_refused_with_path_and_reason(
     assert str(caught.value).startswith(f"{options.get('kind', 'Book')}: ")
 
 
-def test_a_selectable_field_must_be_a_scalar_named_once_and_one_of_eight() -> None:
+def test_selectable_fields_are_scalars_without_duplicates_and_at_most_eight() -> None:
     class Spec(kp.Fields):
         many: list[str]
         name: str
@@ -278,7 +276,7 @@ def test_a_selectable_field_must_be_a_scalar_named_once_and_one_of_eight() -> No
     assert "Too many: 9: must have at most 8 items" in define(*(f".spec.n{index}" for index in range(9)))
 
 
-def test_a_definition_read_back_from_a_server_is_good_too() -> None:
+def test_a_definition_read_back_from_a_server_is_valid() -> None:
     created: dict[str, Any] = {
         "metadata": {"name": "quxs.wire.test"},
         "spec": {

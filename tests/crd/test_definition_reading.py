@@ -54,7 +54,7 @@ class OldShelf(
 MADE = definition_of(OldShelf, Shelf)
 
 
-def test_a_definition_is_read_from_json_and_from_plain_values() -> None:
+def test_a_definition_is_read_from_json_and_from_decoded_values() -> None:
     kind = read_definition(MADE.to_json())
     assert kind == read_definition(MADE.to_json().encode()) == read_definition(msgspec.to_builtins(MADE))
     assert (kind.name, kind.list_kind) == ("shelves.library.example.com", "ShelfList")
@@ -69,12 +69,12 @@ def test_a_definition_is_read_from_json_and_from_plain_values() -> None:
     assert stored.schema == MADE.spec["versions"][0]["schema"]["openAPIV3Schema"]
 
 
-def test_a_resource_that_was_read_serves_dynamic_objects() -> None:
+def test_the_resource_of_a_definition_is_used_for_dynamic_objects() -> None:
     api = kp.Api(kp.Dynamic, resource=read_definition(MADE.to_json()).preferred.resource)
     assert "/apis/library.example.com/v1/shelves/a" in api.get("a").target
 
 
-def test_what_is_not_a_definition_is_an_error_that_says_so() -> None:
+def test_any_other_object_is_an_error() -> None:
     with pytest.raises(
         kp.InvalidObject, match=r"not a CustomResourceDefinition .* missing required field `spec`"
     ):
@@ -189,7 +189,7 @@ CHANGES: list[tuple[dict[str, Any] | None, dict[str, Any] | None, list[tuple[str
 
 
 @pytest.mark.parametrize(("old", "new", "changes"), CHANGES, ids=[str(row[2])[:60] for row in CHANGES])
-def test_a_change_of_a_field_is_told_with_whether_it_breaks(
+def test_a_change_of_a_field_is_reported_as_breaking_or_not(
     old: dict[str, Any] | None, new: dict[str, Any] | None, changes: list[tuple[str, bool]]
 ) -> None:
     found_changes = compare_definitions(_kind(old), _kind(new))
@@ -198,7 +198,7 @@ def test_a_change_of_a_field_is_told_with_whether_it_breaks(
     ]
 
 
-def test_a_field_that_becomes_required_breaks_unless_a_default_fills_it() -> None:
+def test_a_field_that_becomes_required_is_breaking_without_a_default() -> None:
     def breaks(field: dict[str, Any]) -> list[bool]:
         return [change.breaking for change in compare_definitions(_kind(field), _kind(field, required=["f"]))]
 
@@ -265,13 +265,13 @@ VERSIONS: list[tuple[Any, Any, list[tuple[str, bool]]]] = [
 
 
 @pytest.mark.parametrize(("old", "new", "changes"), VERSIONS, ids=[str(row[2])[:60] for row in VERSIONS])
-def test_a_change_of_a_version_or_name_is_told_with_whether_it_breaks(
+def test_a_change_of_a_version_or_name_is_reported_as_breaking_or_not(
     old: Any, new: Any, changes: list[tuple[str, bool]]
 ) -> None:
     assert [(str(change), change.breaking) for change in compare_definitions(old, new)] == changes
 
 
-def test_a_field_that_goes_breaks_nothing_where_unknown_fields_are_kept() -> None:
+def test_removing_a_field_is_not_breaking_if_unknown_fields_are_preserved() -> None:
     keeps = {"x-kubernetes-preserve-unknown-fields": True}
     changes = compare_definitions(_kind(INT, **keeps), _kind(None, **keeps))
     (change,) = changes
@@ -281,6 +281,6 @@ def test_a_field_that_goes_breaks_nothing_where_unknown_fields_are_kept() -> Non
     )
 
 
-def test_a_definition_compared_with_itself_changes_nothing() -> None:
+def test_a_definition_has_no_changes_to_itself() -> None:
     kind = read_definition(MADE.to_json())
     assert compare_definitions(kind, kind) == []

@@ -48,7 +48,7 @@ def recorded(name: str) -> tuple[dict[str, Any], dict[str, Any], list[list[str]]
 
 
 @pytest.mark.parametrize("name", ["cr-validation-422.json", "cr-validation-rule-422.json"])
-def test_a_refusal_is_word_for_word_the_one_that_a_server_gave(name: str) -> None:
+def test_a_refusal_equals_that_of_a_server(name: str) -> None:
     obj, answer, _ = recorded(name)
     apply_defaults(FOO_SCHEMA, obj)
     status = invalid_status(FOO, obj["metadata"]["name"], validate(FOO_SCHEMA, obj))
@@ -56,7 +56,7 @@ def test_a_refusal_is_word_for_word_the_one_that_a_server_gave(name: str) -> Non
     assert {"kind": "Status", "apiVersion": "v1", "metadata": {}} | ours == answer
 
 
-def test_pruning_and_defaulting_give_the_object_and_the_warnings_that_a_server_gave() -> None:
+def test_pruning_and_defaulting_give_the_object_and_the_warnings_of_a_server() -> None:
     obj, answer, headers = recorded("cr-pruned-field-201.json")
     warnings = [f'299 - "unknown field \\"{path}\\""' for path in sorted(prune(FOO_SCHEMA, obj))]
     assert warnings == [value for name, value in headers if name == "Warning"]
@@ -278,9 +278,7 @@ JUDGED: list[tuple[dict[str, Any], Any, list[str]]] = [
 @pytest.mark.parametrize(
     ("schema", "value", "errors"), JUDGED, ids=[f"{row[0]} {row[1]}"[:70] for row in JUDGED]
 )
-def test_a_value_is_judged_in_the_words_of_a_server(
-    schema: dict[str, Any], value: Any, errors: list[str]
-) -> None:
+def test_a_violation_has_the_words_of_a_server(schema: dict[str, Any], value: Any, errors: list[str]) -> None:
     assert check_schema(in_field(schema)) == []
     assert [str(error) for error in validate(in_field(schema), {"f": value})] == errors
 
@@ -355,7 +353,7 @@ PRUNED: list[tuple[dict[str, Any], Any, Any, list[str]]] = [
 
 
 @pytest.mark.parametrize(("schema", "obj", "pruned", "dropped"), PRUNED)
-def test_pruning_drops_what_the_schema_does_not_name(
+def test_pruning_removes_fields_that_the_schema_does_not_specify(
     schema: dict[str, Any], obj: Any, pruned: Any, dropped: list[str]
 ) -> None:
     expected = copy.deepcopy(obj) if pruned is ... else pruned
@@ -387,7 +385,7 @@ DEFAULTED: list[tuple[dict[str, Any], Any, Any]] = [
 
 
 @pytest.mark.parametrize(("schema", "obj", "filled"), DEFAULTED)
-def test_defaulting_fills_what_is_left_out_or_null(schema: dict[str, Any], obj: Any, filled: Any) -> None:
+def test_defaulting_sets_missing_and_null_fields(schema: dict[str, Any], obj: Any, filled: Any) -> None:
     copied = copy.deepcopy(obj)
     apply_defaults(schema, copied)
     assert copied == filled
@@ -403,7 +401,7 @@ def test_a_default_is_copied_into_each_object() -> None:
     assert (second, schema["properties"]["f"]["default"]) == ({"f": []}, [])
 
 
-def test_what_an_update_leaves_alone_is_not_checked_again() -> None:
+def test_an_unchanged_value_is_not_checked_again() -> None:
     schema = in_field({"type": "object", "properties": {"a": {**INT, "maximum": 5}, "b": INT}})
     old = {"f": {"a": 9, "b": 1}}
     assert validate(schema, {"f": {"a": 9, "b": 2}}, old) == []
@@ -411,7 +409,7 @@ def test_what_an_update_leaves_alone_is_not_checked_again() -> None:
     assert [error.field for error in validate(schema, {"f": {"a": 9, "b": 2}})] == ["f.a"]
 
 
-def test_elements_of_a_list_map_are_found_by_their_keys_those_of_other_lists_are_not() -> None:
+def test_only_elements_of_map_lists_are_matched_with_old_elements() -> None:
     items = {"type": "object", "properties": {"a": INT, "c": {**INT, "maximum": 5}}, "required": ["a"]}
     old = {"f": [{"a": 1, "c": 9}]}
     new = {"f": [{"a": 2, "c": 1}, {"a": 1, "c": 9}]}
@@ -420,7 +418,7 @@ def test_elements_of_a_list_map_are_found_by_their_keys_those_of_other_lists_are
     assert [error.field for error in validate(in_field(plain), new, old)] == ["f[1].c"]
 
 
-def test_duplicates_that_were_stored_already_do_not_block_an_update() -> None:
+def test_stored_duplicates_do_not_block_an_update() -> None:
     schema = in_field(ONE_KEY)
     twice = {"f": [{"a": 1}, {"a": 1}]}
     assert validate(schema, twice | {"g": 1}, twice) == []
@@ -438,7 +436,7 @@ JSON = st.recursive(
 
 
 @given(JSON.filter(lambda value: isinstance(value, dict)))
-def test_any_json_is_pruned_defaulted_and_judged_and_the_second_time_changes_nothing(
+def test_pruning_and_defaulting_any_json_twice_changes_nothing_more(
     obj: dict[str, Any],
 ) -> None:
     prune(FOO_SCHEMA, obj)

@@ -53,7 +53,7 @@ def answered(verdict: AdmissionVerdict, **request: Any) -> dict[str, Any]:
     return response
 
 
-def test_a_request_is_read_whole() -> None:
+def test_a_request_is_read_with_all_fields() -> None:
     request = read_admission(admission(operation="DELETE", object=None, oldObject=POD, dryRun=True))
     assert (request.operation, request.namespace, request.name) == ("DELETE", "w", "a")
     assert (request.object, request.old_object, request.dry_run) == (None, POD, True)
@@ -62,7 +62,7 @@ def test_a_request_is_read_whole() -> None:
     assert request.user_info.extra == {"k": ["v"]}
 
 
-def test_allowing_says_yes_with_warnings_and_audit_annotations() -> None:
+def test_allow_has_warnings_and_audit_annotations() -> None:
     assert answered(allow()) == {"allowed": True}
     assert answered(allow(warnings=["old"], audit_annotations={"k": "v"})) == {
         "allowed": True,
@@ -71,7 +71,7 @@ def test_allowing_says_yes_with_warnings_and_audit_annotations() -> None:
     }
 
 
-def test_denying_says_why_with_code_and_reason() -> None:
+def test_deny_has_a_message_a_code_and_a_reason() -> None:
     status: dict[str, Any] = {
         "metadata": {},
         "status": "Failure",
@@ -86,7 +86,7 @@ def test_denying_says_why_with_code_and_reason() -> None:
         deny("no", code=200)
 
 
-def test_a_change_goes_out_as_a_json_patch_in_base64() -> None:
+def test_a_change_is_sent_as_a_json_patch_in_base64() -> None:
     changed_pod = {**POD, "metadata": {"name": "a", "labels": {"x/y": "1"}}}
     response = answered(change(changed_pod))
     assert (response["allowed"], response["patchType"]) == (True, "JSONPatch")
@@ -94,7 +94,7 @@ def test_a_change_goes_out_as_a_json_patch_in_base64() -> None:
     assert apply_json_patch(POD, patch) == changed_pod
 
 
-def test_a_change_that_changes_nothing_sends_no_patch_and_a_deletion_cannot_be_changed() -> None:
+def test_an_empty_change_sends_no_patch_and_a_deletion_cannot_be_changed() -> None:
     assert answered(change(POD)) == {"allowed": True}
     with pytest.raises(ValueError, match="a DELETE request has no object to change"):
         answered(change(POD), operation="DELETE", object=None)
@@ -114,7 +114,9 @@ def test_a_change_that_changes_nothing_sends_no_patch_and_a_deletion_cannot_be_c
         (admission().replace(b"AdmissionReview", b"TokenReview"), "not TokenReview of admission.k8s.io/v1"),
     ],
 )
-def test_what_is_not_an_admission_request_is_an_error_that_says_why(body: bytes, message: str) -> None:
+def test_any_other_body_than_an_admission_review_is_an_error_with_the_reason(
+    body: bytes, message: str
+) -> None:
     with pytest.raises(kp.RemoteProtocolError, match=message):
         read_admission(body)
 
@@ -148,7 +150,7 @@ def to_v2(obj: dict[str, Any], version: str) -> dict[str, Any]:
     return obj
 
 
-def test_every_object_is_converted_and_gets_the_wanted_version() -> None:
+def test_every_object_is_converted_to_the_requested_version() -> None:
     response = converted(conversion(book("a"), book("b")), to_v2)
     assert response["result"] == {"status": "Success"}
     assert [obj["metadata"]["name"] for obj in response["convertedObjects"]] == ["a", "b"]
@@ -156,11 +158,11 @@ def test_every_object_is_converted_and_gets_the_wanted_version() -> None:
     assert response["convertedObjects"][0]["spec"] == {"pageCount": 1}
 
 
-def test_what_already_has_the_wanted_version_is_left_alone() -> None:
+def test_an_object_of_the_requested_version_is_not_converted() -> None:
     assert converted(conversion(book("a", "v2")), to_v2)["convertedObjects"] == [book("a", "v2")]
 
 
-def test_one_object_that_cannot_be_converted_fails_them_all_with_its_name() -> None:
+def test_an_object_that_cannot_be_converted_fails_the_review_with_its_name() -> None:
     def convert(obj: dict[str, Any], version: str) -> dict[str, Any]:
         if obj["metadata"]["name"] == "b":
             raise ValueError("b has no pages")
@@ -180,7 +182,7 @@ def test_one_object_that_cannot_be_converted_fails_them_all_with_its_name() -> N
         ({}, "Tome", "a conversion must not change the kind, to 'Tome'"),
     ],
 )
-def test_a_conversion_that_touches_the_identity_fails(
+def test_a_conversion_that_changes_kind_or_metadata_fails(
     metadata: dict[str, Any], kind: str, message: str
 ) -> None:
     def convert(obj: dict[str, Any], version: str) -> dict[str, Any]:
@@ -225,6 +227,8 @@ def test_a_bug_in_a_converter_is_not_a_response() -> None:
         ),
     ],
 )
-def test_what_is_not_a_conversion_request_is_an_error_that_says_why(body: bytes, message: str) -> None:
+def test_any_other_body_than_a_conversion_review_is_an_error_with_the_reason(
+    body: bytes, message: str
+) -> None:
     with pytest.raises(kp.RemoteProtocolError, match=message):
         read_conversion(body)

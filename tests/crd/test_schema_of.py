@@ -246,7 +246,7 @@ TYPES: list[tuple[Any, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("type_", "schema"), TYPES, ids=[str(type_)[:60] for type_, _ in TYPES])
-def test_a_type_has_a_schema_that_a_server_takes(type_: Any, schema: dict[str, Any]) -> None:
+def test_a_type_has_a_schema_that_a_server_accepts(type_: Any, schema: dict[str, Any]) -> None:
     actual = schema_of(type_)
     assert actual == schema
     assert check_schema({"type": "object", "properties": {"field": actual}}) == []
@@ -284,14 +284,14 @@ REFUSED: list[tuple[Any, str, str]] = [
 
 
 @pytest.mark.parametrize(("type_", "path", "reason"), REFUSED, ids=[str(row[0])[:50] for row in REFUSED])
-def test_a_type_without_a_schema_is_refused_by_place_and_reason(type_: Any, path: str, reason: str) -> None:
+def test_a_type_without_a_schema_is_refused_with_path_and_reason(type_: Any, path: str, reason: str) -> None:
     with pytest.raises(SchemaError) as caught:
         schema_of(type_)
     assert str(caught.value).startswith(f"{path}: ")
     assert reason in str(caught.value)
 
 
-def test_recursion_through_two_classes_is_named_from_where_it_began() -> None:
+def test_recursion_through_two_classes_is_refused_with_its_begin() -> None:
     class Tree(kp.Fields):
         root: Node
 
@@ -314,7 +314,7 @@ class Defaults(kp.Fields):
     wait: Duration = Duration.of(5)
 
 
-def test_every_default_but_none_reaches_the_schema_as_it_stands_on_the_wire() -> None:
+def test_every_default_except_none_is_in_the_schema_as_json() -> None:
     schema = schema_of(Defaults)
     defaults = {
         name: property_["default"]
@@ -344,7 +344,7 @@ class Plain(kp.Object[Port, None], group="g.example.com", version="v1"):
 class WithStatus(kp.Object[Port, Port], group="g.example.com", version="v1"): ...
 
 
-def test_a_kind_leaves_its_identity_to_the_server_and_an_untyped_status_out() -> None:
+def test_the_schema_of_a_kind_has_no_metadata_and_no_untyped_status() -> None:
     assert schema_of(Plain) == {
         "type": "object",
         "description": "An object.",
@@ -368,7 +368,7 @@ class Partial(TypedDict):
     other: NotRequired[str]
 
 
-def test_a_null_is_allowed_beside_an_enum_and_no_text_beside_base64() -> None:
+def test_a_nullable_enum_allows_null_and_a_bytes_default_allows_an_empty_string() -> None:
     schema = schema_of(Odd)
     assert check_schema({"type": "object", "properties": {"field": schema}}) == []
     assert validate(schema, {"needed": None, "names": [], "data": ""}) == []
@@ -377,7 +377,7 @@ def test_a_null_is_allowed_beside_an_enum_and_no_text_beside_base64() -> None:
     assert [violation.field for violation in validate(schema, {"needed": "green"})] == ["needed", "<nil>"]
 
 
-def test_a_null_is_refused_by_any_enum_and_an_empty_text_by_the_format_byte() -> None:
+def test_any_enum_refuses_null_and_the_format_byte_an_empty_string() -> None:
     enum = {"type": "string", "nullable": True, "enum": ["a", None]}
     assert [str(violation) for violation in validate(enum, cast("Any", None))] == [
         ': Unsupported value: null: supported values: "a", "null"'
@@ -385,7 +385,7 @@ def test_a_null_is_refused_by_any_enum_and_an_empty_text_by_the_format_byte() ->
     assert validate({"type": "string", "format": "byte"}, cast("Any", "")) != []
 
 
-def test_metadata_inside_of_an_object_keeps_what_users_write_there() -> None:
+def test_metadata_of_an_embedded_object_has_the_fields_that_users_write() -> None:
     schema = schema_of(Odd)
     assert list(schema["properties"]["template"]["properties"]) == [
         "annotations", "finalizers", "labels", "name", "namespace",
@@ -403,7 +403,7 @@ def test_a_pod_template_has_a_definition() -> None:
     assert "labels" in names["properties"]["metadata"]["properties"]
 
 
-def test_a_tuple_is_a_list_in_a_default_and_not_required_is_not_a_type_of_its_own() -> None:
+def test_a_tuple_is_a_list_in_a_default_and_not_required_is_no_type() -> None:
     assert schema_of(Odd)["properties"]["names"]["default"] == []
     assert schema_of(Partial) == {
         "type": "object",

@@ -16,19 +16,19 @@ def tried() -> list[tuple[dict[str, Any], Any, Any, Any]]:
     return [(shape["schema"], *attempt) for shape in SHAPES for attempt in shape["tried"]]
 
 
-def test_the_classes_still_give_the_schemas_that_the_server_took() -> None:
+def test_the_classes_have_the_schemas_that_a_server_accepted() -> None:
     for shape in SHAPES:
         kind, _ = kind_of(server_verdicts.SEED, shape["number"])
         assert schema_of_kind(kind) == shape["schema"], shape["number"]
         assert check_schema(shape["schema"]) == []
 
 
-def test_every_instance_is_refused_for_the_causes_that_the_server_gave() -> None:
+def test_every_instance_is_refused_for_the_causes_of_the_server() -> None:
     for schema, spec, causes, _ in tried():
         assert agree(judge(schema, spec)[0], causes), (schema, spec)
 
 
-def test_what_the_server_took_is_pruned_and_filled_in_as_it_was_there() -> None:
+def test_accepted_instances_are_pruned_and_defaulted_like_on_the_server() -> None:
     for schema, spec, causes, stored in tried():
         if not causes:
             assert judge(schema, spec)[1] == stored, (schema, spec)

@@ -349,7 +349,7 @@ REFUSED: list[tuple[dict[str, Any], list[str]]] = [
 
 
 @pytest.mark.parametrize(("field", "errors"), REFUSED, ids=[row[1][0][:70] for row in REFUSED])
-def test_what_a_server_refuses_in_a_schema_is_refused_in_its_words(
+def test_an_invalid_schema_is_refused_in_the_words_of_a_server(
     field: dict[str, Any], errors: list[str]
 ) -> None:
     messages = [str(error) for error in check_schema({"type": "object", "properties": {"f": field}})]
@@ -386,7 +386,7 @@ ROOTS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("schema", "error"), ROOTS)
-def test_the_root_has_rules_of_its_own(schema: Any, error: str) -> None:
+def test_the_root_of_a_schema_has_further_rules(schema: Any, error: str) -> None:
     assert [str(violation) for violation in check_schema(schema, "s")] == [error]
 
 
@@ -411,10 +411,10 @@ GOOD: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("field", GOOD)
-def test_a_good_schema_is_not_refused(field: dict[str, Any]) -> None:
+def test_a_valid_schema_is_accepted(field: dict[str, Any]) -> None:
     assert check_schema({"type": "object", "properties": {"f": field}}) == []
 
 
-def test_metadata_at_the_root_may_narrow_the_names() -> None:
+def test_metadata_at_the_root_may_restrict_names() -> None:
     names = {"type": "object", "properties": {"name": {**STRING, "maxLength": 5}}}
     assert check_schema({"type": "object", "properties": {"metadata": names}}) == []

@@ -16,13 +16,13 @@ def passes(rule: str, value: str) -> bool:
     return isinstance(outcome, Passed)
 
 
-def test_a_fragment_counts_only_where_parts_are_asked_for() -> None:
+def test_a_fragment_is_parsed_only_for_the_parts_of_a_url() -> None:
     assert passes("isURL(self)", "https://a?#%zz")
     assert not passes("url(self).getScheme() == 'https'", "https://a?#%zz")
     assert passes("url(self).getScheme() == 'https'", "https://a?#%41")
 
 
-def test_numbers_before_a_release_are_ordered_by_value_and_below_words() -> None:
+def test_numbers_of_a_pre_release_are_ordered_by_value_and_below_words() -> None:
     ordered = ["1.0.0-2", "1.0.0-10", "1.0.0-a", "1.0.0-a.1", "1.0.0", "1.0.10"]
     compared = " && ".join(
         f"semver('{ordered[a]}').compareTo(semver('{ordered[b]}')) == {(a > b) - (a < b)}"

@@ -141,7 +141,7 @@ def test_a_watch_that_is_cancelled_in_silence_closes_its_connection(
     assert server.connections == 1
 
 
-def test_who_waits_for_a_slow_head_can_be_cancelled(rig: Rig, serve: Serve, gate: Gate) -> None:
+def test_waiting_for_a_slow_head_can_be_cancelled(rig: Rig, serve: Serve, gate: Gate) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         await gate.wait()

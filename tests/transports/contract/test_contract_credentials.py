@@ -301,7 +301,7 @@ PLUGINS: Final = {
 
 
 @pytest.mark.parametrize("what", PLUGINS)
-def test_a_broken_plugin_is_named_and_no_secret_is_told(
+def test_a_broken_plugin_is_named_without_a_secret(
     rig: Rig,
     cluster: Cluster,
     what: str,
@@ -328,7 +328,7 @@ def test_a_broken_plugin_is_named_and_no_secret_is_told(
     assert "plugin" in caplog.text
 
 
-def test_no_secret_is_told_where_the_server_refuses(
+def test_an_error_of_a_refusal_contains_no_secret(
     rig: Rig, cluster: Cluster, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)

@@ -61,7 +61,7 @@ def test_a_server_that_never_reads_the_body(rig: Rig, serve: Serve, gate: Gate) 
     assert result == expected
 
 
-def test_the_table_has_only_what_differs() -> None:
+def test_the_table_has_only_differences() -> None:
     lines = table().splitlines()
     assert len(lines) == 2 + sum(len(set(row[1:])) > 1 for row in DIFFERENCES)
     assert {line.count("|") for line in lines} == {6}

@@ -37,14 +37,14 @@ STAGES: Final = {
 }
 
 
-def test_nobody_listens(rig: Rig) -> None:
+def test_a_port_without_a_listener_is_a_connect_error(rig: Rig) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(ConnectError):
         fetched(rig, Connection(server=f"http://127.0.0.1:{port}"))
 
 
-def test_nobody_knows_the_name(rig: Rig) -> None:
+def test_an_unknown_host_is_a_connect_error(rig: Rig) -> None:
     with pytest.raises(ConnectError):
         fetched(rig, Connection(server="http://kubernetes.invalid"))
 
@@ -61,7 +61,7 @@ def test_a_connection_is_lost(rig: Rig, serve: Serve, stage: str, end: str) -> N
 
 
 @pytest.mark.parametrize("end", ["close", "reset"])
-def test_what_came_before_the_loss_was_handed_over(rig: Rig, serve: Serve, gate: Gate, end: str) -> None:
+def test_data_before_a_lost_connection_is_returned(rig: Rig, serve: Serve, gate: Gate, end: str) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(chunked(HELLO, end=False))
@@ -82,7 +82,7 @@ def test_what_came_before_the_loss_was_handed_over(rig: Rig, serve: Serve, gate:
 
 
 @pytest.mark.parametrize("stage", STAGES)
-def test_a_server_that_falls_silent_is_left_when_the_time_is_up(rig: Rig, serve: Serve, stage: str) -> None:
+def test_a_server_that_falls_silent_times_out(rig: Rig, serve: Serve, stage: str) -> None:
     with pytest.raises(DeadlineExceeded):
         fetched(rig, serve(sending(STAGES[stage])), timeout=SHORT)
 
@@ -97,19 +97,19 @@ def flooding(head: bytes) -> Script:
     return script
 
 
-def test_a_body_that_never_ends_is_left_when_the_time_is_up(rig: Rig, serve: Serve) -> None:
+def test_a_body_that_never_ends_times_out(rig: Rig, serve: Serve) -> None:
     with pytest.raises(DeadlineExceeded):
         fetched(rig, serve(flooding(chunked(end=False))), timeout=SHORT, idle=LONG)
 
 
 @pytest.mark.parametrize("stage", ["after the head", "in the body", "in a chunk", "between chunks"])
-def test_a_half_open_peer_is_noticed_by_its_silence(rig: Rig, serve: Serve, stage: str) -> None:
+def test_a_half_open_peer_times_out(rig: Rig, serve: Serve, stage: str) -> None:
     with pytest.raises(DeadlineExceeded):
         fetched(rig, serve(sending(STAGES[stage])), idle=SHORT)
 
 
 @pytest.mark.parametrize("stage", ["before the first byte", "in the head"])
-def test_a_server_that_is_silent_from_the_start_is_noticed_too(rig: Rig, serve: Serve, stage: str) -> None:
+def test_a_server_that_is_silent_from_the_start_times_out(rig: Rig, serve: Serve, stage: str) -> None:
     with pytest.raises(DeadlineExceeded):
         fetched(rig, serve(sending(STAGES[stage])), idle=SHORT)
 
@@ -136,7 +136,7 @@ def test_a_response_before_the_body_was_read_is_a_response(rig: Rig, serve: Serv
     assert (response.status, response.body) == (413, b"too large")
 
 
-def test_a_small_body_and_a_server_that_does_not_read_it_is_not_a_loss(rig: Rig, serve: Serve) -> None:
+def test_a_response_to_an_unread_small_body_is_a_response(rig: Rig, serve: Serve) -> None:
     # The server's system answers the unread body with a reset, which may overtake the answer on its way.
     try:
         response = fetched(rig, serve(early(drained=False)), post(b"{}"))
@@ -156,7 +156,7 @@ FATES: Final = {
 
 
 @pytest.mark.parametrize("fate", FATES)
-def test_no_error_shows_a_secret(rig: Rig, serve: Serve, fate: str) -> None:
+def test_no_error_contains_a_secret(rig: Rig, serve: Serve, fate: str) -> None:
     head = Head("GET", f"/api?private={SECRET}", (("Authorization", f"Bearer {SECRET}"),))
     with pytest.raises(KubeprotoError) as raised:
         fetched(rig, serve(FATES[fate]), head, timeout=LONG if "silent" not in fate else SHORT)

@@ -44,7 +44,7 @@ def test_a_body_arrives_however_it_is_framed(rig: Rig, serve: Serve, framing: st
     assert (response.status, response.body) == (200, HELLO)
 
 
-def test_chunks_may_be_cut_anywhere(rig: Rig, serve: Serve) -> None:
+def test_chunks_may_be_split_anywhere(rig: Rig, serve: Serve) -> None:
     body = "größer\u2028als\x85 gedacht\n".encode()
     splits = [(body[:index], body[index:]) for index in range(1, len(body))]
     server = serve(responding(*(chunked(*chunks) for chunks in splits)))
@@ -70,7 +70,9 @@ def test_chunks_may_be_cut_anywhere(rig: Rig, serve: Serve) -> None:
     ],
     ids=["204", "304 with a length", "304 with chunks", "200 and empty", "HEAD"],
 )
-def test_where_no_body_may_be_none_is_waited_for(rig: Rig, serve: Serve, method: str, data: bytes) -> None:
+def test_a_response_that_has_no_body_ends_with_its_head(
+    rig: Rig, serve: Serve, method: str, data: bytes
+) -> None:
     server = serve(responding(data, response_bytes()))
 
     async def twice(transport: Transport) -> tuple[bytes, bytes]:
@@ -95,7 +97,7 @@ def test_a_body_of_megabytes_arrives(rig: Rig, serve: Serve) -> None:
     assert rig.run(open_to(server), twice) == (body, body)
 
 
-def test_what_is_compressed_stays_compressed(rig: Rig, serve: Serve) -> None:
+def test_a_compressed_body_is_not_decompressed(rig: Rig, serve: Serve) -> None:
     body = gzip.compress(HELLO)
     response = fetched(rig, serve(responding(response_bytes(body, ("Content-Encoding", "gzip")))))
     assert response.body == body
@@ -119,7 +121,7 @@ def test_gzip_in_several_members_is_read_to_its_end(rig: Rig, serve: Serve) -> N
     assert rig.run(open_to(server), watch) == [f"moby-{n}" for n in range(5)]
 
 
-def test_a_piece_is_handed_over_before_the_next_one_is_sent(rig: Rig, serve: Serve, gate: Gate) -> None:
+def test_data_is_returned_before_more_is_sent(rig: Rig, serve: Serve, gate: Gate) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(chunked(b"one\n", end=False))
@@ -177,7 +179,7 @@ def test_an_endless_head_is_refused_and_does_not_fill_the_memory(rig: Rig, serve
     ],
     ids=["no HTTP", "two lengths", "a chunk without size", "a chunk that is longer", "a strange encoding"],
 )
-def test_garbage_is_the_servers_fault(rig: Rig, serve: Serve, data: bytes) -> None:
+def test_a_malformed_response_is_a_remote_protocol_error(rig: Rig, serve: Serve, data: bytes) -> None:
     with pytest.raises(RemoteProtocolError):
         fetched(rig, serve(sending(data)))
 

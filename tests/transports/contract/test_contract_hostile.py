@@ -59,14 +59,14 @@ DRIPS: Final = {
 
 @pytest.mark.parametrize("limit", ["idle", "timeout"])
 @pytest.mark.parametrize("what", DRIPS)
-def test_bytes_now_and_then_prolong_no_deadline(rig: Rig, serve: Serve, what: str, limit: str) -> None:
+def test_single_bytes_do_not_extend_a_deadline(rig: Rig, serve: Serve, what: str, limit: str) -> None:
     server = serve(now_and_then(*DRIPS[what]))
     idle, timeout = (IDLE, None) if limit == "idle" else (None, IDLE)
     with pytest.raises(DeadlineExceeded):
         fetched(rig, server, idle=idle, timeout=timeout)
 
 
-def test_records_of_tls_now_and_then_prolong_no_deadline_either(
+def test_single_tls_records_do_not_extend_a_deadline(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(now_and_then(*DRIPS["the head"]), context(certificates.server))
@@ -74,7 +74,7 @@ def test_records_of_tls_now_and_then_prolong_no_deadline_either(
         fetched(rig, open_to(server, ca=certificates.trusted), idle=IDLE)
 
 
-def test_a_body_that_drips_is_left_when_the_time_is_up(rig: Rig, serve: Serve) -> None:
+def test_a_body_sent_byte_by_byte_times_out(rig: Rig, serve: Serve) -> None:
     with pytest.raises(DeadlineExceeded):
         fetched(rig, serve(now_and_then(HEAD + b"\r\n", chunk(b"a"))), timeout=IDLE, idle=LONG)
 
@@ -91,7 +91,7 @@ FLOODS: Final = {
 
 
 @pytest.mark.parametrize("what", FLOODS)
-def test_what_is_not_a_body_does_not_go_on_forever(rig: Rig, serve: Serve, what: str) -> None:
+def test_endless_data_without_a_body_is_refused(rig: Rig, serve: Serve, what: str) -> None:
     with pytest.raises(RemoteProtocolError):
         fetched(rig, serve(flood(*FLOODS[what])), timeout=LONG)
 
@@ -100,7 +100,7 @@ LONG_HEAD: Final = response_bytes(HELLO, ("X-Long", "a" * 66_000))
 
 
 @pytest.mark.parametrize("cut", ["whole", "in pieces"])
-def test_a_head_of_66_kb_is_refused_however_it_comes(rig: Rig, serve: Serve, cut: str) -> None:
+def test_a_head_of_66_kb_is_refused_however_it_is_split(rig: Rig, serve: Serve, cut: str) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         if cut == "whole":
@@ -123,7 +123,7 @@ def test_a_head_ends_where_h11_ends_it(rig: Rig, serve: Serve, end: bytes, cut: 
     assert fetched(rig, serve(script), timeout=LONG).body == b"{}\r\n\r\n" + HELLO
 
 
-def test_eight_interim_responses_are_passed_over(rig: Rig, serve: Serve) -> None:
+def test_eight_interim_responses_are_skipped(rig: Rig, serve: Serve) -> None:
     data = b"HTTP/1.1 100 Continue\r\n\r\n" * 8 + chunked(HELLO)
     assert fetched(rig, serve(sending(data)), timeout=LONG).body == HELLO
 

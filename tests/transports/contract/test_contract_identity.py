@@ -116,7 +116,7 @@ async def three_at_once(transport: Authorized) -> list[str]:
 
 @pytest.mark.parametrize("method", ["GET", "POST"], ids=["its addresses", "its tokens"])
 @pytest.mark.parametrize("what", GARBAGE)
-def test_garbage_of_a_provider_ends_the_requests_that_wait_and_the_next_renewal_succeeds(
+def test_a_malformed_response_of_a_provider_fails_waiting_requests_and_the_next_renewal_succeeds(
     rig: Rig, login: Login, what: str, method: str
 ) -> None:
     clock = Clock()
@@ -132,7 +132,7 @@ def test_garbage_of_a_provider_ends_the_requests_that_wait_and_the_next_renewal_
     assert {visit.authorization for visit in login.visits} == {f"Bearer {GOOD}"}
 
 
-def test_a_provider_whose_answer_has_no_end_is_left_at_a_mebibyte(rig: Rig, login: Login) -> None:
+def test_of_an_endless_response_of_a_provider_a_mebibyte_is_read(rig: Rig, login: Login) -> None:
     sizes: list[int] = []
 
     async def flood(peer: Peer) -> None:
@@ -147,6 +147,6 @@ def test_a_provider_whose_answer_has_no_end_is_left_at_a_mebibyte(rig: Rig, logi
     assert sum(sizes) < 32 << 20  # what was on the way when it was left
 
 
-def test_a_token_whose_claims_are_nested_too_deeply_is_sent_as_it_is(rig: Rig, login: Login) -> None:
+def test_a_token_whose_claims_are_nested_too_deeply_is_sent(rig: Rig, login: Login) -> None:
     login.issued = DEEP_TOKEN
     assert as_user(rig, login.config, three_at_once) == ["200"] * 3

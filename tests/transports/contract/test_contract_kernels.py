@@ -19,7 +19,7 @@ from kubeproto_asyncio import AsyncioTransport
 Serve = Callable[..., Server]
 
 
-def test_a_kernel_that_refuses_keep_alive_is_no_reason_not_to_connect(
+def test_a_kernel_that_refuses_keep_alive_does_not_prevent_a_connection(
     rig: Rig, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused: list[Any] = []

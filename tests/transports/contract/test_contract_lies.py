@@ -38,7 +38,7 @@ def connect(request: pytest.FixtureRequest, serve: Serve, certificates: Certific
 Connect = Callable[[Script], Connection]
 
 
-def test_of_a_refusal_without_an_end_as_much_is_read_as_says_why(rig: Rig, connect: Connect) -> None:
+def test_of_an_endless_refusal_the_beginning_is_read(rig: Rig, connect: Connect) -> None:
     with pytest.raises(kp.Forbidden, match="403"):
         with_client(rig, connect(flooding("403 Forbidden", b"no", b"x" * 65_536)), get_moby)
 
@@ -50,7 +50,7 @@ def test_an_object_without_an_end_is_refused_at_the_limit(rig: Rig, connect: Con
         )
 
 
-def test_a_status_forges_no_lines_and_fills_no_log(rig: Rig, serve: Serve) -> None:
+def test_a_status_cannot_forge_lines_or_fill_a_log(rig: Rig, serve: Serve) -> None:
     message = "no\n2026-01-01 ERROR all is lost\x1b[31m\u2028" + "x" * 200_000
     status = {"kind": "Status", "status": "Failure", "message": message, "code": 403, "reason": "Forbidden"}
     server = serve(responding(response_bytes(json.dumps(status).encode(), JSON, status="403 Forbidden")))
@@ -95,7 +95,7 @@ def lying(lie: str, requests: list[ReceivedRequest]) -> Script:
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_a_list_in_pages_that_never_ends_is_left(rig: Rig, serve: Serve, lie: str) -> None:
+def test_an_endless_list_in_pages_is_refused(rig: Rig, serve: Serve, lie: str) -> None:
     requests: list[ReceivedRequest] = []
 
     async def body(client: AnyClient) -> list[str]:
@@ -109,7 +109,7 @@ def test_a_list_in_pages_that_never_ends_is_left(rig: Rig, serve: Serve, lie: st
 
 @pytest.mark.parametrize("lie", LIES)
 @pytest.mark.parametrize("rig", rigs(waits=True))
-def test_a_cache_asks_for_a_list_that_never_ends_in_one_piece(rig: Rig, serve: Serve, lie: str) -> None:
+def test_a_cache_requests_an_endless_list_without_pages(rig: Rig, serve: Serve, lie: str) -> None:
     requests: list[ReceivedRequest] = []
     settings = resync.Settings(streaming=False, first="", backoff=resync.Backoff(first=0.01))
 

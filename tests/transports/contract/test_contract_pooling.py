@@ -22,7 +22,7 @@ Serve = Callable[..., Server]
 SHORT: Final = 0.02
 
 
-def test_a_connection_is_used_again(rig: Rig, serve: Serve) -> None:
+def test_a_connection_is_reused_for_ten_requests(rig: Rig, serve: Serve) -> None:
     server = serve(responding(response_bytes(), chunked(HELLO), response_bytes(b"")))
 
     async def five(transport: Transport) -> None:
@@ -43,9 +43,7 @@ def test_a_connection_is_used_again(rig: Rig, serve: Serve) -> None:
     ],
     ids=["Connection: close", "HTTP 1.0", "HTTP 1.0 with a length"],
 )
-def test_a_connection_that_the_server_will_close_is_not_used_again(
-    rig: Rig, serve: Serve, data: bytes
-) -> None:
+def test_a_connection_that_the_server_will_close_is_not_reused(rig: Rig, serve: Serve, data: bytes) -> None:
     server = serve(sending(data, then="close"))
 
     async def twice(transport: Transport) -> list[bytes]:
@@ -63,9 +61,7 @@ def too_late() -> None:
     raise TooLate
 
 
-def test_a_request_whose_check_fails_sends_nothing_on_a_new_connection_or_a_used_one(
-    rig: Rig, serve: Serve
-) -> None:
+def test_a_request_whose_check_fails_is_not_sent(rig: Rig, serve: Serve) -> None:
     server = serve(responding(response_bytes()))
 
     async def four(transport: Transport) -> None:
@@ -116,7 +112,7 @@ async def fetch_head(transport: Transport) -> int:
         return incoming.status
 
 
-def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Rig, serve: Serve) -> None:
+def test_an_error_of_the_caller_propagates_and_closes_the_connection(rig: Rig, serve: Serve) -> None:
     server = serve(responding(chunked(HELLO, end=False)))
 
     async def stumble(transport: Transport) -> None:
@@ -132,7 +128,7 @@ def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Ri
     rig.run(open_to(server), fail)
 
 
-def test_rq_33_after_a_timeout_the_connection_is_not_used_again(rig: Rig, serve: Serve) -> None:
+def test_rq_33_after_a_timeout_the_connection_is_not_reused(rig: Rig, serve: Serve) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(response_bytes())
@@ -154,9 +150,7 @@ def test_rq_33_after_a_timeout_the_connection_is_not_used_again(rig: Rig, serve:
     assert connections | {"/2": 0} == {"/1": 0, "/2": 0, "/3": 1}
 
 
-def test_rq_22_the_body_of_each_answer_that_is_retried_is_read_and_closed_once(
-    rig: Rig, serve: Serve
-) -> None:
+def test_rq_22_the_body_of_each_retried_response_is_read_and_closed_once(rig: Rig, serve: Serve) -> None:
     busy = response_bytes(HELLO, ("Retry-After", "1"), status="429 Too Many Requests")
     server = serve(
         responding(
@@ -200,7 +194,7 @@ def leaving(farewell: str) -> Script:
 
 @pytest.mark.parametrize("farewell", ["close", "reset"])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
-def test_rq_23_a_get_that_met_a_stale_connection_goes_out_once_more(
+def test_rq_23_a_get_on_a_stale_connection_is_sent_again(
     rig: Rig, serve: Serve, method: str, farewell: str
 ) -> None:
     other = response_bytes(b"" if method == "HEAD" else HELLO)
@@ -220,7 +214,7 @@ def test_rq_23_a_get_that_met_a_stale_connection_goes_out_once_more(
 
 @pytest.mark.parametrize("farewell", ["close", "reset"])
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
-def test_rq_23_a_write_that_met_a_stale_connection_does_not(
+def test_rq_23_a_write_on_a_stale_connection_is_not_sent_again(
     rig: Rig, serve: Serve, method: str, farewell: str
 ) -> None:
     server = serve(in_turn(leaving(farewell), responding(response_bytes())))
@@ -234,7 +228,7 @@ def test_rq_23_a_write_that_met_a_stale_connection_does_not(
     assert [request.target for request in server.requests] == ["/1", "/2"]
 
 
-def test_there_is_no_third_time(rig: Rig, serve: Serve) -> None:
+def test_there_is_no_third_attempt(rig: Rig, serve: Serve) -> None:
     server = serve(in_turn(leaving("close"), sending(b"", then="close")))
 
     async def twice(transport: Transport) -> None:
@@ -257,7 +251,7 @@ def test_a_get_on_a_fresh_connection_is_not_sent_twice(rig: Rig, serve: Serve) -
     assert len(server.requests) == 1
 
 
-def test_a_response_that_broke_off_is_not_asked_for_again(rig: Rig, serve: Serve) -> None:
+def test_a_request_with_an_incomplete_response_is_not_sent_again(rig: Rig, serve: Serve) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(response_bytes())
@@ -278,7 +272,7 @@ def test_a_response_that_broke_off_is_not_asked_for_again(rig: Rig, serve: Serve
 
 @pytest.mark.parametrize("farewell", ["close", "reset", "408"])
 @pytest.mark.parametrize("head", [get("/2"), post(target="/2")], ids=["GET", "POST"])
-def test_a_connection_that_was_closed_while_it_was_idle_is_not_written_to(
+def test_a_connection_that_was_closed_while_idle_is_not_used(
     rig: Rig, serve: Serve, gate: Gate, head: Head, farewell: str
 ) -> None:
     async def script(peer: Peer) -> None:

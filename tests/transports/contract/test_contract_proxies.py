@@ -34,7 +34,7 @@ def test_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     assert server.requests[0].target == "/"
 
 
-def test_a_proxy_that_wants_to_know_who_asks(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_proxy_with_authentication(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server = serve(responding(response_bytes()), context(certificates.server))
     proxy = serve(proxying("jane", "p@ss:word"))
     assert fetched(rig, through(proxy, server, certificates, "jane:p%40ss%3Aword")).body == HELLO
@@ -59,14 +59,16 @@ def test_a_proxy_that_refuses(rig: Rig, serve: Serve, certificates: Certificates
 
 
 @pytest.mark.parametrize("then", ["close", "reset"])
-def test_a_proxy_that_breaks_off(rig: Rig, serve: Serve, certificates: Certificates, then: str) -> None:
+def test_a_proxy_that_closes_the_connection(
+    rig: Rig, serve: Serve, certificates: Certificates, then: str
+) -> None:
     server = serve(responding(response_bytes()), context(certificates.server))
     proxy = serve(sending(b"", then=then))
     with pytest.raises(ConnectError):
         fetched(rig, through(proxy, server, certificates))
 
 
-def test_a_proxy_that_says_nothing(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_silent_proxy(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server, proxy = serve(responding(response_bytes()), context(certificates.server)), serve(sending(b""))
     with pytest.raises(DeadlineExceeded):
         fetched(rig, through(proxy, server, certificates), timeout=0.03)
@@ -80,7 +82,7 @@ def test_the_server_behind_the_tunnel_must_be_the_right_one(
         fetched(rig, through(proxy, server, certificates))
 
 
-def test_its_name_may_be_another_there_too(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_tls_server_name_applies_in_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server, proxy = serve(responding(response_bytes()), context(certificates.elsewhere)), serve(proxying())
     connection = open_to(
         server,
@@ -91,7 +93,7 @@ def test_its_name_may_be_another_there_too(rig: Rig, serve: Serve, certificates:
     assert fetched(rig, connection).body == HELLO
 
 
-def test_a_plain_server_is_asked_for_by_its_whole_url(rig: Rig, serve: Serve) -> None:
+def test_a_proxy_gets_the_absolute_url_of_a_plain_server(rig: Rig, serve: Serve) -> None:
     proxy = serve(responding(response_bytes()))
     connection = Connection(
         server="http://kubernetes.invalid:8080/base", proxy=f"http://jane:secret@localhost:{proxy.port}"

@@ -40,7 +40,7 @@ def client_headers(request: ReceivedRequest) -> Headers:
         "/api/v1/nodes/a%2Fb/proxy//metrics/x:y@z;a=b,c",
     ],
 )
-def test_the_target_goes_out_as_it_is(rig: Rig, serve: Serve, target: str) -> None:
+def test_the_target_is_sent_unchanged(rig: Rig, serve: Serve, target: str) -> None:
     assert received_request(rig, serve, get(target)).target == target
 
 
@@ -51,7 +51,7 @@ def test_the_base_path_of_a_server_comes_first(rig: Rig, serve: Serve) -> None:
     assert server.requests[0].target == "/k8s/clusters/c-1/api/v1/pods?limit=1"
 
 
-def test_headers_go_out_in_order_and_repeated_and_none_is_made_up(rig: Rig, serve: Serve) -> None:
+def test_headers_are_sent_in_order_without_additions(rig: Rig, serve: Serve) -> None:
     headers = (
         ("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"),
         ("Impersonate-User", "jürgen"),
@@ -61,7 +61,7 @@ def test_headers_go_out_in_order_and_repeated_and_none_is_made_up(rig: Rig, serv
     assert client_headers(received_request(rig, serve, Head("GET", "/", headers))) == headers
 
 
-def test_the_headers_of_the_connection_go_with_each_request_that_has_no_own(rig: Rig, serve: Serve) -> None:
+def test_headers_of_the_connection_are_added_unless_the_request_has_them(rig: Rig, serve: Serve) -> None:
     head = Head("GET", "/", (("user-agent", "test/2"),))
     settings: Headers = (("User-Agent", "test/1"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b"))
     headers = client_headers(received_request(rig, serve, head, headers=settings))
@@ -72,7 +72,7 @@ def test_the_headers_of_the_connection_go_with_each_request_that_has_no_own(rig:
     ]
 
 
-def test_nothing_compressed_is_asked_for_where_that_is_switched_off(rig: Rig, serve: Serve) -> None:
+def test_without_compression_only_identity_is_accepted(rig: Rig, serve: Serve) -> None:
     head = Head("GET", "/", (("Accept-Encoding", "gzip"),))
     assert client_headers(received_request(rig, serve, head, compression=False)) == (
         ("Accept-Encoding", "identity"),
@@ -80,12 +80,12 @@ def test_nothing_compressed_is_asked_for_where_that_is_switched_off(rig: Rig, se
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
-def test_a_body_goes_out_with_its_length(rig: Rig, serve: Serve, method: str) -> None:
+def test_a_body_is_sent_with_its_length(rig: Rig, serve: Serve, method: str) -> None:
     body = b'{"kind":"X"}\0' * 100_000
     assert received_request(rig, serve, Head(method, "/", (), body)).body == body
 
 
-def test_a_post_of_nothing_says_so(rig: Rig, serve: Serve) -> None:
+def test_an_empty_post_declares_its_length(rig: Rig, serve: Serve) -> None:
     assert received_request(rig, serve, post(b"")).header("content-length") == "0"
 
 
@@ -95,7 +95,7 @@ def test_host_names_the_server(rig: Rig, serve: Serve) -> None:
     assert server.requests[0].header("host") == f"localhost:{server.port}"
 
 
-def test_a_cookie_is_not_brought_back(rig: Rig, serve: Serve) -> None:
+def test_a_cookie_is_not_sent_back(rig: Rig, serve: Serve) -> None:
     server = serve(responding(response_bytes(b"", ("Set-Cookie", "lb=1; Path=/"))))
 
     async def twice(transport: Transport) -> None:
@@ -113,7 +113,9 @@ def test_a_redirect_is_a_response(rig: Rig, serve: Serve) -> None:
     assert len(server.requests) == 1
 
 
-def test_the_environment_names_no_proxy(rig: Rig, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies_of_the_environment_are_ignored(
+    rig: Rig, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # What the environment says has been weighed when the connection was made.
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
@@ -130,7 +132,7 @@ def test_the_environment_names_no_proxy(rig: Rig, serve: Serve, monkeypatch: pyt
     ],
     ids=["value", "name", "target", "method"],
 )
-def test_what_cannot_stand_in_a_request_is_refused_and_not_quoted(rig: Rig, serve: Serve, head: Head) -> None:
+def test_an_invalid_request_is_refused_without_being_quoted(rig: Rig, serve: Serve, head: Head) -> None:
     server = serve(responding(response_bytes()))
     with pytest.raises(LocalProtocolError) as raised:
         fetched(rig, server, head)

@@ -103,7 +103,7 @@ def test_a_simulated_transport_checks_a_request_before_it_is_sent(make: Make) ->
     anyio.run(main)
 
 
-def test_faults_that_do_not_strike_change_no_byte() -> None:
+def test_faults_that_do_not_occur_change_no_byte() -> None:
     async def main() -> None:
         answers = [
             [await read(make(cluster, ()), head) for head in (SHELF, READ, SHELF)]
@@ -115,7 +115,7 @@ def test_faults_that_do_not_strike_change_no_byte() -> None:
     anyio.run(main)
 
 
-def test_a_simulated_watch_that_falls_silent_is_left_when_its_time_is_up(make: Make) -> None:
+def test_a_simulated_watch_that_falls_silent_times_out(make: Make) -> None:
     async def main() -> None:
         for limits in ({"idle": 5.0}, {"timeout": 5.0}):
             with pytest.raises(kp.DeadlineExceeded):
@@ -134,7 +134,7 @@ def test_a_simulated_watch_that_falls_silent_is_left_when_its_time_is_up(make: M
     ],
     ids=str,
 )
-def test_what_goes_wrong_is_what_a_real_transport_raises(
+def test_a_simulated_failure_raises_the_error_of_a_real_transport(
     make: Make, fault: Fault, head: kp.Head, raised: type[Exception]
 ) -> None:
     async def main() -> None:
@@ -147,7 +147,7 @@ def test_what_goes_wrong_is_what_a_real_transport_raises(
     anyio.run(main)
 
 
-def test_a_refusal_of_the_faults_comes_through_as_a_response(make: Make) -> None:
+def test_a_refusal_by_a_fault_is_a_response(make: Make) -> None:
     async def main() -> None:
         status, body = await read(make(Cluster(), (Throttle(2),)), READ)
         assert (status, b"Too many requests" in body) == (429, True)
@@ -155,7 +155,7 @@ def test_a_refusal_of_the_faults_comes_through_as_a_response(make: Make) -> None
     anyio.run(main)
 
 
-def test_an_error_of_the_caller_leaves_a_simulated_watch_and_passes_through(make: Make) -> None:
+def test_an_error_of_the_caller_closes_a_simulated_watch_and_propagates(make: Make) -> None:
     async def main() -> None:
         cluster = Cluster()
         with pytest.raises(ZeroDivisionError):

@@ -10,7 +10,7 @@ from contract_sockets import has_connection
 
 
 @pytest.mark.parametrize("first", ["the client", "the server"])
-def test_a_connection_is_there_until_an_end_is_closed_and_the_other_has_heard_of_it(first: str) -> None:
+def test_a_connection_exists_until_both_kernels_have_closed_it(first: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         assert not has_connection(port)  # who listens has none

@@ -19,7 +19,7 @@ from kubeproto.config import ConfigError, Connection
 Serve = Callable[..., Server]
 
 
-def test_a_server_with_a_good_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_server_with_a_valid_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server = serve(responding(response_bytes(), chunked(HELLO)), context(certificates.server))
 
     async def twice(transport: Transport) -> list[bytes]:
@@ -29,12 +29,12 @@ def test_a_server_with_a_good_certificate(rig: Rig, serve: Serve, certificates: 
     assert server.connections == 1
 
 
-def test_records_may_be_cut_anywhere(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_tls_records_may_be_split_anywhere(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server = serve(dripping(chunked(HELLO)), context(certificates.server))
     assert fetched(rig, open_to(server, ca=certificates.trusted)).body == HELLO
 
 
-def test_an_end_without_a_farewell_of_tls_is_an_end_only_where_a_length_says_so(
+def test_without_a_closing_alert_only_a_declared_length_shows_a_truncated_body(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(sending(response_bytes(), then="reset"), context(certificates.server))
@@ -45,7 +45,7 @@ def test_an_end_without_a_farewell_of_tls_is_an_end_only_where_a_length_says_so(
         fetched(rig, open_to(server, ca=certificates.trusted))
 
 
-def test_an_end_without_a_farewell_of_tls_ends_a_body_that_lasts_until_then(
+def test_without_a_closing_alert_a_body_ends_with_the_connection(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     async def script(peer: Peer) -> None:
@@ -57,7 +57,7 @@ def test_an_end_without_a_farewell_of_tls_ends_a_body_that_lasts_until_then(
     assert fetched(rig, open_to(server, ca=certificates.trusted)).body == HELLO
 
 
-def test_a_ca_that_rotates_is_looked_at_before_each_handshake(
+def test_the_file_of_a_ca_is_read_before_each_handshake(
     rig: Rig, serve: Serve, certificates: Certificates, tmp_path: Path
 ) -> None:
     path = tmp_path / "ca.crt"
@@ -92,7 +92,7 @@ def test_a_ca_that_rotates_is_looked_at_before_each_handshake(
 
 
 @pytest.mark.parametrize("fault", ["unknown CA", "another CA", "wrong name", "expired"])
-def test_a_server_that_cannot_be_trusted_is_told_nothing(
+def test_an_untrusted_server_gets_no_request(
     rig: Rig, serve: Serve, certificates: Certificates, fault: str
 ) -> None:
     server_certificates = {"wrong name": certificates.elsewhere, "expired": certificates.expired}
@@ -103,14 +103,14 @@ def test_a_server_that_cannot_be_trusted_is_told_nothing(
     assert server.requests == []
 
 
-def test_a_server_that_cannot_be_trusted_may_be_trusted_on_purpose(
+def test_an_untrusted_server_can_be_used_with_insecure(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(responding(response_bytes()), context(certificates.expired))
     assert fetched(rig, open_to(server, insecure=True)).body == HELLO
 
 
-def test_the_name_in_the_certificate_may_be_another(
+def test_tls_server_name_is_the_name_in_the_certificate(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(responding(response_bytes()), context(certificates.elsewhere))
@@ -125,7 +125,7 @@ def test_one_certificate_of_several_is_enough(rig: Rig, serve: Serve, certificat
     assert fetched(rig, open_to(server, ca=bundle)).body == HELLO
 
 
-def test_a_client_shows_its_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_client_presents_its_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server = serve(responding(response_bytes()), context(certificates.server, clients_of=certificates.ca))
     certificate, key = pem(certificates.client)
     settings = {"ca": certificates.trusted, "client_certificate": certificate, "client_key": key}
@@ -148,7 +148,7 @@ def test_a_client_whose_certificate_is_not_accepted(
     assert server.requests == []
 
 
-def test_a_key_that_does_not_fit_is_found_before_anything_is_sent(
+def test_a_key_of_another_certificate_is_refused_before_a_request(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(responding(response_bytes()), context(certificates.server))
@@ -162,13 +162,13 @@ def test_a_key_that_does_not_fit_is_found_before_anything_is_sent(
     assert "PRIVATE" not in str(raised.value)
 
 
-def test_a_ca_that_is_none_is_found_before_anything_is_sent(rig: Rig) -> None:
+def test_an_invalid_ca_is_refused_before_a_request(rig: Rig) -> None:
     garbage = b"-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"
     with pytest.raises(ConfigError, match="CA"):
         fetched(rig, Connection(server="https://localhost:1", ca=garbage))
 
 
-def test_a_server_without_tls_where_it_is_wanted(rig: Rig, serve: Serve) -> None:
+def test_a_server_without_tls_at_an_https_url(rig: Rig, serve: Serve) -> None:
     async def script(peer: Peer) -> None:
         await peer.reader.read(1)
         await peer.send(response_bytes(status="400 Bad Request"))
@@ -179,7 +179,7 @@ def test_a_server_without_tls_where_it_is_wanted(rig: Rig, serve: Serve) -> None
 
 
 @pytest.mark.parametrize("broken", ["ca", "client_key"])
-def test_a_connection_whose_tls_cannot_be_set_up_is_shown_without_its_key(
+def test_a_connection_with_an_invalid_certificate_is_printed_without_its_key(
     rig: Rig, certificates: Certificates, broken: str
 ) -> None:
     certificate, _ = pem(certificates.client)

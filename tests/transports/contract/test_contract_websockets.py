@@ -88,7 +88,7 @@ def well(events: list[object]) -> bool:
     return len(events) == 1 and isinstance(events[0], Exited) and events[0].code == 0
 
 
-def test_sv_24_a_command_is_written_to_read_and_ends_when_its_stdin_does(rig: Rig, serve: Serve) -> None:
+def test_sv_24_a_command_reads_stdin_writes_stdout_and_ends_with_its_stdin(rig: Rig, serve: Serve) -> None:
     server = serve(talking(cat))
     assert well(upgraded(rig, server, meow))
     [request] = server.requests
@@ -98,7 +98,7 @@ def test_sv_24_a_command_is_written_to_read_and_ends_when_its_stdin_does(rig: Ri
     assert request.header("sec-websocket-protocol") == "v5.channel.k8s.io, v4.channel.k8s.io"
 
 
-def test_a_server_that_speaks_byte_by_byte(rig: Rig, serve: Serve) -> None:
+def test_a_server_that_sends_byte_by_byte(rig: Rig, serve: Serve) -> None:
     assert well(upgraded(rig, serve(talking(cat, drips=True)), meow))
 
 
@@ -130,7 +130,7 @@ def test_sv_24_an_exit_code_is_a_value(rig: Rig, serve: Serve) -> None:
     assert events[-1].code == 3
 
 
-def test_an_older_server_chooses_v4_and_stdin_cannot_end(rig: Rig, serve: Serve) -> None:
+def test_an_older_server_selects_v4_and_stdin_cannot_be_closed(rig: Rig, serve: Serve) -> None:
     async def talk(socket: WebSocket) -> str:
         process = Process(socket)
         with pytest.raises(LocalProtocolError, match="cannot end stdin"):
@@ -142,7 +142,7 @@ def test_an_older_server_chooses_v4_and_stdin_cannot_end(rig: Rig, serve: Serve)
     assert upgraded(rig, serve(talking(cat, V4)), talk) == V4
 
 
-def test_a_recorded_failure_is_told_as_the_server_told_it(rig: Rig, serve: Serve) -> None:
+def test_a_recorded_failure_has_the_message_of_the_server(rig: Rig, serve: Serve) -> None:
     recording = json.loads((RECORDINGS / "exec-v5-kubelet-unreachable.json").read_text())
     frames = recording["response"]["frames"]
 
@@ -184,7 +184,7 @@ def test_a_refusal_is_the_error_of_its_status(rig: Rig, serve: Serve, code: str)
     assert raised.value.request == "GET /api/v1/namespaces/w/pods/web/exec"
 
 
-def test_ports_are_streams_of_their_own(rig: Rig, serve: Serve) -> None:
+def test_ports_are_independent_streams(rig: Rig, serve: Serve) -> None:
     async def talk(socket: WebSocket) -> list[bytes]:
         ports = Forwarding(socket, [8080, 53], signal=anyio.Event)
         received: dict[int, bytes] = {}
@@ -207,7 +207,7 @@ def test_ports_are_streams_of_their_own(rig: Rig, serve: Serve) -> None:
     assert server.requests[0].target.endswith("/portforward?ports=8080&ports=53")
 
 
-def test_a_port_that_is_out_of_reach_leaves_the_other_alone(rig: Rig, serve: Serve) -> None:
+def test_an_unreachable_port_does_not_affect_another(rig: Rig, serve: Serve) -> None:
     async def half(side: Side) -> None:
         await side.say(b"\0\x90\x1f", b"\1\x90\x1f", b"\1nobody listens", b"\2\x35\0", b"\3\x35\0", b"\2dns")
         await side.close()
@@ -221,7 +221,7 @@ def test_a_port_that_is_out_of_reach_leaves_the_other_alone(rig: Rig, serve: Ser
     assert upgraded(rig, serve(talking(half, V4)), talk, FORWARD) == b"dns"
 
 
-def test_pings_are_answered_and_other_forms_of_speech_are_understood(rig: Rig, serve: Serve) -> None:
+def test_pings_text_and_fragments_are_handled(rig: Rig, serve: Serve) -> None:
     async def odd(side: Side) -> None:
         await side.send(
             Ping(payload=b"there?"),
@@ -239,7 +239,7 @@ def test_pings_are_answered_and_other_forms_of_speech_are_understood(rig: Rig, s
     assert events[:-1] == [Stdout(b"fragments"), Stdout(b"text")]
 
 
-def test_leaving_closes_the_websocket_normally(rig: Rig, serve: Serve) -> None:
+def test_leaving_the_context_closes_the_websocket_normally(rig: Rig, serve: Serve) -> None:
     heard: list[Event] = []
 
     async def wait(side: Side) -> None:
@@ -255,7 +255,7 @@ def test_leaving_closes_the_websocket_normally(rig: Rig, serve: Serve) -> None:
 
 
 @pytest.mark.parametrize("then", ["close", "reset", "farewell", "bad farewell", "nonsense"])
-def test_an_end_without_a_last_word_is_an_error(rig: Rig, serve: Serve, then: str) -> None:
+def test_an_end_without_a_close_frame_is_an_error(rig: Rig, serve: Serve, then: str) -> None:
     async def go(side: Side) -> None:
         await side.say(b"\1out")
         match then:
@@ -281,12 +281,12 @@ def test_an_end_without_a_last_word_is_an_error(rig: Rig, serve: Serve, then: st
     assert words.get(then, "GET /api/v1/namespaces/w/pods/web/exec") in str(raised.value)
 
 
-def test_a_server_that_does_not_answer_is_left_when_the_time_is_up(rig: Rig, serve: Serve) -> None:
+def test_a_websocket_whose_server_does_not_respond_times_out(rig: Rig, serve: Serve) -> None:
     with pytest.raises(DeadlineExceeded):
         upgraded(rig, serve(sending(b"")), listen, timeout=SHORT)
 
 
-def test_a_server_that_answers_no_ping_is_left_when_it_stays_silent(rig: Rig, serve: Serve) -> None:
+def test_a_server_that_answers_no_ping_times_out(rig: Rig, serve: Serve) -> None:
     async def sulk(side: Side) -> None:
         await side.peer.until_closed()
 
@@ -361,9 +361,7 @@ def test_a_slow_command_slows_its_writer_down_and_loses_nothing(rig: Rig, serve:
     assert events[0] == Stdout(b"%d" % (total * PIECE))
 
 
-def test_a_writer_whom_nobody_reads_is_told_when_the_server_breaks_off(
-    rig: Rig, serve: Serve, gate: Gate
-) -> None:
+def test_a_blocked_writer_fails_when_the_server_closes(rig: Rig, serve: Serve, gate: Gate) -> None:
     written = 0
 
     async def leave(side: Side) -> None:
@@ -394,7 +392,7 @@ def test_a_writer_whom_nobody_reads_is_told_when_the_server_breaks_off(
 
 
 @pytest.mark.parametrize("way", ["plain", "tls", "tunnel"])
-def test_a_talk_is_cancelled_at_every_wait(
+def test_a_websocket_is_cancelled_at_every_wait(
     rig: Rig, serve: Serve, certificates: Certificates, way: str
 ) -> None:
     if way == "plain":
@@ -422,7 +420,7 @@ def test_a_talk_is_cancelled_at_every_wait(
     assert number > 5
 
 
-def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Rig, serve: Serve) -> None:
+def test_an_error_of_the_caller_propagates_and_closes_the_connection(rig: Rig, serve: Serve) -> None:
     async def stumble(_: WebSocket) -> None:
         raise ZeroDivisionError
 
@@ -430,7 +428,7 @@ def test_an_error_of_the_caller_passes_through_and_closes_the_connection(rig: Ri
         upgraded(rig, serve(talking(cat)), stumble)
 
 
-def test_closing_the_transport_ends_a_talk(rig: Rig, serve: Serve) -> None:
+def test_closing_the_transport_ends_a_websocket(rig: Rig, serve: Serve) -> None:
     async def body(transport: Any) -> None:
         async with transport.upgrade(EXEC) as socket:
             await transport.aclose()
@@ -440,14 +438,14 @@ def test_closing_the_transport_ends_a_talk(rig: Rig, serve: Serve) -> None:
     rig.run(open_to(serve(talking(cat))), body)
 
 
-def test_the_credentials_of_a_request_go_with_it(rig: Rig, serve: Serve) -> None:
+def test_an_upgrade_has_the_credentials_of_the_connection(rig: Rig, serve: Serve) -> None:
     server = serve(talking(cat))
     request = EXEC.with_headers(("Authorization", "Bearer hunter2"))
     assert well(upgraded(rig, server, meow, request))
     assert server.requests[0].header("authorization") == "Bearer hunter2"
 
 
-def test_a_command_is_not_begun_twice(rig: Rig, serve: Serve) -> None:
+def test_a_command_is_not_started_twice(rig: Rig, serve: Serve) -> None:
     server = serve(sending(b"", then="close"))
     with pytest.raises(TransportError):
         upgraded(rig, server, listen)

@@ -119,20 +119,20 @@ def cut(data: bytes, boundaries: list[int]) -> list[bytes]:
 @example(b"5\r\nhelloX", [])
 @example(b"0\r\nA\r\n : 1\r\n\r\n", [])
 @example(b"000000000000000000001\r\na\r\n0\r\n\r\n", [])
-def test_a_chunked_body_means_what_h11_reads_in_it_wherever_it_is_cut(data: bytes, places: list[int]) -> None:
+def test_a_chunked_body_is_read_as_by_h11_however_it_is_split(data: bytes, places: list[int]) -> None:
     pieces = cut(data, places)
     assert ours(pieces) == theirs(pieces)
 
 
 @given(damaged(), st.lists(st.integers(0, 200), max_size=12))
-def test_how_a_chunked_body_is_cut_never_matters(data: bytes, places: list[int]) -> None:
+def test_a_chunked_body_is_the_same_however_it_is_split(data: bytes, places: list[int]) -> None:
     expected = ours([data])
     assert ours(cut(data, places)) == expected
     assert ours([data[index : index + 1] for index in range(len(data))]) == expected
 
 
 @given(st.lists(st.binary(min_size=1, max_size=300), min_size=1, max_size=50))
-def test_many_chunks_come_out_as_one_piece(payloads: list[bytes]) -> None:
+def test_many_chunks_are_returned_together(payloads: list[bytes]) -> None:
     body = ChunkedBody()
     assert body.feed(b"".join(map(chunk, payloads)) + b"0\r\n\r\n") == b"".join(payloads)
     assert body.finished
@@ -155,7 +155,7 @@ def test_the_middle_of_a_large_chunk_is_not_copied() -> None:
     ids=["extension", "size", "trailer", "trailers"],
 )
 @pytest.mark.parametrize("step", [100_000, 64])
-def test_sp_09_what_must_be_kept_until_it_is_whole_has_a_limit(data: bytes, cap: str, step: int) -> None:
+def test_sp_09_buffered_lines_and_trailers_are_limited(data: bytes, cap: str, step: int) -> None:
     with pytest.raises(RemoteProtocolError, match=cap):
         feed_by(step, data)
 
@@ -171,7 +171,7 @@ def test_a_size_of_a_million_digits_is_not_computed() -> None:
         ChunkedBody().feed(b"1" * 3000 + b"\r\n")
 
 
-def test_no_error_quotes_what_came() -> None:
+def test_no_error_quotes_received_bytes() -> None:
     for data in (b"hunter2\r\n", b"1\r\nxhunter2\r\n", b"0\r\nhunter2\r\n\r\n", b"0\r\n hunter2\r\n\r\n"):
         with pytest.raises(RemoteProtocolError) as raised:
             ChunkedBody().feed(data)
@@ -181,7 +181,7 @@ def test_no_error_quotes_what_came() -> None:
 @pytest.mark.parametrize(
     "data", [b"", b"5", b"5\r\nhel", b"5\r\nhello", b"5\r\nhello\r\n", b"0\r\n", b"0\r\nA: 1\r\n"]
 )
-def test_a_connection_that_ends_before_the_last_chunk_cuts_the_response_short(data: bytes) -> None:
+def test_a_connection_that_ends_before_the_last_chunk_is_an_error(data: bytes) -> None:
     body = ChunkedBody()
     body.feed(data)
     with pytest.raises(TransportError, match="before the last chunk"):
@@ -189,7 +189,7 @@ def test_a_connection_that_ends_before_the_last_chunk_cuts_the_response_short(da
 
 
 @given(st.binary(max_size=60), st.integers(0, 40), st.lists(st.integers(0, 60), max_size=6))
-def test_a_body_of_a_told_size_ends_there(data: bytes, size: int, places: list[int]) -> None:
+def test_a_body_ends_after_its_declared_length(data: bytes, size: int, places: list[int]) -> None:
     body = SizedBody(size)
     payload = b"".join(body.feed(chunk) for chunk in cut(data, places))
     assert (payload, body.trailing_data, body.finished) == (data[:size], data[size:], len(data) >= size)
@@ -232,7 +232,7 @@ HEADERS: Final[list[Headers]] = [
 @pytest.mark.parametrize("headers", HEADERS)
 @pytest.mark.parametrize("status", [200, 201, 204, 304, 404, 500])
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST"])
-def test_the_head_tells_the_body_as_h11_decides_it(method: str, status: int, headers: Headers) -> None:
+def test_the_head_determines_the_body_as_in_h11(method: str, status: int, headers: Headers) -> None:
     connection = h11.Connection(h11.CLIENT)
     connection.send(h11.Request(method=method, target="/", headers=[("Host", "h"), ("Content-Length", "0")]))
     connection.send(h11.EndOfMessage())

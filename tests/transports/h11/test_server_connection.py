@@ -25,7 +25,7 @@ WANTED = [
 
 
 @given(st.lists(st.integers(0, len(THREE))))
-def test_requests_are_the_same_however_their_bytes_are_cut(cuts: list[int]) -> None:
+def test_requests_are_the_same_however_their_bytes_are_split(cuts: list[int]) -> None:
     connection, requests = ServerConnection(), list[Head]()
     bounds = sorted({0, len(THREE), *cuts})
     for start, end in pairwise(bounds):
@@ -158,7 +158,7 @@ def test_the_client_reads_what_the_server_writes(
     assert not server.closing
 
 
-def test_a_body_in_pieces_comes_chunk_by_chunk() -> None:
+def test_a_streamed_body_is_sent_in_chunks() -> None:
     server, client = ServerConnection(), Exchange(Head("GET", "/x", (("Host", "h"),)))
     server.feed(client.outgoing)
     server.next_request()
@@ -192,7 +192,7 @@ def test_a_client_that_waits_for_permission_to_send_its_body_gets_it() -> None:
         (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400),
     ],
 )
-def test_what_is_too_long_or_no_request_is_refused(data: bytes, status: int) -> None:
+def test_malformed_and_too_long_requests_are_refused(data: bytes, status: int) -> None:
     connection = ServerConnection(max_body=1000)
     connection.feed(data)
     with pytest.raises(RequestRefused) as refused:
@@ -201,7 +201,7 @@ def test_what_is_too_long_or_no_request_is_refused(data: bytes, status: int) -> 
     assert connection.closing or connection.refuse(refused.value)
 
 
-def test_a_refusal_shows_nothing_of_what_came() -> None:
+def test_a_refusal_does_not_quote_the_request() -> None:
     connection = ServerConnection()
     connection.feed(b"GET / HTTP/1.1\r\nHost: h\r\nAuthorization Bearer s3cret\r\n\r\n")
     with pytest.raises(RequestRefused) as refused:
@@ -218,7 +218,7 @@ def test_a_refusal_shows_nothing_of_what_came() -> None:
         (b"GET / HTTP/1.0\r\n\r\n", True),
     ],
 )
-def test_a_connection_stays_unless_the_client_says_otherwise(head: bytes, closing: bool) -> None:
+def test_a_connection_stays_open_unless_the_client_closes_it(head: bytes, closing: bool) -> None:
     connection = ServerConnection()
     connection.feed(head)
     connection.next_request()
@@ -226,7 +226,7 @@ def test_a_connection_stays_unless_the_client_says_otherwise(head: bytes, closin
     assert connection.closing is closing
 
 
-def test_an_upgrade_leaves_the_rest_to_the_other_protocol() -> None:
+def test_after_an_upgrade_later_bytes_belong_to_the_other_protocol() -> None:
     connection = ServerConnection()
     connection.feed(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n\x81\x00")
     assert connection.next_request() is not None
@@ -251,12 +251,12 @@ MISTAKES: dict[str, Callable[[ServerConnection], bytes]] = {
 
 
 @pytest.mark.parametrize("name", MISTAKES)
-def test_a_response_without_a_request_is_this_side_s_mistake(name: str) -> None:
+def test_a_response_without_a_request_is_a_local_protocol_error(name: str) -> None:
     with pytest.raises(LocalProtocolError):
         MISTAKES[name](ServerConnection())
 
 
-def test_a_second_response_to_a_request_is_this_side_s_mistake() -> None:
+def test_a_second_response_to_a_request_is_a_local_protocol_error() -> None:
     connection = asked()
     connection.start(200, ())
     with pytest.raises(LocalProtocolError, match="has been started"):
@@ -264,13 +264,13 @@ def test_a_second_response_to_a_request_is_this_side_s_mistake() -> None:
 
 
 @pytest.mark.parametrize("body", [b"ab", b"abcd"])
-def test_a_body_that_is_not_as_long_as_was_declared_is_this_side_s_mistake(body: bytes) -> None:
+def test_a_body_of_another_length_than_declared_is_a_local_protocol_error(body: bytes) -> None:
     with pytest.raises(LocalProtocolError):
         asked().respond(200, (("Content-Length", "3"),), body)
 
 
 @pytest.mark.parametrize("value", ["x\r\nSet-Cookie: y", "x\ny", "x\ry", "x\0"])
-def test_a_header_cannot_smuggle_in_another(value: str) -> None:
+def test_a_header_cannot_contain_another(value: str) -> None:
     with pytest.raises(LocalProtocolError, match="line break"):
         asked().respond(200, (("Warning", value),))
 

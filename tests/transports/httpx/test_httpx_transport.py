@@ -51,7 +51,7 @@ Way = Callable[[Handler], bytes]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_client_of_yours_carries_the_request_to_its_base_url(way: Way) -> None:
+def test_a_client_of_the_user_sends_the_request_to_its_base_url(way: Way) -> None:
     requests: list[httpx.Request] = []
 
     def handler(request: httpx.Request) -> httpx.Response:
@@ -63,7 +63,7 @@ def test_a_client_of_yours_carries_the_request_to_its_base_url(way: Way) -> None
     assert requests[0].headers["accept"] == "application/json"
 
 
-def test_a_client_of_yours_keeps_its_authentication_and_stays_open() -> None:
+def test_a_client_of_the_user_keeps_its_authentication_and_stays_open() -> None:
     def handler(request: httpx.Request) -> httpx.Response:
         assert request.headers["authorization"].startswith("Basic ")
         return httpx.Response(200, stream=httpx.ByteStream(b"hello"))
@@ -75,7 +75,7 @@ def test_a_client_of_yours_keeps_its_authentication_and_stays_open() -> None:
         assert not client.is_closed
 
 
-def test_a_client_that_was_made_here_is_closed_here() -> None:
+def test_a_client_of_the_transport_is_closed_with_it() -> None:
     transport = BlockingHttpxTransport(Connection(server="http://localhost:1"))
     transport.close()
     with pytest.raises(RuntimeError, match="closed"):
@@ -108,7 +108,7 @@ ERRORS: Final = [
 @pytest.mark.parametrize(
     ("foreign", "ours"), ERRORS, ids=lambda value: getattr(value, "__name__", repr(value)[:40])
 )
-def test_each_error_of_httpx_is_one_of_ours(way: Way, foreign: Exception, ours: type[KubeprotoError]) -> None:
+def test_each_error_of_httpx_is_translated(way: Way, foreign: Exception, ours: type[KubeprotoError]) -> None:
     tries = 0
 
     def handler(request: httpx.Request) -> httpx.Response:
@@ -136,7 +136,7 @@ def test_a_body_is_read_once() -> None:
         assert list(incoming) == []
 
 
-def test_a_client_without_a_base_url_is_told_so() -> None:
+def test_a_client_without_a_base_url_is_refused() -> None:
     with httpx.Client() as client, pytest.raises(kp.LocalProtocolError):
         read(BlockingHttpxTransport(client))
 
@@ -159,13 +159,13 @@ def upgrade_on_asyncio(request: Head) -> None:
 
 
 @pytest.mark.parametrize("way", [upgrade_on_asyncio, upgrade_blocking])
-def test_httpx_has_no_websockets_and_says_so_before_anything_is_sent(way: Callable[[Head], None]) -> None:
+def test_an_upgrade_over_httpx_is_refused_before_anything_is_sent(way: Callable[[Head], None]) -> None:
     pods = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="default")
     with pytest.raises(kp.LocalProtocolError, match="does not support WebSockets"):
         way(pods.exec("a", ["true"]))
 
 
-def test_a_server_that_says_nothing_in_the_handshake_was_never_reached(
+def test_a_server_that_is_silent_in_the_handshake_is_a_connect_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(_blocking_transport, "CONNECT_TIMEOUT", 0.05)
@@ -175,7 +175,7 @@ def test_a_server_that_says_nothing_in_the_handshake_was_never_reached(
             read(transport)
 
 
-def test_asked_for_a_websocket_httpx_names_the_transports_that_have_them() -> None:
+def test_the_refusal_of_an_upgrade_names_transports_with_websockets() -> None:
     request = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="default").attach(
         "a"
     )
@@ -188,7 +188,9 @@ def test_asked_for_a_websocket_httpx_names_the_transports_that_have_them() -> No
         transport.upgrade(request)
 
 
-def test_the_key_of_a_client_is_not_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_of_a_client_does_not_stay_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     pem = b"-----BEGIN CERTIFICATE-----\nx\n-----END CERTIFICATE-----\n"
     with pytest.raises(ConfigError):

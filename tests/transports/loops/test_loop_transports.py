@@ -290,7 +290,7 @@ def test_tls_within_tls_through_an_https_proxy(loop: str, authority: trustme.CA)
         on(loop, main)
 
 
-def test_an_encrypted_key_is_refused_and_nobody_is_asked_for_its_password(
+def test_an_encrypted_key_is_refused_without_a_prompt_for_its_password(
     loop: str, authority: trustme.CA
 ) -> None:
     client = authority.issue_cert("client.example")
@@ -308,7 +308,7 @@ def test_no_secret_is_in_the_repr(loop: str) -> None:
     assert "hunter2" not in repr(OPENERS[loop](connection))
 
 
-def test_closing_breaks_what_is_being_answered_and_refuses_what_comes(loop: str) -> None:
+def test_closing_breaks_open_responses_and_refuses_later_requests(loop: str) -> None:
     def serve(connected: socket.socket) -> None:
         heard(connected)
         connected.sendall(STREAM + b"2\r\n[]\r\n")
@@ -341,7 +341,7 @@ def resolve(*addresses: tuple[int, Any]) -> Callable[..., list[Any]]:
     return getaddrinfo
 
 
-def test_on_asyncio_the_next_address_is_tried_where_the_first_refuses(
+def test_on_asyncio_the_next_address_is_tried_after_a_refusal(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def main(opener: Opener) -> None:
@@ -356,7 +356,7 @@ def test_on_asyncio_the_next_address_is_tried_where_the_first_refuses(
         on("asyncio", main)
 
 
-def test_on_asyncio_the_next_address_is_tried_beside_one_that_is_silent(
+def test_on_asyncio_the_next_address_is_tried_while_another_is_silent(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def main(opener: Opener) -> None:
@@ -386,7 +386,7 @@ def full_house() -> Generator[Any]:
                 connection.close()
 
 
-def test_on_asyncio_the_reason_is_told_where_every_address_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_asyncio_the_reason_is_reported_if_every_address_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main(opener: Opener) -> None:
         async with opened(opener, Connection(server="http://two.example")) as transport:
             with pytest.raises(ConnectError, match=r"GET /: no connection to two\.example:80: .*refused"):
@@ -398,7 +398,7 @@ def test_on_asyncio_the_reason_is_told_where_every_address_refuses(monkeypatch: 
     on("asyncio", main)
 
 
-def test_on_asyncio_two_addresses_that_answer_in_the_same_moment_leave_one_socket(
+def test_on_asyncio_two_addresses_that_accept_at_once_leave_one_socket(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async def main(_: Opener) -> None:
