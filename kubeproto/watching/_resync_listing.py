@@ -32,16 +32,18 @@ def step(state: Listing, event: Event, now: float) -> Step:
     context, count = state.context, state.count
     match event, state.paging, _ask_pager(state, event, now):
         case Received(), paging, _:
-            return Listing(note_activity(context, now), paging, count + event.count, state.before), (Stage(),)
+            return Listing(note_activity(context, now), paging, count + event.count, state.previous_count), (
+                Stage(),
+            )
 
         case Listed(), _, pager.Following() as following:
             # The pages of a list that works take no tokens: beyond ten it would take a second for each.
-            send = pager.request(following, at=now, latest=now)
+            send = pager.request(following, earliest=now, latest=now)
             count += event.count
             return Listing(note_activity(context, now), following, count, count), (Stage(), send)
         case Listed(), paging, pager.Done(version, paged) if version:
-            learnt = _learn_paging(note_activity(context, now), paging, paged=paged)
-            reached, reports = reach(learnt, version, now)
+            noted = _learn_paging(note_activity(context, now), paging, paged=paged)
+            reached, reports = reach(noted, version, now)
             return to_opening(reached, now, Stage(), Replace(version), *reports)
         case Listed(), paging, pager.Lost(outcome):
             # The server's tokens repeat, so request the whole list in one piece.
@@ -90,7 +92,7 @@ def _ask_pager(state: Listing, event: Event, now: float) -> pager.State | None:
     """Return the pager's decision on a failed or complete page; parts of it may have arrived before."""
     match event:
         case Listed(count=count):
-            page = replace(event, count=state.count + count - state.before)
+            page = replace(event, count=state.count + count - state.previous_count)
             return pager.step(state.paging, page, now)[0]
         case Failed():
             return pager.step(state.paging, event, now)[0]

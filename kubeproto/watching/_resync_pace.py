@@ -13,32 +13,32 @@ from ..wire import Outcome, Refused, Rejected, exponential_backoff
 # take one a second forever, whatever it responds.
 RATE: Final = Rate(1.0, burst=10)
 
-# Credentials and missing kinds are fixed by people: ten seconds is soon enough for one who has just
-# installed a custom resource, and six requests a minute hurt no server.
+# People fix credentials and install missing kinds: ten seconds is soon enough for them, and six requests a
+# minute hurt no server.
 SLOW: Final = 10.0
 
 # A server may ask for a long wait. Beyond an hour it is more likely a mistake.
-LONGEST_WAIT: Final = 3600.0
+MAX_WAIT: Final = 3600.0
 
 
 class Backoff(Struct, frozen=True, kw_only=True, gc=False):
-    """The wait after the n-th failure in a row: `first` doubled each time, up to `cap`.
+    """The wait after the n-th failure in a row: `initial` seconds, doubled each time, up to `maximum`.
 
     It is lengthened by up to `jitter` times itself, so that clients that failed together return at different
     times. Go's client waits the same: 0.8 s to 30 s, each up to twice as long.
     """
 
-    first: float = 0.8
-    cap: float = 30.0
+    initial: float = 0.8
+    maximum: float = 30.0
     jitter: float = 1.0
 
     def wait(self, failures: int) -> float:
         """Return the seconds to wait after this many failures in a row."""
-        return exponential_backoff(failures, initial=self.first, maximum=self.cap)
+        return exponential_backoff(failures, initial=self.initial, maximum=self.maximum)
 
 
 class Wait(Struct, frozen=True, gc=False):
-    """Return a time between `delay` seconds from now and `spread` seconds after that."""
+    """A wait that ends between `delay` seconds from now and `spread` seconds after that."""
 
     delay: float = 0.0
     spread: float = 0.0
@@ -48,12 +48,12 @@ NOW: Final = Wait()
 
 
 def wait_after(outcome: Outcome | None, failures: int, backoff: Backoff) -> Wait:
-    """Return how long to wait after this failure: at least what the server asks for, and jitter."""
-    own = backoff.wait(failures)
+    """Return how long to wait after this failure: at least as long as the server demands, with jitter."""
+    delay = backoff.wait(failures)
     if isinstance(outcome, Refused | Rejected):
-        own = max(own, SLOW)
-    asked = outcome.retry_after if outcome is not None else None
-    return Wait(max(own, min(asked or 0.0, LONGEST_WAIT)), own * backoff.jitter)
+        delay = max(delay, SLOW)
+    retry_after = outcome.retry_after if outcome is not None else None
+    return Wait(max(delay, min(retry_after or 0.0, MAX_WAIT)), delay * backoff.jitter)
 
 
 def take_token(bucket: float, earliest: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The transitions of the resync machine: what each next state requests, and what its context notes."""
+"""The transitions of the resync machine: the request of each next state, and the notes in its context."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..wire import Broken, Garbled, Outcome, TimedOut, Unreachable
 from . import pager
 from ._resync_pace import NOW, Wait, take_token, wait_after
 from ._resync_values import (
-    SHORTEST_WATCH,
+    MIN_WATCH,
     Action,
     Asking,
     Ended,
@@ -36,7 +36,7 @@ NO_VERSION: Final = Garbled("the end of a list without a version")
 Actions: TypeAlias = tuple[Action, ...]
 Step: TypeAlias = tuple[State, Actions]
 Paging: TypeAlias = pager.First | pager.Following | pager.Whole
-About: TypeAlias = Literal["list", "watch", "transport", "version"]
+FailureSource: TypeAlias = Literal["list", "watch", "transport", "version"]
 
 
 def refuse(state: State, event: Event) -> LocalProtocolError:
@@ -44,89 +44,89 @@ def refuse(state: State, event: Event) -> LocalProtocolError:
     return LocalProtocolError(f"the resync machine cannot take {event} in {type(state).__name__}")
 
 
-# The next state. `before` are the actions that come before the request, `wait` is how long it waits.
+# The next state. `actions` precede the request, which is sent after `wait`.
 
 
 def relist_or_end(
-    context: SyncContext, version: str, outcome: Outcome, now: float, *before: Action
+    context: SyncContext, version: str, outcome: Outcome, now: float, *actions: Action
 ) -> tuple[Asking | Listing | Ended, Actions]:
-    """Relist, because a watch cannot continue from here; or end if only following was wanted."""
+    """Relist, because a watch cannot continue from here; or end, if the program only follows."""
     if context.settings.follow:
-        return Ended(context), (*before, report(context), Abandon(outcome))
-    return relist(context, version, now, *before, report(context), wait=wait_for(context, outcome))
+        return Ended(context), (*actions, report(context), Abandon(outcome))
+    return relist(context, version, now, *actions, report(context), wait=wait_for(context, outcome))
 
 
 def relist(
-    context: SyncContext, version: str, now: float, *before: Action, wait: Wait = NOW
+    context: SyncContext, version: str, now: float, *actions: Action, wait: Wait = NOW
 ) -> tuple[Asking | Listing, Actions]:
-    """Ask for a snapshot at least as new as `version`, or for the latest."""
-    context = replace(context, mute=0)
+    """Request a snapshot at least as new as `version`, or the latest."""
+    context = replace(context, mute_watches=0)
     if context.settings.streaming and context.endpoint.streaming:
-        return to_asking(context, version, now, *before, wait=wait)
-    first = version if context.version else context.settings.first
-    return to_listing(context, first, now, *before, wait=wait)
+        return to_asking(context, version, now, *actions, wait=wait)
+    list_version = version if context.version else context.settings.initial_version
+    return to_listing(context, list_version, now, *actions, wait=wait)
 
 
 def to_opening(
-    context: SyncContext, now: float, *before: Action, wait: Wait = NOW
+    context: SyncContext, now: float, *actions: Action, wait: Wait = NOW
 ) -> tuple[Opening, Actions]:
-    """Ask for a watch that continues from the snapshot."""
+    """Request a watch that continues from the snapshot."""
     context, send = _send_watch(context, context.version, now, wait, initial=False)
-    return Opening(context), (*before, send)
+    return Opening(context), (*actions, send)
 
 
 def to_asking(
-    context: SyncContext, version: str, now: float, *before: Action, wait: Wait = NOW
+    context: SyncContext, version: str, now: float, *actions: Action, wait: Wait = NOW
 ) -> tuple[Asking, Actions]:
-    """Ask for a streaming list."""
+    """Request a streaming list."""
     context, send = _send_watch(context, version, now, wait, initial=True)
-    return Asking(context, version), (*before, send)
+    return Asking(context, version), (*actions, send)
 
 
 def to_listing(
-    context: SyncContext, version: str, now: float, *before: Action, wait: Wait = NOW
+    context: SyncContext, version: str, now: float, *actions: Action, wait: Wait = NOW
 ) -> tuple[Listing, Actions]:
     """Request the first page: in pages if the list does not come from a cache, or the program wants pages."""
     settings = context.settings
-    known = version not in ("", "0")
+    has_version = version not in ("", "0")
     plan = pager.Plan(
         version=version,
         # Without a match a version with a limit means exactly that version, which has usually expired.
-        match="NotOlderThan" if known else "",
-        limit=settings.page_size or (0 if known and not context.endpoint.paged else pager.PAGE),
+        match="NotOlderThan" if has_version else "",
+        limit=settings.page_size or (0 if has_version and not context.endpoint.paged else pager.PAGE),
     )
-    return to_listing_page(context, pager.First(plan), now, *before, wait=wait)
+    return to_listing_page(context, pager.First(plan), now, *actions, wait=wait)
 
 
 def to_listing_page(
-    context: SyncContext, paging: Paging, now: float, *before: Action, wait: Wait = NOW
+    context: SyncContext, paging: Paging, now: float, *actions: Action, wait: Wait = NOW
 ) -> tuple[Listing, Actions]:
-    """Ask for this page."""
-    at, bucket = take_token(context.bucket, now + wait.delay)
-    send = pager.request(paging, at=at, latest=at + wait.spread)
-    return Listing(replace(context, bucket=bucket), paging), (*before, send)
+    """Request this page."""
+    earliest, bucket = take_token(context.bucket, now + wait.delay)
+    send = pager.request(paging, earliest=earliest, latest=earliest + wait.spread)
+    return Listing(replace(context, bucket=bucket), paging), (*actions, send)
 
 
 def _send_watch(
     context: SyncContext, version: str, now: float, wait: Wait, *, initial: bool
 ) -> tuple[SyncContext, SendWatch]:
-    at, bucket = take_token(context.bucket, now + wait.delay)
-    least = max(SHORTEST_WATCH, context.settings.watch_seconds)
+    earliest, bucket = take_token(context.bucket, now + wait.delay)
+    min_seconds = max(MIN_WATCH, context.settings.watch_seconds)
     return replace(context, bucket=bucket), SendWatch(
-        at=at,
-        latest=at + wait.spread,
+        earliest=earliest,
+        latest=earliest + wait.spread,
         version=version,
         initial=initial,
-        seconds=(least, 2 * least),
+        seconds=(min_seconds, 2 * min_seconds),
         idle=IDLE if initial or context.endpoint.bookmarks is not False else None,
     )
 
 
-# What the context notes
+# Notes in the context
 
 
 def note_activity(context: SyncContext, now: float) -> SyncContext:
-    return replace(context, heard=now)
+    return replace(context, received_at=now)
 
 
 def reach(context: SyncContext, version: str, now: float) -> tuple[SyncContext, tuple[Action, ...]]:
@@ -138,16 +138,16 @@ def reach(context: SyncContext, version: str, now: float) -> tuple[SyncContext, 
     return reached, (report(reached),)
 
 
-def fail(context: SyncContext, about: About, outcome: Outcome | str, now: float) -> SyncContext:
-    return replace(note(context, about, outcome, now), failures=context.failures + 1)
+def fail(context: SyncContext, source: FailureSource, outcome: Outcome | str, now: float) -> SyncContext:
+    return replace(note(context, source, outcome, now), failures=context.failures + 1)
 
 
-def note(context: SyncContext, about: About, outcome: Outcome | str, now: float) -> SyncContext:
+def note(context: SyncContext, source: FailureSource, outcome: Outcome | str, now: float) -> SyncContext:
     if isinstance(outcome, str):
-        return replace(context, failure=SyncFailure(now, about, outcome))
+        return replace(context, failure=SyncFailure(now, source, outcome))
     if isinstance(outcome, Unreachable | Broken | TimedOut):
-        about = "transport"
-    return replace(context, failure=SyncFailure(now, about, outcome.reason, outcome))
+        source = "transport"
+    return replace(context, failure=SyncFailure(now, source, outcome.reason, outcome))
 
 
 def report(context: SyncContext) -> Report:
@@ -159,16 +159,16 @@ def wait_for(context: SyncContext, outcome: Outcome | None) -> Wait:
     return wait_after(outcome, context.failures, context.settings.backoff)
 
 
-def gone_back(before: str, after: str) -> str:
-    said = f"version {printable(after, 80)} came after {printable(before, 80)}"
-    return f"{said}: the server has gone back in time"
+def gone_back(previous_version: str, version: str) -> str:
+    versions = f"version {printable(version, 80)} came after {printable(previous_version, 80)}"
+    return f"{versions}: the server has gone back in time"
 
 
-def order(version: str, than: str) -> int:
-    """Return 1 for progress: newer, or different if versions have no order; 0 for the same, -1 for older."""
-    if version == than:
+def order(version: str, other: str) -> int:
+    """Return 1 if the version is newer, or different without an order; 0 if it is the same, -1 if older."""
+    if version == other:
         return 0
     try:
-        return compare_versions(version, than)
+        return compare_versions(version, other)
     except ValueError:
         return 1

@@ -1,4 +1,4 @@
-"""`SyncStatus`: how the resync machine is doing at any moment."""
+"""`SyncStatus`: the state of a cache in words and numbers."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ from ._resync_values import (
 
 
 class SyncStatus(Struct, frozen=True, gc=False):
-    """How a cache is doing.
+    """The state of a cache.
 
-    `synced`: there is a snapshot, and it was complete at `version`. `live`: a watch keeps it so. `why` is a
-    sentence that says why it is not live, "" if it is. `heard` is the time of the last byte, `silent` the
-    seconds since; None before there was one. `failures` counts those without progress between them, and
-    `failure` is the last thing that went wrong, whether it is over or not.
+    `synced`: there is a snapshot, and it was complete at `version`. `live`: a watch keeps it in step.
+    `reason` is a sentence why it is not live, "" if it is. `received_at` is the time of the last byte,
+    `silent_for` the seconds since then; both are None before the first byte. `failures` counts failures
+    without progress between them, and `failure` is the last failure, whether it is over or not.
     """
 
     synced: bool
     live: bool
-    why: str
+    reason: str
     version: str
-    heard: float | None
-    silent: float | None
+    received_at: float | None
+    silent_for: float | None
     failures: int
     failure: SyncFailure | None
 
@@ -44,16 +44,16 @@ def sync_status(state: State, now: float) -> SyncStatus:
     return SyncStatus(
         synced=bool(context.version),
         live=isinstance(state, Watching),
-        why=_why(state, now),
+        reason=_reason(state, now),
         version=context.version,
-        heard=context.heard,
-        silent=None if context.heard is None else max(0.0, now - context.heard),
+        received_at=context.received_at,
+        silent_for=None if context.received_at is None else max(0.0, now - context.received_at),
         failures=context.failures,
         failure=context.failure,
     )
 
 
-def _why(state: State, now: float) -> str:
+def _reason(state: State, now: float) -> str:
     match state:
         case Watching():
             return ""
@@ -65,15 +65,15 @@ def _why(state: State, now: float) -> str:
             return "a watch is being opened" + _after_failure(state)
         case Asking():
             return "a streaming list has been requested" + _after_failure(state)
-        case Streaming(context=context, count=count, opened=opened):
-            silent = now - (context.heard if context.heard is not None else opened)
+        case Streaming(context=context, count=count, opened_at=opened_at):
+            silent_for = now - (context.received_at if context.received_at is not None else opened_at)
             return (
-                f"a streaming list has brought {count} events in {now - opened:.0f} s, the last one "
-                f"{silent:.0f} s ago, and not come to its initial-events-end bookmark"
+                f"a streaming list has brought {count} events in {now - opened_at:.0f} s, the last one "
+                f"{silent_for:.0f} s ago, and not come to its initial-events-end bookmark"
             )
-        case Lagging(live=live):
+        case Lagging(live_since=live_since):
             return (
-                f"a streaming list has gone on with live events for {now - live:.0f} s without its"
+                f"a streaming list has gone on with live events for {now - live_since:.0f} s without its"
                 " initial-events-end bookmark"
             )
         case Listing(paging=pager.Following(), count=count):

@@ -66,80 +66,88 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
         ):
             # The list is complete, and its stream is the watch from now on.
             context, reports = reach(note_activity(_forgive(state), now), version, now)
-            return Watching(context, version, state.opened), (Stage(), Replace(version), *reports)
+            return Watching(context, version, state.opened_at), (Stage(), Replace(version), *reports)
         case Streaming() | Lagging(), Received(lost=True):
-            return _to_plain_list(_count(state), state.version, LOST, now, Close(), Discard())
+            return _to_plain_list(_count_missing_end(state), state.version, LOST, now, Close(), Discard())
         case Streaming() | Lagging(), Received(initial_events_end=True):
             # A watch cannot continue from here: the version of the snapshot is unknown.
-            return _to_plain_list(_count(state), state.version, NO_VERSION, now, Close(), Discard())
-        case Streaming(context, _, opened), Received(live=True) if now - (context.heard or opened) >= SILENCE:
+            return _to_plain_list(
+                _count_missing_end(state), state.version, NO_VERSION, now, Close(), Discard()
+            )
+        case Streaming(context, _, opened_at), Received(live=True) if (
+            now - (context.received_at or opened_at) >= SILENCE
+        ):
             # Bookmarks come each minute, so waiting for another one takes longer than users wait.
             return _to_plain_list(
-                _count(state), state.version, NO_BOOKMARK_IN_SILENCE, now, Close(), Discard()
+                _count_missing_end(state), state.version, NO_BOOKMARK_IN_SILENCE, now, Close(), Discard()
             )
-        case Streaming(context, version, opened, count), Received(live=True):
+        case Streaming(context, version, opened_at, count), Received(live=True):
             context, count = note_activity(context, now), count + event.count
-            return Lagging(context, version, opened, now, count), _STAGE
-        case Streaming(context, version, opened, count), Received():
-            return Streaming(note_activity(context, now), version, opened, count + event.count), _STAGE
-        case Lagging(live=live), Received() if now - live >= LAG:
+            return Lagging(context, version, opened_at, now, count), _STAGE
+        case Streaming(context, version, opened_at, count), Received():
+            return Streaming(note_activity(context, now), version, opened_at, count + event.count), _STAGE
+        case Lagging(live_since=live_since), Received() if now - live_since >= LAG:
             # A server that ignores sendInitialEvents sends live events only, for minutes.
-            return _to_plain_list(_count(state), state.version, NO_BOOKMARK, now, Close(), Discard())
-        case Lagging(context, version, opened, live, count), Received():
+            return _to_plain_list(
+                _count_missing_end(state), state.version, NO_BOOKMARK, now, Close(), Discard()
+            )
+        case Lagging(context, version, opened_at, live_since, count), Received():
             context, count = note_activity(context, now), count + event.count
-            return Lagging(context, version, opened, live, count), _STAGE
+            return Lagging(context, version, opened_at, live_since, count), _STAGE
 
-        case Streaming() | Lagging(), Closed() if _count(state).endpoint.streaming:
+        case Streaming() | Lagging(), Closed() if _count_missing_end(state).endpoint.streaming:
             # A proxy may have ended it, so once or twice proves nothing about the server.
-            context = fail(_count(state), "list", NO_END, now)
+            context = fail(_count_missing_end(state), "list", NO_END, now)
             wait = wait_for(context, NO_END)
             return to_asking(context, state.version, now, Discard(), report(context), wait=wait)
         case Streaming() | Lagging(), Closed():
-            return _to_plain_list(_count(state), state.version, NO_END, now, Discard())
+            return _to_plain_list(_count_missing_end(state), state.version, NO_END, now, Discard())
 
         case Streaming() | Lagging(), Failed(TimedOut() as outcome):
             # The server accepted it and sent nothing: it may not know what was requested.
-            return _to_plain_list(_count(state), state.version, outcome, now, Close(), Discard())
+            return _to_plain_list(_count_missing_end(state), state.version, outcome, now, Close(), Discard())
         case _, Failed((Expired() | TooLarge()) as outcome) if state.version:
             # The server cannot serve this version; it can serve the latest, for the cost of one more request.
             context = note(state.context, "list", outcome, now)
-            return to_asking(context, "", now, *_drop(state), report(context))
+            return to_asking(context, "", now, *_close_and_discard(state), report(context))
         case _, Failed(Unsupported() as outcome):
             # An older server, which has not failed.
             context = note(_stop_streaming(state.context), "list", outcome, now)
-            version = _first(context, state.version)
-            return to_listing(context, version, now, *_drop(state), report(context))
+            version = _list_version(context, state.version)
+            return to_listing(context, version, now, *_close_and_discard(state), report(context))
         case _, Failed((Throttled() | Unreachable()) as outcome):
             # A plain list would be refused just as well, and costs the server more.
             context = fail(state.context, "list", outcome, now)
             wait = wait_for(context, outcome)
-            return to_asking(context, state.version, now, *_drop(state), report(context), wait=wait)
+            return to_asking(
+                context, state.version, now, *_close_and_discard(state), report(context), wait=wait
+            )
         case _, Failed(outcome):
             # It may be the streaming that fails, for instance in a proxy that buffers.
-            return _to_plain_list(state.context, state.version, outcome, now, *_drop(state))
+            return _to_plain_list(state.context, state.version, outcome, now, *_close_and_discard(state))
         case _:
             raise refuse(state, event)
 
 
 def _to_plain_list(
-    context: SyncContext, version: str, outcome: Outcome, now: float, *before: Action
+    context: SyncContext, version: str, outcome: Outcome, now: float, *actions: Action
 ) -> tuple[Listing, tuple[Action, ...]]:
     """Relist without streaming this time."""
     context = fail(context, "list", outcome, now)
     wait = wait_for(context, outcome)
-    return to_listing(context, _first(context, version), now, *before, report(context), wait=wait)
+    return to_listing(context, _list_version(context, version), now, *actions, report(context), wait=wait)
 
 
-def _first(context: SyncContext, version: str) -> str:
-    """Return the version for a plain list: that of the streaming list, or what the program wants first."""
-    return version if context.version else context.settings.first
+def _list_version(context: SyncContext, version: str) -> str:
+    """Return the version for a plain list: that of the streaming list, or the initial version."""
+    return version if context.version else context.settings.initial_version
 
 
-def _count(state: Streaming | Lagging) -> SyncContext:
+def _count_missing_end(state: Streaming | Lagging) -> SyncContext:
     """Count a streaming list that did not complete, although the server accepted it."""
-    times = state.context.endpoint.missing_ends + 1
-    context = replace(state.context, endpoint=replace(state.context.endpoint, missing_ends=times))
-    return _stop_streaming(context) if times >= MISSING_ENDS else context
+    missing_ends = state.context.endpoint.missing_ends + 1
+    context = replace(state.context, endpoint=replace(state.context.endpoint, missing_ends=missing_ends))
+    return _stop_streaming(context) if missing_ends >= MISSING_ENDS else context
 
 
 def _forgive(state: Streaming | Lagging) -> SyncContext:
@@ -155,6 +163,6 @@ def _stop_streaming(context: SyncContext) -> SyncContext:
     return replace(context, endpoint=replace(context.endpoint, streaming=False))
 
 
-def _drop(state: Asking | Streaming | Lagging) -> tuple[Action, ...]:
-    """End what is open, and drop what has arrived: the next list may not contain it."""
+def _close_and_discard(state: Asking | Streaming | Lagging) -> tuple[Action, ...]:
+    """Close the open response and drop the staged objects: the next list may not contain them."""
     return () if isinstance(state, Asking) else (Close(), Discard())

@@ -1,4 +1,4 @@
-"""The states, events and actions of the resync machine, and what they are made of."""
+"""The states, events and actions of the resync machine, and the values in them."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from .pager import Abandon, Discard, Failed, Listed, Replace, SendList, Stage, S
 
 # Shorter watches would cost the server requests for nothing; Go's client has the same minimum of five
 # minutes.
-SHORTEST_WATCH: Final = 300
+MIN_WATCH: Final = 300
 
 
 class Settings(Struct, frozen=True, kw_only=True, gc=False):
-    """What the program wants of one cache.
+    """How one cache follows the server.
 
-    `first` is the version of the very first list: "0" takes what the server has in its cache, which is cheap
-    even for ten thousand clients at once, and the watch then catches up; "" waits for the latest, which
-    matters to a program that must not even begin with an old snapshot. A streaming list is always the latest.
-    `page_size` of 0 lets the machine choose. `watch_seconds` is the shortest time that a watch is requested
-    for; up to twice as much, so that not all clients return at once. `follow` never lists: it continues
-    from the version that was given, and ends when that has expired.
+    `initial_version` is the version of the very first list. "0" reads the server's cache, which is cheap even
+    for ten thousand clients at once, and the watch then catches up. "" reads the latest state, for a program
+    that must not begin with an old snapshot. A streaming list always has the latest state.
+    With `page_size` 0 the machine chooses the size. Watches are requested for `watch_seconds` to twice as
+    long, so that not all clients return at once. With `follow` the machine never lists: it continues from
+    its initial version, and ends when that has expired.
     """
 
     streaming: bool = True
-    first: Literal["0", ""] = "0"
+    initial_version: Literal["0", ""] = "0"
     page_size: int = 0
-    watch_seconds: int = SHORTEST_WATCH
+    watch_seconds: int = MIN_WATCH
     backoff: Backoff = Backoff()
     follow: bool = False
 
 
 class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
-    """What was learned about one resource of one server. It may be passed to the next machine for it.
+    """The observed abilities of a server for one resource. The next machine for it may begin with them.
 
-    `streaming` is False once streaming lists have been refused, or were not completed too often;
-    `missing_ends` counts those. `paged` is True if a list at version "0" came in pages, so there is no cache
-    behind it. `bookmarks` is True once a watch has had one, and False if two watches in a row were silent for
-    longer than they allow and none had come before.
+    `streaming` is False once streaming lists have been refused, or have too often ended early;
+    `missing_ends` counts the latter. `paged` is True if a list at version "0" came in pages, so the server
+    has no cache for it. `bookmarks` is True once a watch has had a bookmark, and False if two watches in a
+    row have been silent for too long and no bookmark has come before.
     """
 
     streaming: bool = True
@@ -51,28 +51,28 @@ class Endpoint(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class SyncFailure(Struct, frozen=True, gc=False):
-    """Something that went wrong: when, with what, and why. `about` is the kind of failure."""
+    """A failure: its time, what failed (`source`), and the reason as `text`."""
 
-    at: float
-    about: Literal["list", "watch", "transport", "version"]
+    time: float
+    source: Literal["list", "watch", "transport", "version"]
     text: str
     outcome: Outcome | None = None
 
 
 class SyncContext(Struct, frozen=True, gc=False):
-    """What is true in every state.
+    """The data of every state.
 
-    `version` is that of the snapshot that readers see: "" until there is one. `heard` is the time of the last
-    byte. `failures` counts those without progress between them, `mute` the watches in a row, with the one
-    that is open, that have been silent. `bucket` is when the bucket of requests will be full again.
+    `version` is the version of the snapshot that readers see, "" before the first one. `received_at` is the
+    time of the last byte. `failures` counts failures without progress between them, `mute_watches` the silent
+    watches in a row, including the open one. `bucket` is the time at which the bucket of requests is full.
     """
 
     settings: Settings
     endpoint: Endpoint
     version: str = ""
-    heard: float | None = None
+    received_at: float | None = None
     failures: int = 0
-    mute: int = 0
+    mute_watches: int = 0
     bucket: float = 0.0
     failure: SyncFailure | None = None
 
@@ -95,27 +95,30 @@ class Streaming(Struct, frozen=True, gc=False):
 
     context: SyncContext
     version: str
-    opened: float
+    opened_at: float
     count: int = 0
 
 
 class Lagging(Struct, frozen=True, gc=False):
-    """A streaming list has had live events since this time, and still no initial-events-end bookmark."""
+    """A streaming list has had live events since `live_since`, and still no initial-events-end bookmark."""
 
     context: SyncContext
     version: str
-    opened: float
-    live: float
+    opened_at: float
+    live_since: float
     count: int
 
 
 class Listing(Struct, frozen=True, gc=False):
-    """A page has been requested; the pager says which. `count` objects have arrived, `before` this page."""
+    """A page has been requested: `paging` is the pager's state.
+
+    `count` objects have arrived, `previous_count` of them on earlier pages.
+    """
 
     context: SyncContext
     paging: pager.First | pager.Following | pager.Whole
     count: int = 0
-    before: int = 0
+    previous_count: int = 0
 
 
 class Opening(Struct, frozen=True, gc=False):
@@ -125,15 +128,15 @@ class Opening(Struct, frozen=True, gc=False):
 
 
 class Watching(Struct, frozen=True, gc=False):
-    """A watch is open. It was requested from `since` on, and was `opened` at that time."""
+    """A watch is open, since the time `opened_at`. It was requested from `start_version` on."""
 
     context: SyncContext
-    since: str
-    opened: float
+    start_version: str
+    opened_at: float
 
 
 class Ended(Struct, frozen=True, gc=False):
-    """Stopped, or at the end if only following was wanted. Nothing happens any more."""
+    """Stopped, or unable to follow without a list. No event is accepted but `Stopped`."""
 
     context: SyncContext
 
@@ -146,11 +149,11 @@ class Opened(Struct, frozen=True, gc=False):
 
 
 class Received(Struct, frozen=True, gc=False):
-    """A piece of a response has come. `digest` makes this from the events of a chunk.
+    """A part of a response has arrived. `digest` summarizes the events of a chunk as this.
 
-    `count` is the number of events or objects in it, and `version` that of the last one; "" if there is none.
-    `live`: one of them is not an Added. `bookmark`: it has a bookmark. `marked`: it ends with the
-    initial-events-end bookmark. `lost`: it has an event whose object or version is unknown.
+    `count` is the number of events or objects, and `version` the version of the last one, or "".
+    `live`: at least one event is not an Added. `bookmark`: there is a bookmark. `initial_events_end`: the
+    initial-events-end bookmark is the last event. `lost`: the object or version of an event is unknown.
     """
 
     count: int
@@ -166,11 +169,11 @@ class Closed(Struct, frozen=True, gc=False):
 
 
 class Refreshed(Struct, frozen=True, gc=False):
-    """The program wants a relist. The snapshot stays as it is until then."""
+    """The program has requested a relist. The snapshot stays as it is until then."""
 
 
 class Paused(Struct, frozen=True, gc=False):
-    """The program pauses; `Started` continues from here."""
+    """The program has paused; `Started` continues from here."""
 
 
 class Stopped(Struct, frozen=True, gc=False):
@@ -181,15 +184,15 @@ Event: TypeAlias = Started | Opened | Received | Listed | Closed | Failed | Refr
 
 
 class SendWatch(Struct, frozen=True, kw_only=True, gc=False):
-    """Ask for a watch with bookmarks, at a time between `at` and `latest`.
+    """Request a watch with bookmarks, at a time between `earliest` and `latest`.
 
-    `initial` asks for a streaming list: ``sendInitialEvents``, with the match that it needs. The server is to
-    end the watch after a number of seconds drawn from `seconds`, and the whole may take `grace` longer.
+    `initial` requests a streaming list: ``sendInitialEvents``, with the match that it needs. The server is to
+    end the watch after a number of seconds drawn from `seconds`, and the response may take `grace` longer.
     After `idle` seconds without an event, even if bytes arrive, the driver closes it and reports
-    `Failed(TimedOut(…))`; None leaves that to the end of the whole.
+    `Failed(TimedOut(…))`; with None, only the limit of the whole response applies.
     """
 
-    at: float
+    earliest: float
     latest: float
     version: str
     initial: bool
@@ -204,17 +207,17 @@ class SendWatch(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Update(Struct, frozen=True, gc=False):
-    """Update the snapshot that readers see by what has just arrived. Skip what is not newer than `after`."""
+    """Update the snapshot by the events that have just arrived, except those not newer than `after`."""
 
     after: str = ""
 
 
 class Close(Struct, frozen=True, gc=False):
-    """End the response that is open, and cancel the request that waits for its time."""
+    """Close the open response, and cancel the request that waits for its time."""
 
 
 class Report(Struct, frozen=True, gc=False):
-    """Report this: in a log, in a metric."""
+    """Report this failure: in a log, in a metric."""
 
     failure: SyncFailure
 

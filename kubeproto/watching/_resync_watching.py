@@ -37,9 +37,9 @@ from ._resync_values import (
 from .pager import Failed
 
 SHORT: Final = 1.0  # seconds; a watch that ends sooner with nothing new did not work
-STEADY: Final = 60.0  # seconds; a watch that was open for this long did
-MUTE: Final = 2  # watches without a byte before a relist
-STUBBORN: Final = 5  # failures of open watches in a row before a relist
+STEADY: Final = 60.0  # seconds; a watch that was open for this long did work
+MAX_MUTE_WATCHES: Final = 2  # watches in a row without a byte before a relist
+MAX_FAILURES: Final = 5  # failures of open watches in a row before a relist
 
 _UPDATE: Final = (Update(),)
 
@@ -48,24 +48,26 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
     """Return the next state and the actions for an event of the watch phase."""
     match state, event:
         case Watching(), Received(lost=False):
-            return _advance(state, event, now)
+            return _receive(state, event, now)
         case Watching(), Received():
             # It is unknown what changed, and a list at the last version or newer might not contain it.
             context = fail(note_activity(state.context, now), "watch", LOST, now)
             return relist_or_end(context, "", LOST, now, *_UPDATE, Close())
 
         case Opening(context), Opened():
-            # Mute until a byte arrives: `_advance` resets it.
+            # Mute until a byte arrives: `_receive` resets it.
             return Watching(
-                replace(note_activity(context, now), mute=context.mute + 1), context.version, now
+                replace(note_activity(context, now), mute_watches=context.mute_watches + 1),
+                context.version,
+                now,
             ), ()
 
         case Watching(), Closed() if _is_mute(state, now):
             # A watch at a far future version looks like this, and never ends.
             context = note(_settle(state, now), "watch", "watches stay open without an event", now)
             return relist(context, context.version, now, report(context))
-        case Watching(SyncContext(version=version), since, opened), Closed() if (
-            now - opened < SHORT and version == since
+        case Watching(SyncContext(version=version), start_version, opened_at), Closed() if (
+            now - opened_at < SHORT and version == start_version
         ):
             # Without a delay a proxy that hangs up politely would be asked in a tight loop.
             context = fail(_settle(state, now), "watch", "the watch ended at once with nothing new", now)
@@ -100,23 +102,24 @@ def step(state: Opening | Watching, event: Event, now: float) -> Step:
             raise refuse(state, event)
 
 
-def _advance(state: Watching, event: Received, now: float) -> tuple[Watching, tuple[Action, ...]]:
-    """Note the version of the snapshot. An older one is accepted, and reported."""
-    context, since = state.context, state.since
+def _receive(state: Watching, event: Received, now: float) -> tuple[Watching, tuple[Action, ...]]:
+    """Note the new version of the snapshot. An older version is accepted and reported."""
+    context = state.context
     version = event.version or context.version
     progress = order(version, context.version)
     endpoint = context.endpoint
     if event.bookmark and not endpoint.bookmarks:
         endpoint = replace(endpoint, bookmarks=True)
-    moved = SyncContext(
-        context.settings, endpoint, version, now,
-        0 if progress > 0 else context.failures, 0, context.bucket, context.failure,
-    )  # fmt: skip
-    actions: tuple[Action, ...] = (Update(since),) if context.settings.follow else _UPDATE
+    failures = 0 if progress > 0 else context.failures
+    next_context = replace(
+        context, endpoint=endpoint, version=version, received_at=now, failures=failures, mute_watches=0
+    )
+    # A follower has no Store that sees repetitions.
+    actions: tuple[Action, ...] = (Update(state.start_version),) if context.settings.follow else _UPDATE
     if progress < 0:
-        moved = note(moved, "version", gone_back(context.version, version), now)
-        actions = (*actions, report(moved))
-    return Watching(moved, since, state.opened), actions
+        next_context = note(next_context, "version", gone_back(context.version, version), now)
+        actions = (*actions, report(next_context))
+    return Watching(next_context, state.start_version, state.opened_at), actions
 
 
 def _settle(state: Opening | Watching, now: float) -> SyncContext:
@@ -124,10 +127,10 @@ def _settle(state: Opening | Watching, now: float) -> SyncContext:
     context = state.context
     if isinstance(state, Opening):
         return context
-    if now - state.opened < STEADY:
-        return replace(context, mute=max(0, context.mute - 1))
+    if now - state.opened_at < STEADY:
+        return replace(context, mute_watches=max(0, context.mute_watches - 1))
     bookmarks = context.endpoint.bookmarks
-    if context.mute >= MUTE:  # a single one may have been a dead connection
+    if context.mute_watches >= MAX_MUTE_WATCHES:  # a single one may have been a dead connection
         bookmarks = None if bookmarks else False
     return replace(context, failures=0, endpoint=replace(context.endpoint, bookmarks=bookmarks))
 
@@ -141,9 +144,9 @@ def _close(state: Opening | Watching) -> tuple[Action, ...]:
 
 
 def _is_mute(state: Opening | Watching, now: float) -> bool:
-    return _settle(state, now).mute >= MUTE and not state.context.settings.follow
+    return _settle(state, now).mute_watches >= MAX_MUTE_WATCHES and not state.context.settings.follow
 
 
 def _is_stubborn(state: Watching, now: float) -> bool:
     failures = _settle(state, now).failures + 1
-    return failures % STUBBORN == 0 and not state.context.settings.follow
+    return failures % MAX_FAILURES == 0 and not state.context.settings.follow

@@ -92,7 +92,7 @@ LIST_TIMEOUT: Final = 600.0
 
 
 class Plan(Struct, frozen=True, kw_only=True, gc=False):
-    """Which list is wanted. `on_expired`: what to do when the server forgets the version midway."""
+    """The parameters of a list. `on_expired`: what to do when the server forgets the version midway."""
 
     version: str = ""
     match: str = ""
@@ -115,8 +115,8 @@ class First(Struct, frozen=True, gc=False):
 class Following(Struct, frozen=True, gc=False):
     """A further page has been requested.
 
-    `pages` came before it, the last `empty` of them without an object; `first` names the object that the last
-    one began with.
+    `pages` have arrived, the last `empty_pages` of them without an object; `first_object` names the first
+    object of the last page.
     """
 
     plan: Plan
@@ -124,8 +124,8 @@ class Following(Struct, frozen=True, gc=False):
     version: str
     consistent: bool = True
     pages: int = 1
-    empty: int = 0
-    first: str = ""
+    empty_pages: int = 0
+    first_object: str = ""
 
 
 class Whole(Struct, frozen=True, gc=False):
@@ -152,19 +152,19 @@ State: TypeAlias = Ready | First | Following | Whole | Done | Lost
 
 
 class Started(Struct, frozen=True, gc=False):
-    """The caller wants it to begin."""
+    """The caller has started the list."""
 
 
 class Listed(Struct, frozen=True, gc=False):
     """A page is complete. `token` asks for the next one and is empty on the last; `count` is its objects.
 
-    `first` names the first of them, so that a server that sends the same page again is noticed.
+    `first_object` names the first of them, so that a server that sends the same page again is noticed.
     """
 
     version: str
     token: str = ""
     count: int = 0
-    first: str = ""
+    first_object: str = ""
 
 
 class Failed(Struct, frozen=True, gc=False):
@@ -177,13 +177,13 @@ Event: TypeAlias = Started | Listed | Failed
 
 
 class SendList(Struct, frozen=True, kw_only=True, gc=False):
-    """Ask for a page at a time between `at` and `latest`; both are the same where no jitter is wanted.
+    """Request a page at a time between `earliest` and `latest`; the two are equal without jitter.
 
     After `idle` seconds in which no object was completed, or `timeout` seconds in all, the driver closes it
     and reports `Failed(TimedOut(…))`.
     """
 
-    at: float
+    earliest: float
     latest: float
     version: str = ""
     match: str = ""
@@ -194,17 +194,17 @@ class SendList(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Stage(Struct, frozen=True, gc=False):
-    """Take what has just arrived: it is part of a list that is not complete yet."""
+    """Stage the objects or events that have just arrived: a part of a list that is not complete yet."""
 
 
 class Replace(Struct, frozen=True, gc=False):
-    """What was staged is the whole list, at this version."""
+    """Replace the snapshot with the staged objects: they are the whole list, at this version."""
 
     version: str
 
 
 class Discard(Struct, frozen=True, gc=False):
-    """Drop what was staged."""
+    """Drop the staged objects."""
 
 
 class Abandon(Struct, frozen=True, gc=False):
@@ -227,11 +227,19 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
             done = _done(state, event)
             return done, (Stage(), Replace(done.version))
         case First(plan) | Whole(plan), Listed(version, token):
-            following = Following(plan, token, version, empty=int(not event.count), first=event.first)
+            following = Following(
+                plan, token, version, empty_pages=int(not event.count), first_object=event.first_object
+            )
             return _ask(following, now, Stage())
         case Following(), Listed(token=token):
-            empty = 0 if event.count else state.empty + 1
-            after = replace(state, token=token, pages=state.pages + 1, empty=empty, first=event.first)
+            empty_pages = 0 if event.count else state.empty_pages + 1
+            after = replace(
+                state,
+                token=token,
+                pages=state.pages + 1,
+                empty_pages=empty_pages,
+                first_object=event.first_object,
+            )
             return _ask(after, now, Stage())
         case Following(Plan(on_expired="go on")), Failed(Expired(token=token)) if 0 < len(token) <= MAX_TOKEN:
             return _ask(replace(state, token=token, consistent=False), now)
@@ -243,15 +251,17 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
             raise LocalProtocolError(f"the pager cannot take {event} in {state}")
 
 
-def request(state: First | Following | Whole, *, at: float, latest: float) -> SendList:
+def request(state: First | Following | Whole, *, earliest: float, latest: float) -> SendList:
     """Return the request that this state waits for: the same again, for a caller who retries it."""
     match state:
         case First(plan):
-            return SendList(at=at, latest=latest, version=plan.version, match=plan.match, limit=plan.limit)
+            return SendList(
+                earliest=earliest, latest=latest, version=plan.version, match=plan.match, limit=plan.limit
+            )
         case Following(plan, token):
-            return SendList(at=at, latest=latest, limit=plan.limit, token=token)
+            return SendList(earliest=earliest, latest=latest, limit=plan.limit, token=token)
         case Whole(plan):
-            return SendList(at=at, latest=latest, version=plan.version, match=plan.match)
+            return SendList(earliest=earliest, latest=latest, version=plan.version, match=plan.match)
 
 
 def _endless(state: First | Following | Whole, page: Listed) -> str:
@@ -264,16 +274,16 @@ def _endless(state: First | Following | Whole, page: Listed) -> str:
         return ""
     if page.token == state.token:
         return "the server responds to each page with the token that it was asked with"
-    if page.first and page.first == state.first:
+    if page.first_object and page.first_object == state.first_object:
         return "the server sends the same page again under another token"
-    if not page.count and state.empty + 1 >= MAX_EMPTY_PAGES:
+    if not page.count and state.empty_pages + 1 >= MAX_EMPTY_PAGES:
         return f"{MAX_EMPTY_PAGES} pages in a row have a token for the next page, and no object"
-    most = max(_MAX_PAGES, _MAX_OBJECTS // max(state.plan.limit, 1))
-    return f"the list continues after {most} pages" if state.pages >= most else ""
+    max_pages = max(_MAX_PAGES, _MAX_OBJECTS // max(state.plan.limit, 1))
+    return f"the list continues after {max_pages} pages" if state.pages >= max_pages else ""
 
 
-def _ask(state: First | Following | Whole, now: float, *before: Action) -> tuple[State, tuple[Action, ...]]:
-    return state, (*before, request(state, at=now, latest=now))
+def _ask(state: First | Following | Whole, now: float, *actions: Action) -> tuple[State, tuple[Action, ...]]:
+    return state, (*actions, request(state, earliest=now, latest=now))
 
 
 def _done(state: First | Following | Whole, last: Listed) -> Done:

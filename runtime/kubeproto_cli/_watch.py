@@ -155,7 +155,7 @@ async def _follow(rows: LiveRows, table: LiveTable) -> None:
 
     labels, fields = rows.selectors
     async with rows.api.follow(label_selector=labels, field_selector=fields) as events:
-        rows.problem = lambda: events.sync_status.why
+        rows.problem = lambda: events.sync_status.reason
         async for event in events:
             match event:
                 case Added(obj) | Modified(obj):

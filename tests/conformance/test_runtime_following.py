@@ -110,13 +110,13 @@ def test_a_cache_that_is_forbidden_says_why_and_waits_until_it_is_allowed(
         await client.api(Ship).create(ship())
         async with rig.client("nobody") as nobody, Caches(nobody) as caches:
             cache = caches.cache(Ship, namespace=rig.namespace)
-            await until(lambda: 'User "nobody" cannot' in cache.sync_status.why)
+            await until(lambda: 'User "nobody" cannot' in cache.sync_status.reason)
             with pytest.raises(kp.DeadlineExceeded, match='User "nobody" cannot'):
                 await cache.wait_synced(timeout=0.5)
             assert not cache.synced
             with pytest.raises(kp.LocalProtocolError, match='User "nobody" cannot'):
                 len(cache)
-            assert 'User "nobody" cannot' in cache.sync_status.why
+            assert 'User "nobody" cannot' in cache.sync_status.reason
             await allow(client)
             await cache.wait_synced(timeout=60)
             assert [one.metadata.name for one in cache] == ["pequod"]

@@ -20,7 +20,7 @@ from ._real_cache import Book, Cache, book
 
 FULL = resync.Settings(streaming=False)
 STREAMING = resync.Settings()
-SMALL_PAGES = resync.Settings(streaming=False, first="", page_size=2)
+SMALL_PAGES = resync.Settings(streaming=False, initial_version="", page_size=2)
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ def test_a_list_of_many_pages_takes_no_second_for_each(go: Go) -> None:
         for number in range(60):
             cluster.put(book(f"b{number}"))
         async with simulated(cluster) as client, Caches(client) as caches:
-            settings = resync.Settings(streaming=False, first="", page_size=2)
+            settings = resync.Settings(streaming=False, initial_version="", page_size=2)
             books = caches.cache(Book, settings=settings)
             await books.wait_synced()
             assert len(books) == 60

@@ -23,8 +23,8 @@ Chunks = AsyncIterator[bytes]
 # What a server does with a request, by its target and how many came before it.
 Behaviour = Callable[[str, int], tuple[int, Chunks]]
 
-PLAIN = resync.Settings(streaming=False, first="")
-STREAMING = resync.Settings(first="")
+PLAIN = resync.Settings(streaming=False, initial_version="")
+STREAMING = resync.Settings(initial_version="")
 
 
 class Hostile:
@@ -261,7 +261,7 @@ def test_a_thread_leaves_a_list_that_drips(status: int, seconds: float) -> None:
     assert server.limits == [600.0, 600.0]
     failure = cache.sync_status.failure
     assert failure is not None
-    assert 1000 + seconds <= failure.at <= 1000 + seconds + 3
+    assert 1000 + seconds <= failure.time <= 1000 + seconds + 3
     assert ("403" in failure.text) == (status == 403)
 
 

@@ -305,13 +305,13 @@ def test_a_refresh_that_is_followed_by_a_stop_asks_for_nothing() -> None:
 def test_a_reflector_says_how_it_stands() -> None:
     cluster, here = sim.Cluster(), Here()  # which does not know books
     reflector = reflecting(cluster, here)
-    assert reflector.sync_status.why == "it has not been started, or is paused"
+    assert reflector.sync_status.reason == "it has not been started, or is paused"
     with reflector:
         cluster.later(15, reflector.stop)
         here.run()
     sync_status = reflector.sync_status
     assert not sync_status.synced
-    assert sync_status.why.startswith("it has been stopped, after")
+    assert sync_status.reason.startswith("it has been stopped, after")
 
 
 def test_who_waits_for_an_unknown_kind_is_told_and_a_patient_one_waits_on() -> None:

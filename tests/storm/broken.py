@@ -139,7 +139,7 @@ def broken_patience(patch: Patch) -> None:
 
     def plan_late(self: Any, planned: Any) -> None:
         if self.state.context.failures >= 4:
-            planned = replace(planned, at=planned.at + 1200.0, latest=planned.latest + 1200.0)
+            planned = replace(planned, earliest=planned.earliest + 1200.0, latest=planned.latest + 1200.0)
         plan(self, planned)
 
     patch.setattr(ResyncDriver, "_plan", plan_late)

@@ -106,7 +106,9 @@ class Follower(Program):
             kind,
             namespace=plan.namespace or kp.ALL,
             label_selector=plan.selector,
-            settings=resync.Settings(page_size=plan.page_size, streaming=plan.streaming, first=plan.first),
+            settings=resync.Settings(
+                page_size=plan.page_size, streaming=plan.streaming, initial_version=plan.first
+            ),
         )
         trial.oracle.follow(self.cache, plan.selector, f"{name} ({plan.kind})")
 

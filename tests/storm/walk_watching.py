@@ -61,7 +61,7 @@ def walk_resync(rng: Random) -> Iterator[str]:
 
 def _settings(rng: Random) -> resync.Settings:
     return resync.Settings(
-        streaming=rng.random() < 0.8, page_size=rng.choice((0, 2)), first=rng.choice(("0", "")),
+        streaming=rng.random() < 0.8, page_size=rng.choice((0, 2)), initial_version=rng.choice(("0", "")),
         follow=rng.random() < 0.15,
     )  # fmt: skip
 
@@ -110,7 +110,7 @@ def _streamed(rng: Random, mood: Mood, version: int) -> Sequence[Any]:
 
 def _listed(rng: Random, mood: Mood, version: int) -> Sequence[Any]:
     def page(token: str) -> resync.Listed:
-        return resync.Listed(str(version), token, count=rng.randrange(3), first=f"o{version}")
+        return resync.Listed(str(version), token, count=rng.randrange(3), first_object=f"o{version}")
 
     match mood:
         case "pages":
@@ -177,13 +177,13 @@ def walk_pager(rng: Random) -> Iterator[str]:
             if isinstance(walk.state, pager.Done | pager.Lost):
                 break
             token = rng.choice(("", f"t{page}", f"t{page}", "same", "x" * 20_000))
-            event: Any = pager.Listed(str(page), token, count=rng.choice((0, 2)), first=f"o{page}")
+            event: Any = pager.Listed(str(page), token, count=rng.choice((0, 2)), first_object=f"o{page}")
             if expires and isinstance(walk.state, pager.Following):
                 event = pager.Failed(Expired("old", 410, token=rng.choice(("", f"e{page}"))))
             elif rng.random() < 0.3:
                 event = pager.Failed(rng.choice(OUTCOMES))
             elif expires:
-                event = pager.Listed(str(page), f"t{page}", count=2, first=f"o{page}")
+                event = pager.Listed(str(page), f"t{page}", count=2, first_object=f"o{page}")
             yield from filter(None, [walk.go(event)])
             for action in walk.actions:
                 staged += isinstance(action, pager.Stage)

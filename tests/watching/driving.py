@@ -139,7 +139,7 @@ class Driver:
         """Wait until the planned request may go out, and send it."""
         planned = self.planned
         assert planned is not None, f"nothing is planned in {self.state}"
-        self.now = max(self.now, planned.at + (planned.latest - planned.at) * self.draw)
+        self.now = max(self.now, planned.earliest + (planned.latest - planned.earliest) * self.draw)
         self.planned = None
         self.asked.append(planned)
         self.times.append(self.now)

@@ -50,12 +50,15 @@ class Following(RuleBasedStateMachine):
         self.lost = False  # an event was made unreadable, and no new snapshot has come since
 
     @initialize(
-        streaming=st.booleans(), page_size=st.sampled_from([0, 2]), first=st.sampled_from(["0", ""]),
+        streaming=st.booleans(), page_size=st.sampled_from([0, 2]),
+        initial_version=st.sampled_from(["0", ""]),
         draw=st.floats(0, 1),
     )  # fmt: skip
-    def begin(self, streaming: bool, page_size: int, first: str, draw: float) -> None:
-        wanted = resync.Settings(streaming=streaming, page_size=page_size, first="0" if first else "")
-        self.driver = Driver(wanted, draw=draw)
+    def begin(self, streaming: bool, page_size: int, initial_version: str, draw: float) -> None:
+        settings = resync.Settings(
+            streaming=streaming, page_size=page_size, initial_version="0" if initial_version else ""
+        )
+        self.driver = Driver(settings, draw=draw)
         self.driver.tell(Started())
 
     # The cluster lives
@@ -142,7 +145,7 @@ class Following(RuleBasedStateMachine):
         while True:
             planned = driver.planned
             if planned is not None:
-                if planned.at + (planned.latest - planned.at) * driver.draw > until:
+                if planned.earliest + (planned.latest - planned.earliest) * driver.draw > until:
                     return
                 self.answer(driver.send())
             for _ in range(times):

@@ -46,7 +46,7 @@ LONG_VERSION = Garbled("a version of 16385 characters came; the limit is 1024")
 
 
 def send(**fields: Any) -> SendList:
-    return SendList(at=NOW, latest=NOW, **fields)
+    return SendList(earliest=NOW, latest=NOW, **fields)
 
 
 PAGE_1 = send(version="7", match="NotOlderThan", limit=2)
@@ -59,11 +59,11 @@ TABLE: list[Row] = [
     ("one page", First(PLAN), Listed("9"), Done("9"), (Stage(), Replace("9"))),
     (
         "more pages", First(PLAN), Listed("9", "b", 2, "a1"),
-        Following(PLAN, "b", "9", first="a1"), (Stage(), send(limit=2, token="b")),
+        Following(PLAN, "b", "9", first_object="a1"), (Stage(), send(limit=2, token="b")),
     ),
     (
-        "still more", Following(PLAN, "b", "9", first="a1"), Listed("9", "c", 2, "b1"),
-        Following(PLAN, "c", "9", pages=2, first="b1"), (Stage(), send(limit=2, token="c")),
+        "still more", Following(PLAN, "b", "9", first_object="a1"), Listed("9", "c", 2, "b1"),
+        Following(PLAN, "c", "9", pages=2, first_object="b1"), (Stage(), send(limit=2, token="c")),
     ),
     (
         "the last of some", Following(PLAN, "c", "9"), Listed("9"),
@@ -71,23 +71,24 @@ TABLE: list[Row] = [
     ),
     ("a circle", Following(PLAN, "b", "9"), Listed("9", "b"), Lost(CIRCLE), (Abandon(CIRCLE),)),
     (
-        "an empty page", Following(PLAN, "b", "9", pages=4, empty=3), Listed("9", "c"),
-        Following(PLAN, "c", "9", pages=5, empty=4), (Stage(), send(limit=2, token="c")),
+        "an empty page", Following(PLAN, "b", "9", pages=4, empty_pages=3), Listed("9", "c"),
+        Following(PLAN, "c", "9", pages=5, empty_pages=4), (Stage(), send(limit=2, token="c")),
     ),
     (
-        "an object after empty pages", Following(PLAN, "b", "9", pages=4, empty=9), Listed("9", "c", 1, "x"),
-        Following(PLAN, "c", "9", pages=5, first="x"), (Stage(), send(limit=2, token="c")),
+        "an object after empty pages", Following(PLAN, "b", "9", pages=4, empty_pages=9),
+        Listed("9", "c", 1, "x"),
+        Following(PLAN, "c", "9", pages=5, first_object="x"), (Stage(), send(limit=2, token="c")),
     ),
     (
-        "empty pages without end", Following(PLAN, "b", "9", pages=12, empty=9), Listed("9", "c"),
+        "empty pages without end", Following(PLAN, "b", "9", pages=12, empty_pages=9), Listed("9", "c"),
         Lost(EMPTY), (Abandon(EMPTY),),
     ),
     (
-        "the last page may be empty", Following(PLAN, "b", "9", pages=12, empty=9), Listed("9"),
+        "the last page may be empty", Following(PLAN, "b", "9", pages=12, empty_pages=9), Listed("9"),
         Done("9", paged=True), (Stage(), Replace("9")),
     ),
     (
-        "the same page again", Following(PLAN, "b", "9", first="a1"), Listed("9", "c", 2, "a1"),
+        "the same page again", Following(PLAN, "b", "9", first_object="a1"), Listed("9", "c", 2, "a1"),
         Lost(AGAIN), (Abandon(AGAIN),),
     ),
     (

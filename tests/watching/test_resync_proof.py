@@ -50,7 +50,7 @@ SECOND = pager.Following(pager.Plan(), "two", "9")
 )  # fmt: skip
 def test_the_reason_why_it_is_not_live_is_a_sentence(state: resync.State, why: str) -> None:
     said = sync_status(state, NOW)
-    assert (said.why, said.live) == (why, not why)
+    assert (said.reason, said.live) == (why, not why)
 
 
 def test_synced_is_having_a_snapshot_whatever_the_watch_does() -> None:
@@ -61,6 +61,6 @@ def test_synced_is_having_a_snapshot_whatever_the_watch_does() -> None:
 
 def test_w_24_the_last_byte_the_last_trouble_and_the_failures_are_told() -> None:
     said = sync_status(Opening(DOWN), NOW)
-    assert (said.heard, said.silent, said.failures, said.failure) == (90.0, 10.0, 3, DOWN.failure)
-    assert sync_status(Idle(NEW), NOW).silent is None
-    assert sync_status(Opening(OLD), 10.0).silent == 0.0
+    assert (said.received_at, said.silent_for, said.failures, said.failure) == (90.0, 10.0, 3, DOWN.failure)
+    assert sync_status(Idle(NEW), NOW).silent_for is None
+    assert sync_status(Opening(OLD), 10.0).silent_for == 0.0

@@ -162,7 +162,7 @@ def test_r_14_refused_connections_wait_by_the_schedule_and_success_does_not(draw
 
 
 def test_r_15_another_backoff_is_kept_to() -> None:
-    patient = Settings(streaming=False, backoff=Backoff(first=0.01, cap=0.1, jitter=0.0))
+    patient = Settings(streaming=False, backoff=Backoff(initial=0.01, maximum=0.1, jitter=0.0))
     driver = play(*[DOWN] * 6, settings=patient)
     assert driver.waits() == pytest.approx([0.01, 0.02, 0.04, 0.08, 0.1])
     assert sum(driver.waits()) == pytest.approx(0.25)
@@ -278,7 +278,7 @@ def test_r_37_a_refused_watch_waits_and_lists_nothing() -> None:
     assert (asked(driver), driver.waits()) == (
         [("list", "0"), ("watch", "1"), ("watch", "1")], [0.0, 0.8],
     )  # fmt: skip
-    assert [t.about for t in driver.troubles] == ["transport"]
+    assert [t.source for t in driver.troubles] == ["transport"]
 
 
 def test_r_38_a_clean_end_after_news_goes_on_at_once_until_the_bucket_is_empty() -> None:
@@ -294,7 +294,7 @@ def test_r_40_an_object_without_metadata_is_skipped_and_the_list_sent_again() ->
     assert driver.snapshot() == {"a": "2", "b": "4"}
     assert isinstance(driver.planned, SendList)
     assert driver.planned.version == ""
-    assert driver.planned.at - driver.now == pytest.approx(0.8)
+    assert driver.planned.earliest - driver.now == pytest.approx(0.8)
 
 
 # Streaming lists
@@ -324,13 +324,13 @@ def test_wl_05_waiting_for_the_mark_says_since_when() -> None:
     driver = play(Stream([[added("a", 3)]], 0.0, None), settings=STREAMING)
     driver.now += 12.0
     said = sync_status(driver.state, driver.now)
-    assert (said.synced, said.silent) == (False, 12.0)
-    assert said.why == (
+    assert (said.synced, said.silent_for) == (False, 12.0)
+    assert said.reason == (
         "a streaming list has brought 1 events in 12 s, the last one 12 s ago,"
         " and not come to its initial-events-end bookmark"
     )
     driver.feed([mark(4)])
-    assert sync_status(driver.state, driver.now).why == ""
+    assert sync_status(driver.state, driver.now).reason == ""
 
 
 def test_wl_06_and_wl_08_initial_events_give_no_version_and_no_snapshot_before_the_mark() -> None:
@@ -622,7 +622,7 @@ def test_w_12_and_w_13_without_rights_or_kind_it_asks_slowly_says_so_and_recover
 def test_w_12_while_a_kind_is_missing_the_reason_can_be_read() -> None:
     driver = play(Refused("books is not here", 404))
     said = sync_status(driver.state, driver.now)
-    assert said.why == "a list has been requested, after a failure: books is not here"
+    assert said.reason == "a list has been requested, after a failure: books is not here"
 
 
 def test_w_14_the_stream_of_the_list_goes_on_as_the_watch() -> None:
@@ -691,18 +691,18 @@ def test_a_watch_at_a_version_that_a_restored_server_has_not_reached_does_not_ha
         Stream(lasts=75.0, end=TimedOut("silence")), AHEAD, Page(50, [book("a", 40)]), OPEN,
     )  # fmt: skip
     assert asked(driver)[-3:] == [("list", "900"), ("list", ""), ("watch", "50")]
-    assert driver.troubles[-1].about == "version"
+    assert driver.troubles[-1].source == "version"
     assert driver.changes[-1].went_back
 
 
 def test_w_24_the_last_sign_of_life_is_exported() -> None:
     driver = play(Page(1), OPEN)
-    heard = driver.now
+    received_at = driver.now
     driver.now += 30.0
     driver.feed([])
     driver.now += 4.0
     said = sync_status(driver.state, driver.now)
-    assert (said.heard, said.silent) == (heard + 30.0, 4.0)
+    assert (said.received_at, said.silent_for) == (received_at + 30.0, 4.0)
 
 
 def test_w_27_an_object_that_does_not_fit_moves_the_version_and_keeps_its_bytes() -> None:
@@ -771,13 +771,13 @@ def test_a_clock_set_back_costs_a_wait_and_no_more() -> None:
     driver.end(Closed())
     assert isinstance(driver.state, Opening)
     assert driver.planned is not None
-    assert 0.0 < driver.planned.at - driver.now <= 10.0
+    assert 0.0 < driver.planned.earliest - driver.now <= 10.0
 
 
 def test_an_hour_is_the_longest_wait_that_is_granted() -> None:
     driver = play(Throttled("come back next year", 429, 3e7))
     assert driver.planned is not None
-    assert driver.planned.at - driver.now == 3600.0
+    assert driver.planned.earliest - driver.now == 3600.0
 
 
 def test_every_machine_stays_within_its_bucket_when_a_server_hangs_up_politely_with_news() -> None:

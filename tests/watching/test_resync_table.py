@@ -89,8 +89,8 @@ CIRCLE = Garbled("the server responds to each page with the token that it was as
 
 
 def context(settings: Settings = STREAMING, **facts: Any) -> SyncContext:
-    """What a machine knows that last heard a byte at 90 s, and whose bucket is full."""
-    known: dict[str, Any] = {"settings": settings, "endpoint": Endpoint(), "heard": 90.0}
+    """What a machine knows that last received_at a byte at 90 s, and whose bucket is full."""
+    known: dict[str, Any] = {"settings": settings, "endpoint": Endpoint(), "received_at": 90.0}
     return SyncContext(**(known | facts))
 
 
@@ -121,7 +121,7 @@ def send_watch(version: str, wait: float = 0.0, spread: float | None = None, **f
     at = NOW + wait
     rest: dict[str, Any] = {"initial": False, "seconds": (300, 600), "idle": 75.0}
     latest = at + (wait if spread is None else spread)
-    return SendWatch(at=at, latest=latest, version=version, **(rest | fields))
+    return SendWatch(earliest=at, latest=latest, version=version, **(rest | fields))
 
 
 def send_streaming(version: str, wait: float = 0.0, spread: float | None = None) -> SendWatch:
@@ -130,7 +130,7 @@ def send_streaming(version: str, wait: float = 0.0, spread: float | None = None)
 
 def send_list(wait: float = 0.0, spread: float | None = None, **fields: Any) -> SendList:
     at = NOW + wait
-    return SendList(at=at, latest=at + (wait if spread is None else spread), **fields)
+    return SendList(earliest=at, latest=at + (wait if spread is None else spread), **fields)
 
 
 NEW = context()  # no snapshot yet
@@ -161,8 +161,8 @@ def watching(of: SyncContext = OLD, since: str = "7", opened: float = 95.0) -> W
     return Watching(of, since, opened)
 
 
-def heard(before: SyncContext, **facts: Any) -> SyncContext:
-    return replace(before, heard=NOW, **facts)
+def active(before: SyncContext, **facts: Any) -> SyncContext:
+    return replace(before, received_at=NOW, **facts)
 
 
 Row = tuple[str, resync.State, resync.Event, resync.State, tuple[resync.Action, ...]]
@@ -184,7 +184,7 @@ def row(
 row("begins", Idle(NEW), Started(), Asking(asked(NEW), ""), send_streaming(""))
 plain = context(PLAIN)
 row("begins plainly", Idle(plain), Started(), Listing(asked(plain), FIRST), send_list(**ASK_FIRST))
-latest = context(Settings(streaming=False, first=""))
+latest = context(Settings(streaming=False, initial_version=""))
 row("begins at the latest", Idle(latest), Started(), Listing(asked(latest), LATEST), send_list(**ASK_LATEST))
 known = context(endpoint=Endpoint(streaming=False))
 row(
@@ -197,7 +197,7 @@ row(
 row("goes on", Idle(OLD), Started(), Opening(asked(OLD)), send_watch("7"))
 
 # Asking
-row("opens", Asking(OLD, "7"), Opened(), Streaming(heard(OLD), "7", NOW))
+row("opens", Asking(OLD, "7"), Opened(), Streaming(active(OLD), "7", NOW))
 for outcome in (GONE, AHEAD):
     row(
         f"refused at 7, {type(outcome).__name__}", Asking(OLD, "7"), Failed(outcome),
@@ -236,18 +236,30 @@ row(
 )  # fmt: skip
 
 # Streaming and Lagging
-row("initial events", streaming(), Received(4, "5"), Streaming(heard(NEW), "", 95.0, 7), Stage())
-row("live events", streaming(), Received(2, "8", live=True), Lagging(heard(NEW), "", 95.0, NOW, 5), Stage())
-row("more of them", lagging(), Received(1, "9", live=True), Lagging(heard(NEW), "", 60.0, 98.0, 6), Stage())
+row("initial events", streaming(), Received(4, "5"), Streaming(active(NEW), "", 95.0, 7), Stage())
+row(
+    "live events",
+    streaming(),
+    Received(2, "8", live=True),
+    Lagging(active(NEW), "", 95.0, NOW, 5),
+    Stage(),
+)
+row(
+    "more of them",
+    lagging(),
+    Received(1, "9", live=True),
+    Lagging(active(NEW), "", 60.0, 98.0, 6),
+    Stage(),
+)
 ended_initial = Received(3, "9", live=True, bookmark=True, initial_events_end=True)
 half: Streaming | Lagging
 for name, half in (("", streaming()), (", late", lagging())):
-    state, opened = half, half.opened
+    state, opened = half, half.opened_at
     row(
         f"the bookmark{name}",
         state,
         ended_initial,
-        Watching(heard(NEW, version="9"), "9", opened),
+        Watching(active(NEW, version="9"), "9", opened),
         Stage(),
         Replace("9"),
     )
@@ -295,7 +307,7 @@ row(
     "a mark at last",
     streaming(twice),
     ended_initial,
-    Watching(heard(NEW, version="9"), "9", 95.0),
+    Watching(active(NEW, version="9"), "9", 95.0),
     Stage(),
     Replace("9"),
 )
@@ -307,39 +319,40 @@ row(
 back = SyncFailure(NOW, "version", "version 5 came after 7: the server has gone back in time")
 row(
     "an older snapshot", streaming(OLD, ""), Received(1, "5", initial_events_end=True),
-    Watching(heard(OLD, version="5", failure=back), "5", 95.0), Stage(), Replace("5"), Report(back),
+    Watching(active(OLD, version="5", failure=back), "5", 95.0), Stage(), Replace("5"), Report(back),
 )  # fmt: skip
 
 # Listing
-row("a part of a page", Listing(NEW, FIRST, 2), Received(3), Listing(heard(NEW), FIRST, 5), Stage())
+row("a part of a page", Listing(NEW, FIRST, 2), Received(3), Listing(active(NEW), FIRST, 5), Stage())
 row(
-    "a page", Listing(NEW, FIRST, 2), Listed("9", "two", 3), Listing(heard(NEW), PAGE_2, 5, 5),
+    "a page", Listing(NEW, FIRST, 2), Listed("9", "two", 3), Listing(active(NEW), PAGE_2, 5, 5),
     Stage(), send_list(limit=500, token="two"),
 )  # fmt: skip
 row(
-    "the last page", Listing(NEW, FIRST), Listed("9"), Opening(heard(asked(NEW), version="9")),
+    "the last page", Listing(NEW, FIRST), Listed("9"), Opening(active(asked(NEW), version="9")),
     Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
     "the last page of some", Listing(OLD, pager.Following(pager.Plan(), "two", "9")), Listed("10"),
-    Opening(heard(asked(OLD), version="9")), Stage(), Replace("9"), send_watch("9"),
+    Opening(active(asked(OLD), version="9")), Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
     "a list at 0 in pages", Listing(NEW, PAGE_2), Listed("9"),
-    Opening(heard(asked(NEW), version="9", endpoint=Endpoint(paged=True))),
+    Opening(active(asked(NEW), version="9", endpoint=Endpoint(paged=True))),
     Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
-    "an older list", Listing(OLD, LATEST), Listed("5"), Opening(heard(asked(OLD), version="5", failure=back)),
+    "an older list", Listing(OLD, LATEST), Listed("5"), Opening(active(asked(OLD), version="5",
+    failure=back)),
     Stage(), Replace("5"), Report(back), send_watch("5"),
 )  # fmt: skip
 row(
-    "no version", Listing(NEW, FIRST), Listed(""), Listing(failed(heard(NEW), NO_VERSION, "list"), FIRST),
+    "no version", Listing(NEW, FIRST), Listed(""), Listing(failed(active(NEW), NO_VERSION, "list"), FIRST),
     Discard(), report(NO_VERSION, "list"), send_list(0.8, **ASK_FIRST),
 )  # fmt: skip
 row(
     "a circle", Listing(NEW, PAGE_2), Listed("9", "two"),
-    Listing(failed(heard(NEW), CIRCLE, "list"), pager.Whole(pager.Plan(version="0"))),
+    Listing(failed(active(NEW), CIRCLE, "list"), pager.Whole(pager.Plan(version="0"))),
     Discard(), report(CIRCLE, "list"), send_list(0.8, version="0"),
 )  # fmt: skip
 row(
@@ -384,7 +397,7 @@ for outcome, wait in ((FORBIDDEN, 10.0), (DOWN, 0.8), (CUT, 0.8), (NO_SERVER, 0.
     )  # fmt: skip
 
 # Opening
-row("a watch opens", Opening(OLD), Opened(), Watching(heard(OLD, mute=1), "7", NOW))
+row("a watch opens", Opening(OLD), Opened(), Watching(active(OLD, mute_watches=1), "7", NOW))
 for outcome, wait, spread in (
     (BUSY, 0.8, 0.8), (BUSY_5, 5.0, 0.8), (NO_SERVER, 0.8, 0.8), (CUT, 0.8, 0.8), (DOWN, 0.8, 0.8),
     (SILENT, 0.8, 0.8), (GARBAGE, 0.8, 0.8), (CONFLICT, 0.8, 0.8), (FORBIDDEN, 10.0, 10.0),
@@ -434,50 +447,57 @@ for outcome in (GONE, AHEAD, UNREADABLE, FORBIDDEN, WRONG):
     )  # fmt: skip
 
 # Watching
-tired = context(version="7", failures=3, mute=1)
-row("news", watching(tired), Received(2, "9", live=True), watching(heard(OLD, version="9")), Update())
-row("the same version", watching(tired), Received(1, "7"), watching(heard(tired, mute=0)), Update())
-row("half a line", watching(tired), Received(0), watching(heard(tired, mute=0)), Update())
+tired = context(version="7", failures=3, mute_watches=1)
+row("news", watching(tired), Received(2, "9", live=True), watching(active(OLD, version="9")), Update())
+row(
+    "the same version",
+    watching(tired),
+    Received(1, "7"),
+    watching(active(tired, mute_watches=0)),
+    Update(),
+)
+row("half a line", watching(tired), Received(0), watching(active(tired, mute_watches=0)), Update())
 row(
     "an older version", watching(tired), Received(1, "5"),
-    watching(heard(tired, version="5", mute=0, failure=back)), Update(), Report(back),
+    watching(active(tired, version="5", mute_watches=0, failure=back)), Update(), Report(back),
 )  # fmt: skip
-row("no order", watching(tired), Received(1, "x"), watching(heard(OLD, version="x")), Update())
+row("no order", watching(tired), Received(1, "x"), watching(active(OLD, version="x")), Update())
 deaf = context(version="7", endpoint=DEAF)
 told = Endpoint(bookmarks=True)
 row(
     "a bookmark",
     watching(deaf),
     Received(1, "8", live=True, bookmark=True),
-    watching(heard(OLD, version="8", endpoint=told)),
+    watching(active(OLD, version="8", endpoint=told)),
     Update(),
 )
 row(
     "an end mark nobody asked for",
     watching(),
     replace(ended_initial, count=1),
-    watching(heard(OLD, version="9", endpoint=told)),
+    watching(active(OLD, version="9", endpoint=told)),
     Update(),
 )
 row(
     "news to a follower",
     watching(followed),
     Received(1, "8"),
-    watching(heard(followed, version="8")),
+    watching(active(followed, version="8")),
     Update("7"),
 )
 row(
-    "a lost event", watching(), Received(2, "9", lost=True), Asking(failed(heard(OLD), LOST), ""),
+    "a lost event", watching(), Received(2, "9", lost=True), Asking(failed(active(OLD), LOST), ""),
     Update(), Close(), report(LOST), send_streaming("", 0.8),
 )  # fmt: skip
 row(
     "a lost event where streaming is off", watching(plain_7), Received(2, "9", lost=True),
-    Listing(failed(heard(plain_7), LOST), LATEST),
+    Listing(failed(active(plain_7), LOST), LATEST),
     Update(), Close(), report(LOST), send_list(0.8, **ASK_LATEST),
 )  # fmt: skip
 row(
     "a follower loses an event", watching(followed), Received(1, lost=True),
-    Ended(heard(followed, failures=1, failure=failure(LOST))), Update(), Close(), report(LOST), Abandon(LOST),
+    Ended(active(followed, failures=1, failure=failure(LOST))), Update(), Close(), report(LOST),
+    Abandon(LOST),
 )  # fmt: skip
 row("ends", watching(opened=99.0), Closed(), Opening(asked(OLD)), send_watch("7"))
 nine = context(version="9")
@@ -490,10 +510,10 @@ for name, opened in (("at once", 99.5), ("before it began, by a clock set back",
     )  # fmt: skip
 tired = context(version="7", failures=3)
 row("ends after a minute", watching(tired, opened=40.0), Closed(), Opening(asked(OLD)), send_watch("7"))
-quiet = context(version="7", mute=1)
+quiet = context(version="7", mute_watches=1)
 row(
     "ends mute", watching(quiet, opened=20.0), Closed(),
-    Opening(asked(context(version="7", mute=1))), send_watch("7"),
+    Opening(asked(context(version="7", mute_watches=1))), send_watch("7"),
 )  # fmt: skip
 for name, endpoint, silent, after, idle in (
     ("once, where bookmarks have come", told, 1, told, 75.0),
@@ -503,33 +523,34 @@ for name, endpoint, silent, after, idle in (
 ):
     row(
         f"a follower hears nothing {name}",
-        watching(context(FOLLOW, version="7", endpoint=endpoint, mute=silent), opened=20.0), Closed(),
-        Opening(asked(context(FOLLOW, version="7", endpoint=after, mute=silent))), send_watch("7", idle=idle),
+        watching(context(FOLLOW, version="7", endpoint=endpoint, mute_watches=silent), opened=20.0), Closed(),
+        Opening(asked(context(FOLLOW, version="7", endpoint=after, mute_watches=silent))),
+        send_watch("7", idle=idle),
     )  # fmt: skip
 row(
     "ends before it could speak", watching(quiet, opened=60.0), Closed(), Opening(asked(OLD)), send_watch("7")
 )
-mute = context(version="7", endpoint=DEAF, mute=2)
+mute_context = context(version="7", endpoint=DEAF, mute_watches=2)
 says_nothing = SyncFailure(NOW, "watch", "watches stay open without an event")
 row(
-    "ends mute twice", watching(context(version="7", mute=2), opened=20.0), Closed(),
+    "ends mute twice", watching(context(version="7", mute_watches=2), opened=20.0), Closed(),
     Asking(asked(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
 )  # fmt: skip
 row(
-    "ends mute again", watching(mute, opened=20.0), Closed(),
+    "ends mute again", watching(mute_context, opened=20.0), Closed(),
     Asking(asked(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
 )  # fmt: skip
 row(
-    "silent again", watching(mute, opened=20.0), Failed(SILENT), Asking(failed(deaf, SILENT), "7"),
+    "silent again", watching(mute_context, opened=20.0), Failed(SILENT), Asking(failed(deaf, SILENT), "7"),
     Close(), report(SILENT), send_streaming("7", 0.8),
 )  # fmt: skip
-plain_mute = context(PLAIN, version="7", endpoint=DEAF, mute=2)
+plain_mute = context(PLAIN, version="7", endpoint=DEAF, mute_watches=2)
 row(
     "ends mute again where streaming is off", watching(plain_mute, opened=20.0), Closed(),
-    Listing(asked(replace(plain_mute, mute=0), failure=says_nothing), AFTER_7),
+    Listing(asked(replace(plain_mute, mute_watches=0), failure=says_nothing), AFTER_7),
     Report(says_nothing), send_list(**ASK_AFTER_7),
 )  # fmt: skip
-mute_follower = context(FOLLOW, version="7", endpoint=DEAF, mute=2)
+mute_follower = context(FOLLOW, version="7", endpoint=DEAF, mute_watches=2)
 row(
     "a follower hears nothing again", watching(mute_follower, opened=20.0), Closed(),
     Opening(asked(mute_follower)), send_watch("7", idle=None),
@@ -559,7 +580,7 @@ for count, wait in ((2, 3.2), (3, 6.4), (5, 25.6), (6, 30.0), (4999, 30.0)):
         f"failure {count + 1}", Opening(often), Failed(CUT), Opening(failed(often, CUT, wait=wait)),
         report(CUT), send_watch("7", wait),
     )  # fmt: skip
-patient = context(Settings(backoff=Backoff(first=0.01, cap=0.1, jitter=0.0)), version="7")
+patient = context(Settings(backoff=Backoff(initial=0.01, maximum=0.1, jitter=0.0)), version="7")
 row(
     "another backoff", Opening(patient), Failed(CUT), Opening(failed(patient, CUT, wait=0.01)),
     report(CUT), send_watch("7", 0.01, 0.0),
@@ -672,10 +693,10 @@ def test_a_machine_begins_with_what_it_is_given() -> None:
 
 
 def test_failures_before_it_do_not_delay_the_watch_after_a_clean_end() -> None:
-    watching = Watching(context(version="7", failures=3, heard=0.0), "7", 0.0)
+    watching = Watching(context(version="7", failures=3, received_at=0.0), "7", 0.0)
     state, actions = resync.step(watching, Closed(), 30.0)
     (send,) = [action for action in actions if isinstance(action, SendWatch)]
-    assert send.at == 30.0
+    assert send.earliest == 30.0
     assert state.context.failures == 3
 
 

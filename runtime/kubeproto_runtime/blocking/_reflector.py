@@ -74,7 +74,7 @@ class StoreSink(Generic[K]):
     def report(self, failure: resync.SyncFailure) -> None:
         """Note that something went wrong; it is retried."""
         level = self._lines.level(logging.WARNING, failure.text, self._clock())
-        _log.log(level, "%s: %s: %s", self._resource, failure.about, failure.text)
+        _log.log(level, "%s: %s: %s", self._resource, failure.source, failure.text)
         self._troubled(failure)
 
     def abandon(self, outcome: Outcome) -> None:
@@ -204,7 +204,7 @@ class BlockingReflector(Generic[K]):
             found = self._changed.wait_for(look, timeout)
         if not found:
             if not self.version:
-                why = self.sync_status.why
+                why = self.sync_status.reason
                 raise DeadlineExceeded(f"{self.api} has not synced within {timeout:g} s, because {why}")
             raise DeadlineExceeded(f"{self.api}: the condition did not hold within {timeout:g} s")
         return found
@@ -251,7 +251,7 @@ class BlockingReflector(Generic[K]):
                 " use `with api.reflect() as reflector`, and `reflector.synced()`"
             )
         raise LocalProtocolError(
-            f"the reflector of {self.api} has not synced, because {self.sync_status.why}:"
+            f"the reflector of {self.api} has not synced, because {self.sync_status.reason}:"
             " call `reflector.synced()` before it is read"
         )
 

@@ -137,7 +137,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         self._abort()
 
     def _perform(self, planned: Planned, number: int) -> Generator[None]:
-        send_at = self._client.random.uniform(planned.at, planned.latest)
+        send_at = self._client.random.uniform(planned.earliest, planned.latest)
         self._client.sleep_until(min(send_at, self._until))
         if number != self._number or self._client.clock() >= self._until:
             return

@@ -89,7 +89,7 @@ class Reflector(Generic[K]):
                 " use `async with Caches(client) as caches`, and `await cache.wait_synced()`"
             )
         raise LocalProtocolError(
-            f"the cache of {self.resource} has not synced, because {self.sync_status.why}:"
+            f"the cache of {self.resource} has not synced, because {self.sync_status.reason}:"
             " `await cache.wait_synced()` before it is read"
         )
 
@@ -208,7 +208,7 @@ class Reflector(Generic[K]):
                 return
         finally:
             unregister()
-        reason = self.sync_status.why
+        reason = self.sync_status.reason
         state = f", for {reason}" if reason else ", though it is live"
         raise DeadlineExceeded(f"{self.resource}: {problem} within {timeout:g} s{state}")
 
@@ -253,7 +253,7 @@ class Reflector(Generic[K]):
         if failure.text != self._reported_failure:
             level = self._lines.level(logging.WARNING, failure.text, anyio.current_time())
         self._reported_failure = failure.text
-        _log.log(level, "%s: %s: %s", self.resource, failure.about, failure.text)
+        _log.log(level, "%s: %s: %s", self.resource, failure.source, failure.text)
         if not self.synced and isinstance(failure.outcome, Refused) and failure.outcome.code == 404:
             self._missing_kind = KindNotServed(self.resource)
             self._wake_waiters()

@@ -185,10 +185,10 @@ def _cache(cache: Cache[Any]) -> CacheState:
         synced=cache.synced,
         live=status.live,
         state=cache.phase,
-        why=status.why,
+        why=status.reason,
         version=cache.version,
         objects=len(cache) if cache.synced else 0,
         size=cache.size,
-        silent=status.silent,
+        silent=status.silent_for,
         failures=status.failures,
     )

@@ -40,7 +40,7 @@ def readiness(controllers: Mapping[str, Reconciling], webhooks: WebhookServer | 
     """
     caches = {id(cache): cache for controller in controllers.values() for cache in controller.caches}
     lines = [
-        (cache.synced, f"cache of {cache.place}: {cache.sync_status.why or 'in step'}")
+        (cache.synced, f"cache of {cache.place}: {cache.sync_status.reason or 'in step'}")
         for cache in caches.values()
     ]
     lines += [

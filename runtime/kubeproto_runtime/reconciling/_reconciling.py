@@ -197,7 +197,7 @@ class Reconciling:
                 "the cache of %s has not synced after %.0f s, because %s",
                 cache.place,
                 self._clock() - began,
-                cache.sync_status.why,
+                cache.sync_status.reason,
             )
 
     def _forget_deleted(self, key: str) -> None:

@@ -145,7 +145,7 @@ class FollowedEvents(Generic[K, E]):
     def report(self, failure: resync.SyncFailure) -> None:
         """Log a failure, which is retried."""
         level = self._lines.level(logging.WARNING, failure.text, anyio.current_time())
-        _log.log(level, "%s: %s: %s", self._resource, failure.about, failure.text)
+        _log.log(level, "%s: %s: %s", self._resource, failure.source, failure.text)
         if self._failures:
             self._ready.append(failure)
         missing = isinstance(failure.outcome, Refused) and failure.outcome.code == 404

@@ -82,7 +82,7 @@ class Paging(Generic[P]):
         """Return the next page; None after the last."""
         while isinstance(self._state, pager.First | pager.Following | pager.Whole):
             now = self._client.now()
-            send = pager.request(self._state, at=now, latest=now)
+            send = pager.request(self._state, earliest=now, latest=now)
             request = self._api.list(limit=send.limit, continue_=send.token, **self._selection)
             try:
                 page = (yield from call(self._client, request)).value

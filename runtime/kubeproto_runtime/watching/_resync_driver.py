@@ -145,7 +145,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
     def _plan(self, planned: Planned) -> None:
         # Drawn once: a wait that is cancelled continues for the same moment.
         self._planned = planned
-        self._send_at = self._client.random.uniform(planned.at, planned.latest)
+        self._send_at = self._client.random.uniform(planned.earliest, planned.latest)
 
     def _drop(self) -> None:
         if self._response is not None:

@@ -44,7 +44,7 @@ K = TypeVar("K", bound=KubeObject)
 WAIT: Final = 60.0  # seconds; twice what kubectl waits, since a program waits for more than one pod
 
 # The server's cache could be older than what was read before.
-_LATEST: Final = resync.Settings(first="")
+_LATEST: Final = resync.Settings(initial_version="")
 
 
 class WaitTimeout(KubeprotoError, TimeoutError):

@@ -111,7 +111,7 @@ def test_an_endless_list_in_pages_is_refused(rig: Rig, serve: Serve, lie: str) -
 @pytest.mark.parametrize("rig", rigs(waits=True))
 def test_a_cache_requests_an_endless_list_without_pages(rig: Rig, serve: Serve, lie: str) -> None:
     requests: list[ReceivedRequest] = []
-    settings = resync.Settings(streaming=False, first="", backoff=resync.Backoff(first=0.01))
+    settings = resync.Settings(streaming=False, initial_version="", backoff=resync.Backoff(initial=0.01))
 
     async def body(transport: Transport) -> list[str]:
         async with Caches(Client(transport)) as caches:
