@@ -1,9 +1,9 @@
-"""JSON by its parts, however deeply it is nested.
+"""Split JSON of any depth into its parts.
 
-msgspec reads nested values by recursion, and refuses them where the interpreter's stack would end: at 1,000
+msgspec reads nested values by recursion, and refuses them at the limit of the interpreter's stack: 1,000
 levels on Python 3.11. An API server stores 1,500 levels in a field that preserves unknown fields, so a tenant
-could make all objects of a kind unreadable by storing one. What must work for such an object, finding its end
-and its identity, is done here with an explicit stack if msgspec refuses.
+could make all objects of a kind unreadable with a single object. The end and the identity of such an object
+are found here with an explicit stack.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _TOKEN: Final = Pattern(
     rb"|([\[\]{},:]))"
 )
 _BLANKS: Final = Pattern(rb"[ \t\r\n]*+")
-_STRING, _MARK = 1, 3  # groups of _TOKEN; the one between them is for numbers and words
+_STRING, _MARK = 1, 3  # groups of _TOKEN; the group between them is for numbers and words
 _BRACE: Final = ord("{")
 _CLOSES: Final = {ord("}"): ord("{"), ord("]"): ord("[")}
 
-# What may follow.
+# The expected tokens.
 _VALUE, _FIRST_VALUE, _KEY, _FIRST_KEY, _COLON, _REST = range(6)
 
 
@@ -57,7 +57,7 @@ def elements(text: bytes | Raw) -> list[Raw]:
 
 
 def check_json(text: bytes | memoryview | Raw) -> None:
-    """Raise `InvalidObject` unless the text is one JSON value from its first byte to its last."""
+    """Raise `InvalidObject` unless the whole text is a single JSON value."""
     try:
         _value(text)
     except TooDeep:
@@ -66,7 +66,7 @@ def check_json(text: bytes | memoryview | Raw) -> None:
 
 
 def is_json(text: bytes | memoryview | Raw) -> bool:
-    """Return whether the text is one JSON value."""
+    """Return whether the text is a single JSON value."""
     try:
         check_json(text)
     except InvalidObject:
@@ -77,15 +77,15 @@ def is_json(text: bytes | memoryview | Raw) -> bool:
 def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
     """Yield key, start and end of each part of the outermost value; in an array the key is empty.
 
-    The whole text is checked; the first fault is raised when it is reached.
+    The whole text is checked; the first error is raised when it is reached.
     """
     stack = bytearray()
-    expected, at, start, key = _VALUE, 0, 0, b""
+    expected, offset, start, key = _VALUE, 0, 0, b""
     while True:
-        token = _TOKEN.match(text, at)
+        token = _TOKEN.match(text, offset)
         if token is None or token.lastindex is None:
-            raise _malformed(text, at)
-        begin, at, kind = token.start(token.lastindex), token.end(), token.lastindex
+            raise _malformed(text, offset)
+        begin, offset, kind = token.start(token.lastindex), token.end(), token.lastindex
         first = text[begin]
         if len(stack) == 1 and expected in (_VALUE, _FIRST_VALUE):
             start = begin
@@ -106,21 +106,21 @@ def _parts(text: bytes, opening: bytes) -> Iterator[tuple[bytes, int, int]]:
             expected = _KEY if stack[-1] == _BRACE else _VALUE
             continue
         if expected in (_REST, _FIRST_KEY, _FIRST_VALUE) and _CLOSES.get(first) == stack[-1]:
-            # The last part was yielded when it ended; what closes now is the value around it.
+            # The last part was yielded at its end; this bracket closes the value around it.
             stack.pop()
         elif expected not in (_VALUE, _FIRST_VALUE) or kind == _MARK or not stack:
             raise _malformed(text, begin)
         expected = _REST
         if len(stack) == 1:
-            yield key, start, at
+            yield key, start, offset
         if not stack:
-            if (rest := _BLANKS.match(text, at)) is not None and rest.end() < len(text):
-                raise _malformed(text, rest.end())
+            if (trailing := _BLANKS.match(text, offset)) is not None and trailing.end() < len(text):
+                raise _malformed(text, trailing.end())
             return
     raise InvalidObject(f"it is not a JSON {'object' if opening == b'{' else 'array'}")
 
 
-def _malformed(text: bytes, at: int) -> InvalidObject:
-    if at >= len(text) or not text[at:].strip():
+def _malformed(text: bytes, offset: int) -> InvalidObject:
+    if offset >= len(text) or not text[offset:].strip():
         return InvalidObject("Input data was truncated")
-    return InvalidObject(f"JSON is malformed: invalid character (byte {at})")
+    return InvalidObject(f"JSON is malformed: invalid character (byte {offset})")

@@ -1,4 +1,4 @@
-"""`Source`: the text that an object was read from, and its members, once a part of it has been used."""
+"""`Source`: the text of an object and its members, from the first use of a part on."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ class Source:
 _write: Final = msgspec.json.Encoder().encode
 
 
-def joined(found: Mapping[str, bytes | Raw]) -> bytes:
-    """Return the JSON object that has these members."""
-    return b"{" + b",".join(_write(key) + b":" + bytes(text) for key, text in found.items()) + b"}"
+def joined(texts: Mapping[str, bytes | Raw]) -> bytes:
+    """Return a JSON object with these members."""
+    return b"{" + b",".join(_write(key) + b":" + bytes(text) for key, text in texts.items()) + b"}"
 
 
 _HEAD: Final = ("kind", "apiVersion", "metadata")
@@ -47,9 +47,9 @@ _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
 
 
 def shallow(text: bytes) -> bytes:
-    """Return only the identity of an object that is nested too deeply to be decoded at once."""
-    found = {key: raw for key, raw in members(text).items() if key in _HEAD}
-    if "metadata" in found:
-        own = {key: raw for key, raw in members(found["metadata"]).items() if key in _IDENTITY}
-        found["metadata"] = Raw(joined(own))
-    return joined(found)
+    """Return the identity of an object that is nested too deeply for msgspec."""
+    head = {key: raw for key, raw in members(text).items() if key in _HEAD}
+    if "metadata" in head:
+        identity = {key: raw for key, raw in members(head["metadata"]).items() if key in _IDENTITY}
+        head["metadata"] = Raw(joined(identity))
+    return joined(head)

@@ -1,8 +1,8 @@
-"""Spans: where the text of an unread object is.
+"""Spans: the position of the text of an unread object.
 
-Most are found without looking at the bytes around them: a line of a watch is noted as it was received, and
-the object's own part of it is found when it is needed. Segments are immutable and never copied, so a span
-stays valid forever and keeps its segment alive.
+Most spans need no search: a line of a watch is recorded as it was received, and the object's part of it is
+searched on demand. Segments are immutable and never copied, so a span stays valid forever and keeps its
+segment alive.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class ListTexts:
-    """The texts of the items of a page, which are cut out of it once one of them is needed."""
+    """The texts of the items of a page, which are split when an item is first needed."""
 
     __slots__ = ("_body", "_texts")
 
@@ -41,24 +41,24 @@ class ListedText(Struct, frozen=True, gc=False):
 
 
 class LineInPlace(Struct, frozen=True, gc=False):
-    """A line of a watch that was read to its last byte, where it was received: copying it costs too much."""
+    """A completely read line of a watch in its received segment, because a copy costs too much."""
 
     segment: bytes
     start: int
     end: int
 
 
-# Either a line of a watch that was read to its last byte: one event, with nothing in it but its type and one
-# object (`WatchDecoder` makes sure), as a copy or in its place. Or (segment, start, end) for a line of which
-# only the front was read, and (text, -1, -1) for the object's own bytes. Or the place of an item in a page.
+# A completely read line of a watch, whose event has only a type and an object (`WatchDecoder` ensures this),
+# as a copy or in its segment; (segment, start, end) for a line with a read front; (text, -1, -1) for the
+# object's own bytes; or an item of a page.
 Span: TypeAlias = bytes | LineInPlace | tuple[bytes, int, int] | ListedText
 SPANS: Final[frozenset[type]] = frozenset((bytes, LineInPlace, tuple, ListedText))
 
-# How API servers begin a line of a watch, by the letter that distinguishes the event types; any other
-# spelling is read the slow way.
-_TELLING: Final = len(b'{"type":"')
+# The beginnings of lines of API servers, by the letter that distinguishes the event types; other spellings
+# are read slowly.
+_TYPE_OFFSET: Final = len(b'{"type":"')
 _PREFIXES: Final = {
-    prefix[_TELLING]: prefix
+    prefix[_TYPE_OFFSET]: prefix
     for prefix in (
         b'{"type":"ADDED","object":',
         b'{"type":"MODIFIED","object":',
@@ -68,7 +68,7 @@ _PREFIXES: Final = {
 
 
 class SpannedLine(Struct, Generic[T]):
-    """A line of a watch, read for its object only."""
+    """A line of a watch of which only the object is read."""
 
     object: T
 
@@ -87,24 +87,24 @@ def whole(data: bytes) -> Span:
 
 
 def line_of(span: Span) -> bytes:
-    """Return the line of a watch that a span is, without its line end, or the object's own bytes."""
+    """Return the line of a span without its line end, or the object's own bytes."""
     if isinstance(span, bytes):
         return span
     if isinstance(span, ListedText):
         return span.texts[span.index]
-    segment, start, end = _place(span)
+    segment, start, end = _segment_bounds(span)
     return segment if start < 0 else segment[start:end].rstrip(b"\r")
 
 
-def _place(span: LineInPlace | tuple[bytes, int, int]) -> tuple[bytes, int, int]:
+def _segment_bounds(span: LineInPlace | tuple[bytes, int, int]) -> tuple[bytes, int, int]:
     return span if isinstance(span, tuple) else (span.segment, span.start, span.end)
 
 
-def plainly_copied(span: Span) -> bytes:
+def copy_plain(span: Span) -> bytes:
     """Return the object's own JSON if only the usual envelope surrounds it; b"" otherwise."""
     if isinstance(span, bytes):
-        # Nothing else is in the line, so the object is what is between its prefix and its last brace.
-        prefix = _PREFIXES.get(span[_TELLING])
+        # The line has no other member, so the object is between its prefix and its last brace.
+        prefix = _PREFIXES.get(span[_TYPE_OFFSET])
         if prefix and span.startswith(prefix):
             if span.endswith(b"}}\n"):
                 return span[len(prefix) : -2]
@@ -113,14 +113,14 @@ def plainly_copied(span: Span) -> bytes:
         return b""
     if isinstance(span, ListedText):
         return span.texts[span.index]
-    segment, start, end = _place(span)
+    segment, start, end = _segment_bounds(span)
     if start < 0:
         return segment
-    prefix = _PREFIXES.get(segment[start + _TELLING])
+    prefix = _PREFIXES.get(segment[start + _TYPE_OFFSET])
     if prefix and segment.startswith(prefix, start) and segment.endswith(b"}}", start, end):
         text = segment[start + len(prefix) : end - 1]
-        # After a front all is read: a line looks the same at its end if another member with an object
-        # follows, and bytes that were never read may not be JSON.
+        # After a front the text is checked: a line with another member behind the object has the same end,
+        # and unread bytes may not be JSON.
         if isinstance(span, LineInPlace) or is_json(text):
             return text
     return b""
@@ -135,11 +135,11 @@ def items_in(page: bytes) -> list[Raw]:
 
 
 def object_in(line: bytes) -> bytes:
-    """Return the JSON of the object in the line of an event."""
+    """Return the JSON of the object in an event's line."""
     try:
         return bytes(_read_line(line).object)
     except TooDeep:
-        found = members(line).get("object")
-    if found is None:
+        text = members(line).get("object")
+    if text is None:
         raise InvalidObject("Object missing required field `object`")
-    return bytes(found)
+    return bytes(text)

@@ -1,4 +1,4 @@
-"""A view as a value: it compares equal to its plain object, prints like it, and can be converted into it."""
+"""A view as a value: it is equal to its plain object, prints like it, and can be converted into it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class HiddenClasses(Protocol):
-    """The hidden subclasses of one class, as far as their methods need to know them."""
+    """The hidden subclasses of a class, as far as their methods need them."""
 
     plain: type[Any]
 
@@ -54,13 +54,13 @@ def settle(obj: T) -> T:
 
 
 def kind_of(obj: T) -> type[T]:
-    """Return the class of an object as the program defined it, whether the object was read lazily or not."""
+    """Return the class of an object as the program defined it, for lazily read objects too."""
     views = VIEWS.get(type(obj))
     return type(obj) if views is None else cast("type[T]", views.plain)
 
 
 def asdict(obj: Struct) -> dict[str, Any]:
-    """Return the fields of an object by name, as `msgspec.structs.asdict` does for what has been read."""
+    """Return the fields of an object by name, like `msgspec.structs.asdict`; unread parts are read."""
     plain: Any = kind_of(obj)
     return {name: getattr(obj, name) for name in plain.__struct_fields__}
 
@@ -79,7 +79,7 @@ def replace(obj: T, **changes: Any) -> T:
 
 
 def label(obj: Any) -> str:
-    """Return how an error names an object, or the metadata of one."""
+    """Return the label of an object, or of its metadata, for errors."""
     meta = getattr(obj, "metadata", obj)
     name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or "(no name)"
     return str(name) if obj is meta else f"{obj.kind} {name}"
@@ -104,11 +104,11 @@ def _rich_repr(obj: Any) -> Any:
 
 
 def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], Any]:
-    def compared(one: Any, other: object) -> Any:
+    def compared(obj: Any, other: object) -> Any:
         views = VIEWS.get(type(other))
-        if views is not VIEWS[type(one)]:
+        if views is not VIEWS[type(obj)]:
             return NotImplemented
-        return compare(settle(one), settle(other))
+        return compare(settle(obj), settle(other))
 
     return compared
 

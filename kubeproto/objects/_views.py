@@ -1,21 +1,21 @@
 """Views: objects whose parts are read from their text when they are used.
 
-A view of a `Book` is a `Book` to `isinstance`, `match` and the type checkers. It is an instance of a hidden
-subclass that keeps, beside the fields of a Book, where its text is::
+A view of a `Book` is a `Book` for `isinstance`, `match` and the type checkers. It is an instance of a hidden
+subclass, which has the fields of a Book and the position of its text::
 
     decoded        identity: kind, name, namespace, uid, version;  the text's span;  every other part ABSENT
-       │ a part is read, or anything is written
+       │ a part is read, or a field is written
        ▼
-    opened         the text's members are found (`Source`); a part becomes a value when it is first read
+    opened         the text is split into members (`Source`); a part becomes a value on its first read
 
 Only the identity is read before that, so a part that does not fit is an `InvalidObject` that names the object
 when the part is used. The text is kept: `encode` writes back unchanged parts as they were received, including
 keys that the class does not know, and a Store keeps the text.
 
-Only the metadata, which is a view too, holds the span: a busy watch notes it for each object, and one
-assignment costs less than two. An object finds it there, and copies it before its metadata can be replaced.
-An object keeps its hidden class: changing it to the plain class by ``__class__`` would leave no place for the
-text.
+Only the metadata, which is a view too, holds the span: a busy watch sets it for each object, and a
+single assignment is cheaper than two. An object finds it there, and copies it before its metadata can be
+replaced. An object keeps its hidden class: changing it to the plain class by ``__class__`` would leave no
+slot for the text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ._json_hooks import unresolved
 from ._meta import ObjectMeta
 from ._reading import Reader, TooDeep
 from ._sources import Source, shallow
-from ._spans import SPANS, Span, line_of, object_in, plainly_copied
+from ._spans import SPANS, Span, copy_plain, line_of, object_in
 from ._view_methods import METHODS, VIEWS, label
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 IDENTITY: Final = ("name", "namespace", "uid", "resource_version")
 HEAD: Final = ("kind", "api_version", "metadata")
 
-# The slot for the text: nothing, a span, or the `Source` once its members have been found.
+# The slot for the text: None, a span, or the `Source` after the split into members.
 SOURCE: Final = "source_"
 
 # Its name on the wire, with two dashes: an unread part has one dash before its name, and Events have a
@@ -92,16 +92,16 @@ class Views:
         raw = self._members(source).get(field.encode_name)
         if raw is None:
             return self.default(name, obj)
-        found = self._readers.get(name)
-        if found is None:
+        part_reader = self._readers.get(name)
+        if part_reader is None:
             owner = f"{self.plain.__qualname__}.{name}"
-            found = self._readers[name] = Reader[Any](field.type, owner)
+            part_reader = self._readers[name] = Reader[Any](field.type, owner)
         try:
-            return found.read(raw)
+            return part_reader.read(raw)
         except InvalidObject as error:
             path = f"`$.{self._path}{field.encode_name}"
-            said = str(error) if "`$" in str(error) else f"{error} - at `$`"
-            raise InvalidObject(f"{label(obj)}: {said.replace('`$', path, 1)}") from None
+            message = str(error) if "`$" in str(error) else f"{error} - at `$`"
+            raise InvalidObject(f"{label(obj)}: {message.replace('`$', path, 1)}") from None
 
     def default(self, name: str, obj: Any) -> Any:
         """Return the value of a field if the text has no such key."""
@@ -144,8 +144,8 @@ class Views:
         }
         # Not by our own metaclass, which would turn the defaults into values that are sent.
         make = cast("Any", StructMeta.__new__)
-        # No default is left out: an encoder that does not know views must fail on an unread part. What a
-        # server sends is a tree; the garbage collector's walk over it took a third of a busy watch's time.
+        # No default is omitted: an encoder without knowledge of views must fail on an unread part. A server
+        # sends trees; the garbage collector's walk over it took a third of a busy watch's time.
         hidden: type[Any] = make(
             type(plain), plain.__name__, (base,), body, kw_only=True, omit_defaults=False, gc=False
         )
@@ -180,11 +180,11 @@ class MetaViews(Views):
         super().__init__(ObjectMeta, [name for name in ObjectMeta.__struct_fields__ if name not in IDENTITY])
 
     def open(self, obj: Any) -> Source:
-        found = self.source.__get__(obj)
-        if type(found) is not Source:
-            found = _source(obj, obj, found)
-            self.source.__set__(obj, found)
-        return found
+        source = self.source.__get__(obj)
+        if type(source) is not Source:
+            source = _source(obj, obj, source)
+            self.source.__set__(obj, source)
+        return source
 
     def _members(self, source: Source) -> dict[str, Raw]:
         return source.metadata
@@ -220,27 +220,27 @@ class KindViews(Views):
         return self.typed if strict and not isinstance(self, _DynamicViews) else self.view
 
     def attach(self, obj: KubeObject, span: Span) -> None:
-        """Note where the text of a newly decoded object is."""
+        """Set the span of a newly decoded object."""
         if not self.lazy:
             # It was decoded as the plain class; its metadata is the only place for the text.
             meta = obj.metadata
-            seen = META.view(**{name: getattr(meta, name) for name in IDENTITY})
-            force_setattr(obj, "metadata", seen)
+            view = META.view(**{name: getattr(meta, name) for name in IDENTITY})
+            force_setattr(obj, "metadata", view)
         force_setattr(obj.metadata, SOURCE, span)
 
     def open(self, obj: Any) -> Source:
-        found: Source | None = self.source.__get__(obj)
-        if found is None:
+        source: Source | None = self.source.__get__(obj)
+        if source is None:
             meta = obj.metadata
-            held = META.source.__get__(meta)
-            found = held if type(held) is Source else _source(obj, meta, held)
-            META.source.__set__(meta, found)
-            for name, key, said in self._pins:  # a front need not contain them
+            meta_source = META.source.__get__(meta)
+            source = meta_source if type(meta_source) is Source else _source(obj, meta, meta_source)
+            META.source.__set__(meta, source)
+            for name, key, expected in self._pins:  # a front need not contain them
                 # In a server's spelling they need not be decoded, which took a fifth of the first access.
-                if found.members.get(key) != said:
-                    self.read(found, name, obj)
-            self.source.__set__(obj, found)
-        return found
+                if source.members.get(key) != expected:
+                    self.read(source, name, obj)
+            self.source.__set__(obj, source)
+        return source
 
     def untouched_text(self, obj: Any) -> bytes | None:
         """Return the text of a view if neither it nor its metadata has been used; None otherwise."""
@@ -248,7 +248,7 @@ class KindViews(Views):
         if type(obj) is self.view and type(meta) is META.view and obj.source_ is None:
             span = meta.source_
             if type(span) in SPANS:
-                return plainly_copied(span) or _searched_text(obj, meta, span)
+                return copy_plain(span) or _find_text(obj, meta, span)
         return None
 
     def _nested(self) -> dict[str, type[Any]]:
@@ -256,7 +256,7 @@ class KindViews(Views):
 
 
 class _DynamicViews(KindViews):
-    """Any kind: everything except the metadata is one part, a dict."""
+    """Any kind: all fields except the metadata are a single part, a dict."""
 
     def read(self, source: Source, name: str, obj: Any) -> Any:
         if name != "content":
@@ -283,16 +283,16 @@ def _source(obj: Any, meta: Any, span: Span) -> Source:
 
 
 def text_in(obj: Any, meta: Any, span: Span) -> bytes:
-    """Return the text that a span of an object, or of its metadata, leads to."""
-    return plainly_copied(span) or _searched_text(obj, meta, span)
+    """Return the text of a span of an object or of its metadata."""
+    return copy_plain(span) or _find_text(obj, meta, span)
 
 
-def _searched_text(obj: Any, meta: Any, span: Span) -> bytes:
-    """Return the text if something else than the usual surrounds it, or it is broken."""
+def _find_text(obj: Any, meta: Any, span: Span) -> bytes:
+    """Search the text in an unusual line; `InvalidObject` if it is broken."""
     try:
         text = object_in(line_of(span))
-        said = _identity_in(text)
-        if any(getattr(said, name) != getattr(meta, name) for name in IDENTITY):
+        identity = _identity_in(text)
+        if any(getattr(identity, name) != getattr(meta, name) for name in IDENTITY):
             # An event has the key "object" twice: the front showed the first, by JSON's rules the last
             # counts.
             raise InvalidObject("its event holds two objects")
@@ -311,7 +311,7 @@ def _identity_in(text: bytes) -> Any:
 
 
 def text_of(obj: KubeObject) -> bytes | None:
-    """Return the JSON that an object was read from, as the server sent it; None for one made by hand.
+    """Return the JSON that the server sent for an object; None for an object made by hand.
 
     It does not contain later changes of the object: `encode` writes the object as it is. `InvalidObject` if a
     part that was not read yet is not JSON.
@@ -334,12 +334,12 @@ def text_of(obj: KubeObject) -> bytes | None:
 
 def views_of(kind: type[KubeObject]) -> KindViews:
     """Return the views of a kind."""
-    found = VIEWS.get(kind)
-    if found is None:
+    views = VIEWS.get(kind)
+    if views is None:
         lazy = not (hasattr(kind, "__post_init__") or kind.__struct_config__.frozen)
-        found = _DynamicViews(kind, lazy=lazy) if issubclass(kind, Dynamic) else KindViews(kind, lazy=lazy)
-    assert isinstance(found, KindViews)
-    return found
+        views = _DynamicViews(kind, lazy=lazy) if issubclass(kind, Dynamic) else KindViews(kind, lazy=lazy)
+    assert isinstance(views, KindViews)
+    return views
 
 
 def _reduced(obj: Any, protocol: int) -> Any:
