@@ -61,12 +61,12 @@ class Cases:
     def __init__(self, seed: str, count: int) -> None:
         self.rng = random.Random(seed)
         self.mark = f"{self.rng.randrange(16**6):06x}"
-        self.spaces = [f"access-{self.mark}-{one}" for one in "ab"]
-        self.users = [f"user-{self.mark}-{one}" for one in "abcd"]
-        self.groups = [f"group-{self.mark}-{one}" for one in "ab"]
-        self.cluster_roles = [f"cluster-role-{self.mark}-{one}" for one in range(5)]
+        self.spaces = [f"access-{self.mark}-{letter}" for letter in "ab"]
+        self.users = [f"user-{self.mark}-{letter}" for letter in "abcd"]
+        self.groups = [f"group-{self.mark}-{letter}" for letter in "ab"]
+        self.cluster_roles = [f"cluster-role-{self.mark}-{number}" for number in range(5)]
         self.writers = f"writers-{self.mark}"
-        self.roles = [f"role-{self.mark}-{one}" for one in range(4)]
+        self.roles = [f"role-{self.mark}-{number}" for number in range(4)]
         self.objects = list(self._objects())
         self.asks = [self._ask() for _ in range(count)]
 
@@ -228,11 +228,11 @@ class Cases:
             spec["nonResourceAttributes"] = {"verb": "get", "path": rng.choice(("/x", "/healthz", "/logs/a"))}
         else:
             resource, _, sub = rng.choice(RESOURCES).partition("/")
-            asked = {"verb": rng.choice(VERBS), "group": rng.choice(GROUPS), "resource": resource}
-            asked |= {"subresource": sub} if sub else {}
-            asked |= {"name": "one"} if rng.random() < 0.3 else {}
-            asked |= {"namespace": rng.choice(self.spaces)} if rng.random() < 0.7 else {}
-            spec["resourceAttributes"] = asked
+            attributes = {"verb": rng.choice(VERBS), "group": rng.choice(GROUPS), "resource": resource}
+            attributes |= {"subresource": sub} if sub else {}
+            attributes |= {"name": "one"} if rng.random() < 0.3 else {}
+            attributes |= {"namespace": rng.choice(self.spaces)} if rng.random() < 0.7 else {}
+            spec["resourceAttributes"] = attributes
         if rng.random() < 0.5:
             return self._as(Ask("POST", _review("selfsubjectaccessreviews"), {"spec": spec}))
         spec |= {"user": rng.choice(self.users)} if rng.random() < 0.8 else {}
@@ -283,8 +283,8 @@ def _role(kind: str, name: str) -> Json:
     return {"apiGroup": GROUP, "kind": kind, "name": name}
 
 
-def _some(rng: random.Random, values: tuple[str, ...], most: int = 2) -> list[str]:
-    return rng.sample(values, rng.randint(1, min(most, len(values))))
+def _some(rng: random.Random, values: tuple[str, ...], max_count: int = 2) -> list[str]:
+    return rng.sample(values, rng.randint(1, min(max_count, len(values))))
 
 
 def _review(plural: str) -> str:
@@ -292,19 +292,19 @@ def _review(plural: str) -> str:
 
 
 def verdict(status: int, body: Any) -> Any:
-    """What counts of an answer: a refusal by authorization, the status of a review, or that it passed."""
+    """Return the verdict of authorization: its refusal, the status of a review, or "passed"."""
     if not body or status < 201:
         return "passed"
-    said: Json = body
-    missing_role = status == 404 and f".{GROUP}" in str(said.get("message"))
+    content: Json = body
+    missing_role = status == 404 and f".{GROUP}" in str(content.get("message"))
     if status in (401, 403) or missing_role:
-        return [status, _ordered(said)]
-    if status == 400 and "impersonating" in str(said):
-        return [status, said["message"]]
-    if status == 201 and str(said.get("kind", "")).endswith("Review"):
-        return [status, _of_review(said["status"])]
-    if status == 422 and said["details"].get("group") == "authorization.k8s.io":
-        return [status, _without_address(said)]
+        return [status, _ordered(content)]
+    if status == 400 and "impersonating" in str(content):
+        return [status, content["message"]]
+    if status == 201 and str(content.get("kind", "")).endswith("Review"):
+        return [status, _of_review(content["status"])]
+    if status == 422 and content["details"].get("group") == "authorization.k8s.io":
+        return [status, _without_address(content)]
     return "passed"
 
 
@@ -338,7 +338,7 @@ def _ordered(body: Json) -> Json:
 def _ordered_text(text: str) -> str:
     """A text whose list of missing roles stands in one order."""
     return re.sub(
-        r"(?<=\[)[^\[\]]* not found(?=\])", lambda found: ", ".join(sorted(found[0].split(", "))), text
+        r"(?<=\[)[^\[\]]* not found(?=\])", lambda match: ", ".join(sorted(match[0].split(", "))), text
     )
 
 

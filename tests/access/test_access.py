@@ -32,17 +32,17 @@ class Cluster:
         self, user: sim.User | str | None, method: str, target: str, body: Any = None, **headers: str
     ) -> tuple[int, Any]:
         data = b"" if body is None else json.dumps(body).encode()
-        named = {"Accept": "application/json", "Content-Type": "application/json"}
-        named |= {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = self.cluster.respond(Head(method, target, tuple(named.items()), data), user)
+        header_values = {"Accept": "application/json", "Content-Type": "application/json"}
+        header_values |= {name.replace("_", "-"): value for name, value in headers.items()}
+        answer = self.cluster.respond(Head(method, target, tuple(header_values.items()), data), user)
         assert isinstance(answer.body, bytes)
         self.cluster.settle()
         return answer.status, json.loads(answer.body) if answer.body[:1] == b"{" else answer.body
 
     def make(self, target: str, body: Json) -> Json:
-        status, made = self.send(ADMIN, "POST", target, body)
-        assert status == 201, made
-        return dict(made)
+        status, created = self.send(ADMIN, "POST", target, body)
+        assert status == 201, created
+        return dict(created)
 
     def role(self, name: str, *rules: Json, **more: Any) -> None:
         self.make(f"{RBAC}/clusterroles", {"metadata": {"name": name, **more}, "rules": list(rules)})
@@ -92,11 +92,11 @@ ATTRIBUTES: Final = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize(("method", "target", "what", "cannot"), ATTRIBUTES)
+@pytest.mark.parametrize(("method", "target", "resource", "cannot"), ATTRIBUTES)
 def test_a_url_has_the_attributes_of_what_it_is_about(
-    method: str, target: str, what: str, cannot: str
+    method: str, target: str, resource: str, cannot: str
 ) -> None:
-    assert refusal(method, target) == f'{what}: User "system:anonymous" cannot {cannot}'
+    assert refusal(method, target) == f'{resource}: User "system:anonymous" cannot {cannot}'
 
 
 @pytest.mark.parametrize(
@@ -161,8 +161,8 @@ def test_a_right_ends_with_its_binding() -> None:
     cluster.role("readers", rule("get", "pods"))
     cluster.bind("readers", user("alice"))
     assert cluster.may("alice", "GET", f"{PODS}/a")
-    made = [one["metadata"]["name"] for one in cluster.cluster.objects(BINDING)]
-    cluster.cluster.remove(BINDING, next(name for name in made if name.startswith("readers")))
+    names = [binding["metadata"]["name"] for binding in cluster.cluster.objects(BINDING)]
+    cluster.cluster.remove(BINDING, next(name for name in names if name.startswith("readers")))
     assert not cluster.may("alice", "GET", f"{PODS}/a")
 
 
@@ -232,8 +232,8 @@ def test_a_review_names_the_binding_that_allows() -> None:
     cluster = Cluster()
     cluster.role("readers", rule("list", "pods"))
     cluster.bind("readers", {"kind": "ServiceAccount", "name": "robot", "namespace": "default"})
-    asked = {"verb": "list", "resource": "pods", "namespace": "default"}
-    spec = {"resourceAttributes": asked, "user": "system:serviceaccount:default:robot"}
+    attributes = {"verb": "list", "resource": "pods", "namespace": "default"}
+    spec = {"resourceAttributes": attributes, "user": "system:serviceaccount:default:robot"}
     status = cluster.make("/apis/authorization.k8s.io/v1/subjectaccessreviews", {"spec": spec})["status"]
     assert status["allowed"] is True
     assert 'of ClusterRole "readers" to ServiceAccount "robot/default"' in status["reason"]
@@ -332,9 +332,9 @@ def test_where_everybody_may_do_everything_nobody_needs_credentials() -> None:
     cluster = sim.Cluster()
     answer = cluster.respond(Head("GET", PODS, (("Authorization", "Bearer whatever"),)))
     assert answer.status == 200
-    named = cluster.respond(Head("POST", WHO, (), b"{}"), "alice")
-    assert isinstance(named.body, bytes)
-    assert json.loads(named.body)["status"]["userInfo"]["username"] == "alice"
+    alice_response = cluster.respond(Head("POST", WHO, (), b"{}"), "alice")
+    assert isinstance(alice_response.body, bytes)
+    assert json.loads(alice_response.body)["status"]["userInfo"]["username"] == "alice"
 
 
 def test_a_fork_and_a_snapshot_keep_roles_and_tokens() -> None:
@@ -345,10 +345,10 @@ def test_a_fork_and_a_snapshot_keep_roles_and_tokens() -> None:
     cluster.bind("readers", user("carol"))
     snapshot = cluster.cluster.snapshot()
     twin = cluster.cluster.fork()
-    for one in (cluster.cluster, twin):
-        one.restore(snapshot)
+    for copy in (cluster.cluster, twin):
+        copy.restore(snapshot)
         for good in ("t", token):
-            answer = one.respond(Head("GET", PODS, (("Authorization", f"Bearer {good}"),)))
+            answer = copy.respond(Head("GET", PODS, (("Authorization", f"Bearer {good}"),)))
             assert answer.status == (200 if good == "t" else 403)
 
 
@@ -396,6 +396,10 @@ def test_a_write_that_creates_needs_the_right_to_create_as_well(
     assert (status, answer["message"]) == (403, f'{dotted} "moby" is forbidden: ')
     cluster.bind("creator", alice)
     assert cluster.send("alice", method, target, body, Content_Type=content)[0] == 201
-    [binding] = [one for one in cluster.cluster.objects(BINDING) if one["roleRef"]["name"] == "creator"]
+    [binding] = [
+        candidate
+        for candidate in cluster.cluster.objects(BINDING)
+        if candidate["roleRef"]["name"] == "creator"
+    ]
     cluster.cluster.edit(BINDING, binding["metadata"]["name"], lambda obj: obj.pop("subjects"))
     assert cluster.send("alice", method, target, body, Content_Type=content)[0] != 403

@@ -31,14 +31,14 @@ def test_each_verdict_and_each_message_is_that_of_the_real_server() -> None:
         if mine_says != theirs
     ]
     assert differences == []
-    kinds = collections.Counter(one if isinstance(one, str) else one[0] for one in recorded)
+    kinds = collections.Counter(verdict if isinstance(verdict, str) else verdict[0] for verdict in recorded)
     assert kinds["passed"] > 100
     assert kinds[403] > 100
     assert kinds[201] > 50  # reviews
 
 
 @pytest.mark.parametrize(
-    ("held", "wanted", "covered"),
+    ("granted", "required", "covered"),
     [
         ((), (), True),
         (("one",), (), False),
@@ -48,9 +48,9 @@ def test_each_verdict_and_each_message_is_that_of_the_real_server() -> None:
     ],
 )
 def test_a_right_to_one_object_covers_no_right_to_all(
-    held: tuple[str, ...], wanted: tuple[str, ...], covered: bool
+    granted: tuple[str, ...], required: tuple[str, ...], covered: bool
 ) -> None:
-    rules = [PolicyRule(("get",), ("",), ("pods",), names) for names in (held, wanted)]
+    rules = [PolicyRule(("get",), ("",), ("pods",), names) for names in (granted, required)]
     assert (uncovered(rules[:1], rules[1:]) == []) == covered
 
 
@@ -71,8 +71,8 @@ def test_who_holds_rules_may_grant_each_of_them(rules: list[PolicyRule]) -> None
 
 @given(st.lists(_rules, max_size=3), st.lists(_rules, max_size=3), _rules)
 def test_another_rule_never_takes_a_permission_away(
-    held: list[PolicyRule], wanted: list[PolicyRule], more: PolicyRule
+    granted: list[PolicyRule], required: list[PolicyRule], more: PolicyRule
 ) -> None:
-    lacking = uncovered(held, wanted)
-    assert all(one in lacking for one in uncovered([*held, more], wanted))
-    assert len(lacking) <= len(uncovered([], wanted))
+    lacking = uncovered(granted, required)
+    assert all(permission in lacking for permission in uncovered([*granted, more], required))
+    assert len(lacking) <= len(uncovered([], required))

@@ -43,18 +43,18 @@ def main() -> int:
 
 def kill(state: Path, times: int) -> None:
     """Kill one server after the other on the same folder, at moments that a seed decides."""
-    begun, acknowledged = time.monotonic(), 0
+    start, acknowledged = time.monotonic(), 0
     for seed in range(times):
         acknowledged += kill_under_load(state, seed)
         if (seed + 1) % 20 == 0:
-            took = f"{time.monotonic() - begun:.0f} s"
+            took = f"{time.monotonic() - start:.0f} s"
             _say(f"{seed + 1} kills, {acknowledged} acknowledged writes, none lost ({took})")
 
 
 def watch(state: Path, seconds: float) -> int:
     """Write for some time while watches are open, most of them idle; memory must stay level."""
-    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     server = Server(state)
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     for number in range(HISTORY):
@@ -62,9 +62,9 @@ def watch(state: Path, seconds: float) -> int:
     watches = [_open(server.port, "/api/v1/secrets?watch=1") for _ in range(IDLE)]
     watches += [_open(server.port, f"{MAPS}?watch=1", buffer=4096) for _ in range(SLOW)]  # nobody reads these
     levels = list[int]()
-    begun, number = time.monotonic(), HISTORY
+    start, number = time.monotonic(), HISTORY
     try:
-        while (elapsed := time.monotonic() - begun) < seconds:
+        while (elapsed := time.monotonic() - start) < seconds:
             _write(connection, number)
             number += 1
             if elapsed > seconds / 10 * (len(levels) + 1):
@@ -73,11 +73,11 @@ def watch(state: Path, seconds: float) -> int:
     finally:
         connection.close()
         server.kill()
-        for one in watches:
-            one.close()
+        for stream in watches:
+            stream.close()
     growth = levels[-1] / levels[0]
-    shown = [one // 1024 for one in levels]
-    _say(f"{number - HISTORY} writes, {IDLE} idle and {SLOW} slow watches; MB: {shown}")
+    kibibytes = [level // 1024 for level in levels]
+    _say(f"{number - HISTORY} writes, {IDLE} idle and {SLOW} slow watches; MB: {kibibytes}")
     _say(f"memory at the end is {growth:.2f} of that after the first tenth (limit {GROWTH})")
     return int(growth > GROWTH)
 
@@ -91,14 +91,14 @@ def _write(connection: http.client.HTTPConnection, number: int) -> None:
 
 
 def _open(port: int, target: str, buffer: int | None = None) -> socket.socket:
-    made = socket.socket()
+    connection = socket.socket()
     if buffer:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
-    made.connect(("127.0.0.1", port))
-    made.sendall(f"GET {target} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    connection.connect(("127.0.0.1", port))
+    connection.sendall(f"GET {target} HTTP/1.1\r\nHost: h\r\n\r\n".encode())
     if not buffer:
-        made.recv(4096)
-    return made
+        connection.recv(4096)
+    return connection
 
 
 def _memory(process: subprocess.Popen[str]) -> int:

@@ -40,9 +40,9 @@ class Server:
     def get(self, target: str) -> Any:
         connection = self.connect()
         connection.request("GET", target)
-        found = json.loads(connection.getresponse().read())
+        content = json.loads(connection.getresponse().read())
         connection.close()
-        return found
+        return content
 
 
 class Writer(threading.Thread):
@@ -73,8 +73,8 @@ class Writer(threading.Thread):
 
     def _write(self, connection: http.client.HTTPConnection) -> None:
         name = f"w{self._number}-{self._rng.randrange(20)}"
-        before = self.allowed.get(name, {None})
-        [old] = before
+        previous = self.allowed.get(name, {None})
+        [old] = previous
         value = None if old is not None and self._rng.random() < 0.3 else f"{self._rng.random()}"
         self.allowed[name] = {old, value}
         body = json.dumps({"metadata": {"name": name}, "data": {"value": value, "pad": "x" * 3000}})
@@ -97,9 +97,9 @@ def kill_under_load(state: Path, seed: int) -> int:
     """Kill a server while it writes, start it again and check; the number of acknowledged writes."""
     rng = random.Random(seed)
     server = Server(state)
-    for one in server.get(MAPS)["items"]:
+    for item in server.get(MAPS)["items"]:
         connection = server.connect()
-        connection.request("DELETE", f"{MAPS}/{one['metadata']['name']}")
+        connection.request("DELETE", f"{MAPS}/{item['metadata']['name']}")
         connection.getresponse().read()
         connection.close()
     written = threading.Semaphore(0)
@@ -124,12 +124,12 @@ def check(state: Path, writers: list[Writer]) -> None:
         listed = server.get(MAPS)
     finally:
         server.kill()
-    there = {one["metadata"]["name"]: one for one in listed["items"]}
+    stored = {item["metadata"]["name"]: item for item in listed["items"]}
     for writer in writers:
         for name, allowed in writer.allowed.items():
-            found = there.get(name)
-            assert (found and found["data"]["value"]) in allowed, (name, allowed)
-            assert found is None or len(found["data"]["pad"]) == 3000
+            obj = stored.get(name)
+            assert (obj and obj["data"]["value"]) in allowed, (name, allowed)
+            assert obj is None or len(obj["data"]["pad"]) == 3000
     version = int(listed["metadata"]["resourceVersion"])
     assert version >= max(writer.newest for writer in writers)
-    assert all(int(one["metadata"]["resourceVersion"]) <= version for one in there.values())
+    assert all(int(obj["metadata"]["resourceVersion"]) <= version for obj in stored.values())

@@ -81,9 +81,9 @@ class Process:
     def log(self) -> str:
         """The log of the pod `web`, once it runs."""
         until = time.monotonic() + PATIENCE
-        while (found := self.get("/api/v1/namespaces/default/pods/web/log"))[0] != 200:
-            assert time.monotonic() < until, found
-        return found[1]
+        while (response := self.get("/api/v1/namespaces/default/pods/web/log"))[0] != 200:
+            assert time.monotonic() < until, response
+        return response[1]
 
     def __enter__(self) -> Self:
         return self
@@ -94,8 +94,8 @@ class Process:
     def interrupt(self) -> tuple[int, str]:
         """Press Ctrl-C; the exit status, and what stood on standard error."""
         self.process.send_signal(signal.SIGINT)
-        _, said = self.process.communicate(timeout=60)
-        return self.process.returncode, said
+        _, errors = self.process.communicate(timeout=60)
+        return self.process.returncode, errors
 
 
 def test_files_token_kubeconfig_and_log_and_an_end_that_watches_see(tmp_path: Path) -> None:
@@ -114,24 +114,24 @@ def test_files_token_kubeconfig_and_log_and_an_end_that_watches_see(tmp_path: Pa
     watch = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
     watch.request("GET", "/api/v1/pods?watch=1", headers={"Authorization": "Bearer s3cret"})
     response = watch.getresponse()
-    status, said = server.interrupt()
+    status, errors = server.interrupt()
     assert response.read() == b""  # a body that was cut off would be an IncompleteRead
     watch.close()
     assert status == 0
-    assert f"GET {book} 401 " in said
-    assert "s3cret" not in said
+    assert f"GET {book} 401 " in errors
+    assert "s3cret" not in errors
 
 
-@pytest.mark.parametrize(("options", "told"), [(("--token", "s3cret"), True), ((), False)])
+@pytest.mark.parametrize(("options", "has_hint"), [(("--token", "s3cret"), True), ((), False)])
 def test_who_asks_for_credentials_without_tls_is_told_which_clients_send_none(
-    options: tuple[str, ...], told: bool
+    options: tuple[str, ...], has_hint: bool
 ) -> None:
     server = Process("--empty", *options)
     assert server.process.stdout is not None
     second = server.process.stdout.readline()
     server.interrupt()
     assert second == (
-        "# kubectl and client-go send credentials over TLS alone: add --tls\n" if told else "{\n"
+        "# kubectl and client-go send credentials over TLS alone: add --tls\n" if has_hint else "{\n"
     )
 
 
@@ -172,9 +172,9 @@ def test_options_that_cannot_be_met_end_it_with_the_reason(
     options: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", "--port", "0", "--empty", *options]) == status
-    said = capsys.readouterr().err
-    assert said.startswith("kubeproto serve: ")
-    assert message in said
+    errors = capsys.readouterr().err
+    assert errors.startswith("kubeproto serve: ")
+    assert message in errors
 
 
 @pytest.mark.needs("kubectl")
@@ -183,11 +183,11 @@ def test_pods_run_on_nodes_as_a_file_says_and_kubectl_reads_their_logs(tmp_path:
     programs.write_text(PROGRAMS)
 
     def kubectl(command: str) -> tuple[int, str, str]:
-        done = subprocess.run(
+        completed = subprocess.run(
             ["kubectl", *command.split()], capture_output=True, text=True, check=False,
             env={**os.environ, "KUBECONFIG": str(config), "HOME": str(tmp_path)},
         )  # fmt: skip
-        return done.returncode, done.stdout, done.stderr
+        return completed.returncode, completed.stdout, completed.stderr
 
     with Process("--nodes", "2", "--programs", str(programs), "--kubeconfig", str(config)):
         assert kubectl("get nodes -o name") == (0, "node/node-1\nnode/node-2\n", "")
@@ -234,16 +234,16 @@ def test_a_file_of_programs_that_makes_no_sense_is_one_line(
 ) -> None:
     (tmp_path / "programs.yaml").write_bytes(text.encode(errors="surrogatepass"))
     assert main(["serve", "--nodes", "1", "--programs", str(tmp_path / "programs.yaml")]) == 1
-    said = capsys.readouterr().err
-    assert said.startswith(f"kubeproto serve: {tmp_path}/{message}")
-    assert said.count("\n") == 1
+    errors = capsys.readouterr().err
+    assert errors.startswith(f"kubeproto serve: {tmp_path}/{message}")
+    assert errors.count("\n") == 1
 
 
 def test_a_watch_from_before_a_restart_is_told_to_list_again() -> None:
     """From the future of a server, a real one, too, keeps it open and sends nothing."""
-    before = simulated_cluster(ServeOptions(empty=True)).version
+    version = simulated_cluster(ServeOptions(empty=True)).version
     with Process("--empty") as server:
-        status, body = server.get(f"/api/v1/configmaps?watch=1&resourceVersion={before}")
+        status, body = server.get(f"/api/v1/configmaps?watch=1&resourceVersion={version}")
     assert (status, json.loads(body)["type"], json.loads(body)["object"]["code"]) == (200, "ERROR", 410)
 
 
@@ -256,9 +256,9 @@ def test_versions_are_those_of_the_seed_where_a_seed_decides() -> None:
 def test_controllers_run_unless_they_are_left_out(names: str, pods: int, tmp_path: Path) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
-    made = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
+    deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
     manifest = tmp_path / "web.json"
-    manifest.write_text(json.dumps(made))
+    manifest.write_text(json.dumps(deployment))
     cluster = simulated_cluster(ServeOptions(load=(str(manifest),), controllers=names))
     cluster.settle()
     assert len(cluster.objects("v1/Pod")) == pods

@@ -52,13 +52,13 @@ def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Pa
     with serving(cluster, security=security) as server:
         (tmp_path / "config").write_text(server.kubeconfig)
         steps = list(run(program, tmp_path / "config", tmp_path, sections()[title]))
-    wanted = transcript()[title]
-    assert len(wanted) == len(steps)
-    for found, right in zip(steps, wanted, strict=True):
-        if right.command in DIFFERENT:
-            assert found != right, "this command is the same now: take it off the list"
+    recorded_steps = transcript()[title]
+    assert len(recorded_steps) == len(steps)
+    for step, recorded in zip(steps, recorded_steps, strict=True):
+        if recorded.command in DIFFERENT:
+            assert step != recorded, "this command is the same now: take it off the list"
         else:
-            assert found == right
+            assert step == recorded
 
 
 def test_there_are_many_commands() -> None:

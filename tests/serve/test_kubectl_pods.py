@@ -97,37 +97,40 @@ def ran(home: Path) -> list[Step]:
         (home / "there.txt").write_text("from outside\n")
         environment = {**os.environ, "HOME": str(home), "KUBECONFIG": str(home / "config")}
 
-        def once(command: str, given: str = "") -> subprocess.CompletedProcess[str]:
-            words = [word.replace("HOME", str(home)).replace("exit_3", "exit 3") for word in command.split()]
+        def once(command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+            words = [
+                argument.replace("HOME", str(home)).replace("exit_3", "exit 3")
+                for argument in command.split()
+            ]
             return subprocess.run(
-                [program, f"--cache-dir={home}/cache", "--namespace=commands", *words], input=given,
+                [program, f"--cache-dir={home}/cache", "--namespace=commands", *words], input=stdin,
                 env=environment, text=True, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                 timeout=60,
             )  # fmt: skip
 
-        def call(command: str, given: str) -> subprocess.CompletedProcess[str]:
-            done = once(command, given)
+        def call(command: str, stdin: str) -> subprocess.CompletedProcess[str]:
+            completed = once(command, stdin)
             for _ in range(ATTEMPTS):
-                if DISCARDED in done.stdout:
-                    for before in BEFORE_ANOTHER.get(command, ()):
-                        once(before)
-                    done = once(command, given)
-            return done
+                if DISCARDED in completed.stdout:
+                    for preparation in BEFORE_ANOTHER.get(command, ()):
+                        once(preparation)
+                    completed = once(command, stdin)
+            return completed
 
         once("create namespace commands")
         once("wait --for=create serviceaccount/default")
-        done = [(command, call(command, given)) for command, given, _, _ in STEPS]
+        completed = [(command, call(command, stdin)) for command, stdin, _, _ in STEPS]
         assert (home / "back.txt").read_text() == "from outside\n"
-        return [Step(command, one.returncode, scrubbed(one.stdout)) for command, one in done]
+        return [Step(command, process.returncode, scrubbed(process.stdout)) for command, process in completed]
 
 
 # One test, because each step needs those before it, and workers share the cases of a test among them.
 def test_kubectl_works_with_the_pods_of_a_node(tmp_path: Path) -> None:
-    for found, (command, _, status, printed) in zip(ran(tmp_path), STEPS, strict=True):
+    for step, (command, _, status, printed) in zip(ran(tmp_path), STEPS, strict=True):
         if printed == REFUSED:
-            assert (found.status, REFUSED in found.output) == (status, True), found
+            assert (step.status, REFUSED in step.output) == (status, True), step
         else:
-            assert found == Step(command, status, printed)
+            assert step == Step(command, status, printed)
 
 
 def test_kubectl_forwards_a_port_of_a_pod_and_says_where_nobody_listens(tmp_path: Path) -> None:
@@ -157,8 +160,8 @@ def test_kubectl_forwards_a_port_of_a_pod_and_says_where_nobody_listens(tmp_path
                 for size in (3, 200_000):  # one connection after the other
                     assert forwarded(ports[0], b"x" * size) == b"x" * size * 2
                 assert forwarded(ports[1], b"") == b""
-                said = "".join(forwarding.stderr.readline() for _ in "12")
-                assert "inside pod web: connection refused" in said
+                output = "".join(forwarding.stderr.readline() for _ in "12")
+                assert "inside pod web: connection refused" in output
             finally:
                 forwarding.terminate()
 
@@ -169,11 +172,11 @@ def echo_twice(connection: sim.PortConnection) -> None:
 
 def forwarded(port: int, data: bytes) -> bytes:
     """What comes back through a local port, until all of it is there or the other side has closed."""
-    found = b""
+    received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(data)
-        while len(found) < 2 * len(data) and (more := connection.recv(65536)):
-            found += more
+        while len(received) < 2 * len(data) and (more := connection.recv(65536)):
+            received += more
         if not data:
-            found += connection.recv(1)
-    return found
+            received += connection.recv(1)
+    return received

@@ -19,15 +19,15 @@ from kubeproto_serve import serving
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 
 Kubectl: TypeAlias = Callable[[str], "subprocess.CompletedProcess[str]"]
-DONE: Final = 'deployment "web" successfully rolled out'
-STATUS: Final = ("rollout status deployment/web --timeout=60s", DONE)
+ROLLED_OUT: Final = 'deployment "web" successfully rolled out'
+STATUS: Final = ("rollout status deployment/web --timeout=60s", ROLLED_OUT)
 HISTORY: Final = "rollout history deployment/web"
 
 
 def revisions(*numbers: int) -> str:
     """What is printed of a history, but for spaces."""
-    shown = "".join(f"{number} <none>\n" for number in numbers)
-    return f"deployment.apps/web\nREVISION CHANGE-CAUSE\n{shown}".strip()
+    lines = "".join(f"{number} <none>\n" for number in numbers)
+    return f"deployment.apps/web\nREVISION CHANGE-CAUSE\n{lines}".strip()
 
 
 # Each command, and how what it prints ends: the steps of a rollout depend on who is faster.
@@ -85,7 +85,7 @@ def call() -> Iterator[Kubectl]:
 
 def test_every_form_of_rollout_works(call: Kubectl) -> None:
     for command, expected in STEPS:
-        done = call(command)
-        printed = re.sub(r" *\n", "\n", re.sub(r"[ \t]+", " ", done.stdout)).strip()
-        assert printed.endswith(expected), f"kubectl {command}: {done.stdout}"
-        assert done.returncode == ("NotFound" in expected)
+        completed = call(command)
+        printed = re.sub(r" *\n", "\n", re.sub(r"[ \t]+", " ", completed.stdout)).strip()
+        assert printed.endswith(expected), f"kubectl {command}: {completed.stdout}"
+        assert completed.returncode == ("NotFound" in expected)

@@ -43,9 +43,9 @@ def test_another_client_finds_what_it_expects(peer: str, tmp_path: Path) -> None
     config = tmp_path / "config"
     with serving(sim.Cluster(populated=True)) as server:
         config.write_text(server.kubeconfig)
-        done = subprocess.run(
+        completed = subprocess.run(
             program, cwd=PROJECT, env={**os.environ, "HOME": str(tmp_path), "KUBECONFIG": str(config)},
             stdout=subprocess.PIPE, text=True, timeout=300, check=False,
         )  # fmt: skip
-    found = {line["check"]: line["error"] for line in map(json.loads, done.stdout.splitlines())}
-    assert found == dict.fromkeys(CHECKS[peer], "")
+    errors = {line["check"]: line["error"] for line in map(json.loads, completed.stdout.splitlines())}
+    assert errors == dict.fromkeys(CHECKS[peer], "")

@@ -50,12 +50,12 @@ async def ask(url: str, request: bytes) -> bytes:
     host, _, port = url.rpartition("/")[2].rpartition(":")
     async with await anyio.connect_tcp(host, int(port)) as stream:
         await stream.send(request)
-        said = b""
+        response = b""
         try:
             while True:
-                said += await stream.receive()
+                response += await stream.receive()
         except anyio.EndOfStream:
-            return said
+            return response
 
 
 def get(target: str, *headers: str) -> bytes:
@@ -74,15 +74,15 @@ def test_our_client_reads_writes_and_watches(on_loop: Callable[[Main], None], tm
             (tmp_path / "config").write_text(url.kubeconfig)
             async with connect(kubeconfig=tmp_path / "config") as client:
                 maps = client.api(ConfigMap, namespace="default")
-                made = await maps.create(config_map("a", x="1"))
-                watch = maps.requests.watch(resource_version=made.metadata.resource_version)
+                created = await maps.create(config_map("a", x="1"))
+                watch = maps.requests.watch(resource_version=created.metadata.resource_version)
                 async with client.open(watch) as events:
                     await maps.merge_patch("a", {"data": {"x": "2"}})
                     async for [event] in events:
                         assert isinstance(event, kp.Modified)
                         assert event.object.data == {"x": "2"}
                         break
-                assert [one.metadata.name for one in await maps.list()] == ["a"]
+                assert [item.metadata.name for item in await maps.list()] == ["a"]
                 await maps.delete("a")
                 with pytest.raises(kp.NotFound):
                     await maps.get("a")
@@ -106,16 +106,16 @@ def test_a_watch_ends_in_the_machine_when_its_client_is_gone(on_loop: Callable[[
 
 def test_the_end_of_the_server_ends_watches_with_their_last_chunk(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
-        cluster, said = sim.Cluster(), list[bytes]()
+        cluster, responses = sim.Cluster(), list[bytes]()
 
         async def watch(url: str) -> None:
-            said.append(await ask(url, get("/api/v1/pods?watch=1")))
+            responses.append(await ask(url, get("/api/v1/pods?watch=1")))
 
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks, serve(cluster) as url:
                 tasks.start_soon(watch, url)
                 await eventually(lambda: bool(cluster.watches))
-        assert said[0].endswith(b"\r\n0\r\n\r\n")
+        assert responses[0].endswith(b"\r\n0\r\n\r\n")
 
     on_loop(main)
 
@@ -135,9 +135,9 @@ def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
         cluster.respond = failing  # type: ignore[method-assign, assignment]
         async with serve(cluster) as url:
             with caplog.at_level(logging.ERROR, "kubeproto.serve"):
-                said = await ask(url, get("/api/v1/boom?token=s3cret"))
-            assert said.startswith(b"HTTP/1.1 500 ")
-            assert json.loads(said.partition(b"\r\n\r\n")[2])["reason"] == "InternalError"
+                response = await ask(url, get("/api/v1/boom?token=s3cret"))
+            assert response.startswith(b"HTTP/1.1 500 ")
+            assert json.loads(response.partition(b"\r\n\r\n")[2])["reason"] == "InternalError"
             assert "failed on GET /api/v1/boom" in caplog.text
             assert "s3cret" not in caplog.text
             assert (await ask(url, get("/healthz"))).endswith(b"ok")
@@ -156,8 +156,8 @@ def test_faults_reach_clients_as_what_they_are(on_loop: Callable[[Main], None]) 
             post = b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body)
             assert await ask(url, post + body) == b""
             assert cluster.get("v1/Namespace", "lost") is not None
-            cut = await ask(url, get("/api/v1/namespaces"))
-            assert len(cut.partition(b"\r\n\r\n")[2]) == 40
+            truncated = await ask(url, get("/api/v1/namespaces"))
+            assert len(truncated.partition(b"\r\n\r\n")[2]) == 40
             assert (await ask(url, get("/api/v1/namespaces"))).startswith(b"HTTP/1.1 502 ")
 
     on_loop(main)
@@ -290,18 +290,18 @@ def test_a_server_makes_certificates_that_a_strict_client_accepts(
             )
             async with stream:
                 await stream.send(get("/api/v1/namespaces"))
-                said = await stream.receive()
-                assert said.startswith(b"HTTP/1.1 %d " % (401 if certificates else 200))
+                response = await stream.receive()
+                assert response.startswith(b"HTTP/1.1 %d " % (401 if certificates else 200))
 
     on_loop(main)
 
 
 def test_the_clock_of_the_cluster_is_real_time(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
-        cluster, done = sim.Cluster(), anyio.Event()
+        cluster, finished = sim.Cluster(), anyio.Event()
         async with serve(cluster):
-            cluster.later(0.05, done.set)
-            await done.wait()
+            cluster.later(0.05, finished.set)
+            await finished.wait()
 
     on_loop(main)
 
@@ -312,15 +312,15 @@ def test_objects_carry_the_time_of_their_request_after_a_silence_too() -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with serve(cluster) as url:
-            before = cluster.now
+            start = cluster.now
             clock.jump(300)
             body = b'{"metadata":{"name":"late"}}'
             post = b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: %d"
             await ask(url, post % len(body) + b"\r\n\r\n" + body)
-            made = cluster.get("v1/Namespace", "late")
-            assert made is not None
-            stamp = datetime.fromisoformat(made["metadata"]["creationTimestamp"])
-            assert stamp.timestamp() >= int(before) + 300
+            namespace = cluster.get("v1/Namespace", "late")
+            assert namespace is not None
+            stamp = datetime.fromisoformat(namespace["metadata"]["creationTimestamp"])
+            assert stamp.timestamp() >= int(start) + 300
 
     anyio.run(main, backend="trio", backend_options={"clock": clock})
 
@@ -348,8 +348,8 @@ def test_a_kind_defined_over_the_port_is_served_soon(on_loop: Callable[[Main], N
                 ):
                     pass
                 pages = client.api(Page, namespace="default")
-                made = await pages.create(Page(metadata=kp.ObjectMeta(name="a"), spec=PageSpec(text="x")))
-                assert made.spec.text == "x"
+                created = await pages.create(Page(metadata=kp.ObjectMeta(name="a"), spec=PageSpec(text="x")))
+                assert created.spec.text == "x"
 
     on_loop(main)
 
@@ -358,9 +358,9 @@ def test_metrics_count_requests_and_watches(on_loop: Callable[[Main], None]) -> 
     async def main() -> None:
         async with serve(sim.Cluster()) as url:
             await ask(url, get("/api/v1/nothing"))
-            said = (await ask(url, get("/metrics"))).decode()
-            assert 'apiserver_request_total{method="GET",code="404"} 1\n' in said
-            assert 'apiserver_longrunning_requests{verb="WATCH"} 0\n' in said
+            response = (await ask(url, get("/metrics"))).decode()
+            assert 'apiserver_request_total{method="GET",code="404"} 1\n' in response
+            assert 'apiserver_longrunning_requests{verb="WATCH"} 0\n' in response
 
     on_loop(main)
 
@@ -379,8 +379,8 @@ def test_over_a_port(sim_server, sim_cluster):
 def test_a_test_of_any_program_gets_a_server_from_a_fixture(tmp_path: Path) -> None:
     (tmp_path / "test_port.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "--rootdir", ".", "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "1 passed" in done.stdout, done.stdout + done.stderr
+    completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "1 passed" in completed.stdout, completed.stdout + completed.stderr
 
 
 def test_a_server_imports_what_makes_certificates_and_websockets_when_it_needs_them() -> None:
@@ -389,5 +389,5 @@ def test_a_server_imports_what_makes_certificates_and_websockets_when_it_needs_t
 import sys, kubeproto_sim, kubeproto_serve, kubeproto_serve._port_server
 print(sorted({"cryptography", "wsproto", "cel_expr_python", "trio"} & set(sys.modules)))
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    completed = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert completed.stdout.strip() == "[]"

@@ -50,7 +50,7 @@ def test_a_restart_keeps_objects_kinds_and_what_is_on_its_way(tmp_path: Path) ->
             assert second.get(Book, "moby") == first.get(Book, "moby")
             assert second.get("v1/ConfigMap", "gone") is None
             assert second.put(config_map("new"))["metadata"]["uid"] not in {
-                one["metadata"]["uid"] for one in first.objects("v1/ConfigMap")
+                obj["metadata"]["uid"] for obj in first.objects("v1/ConfigMap")
             }
             # Controllers know what the first server's knew: owners, and namespaces that are going.
             second.remove("v1/ConfigMap", "owner")

@@ -49,35 +49,35 @@ async def open_stream(url: str, target: str, *headers: str) -> anyio.abc.SocketS
 
 async def head_of(stream: anyio.abc.SocketStream) -> tuple[bytes, bytes]:
     """The head of a response, and what has come of its body."""
-    said = b""
-    while b"\r\n\r\n" not in said:
-        said += await stream.receive()
-    head, _, rest = said.partition(b"\r\n\r\n")
-    return head, rest
+    received = b""
+    while b"\r\n\r\n" not in received:
+        received += await stream.receive()
+    head, _, remainder = received.partition(b"\r\n\r\n")
+    return head, remainder
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
 def test_a_watch_over_a_websocket_gives_a_message_an_event_and_ends_in_order(backend: str) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
-        asked = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
+        upgrade_headers = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
         with anyio.fail_after(60):
             async with serve(cluster) as url:
                 key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
-                stream = await open_stream(url, f"{MAPS}?watch=1", *asked, key)
-                head, rest = await head_of(stream)
+                stream = await open_stream(url, f"{MAPS}?watch=1", *upgrade_headers, key)
+                head, remainder = await head_of(stream)
                 assert head.startswith(b"HTTP/1.1 101 ")
                 assert b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=" in head  # RFC 6455, 1.3
-                socket = WebSocketFraming(rest)
-                found = list[str]()
+                socket = WebSocketFraming(remainder)
+                messages = list[str]()
                 for name in ("a", "b"):
                     cluster.put(config_map(name))
-                while len(found) < 2:
-                    found += [
-                        json.loads(one)["object"]["metadata"]["name"]
-                        for one in socket.feed(await stream.receive())
+                while len(messages) < 2:
+                    messages += [
+                        json.loads(message)["object"]["metadata"]["name"]
+                        for message in socket.feed(await stream.receive())
                     ]
-                assert found == ["a", "b"]
+                assert messages == ["a", "b"]
             while socket.close_reason is None:
                 socket.feed(await stream.receive())
             assert socket.close_reason.normal
@@ -91,8 +91,8 @@ def test_a_websocket_whose_client_is_gone_ends_its_watch() -> None:
         cluster = sim.Cluster()
         with anyio.fail_after(60):
             async with serve(cluster) as url:
-                asked = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
-                stream = await open_stream(url, f"{MAPS}?watch=1", *asked, "Sec-WebSocket-Key: x")
+                upgrade_headers = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
+                stream = await open_stream(url, f"{MAPS}?watch=1", *upgrade_headers, "Sec-WebSocket-Key: x")
                 await head_of(stream)
                 assert len(cluster.watches) == 1
                 await stream.aclose()
@@ -111,10 +111,10 @@ def test_a_new_schema_ends_the_watches_over_the_port_at_once(backend: str) -> No
             async with serve(cluster) as url:
                 target = "/apis/example.io/v1/namespaces/default/books?watch=1"
                 stream = await open_stream(url, target)
-                _, rest = await head_of(stream)
+                _, received = await head_of(stream)
                 cluster.define(Magazine)
-                while not rest.endswith(b"0\r\n\r\n"):
-                    rest += await stream.receive()
+                while not received.endswith(b"0\r\n\r\n"):
+                    received += await stream.receive()
                 await stream.aclose()
 
     anyio.run(main, backend=backend)
@@ -124,8 +124,8 @@ def test_what_is_not_a_watch_is_answered_as_if_no_upgrade_was_asked_for() -> Non
     async def main() -> None:
         with anyio.fail_after(60):
             async with serve(sim.Cluster()) as url:
-                asked = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
-                stream = await open_stream(url, "/healthz", *asked, "Sec-WebSocket-Key: x")
+                upgrade_headers = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
+                stream = await open_stream(url, "/healthz", *upgrade_headers, "Sec-WebSocket-Key: x")
                 assert (await head_of(stream))[0].startswith(b"HTTP/1.1 200 ")
                 await stream.aclose()
 
@@ -168,14 +168,14 @@ def test_a_compressed_watch_is_flushed_event_by_event() -> None:
                 for name in ("first", "second"):
                     cluster.put(config_map(name))
                     while f'"name":"{name}"'.encode() not in text:
-                        size, _, rest = body.partition(b"\r\n")
-                        if not size or len(rest) < int(size, 16) + 2:
+                        size, _, remainder = body.partition(b"\r\n")
+                        if not size or len(remainder) < int(size, 16) + 2:
                             body += await stream.receive()
                             continue
-                        piece, body = rest[: int(size, 16)], rest[int(size, 16) + 2 :]
-                        while piece:  # each flush of a server is a member of its own
-                            text += inflater.decompress(piece)
-                            piece = inflater.unused_data
+                        chunk, body = remainder[: int(size, 16)], remainder[int(size, 16) + 2 :]
+                        while chunk:  # each flush of a server is a member of its own
+                            text += inflater.decompress(chunk)
+                            chunk = inflater.unused_data
                             if inflater.eof:
                                 inflater = zlib.decompressobj(wbits=31)
                 await stream.aclose()

@@ -59,11 +59,11 @@ async def create(url: str, name: str) -> str:
     ]  # fmt: skip
     async with await anyio.connect_tcp(host, int(port)) as stream:
         await stream.send("\r\n".join(lines).encode())
-        said = b""
+        response = b""
         with suppress(anyio.EndOfStream):
             while True:
-                said += await stream.receive()
-    answer = json.loads(said.partition(b"\r\n\r\n")[2])
+                response += await stream.receive()
+    answer = json.loads(response.partition(b"\r\n\r\n")[2])
     return str(answer.get("message") or answer["data"])
 
 
@@ -123,20 +123,21 @@ def test_objects_are_converted_over_https_for_reads_lists_and_open_watches(on: s
                     await stream.send(f"GET {WIDGETS}?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n".encode())
                     for name, width in (("a", 1), ("b", 2)):
                         cluster.put(widget(name, width))
-                    said = b""
+                    received = b""
                     with anyio.fail_after(30):
-                        while said.count(b'"ADDED"') < 2:
-                            said += await stream.receive()
-                    assert b'"size":"1x5"' in said
-                    assert b'"size":"2x5"' in said
-                found = await got(url, WIDGETS)
-                assert [one["spec"]["size"] for one in found["items"]] == ["1x5", "2x5"]
-                assert (await got(url, f"{WIDGETS}/a"))["spec"] == {"size": "1x5"}
+                        while received.count(b'"ADDED"') < 2:
+                            received += await stream.receive()
+                    assert b'"size":"1x5"' in received
+                    assert b'"size":"2x5"' in received
+                listed = await get_json(url, WIDGETS)
+                assert [item["spec"]["size"] for item in listed["items"]] == ["1x5", "2x5"]
+                assert (await get_json(url, f"{WIDGETS}/a"))["spec"] == {"size": "1x5"}
                 webhooks.behaviours["convert"] = lambda _: {"result": {"message": "no"}}
-                assert (await got(url, f"{WIDGETS}/a"))["message"].endswith("Kind=Widget failed: no")
+                assert (await get_json(url, f"{WIDGETS}/a"))["message"].endswith("Kind=Widget failed: no")
                 cluster.define(definition(Case("", ()), {"url": client["url"]}))
                 assert (
-                    "certificate signed by unknown authority" in (await got(url, f"{WIDGETS}/a"))["message"]
+                    "certificate signed by unknown authority"
+                    in (await get_json(url, f"{WIDGETS}/a"))["message"]
                 )
 
     run(on, main)
@@ -152,12 +153,12 @@ async def connected(url: str) -> anyio.abc.SocketStream:
     return await anyio.connect_tcp(host, int(port))
 
 
-async def got(url: str, target: str) -> Any:
+async def get_json(url: str, target: str) -> Any:
     """The body of the response to a GET."""
     async with await connected(url) as stream:
         await stream.send(f"GET {target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".encode())
-        said = b""
+        response = b""
         with suppress(anyio.EndOfStream):
             while True:
-                said += await stream.receive()
-    return json.loads(said.partition(b"\r\n\r\n")[2])
+                response += await stream.receive()
+    return json.loads(response.partition(b"\r\n\r\n")[2])
