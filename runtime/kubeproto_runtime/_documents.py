@@ -1,4 +1,4 @@
-"""Objects as JSON: the fields that a class knows, what a patch can express, whether one contains another."""
+"""Objects as JSON: the fields of a class, merge patches, and comparisons."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     K = TypeVar("K", bound=KubeObject)
 
 # The metadata that only a server sets.
-_SERVERS: Final = ("resourceVersion", "uid", "creationTimestamp", "generation")
+_SERVER_METADATA: Final = ("resourceVersion", "uid", "creationTimestamp", "generation")
 # Metadata that the creator of an object sets, and a server leaves as it is.
-_CREATORS: Final = ("name", "namespace", "labels", "annotations", "finalizers", "ownerReferences")
+_CREATOR_METADATA: Final = ("name", "namespace", "labels", "annotations", "finalizers", "ownerReferences")
 
 
 def parsed(text: bytes) -> dict[str, Any]:
@@ -27,19 +27,19 @@ def parsed(text: bytes) -> dict[str, Any]:
 
 
 def plain(value: Any) -> Any:
-    """Return the JSON value that is sent for a value."""
+    """Return a value as JSON values: dicts, lists, strings, numbers."""
     return None if value is None else msgspec.json.decode(encode(value))
 
 
-def known(obj: K, kind: type[K]) -> dict[str, Any]:
-    """Return the fields of an object that its type knows: both sides of a comparison have the same."""
-    read: dict[str, Any] = plain(settle(decode(encode(obj), kind)))
-    return read
+def class_fields(obj: K, kind: type[K]) -> dict[str, Any]:
+    """Return the JSON of an object with the fields of a class only, for a comparison."""
+    fields: dict[str, Any] = plain(settle(decode(encode(obj), kind)))
+    return fields
 
 
-def with_servers_metadata(document: dict[str, Any], served: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with the metadata that only a server sets, which a newly made object lacks."""
-    meta = {key: served["metadata"][key] for key in _SERVERS if key in served["metadata"]}
+def with_server_metadata(document: dict[str, Any], served: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with the metadata that only a server sets, which a new object lacks."""
+    meta = {key: served["metadata"][key] for key in _SERVER_METADATA if key in served["metadata"]}
     return document | {"metadata": document.get("metadata", {}) | meta}
 
 
@@ -55,26 +55,26 @@ def merge_patch(before: Any, after: Any) -> dict[str, Any] | None:
     return None if _null_in_list(patch, inside=False) else patch
 
 
-def holds_list(value: Any) -> bool:
-    """Return whether it contains a list."""
-    return any(map(holds_list, value.values())) if is_object(value) else is_list(value)
+def contains_list(value: Any) -> bool:
+    """Return whether a value contains a list."""
+    return any(map(contains_list, value.values())) if is_object(value) else is_list(value)
 
 
-def holds_elements(value: Any) -> bool:
-    """Return whether it contains a list of objects, or of lists."""
+def contains_element_list(value: Any) -> bool:
+    """Return whether a value contains a list of objects, or of lists."""
     if is_object(value):
-        return any(map(holds_elements, value.values()))
-    return is_list(value) and any(isinstance(one, dict | list) for one in value)
+        return any(map(contains_element_list, value.values()))
+    return is_list(value) and any(isinstance(element, dict | list) for element in value)
 
 
-def created_as(obj: dict[str, Any], sent: dict[str, Any]) -> bool:
-    """Return whether an object may be the one that was sent: a server adds, and changes nothing."""
-    meta = {key: value for key, value in sent.get("metadata", {}).items() if key in _CREATORS}
+def may_be_created_from(obj: dict[str, Any], sent: dict[str, Any]) -> bool:
+    """Return whether an object may be created from a request: a server adds fields and changes none."""
+    meta = {key: value for key, value in sent.get("metadata", {}).items() if key in _CREATOR_METADATA}
     return contains(obj, {key: value for key, value in sent.items() if key != "status"} | {"metadata": meta})
 
 
 def contains(whole: Any, part: Any) -> bool:
-    """Return whether everything in the part is in the whole."""
+    """Return whether a value has all members of another one, with the same values."""
     if is_object(part):
         return is_object(whole) and all(contains(whole.get(key), value) for key, value in part.items())
     if is_list(part):

@@ -1,24 +1,25 @@
-"""`Original`: the text that an object was read from, into which changes of the object are merged.
+"""`Original`: the JSON that an object was read from, into which changes of the object are merged.
 
-A class may describe only a few fields of a kind, and the text has all of them. So the difference is not made
-between two objects of that class: everything that an edit replaced as a whole, above all a list, would lose
-the fields that the class does not have. Instead the object is merged into its text: a field that the class
-knows gets the value in the object, and any other stays.
+A class may describe only a few fields of a kind, and the JSON has all of them. So the difference is not made
+between two objects of that class: a value that an edit replaced as a whole, above all a list, would lose the
+fields that the class does not have. Instead the object is merged into its JSON: a field of the class gets the
+value in the object, and any other field stays.
 
-An element of a list is merged into the element of the text that it came from:
+An element of a list is merged into its origin, the element of the JSON that it came from:
 
-1. If it is the same Python object that was read, that is its origin, wherever it is now.
+1. If it is the same Python object that was read, that is its origin, at whatever index it is now.
 2. Otherwise its merge key identifies it among the remaining elements of the same list.
-3. Otherwise it is the first remaining one with the same content: then it was copied, not changed.
+3. Otherwise it is the first remaining element with the same content: then it was copied, not changed.
 4. Otherwise it is new.
 
-The same holds for parts that are not elements, with their place in the object instead of a merge key.
+The same holds for the members of objects, with their name instead of a merge key.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from msgspec import UNSET, Struct
 
@@ -31,206 +32,224 @@ if TYPE_CHECKING:
 # A missing value: null is a value.
 NOTHING: Final = UNSET
 
+_Equal: TypeAlias = Callable[[Any, Any], bool]
+
 
 class _Origin(NamedTuple):
-    """The origin of a part: the part as it was read, its text, and what its class knew of that."""
+    """The origin of a value: the value as it was read, its JSON, and its JSON as its class wrote it then."""
 
-    part: Any
-    text: Any
-    known: Any
+    value: Any
+    json: Any
+    written: Any
 
 
 _NEW: Final = _Origin(None, NOTHING, NOTHING)
 
 
 class Original:
-    """A part as it was read. `known` is what its class wrote for it then, `text` the whole text."""
+    """A value as it was read, the whole JSON of it, and its JSON as its class wrote it then (`written`)."""
 
-    def __init__(self, part: Any, text: Any, known: Any) -> None:
-        self._root = _Origin(part, text, known)
-        # It also holds the parts, so that no other object gets the identity of one.
+    def __init__(self, value: Any, json: Any, written: Any) -> None:
+        self._root = _Origin(value, json, written)
+        # It also references the values, so that no later object gets the identity of one of them.
         self._origins: dict[int, _Origin] = {}
-        self._remember(part, text, known)
+        self._remember(value, json, written)
 
     @property
-    def text(self) -> Any:
-        """What was read."""
-        return self._root.text
+    def json(self) -> Any:
+        """The JSON that was read."""
+        return self._root.json
 
-    def edited(self, part: Any, known: Any, shape: Shape) -> Any:
-        """Return the new text: `part` is what is held now, `known` what its class writes for it."""
-        return self._merge(part, known, self._root, shape)
+    def merge(self, value: Any, written: Any, shape: Shape) -> Any:
+        """Return the new JSON of a changed value, which its class writes as `written`."""
+        return self._merge(value, written, self._root, shape)
 
-    # The origins of parts
+    # The origins of values
 
-    def _remember(self, part: Any, text: Any, known: Any) -> None:
-        if (members := _members(part)) is not None:
-            if is_object(text) and is_object(known):
-                self._origins[id(part)] = _Origin(part, text, known)
+    def _remember(self, value: Any, json: Any, written: Any) -> None:
+        if (members := _members(value)) is not None:
+            if is_object(json) and is_object(written):
+                self._origins[id(value)] = _Origin(value, json, written)
                 for name, member in members.items():
-                    if name in text:
-                        self._remember(member, text[name], known.get(name, {}))
-        elif (elements := _elements(part)) is not None:
-            if not (is_list(text) and is_list(known) and len(elements) == len(text) == len(known)):
+                    if name in json:
+                        self._remember(member, json[name], written.get(name, {}))
+        elif (elements := _elements(value)) is not None:
+            if not (is_list(json) and is_list(written) and len(elements) == len(json) == len(written)):
                 return
-            for element, one, other in zip(elements, text, known, strict=True):
-                self._remember(element, one, other)
+            for element, element_json, element_written in zip(elements, json, written, strict=True):
+                self._remember(element, element_json, element_written)
 
-    def _origin(self, part: Any) -> _Origin | None:
-        found = self._origins.get(id(part))
-        return found if found is not None and found.part is part else None
+    def _origin(self, value: Any) -> _Origin | None:
+        origin = self._origins.get(id(value))
+        return origin if origin is not None and origin.value is value else None
 
     # Merging
 
-    def _merge(self, part: Any, known: Any, place: _Origin, shape: Shape) -> Any:
-        """Return the text of a part that replaces `place`, or of where else it was read from."""
-        if is_object(known):
-            _, text, before = self._origin(part) or place
-            if is_object(text):
-                return self._merge_members(part, known, text, before if is_object(before) else {}, shape)
-            return self._merge_members(part, known, {}, {}, shape)
-        if is_list(known):
-            return self._merge_elements(part, known, place, shape)
-        same = place.known is not NOTHING and json_equal(known, place.known)
-        return place.text if same else known
+    def _merge(self, value: Any, written: Any, replaced: _Origin, shape: Shape) -> Any:
+        """Return the JSON of a value, merged into its own origin or else into the value that it replaces."""
+        if is_object(written):
+            _, json, old_written = self._origin(value) or replaced
+            if not is_object(json):
+                return self._merge_members(value, written, {}, {}, shape)
+            old_members = old_written if is_object(old_written) else {}
+            return self._merge_members(value, written, json, old_members, shape)
+        if is_list(written):
+            return self._merge_elements(value, written, replaced, shape)
+        unchanged = replaced.written is not NOTHING and json_equal(written, replaced.written)
+        return replaced.json if unchanged else written
 
     def _merge_members(
-        self, part: Any, known: dict[str, Any], text: dict[str, Any], before: dict[str, Any], shape: Shape
+        self,
+        value: Any,
+        written: dict[str, Any],
+        json: dict[str, Any],
+        old_written: dict[str, Any],
+        shape: Shape,
     ) -> dict[str, Any]:
-        members = _members(part) or {}
+        members = _members(value) or {}
         merged: dict[str, Any] = {}
-        for name, was in text.items():
+        for name, member_json in json.items():
             member = members.get(name)
-            if name in known:
-                place = _Origin(None, was, before.get(name, NOTHING))
-                merged[name] = self._merge(member, known[name], place, shape.below(name))
-            elif name not in before:
-                merged[name] = was
-            elif isinstance(member, Struct) and (
-                rest := self._emptied(member, was, before[name], shape, name)
-            ):
-                merged[name] = rest
-        for name, value in known.items():
-            # Some classes write their defaults too: what was not in the text then was not edited.
-            if name not in text and not (name in before and json_equal(before[name], value)):
-                merged[name] = self._merge(members.get(name), value, _NEW, shape.below(name))
+            if name in written:
+                replaced = _Origin(None, member_json, old_written.get(name, NOTHING))
+                merged[name] = self._merge(member, written[name], replaced, shape.member(name))
+            elif name not in old_written:
+                merged[name] = member_json
+            elif isinstance(member, Struct):
+                # An emptied value: the fields that its class does not have stay.
+                replaced = _Origin(None, member_json, old_written[name])
+                if unknown_fields := self._merge(member, {}, replaced, shape.member(name)):
+                    merged[name] = unknown_fields
+        for name, member_written in written.items():
+            # Some classes write their defaults too: a default that was not in the JSON is not a change.
+            is_default = name in old_written and json_equal(old_written[name], member_written)
+            if name not in json and not is_default:
+                merged[name] = self._merge(members.get(name), member_written, _NEW, shape.member(name))
         return merged
 
-    def _emptied(self, member: Struct, text: Any, before: Any, shape: Shape, name: str) -> Any:
-        """Return what stays of an empty part: the fields that its class does not know."""
-        return self._merge(member, {}, _Origin(None, text, before), shape.below(name))
-
-    def _merge_elements(self, part: Any, known: list[Any], place: _Origin, shape: Shape) -> list[Any]:
-        elements = _elements(part)
-        if elements is None or len(elements) != len(known):
-            elements = [None] * len(known)
-        text, before = place.text, place.known
-        if not (is_list(text) and is_list(before) and len(text) == len(before)):
-            text, before = [], []
-        origins = self._elements_origins(elements, known, text, before, shape)
-        below = shape.below("")
+    def _merge_elements(self, value: Any, written: list[Any], replaced: _Origin, shape: Shape) -> list[Any]:
+        elements = _elements(value)
+        if elements is None or len(elements) != len(written):
+            elements = [None] * len(written)
+        json, old_written = replaced.json, replaced.written
+        if not (is_list(json) and is_list(old_written) and len(json) == len(old_written)):
+            json, old_written = [], []
+        origins = self._element_origins(elements, written, json, old_written, shape)
+        element_shape = shape.member("")
         return [
-            self._merge(element, one, origin, below)
-            for element, one, origin in zip(elements, known, origins, strict=True)
+            self._merge(element, element_written, origin, element_shape)
+            for element, element_written, origin in zip(elements, written, origins, strict=True)
         ]
 
-    def _elements_origins(
-        self, elements: list[Any], known: list[Any], text: list[Any], before: list[Any], shape: Shape
+    def _element_origins(
+        self,
+        elements: list[Any],
+        written: list[Any],
+        json: list[Any],
+        old_written: list[Any],
+        shape: Shape,
     ) -> list[_Origin]:
         origins = [self._origin(element) for element in elements]
-        taken = {id(origin.text) for origin in origins if origin is not None}
-        left = [index for index, one in enumerate(text) if id(one) not in taken]
-        for same in (_same_key(shape), json_equal):
-            for at, one in enumerate(known):
-                if origins[at] is None and (index := _only(one, before, left, same)) is not None:
-                    left.remove(index)
-                    origins[at] = _Origin(None, text[index], before[index])
+        used = {id(origin.json) for origin in origins if origin is not None}
+        remaining = [index for index, element_json in enumerate(json) if id(element_json) not in used]
+        for equal in (_equal_keys(shape), json_equal):
+            for index, element_written in enumerate(written):
+                if origins[index] is not None:
+                    continue
+                old_index = _first_equal(element_written, old_written, remaining, equal)
+                if old_index is not None:
+                    remaining.remove(old_index)
+                    origins[index] = _Origin(None, json[old_index], old_written[old_index])
         return [origin or _NEW for origin in origins]
 
 
-def _only(one: Any, before: list[Any], left: list[int], same: Any) -> int | None:
-    """Return the first remaining element that is the same."""
-    return next((index for index in left if same(one, before[index])), None)
+def _first_equal(element: Any, old_elements: list[Any], remaining: list[int], equal: _Equal) -> int | None:
+    return next((index for index in remaining if equal(element, old_elements[index])), None)
 
 
-def _same_key(shape: Shape) -> Any:
-    def same(one: Any, other: Any) -> bool:
-        if not (shape.keys and is_object(one) and is_object(other)):
+def _equal_keys(shape: Shape) -> _Equal:
+    """Return a function that compares the merge keys of two elements."""
+
+    def equal(element: Any, other: Any) -> bool:
+        if not (shape.keys and is_object(element) and is_object(other)):
             return False
-        told = [(_value(one, key, shape), _value(other, key, shape)) for key in shape.keys]
+        pairs = [(_key_value(element, key, shape), _key_value(other, key, shape)) for key in shape.keys]
         # A class may lack some of the keys, but not all of them.
-        told = [(a, b) for a, b in told if a is not NOTHING or b is not NOTHING]
-        return bool(told) and all(a is not NOTHING and b is not NOTHING and json_equal(a, b) for a, b in told)
+        pairs = [(first, second) for first, second in pairs if first is not NOTHING or second is not NOTHING]
+        return bool(pairs) and all(
+            first is not NOTHING and second is not NOTHING and json_equal(first, second)
+            for first, second in pairs
+        )
 
-    return same
+    return equal
 
 
-def _value(element: dict[str, Any], key: str, shape: Shape) -> Any:
+def _key_value(element: dict[str, Any], key: str, shape: Shape) -> Any:
     return element[key] if key in element else shape.default(key)
 
 
-def _members(part: Any) -> dict[str, Any] | None:
-    """Return the members of a part under the names that they have in JSON; None if it has none."""
-    match part:
+def _members(value: Any) -> dict[str, Any] | None:
+    """Return the members of a value under their names in JSON; None if it is not an object."""
+    match value:
         case Dynamic():
-            return {**part.content, "metadata": part.metadata}
+            return {**value.content, "metadata": value.metadata}
         case Struct():
-            names = zip(part.__struct_fields__, part.__struct_encode_fields__, strict=True)
-            return {wire: getattr(part, name) for name, wire in names}
+            names = zip(value.__struct_fields__, value.__struct_encode_fields__, strict=True)
+            return {json_name: getattr(value, name) for name, json_name in names}
         case dict():
-            return part if is_object(part) else None
-        case _ if is_dataclass(part) and not isinstance(part, type):
-            return {field.name: getattr(part, field.name) for field in fields(part)}
+            return value if is_object(value) else None
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {field.name: getattr(value, field.name) for field in fields(value)}
         case _:
             return None
 
 
-def _elements(part: Any) -> list[Any] | None:
+def _elements(value: Any) -> list[Any] | None:
     # A tuple stands for a list.
-    if isinstance(part, tuple):
-        return [*part]  # pyright: ignore[reportUnknownVariableType] # a tuple of anything
-    return part if is_list(part) else None
+    if isinstance(value, tuple):
+        return [*value]  # pyright: ignore[reportUnknownVariableType] # a tuple of anything
+    return value if is_list(value) else None
 
 
 # Two writers
 
 
-def holds(before: Any, after: Any, found: Any) -> bool:
-    """Return whether every difference of `before` and `after` is in `found` as it is in `after`."""
-    if is_object(before) and is_object(after) and is_object(found):
-        names = before.keys() | after.keys()
+def includes_change(old: Any, new: Any, current: Any) -> bool:
+    """Return whether `current` has every change from `old` to `new`."""
+    if is_object(old) and is_object(new) and is_object(current):
+        names = old.keys() | new.keys()
         return all(
-            holds(before.get(name, NOTHING), after.get(name, NOTHING), found.get(name, NOTHING))
+            includes_change(old.get(name, NOTHING), new.get(name, NOTHING), current.get(name, NOTHING))
             for name in names
         )
-    return same(before, after) or same(after, found)
+    return same(old, new) or same(new, current)
 
 
-def rebased(before: Any, after: Any, found: Any) -> tuple[Any, bool]:
-    """Apply the change from `before` to `after` to `found`; False if others changed the same."""
-    if is_object(before) and is_object(after) and is_object(found):
-        return _rebased_members(before, after, found)
-    if same(before, after):
-        return found, True
-    return after, same(before, found)
+def rebased(old: Any, new: Any, current: Any) -> tuple[Any, bool]:
+    """Apply the change from `old` to `new` to `current`; the second value is False after a conflict."""
+    if is_object(old) and is_object(new) and is_object(current):
+        return _rebased_members(old, new, current)
+    if same(old, new):
+        return current, True
+    return new, same(old, current)
 
 
 def _rebased_members(
-    before: dict[str, Any], after: dict[str, Any], found: dict[str, Any]
+    old: dict[str, Any], new: dict[str, Any], current: dict[str, Any]
 ) -> tuple[dict[str, Any], bool]:
     merged: dict[str, Any] = {}
-    free = True
-    for name in [*found, *(name for name in after if name not in found)]:
-        value, alone = rebased(before.get(name, NOTHING), after.get(name, NOTHING), found.get(name, NOTHING))
-        free = free and alone
+    without_conflict = True
+    for name in [*current, *(name for name in new if name not in current)]:
+        value, is_clean = rebased(old.get(name, NOTHING), new.get(name, NOTHING), current.get(name, NOTHING))
+        without_conflict = without_conflict and is_clean
         if value is not NOTHING:
             merged[name] = value
     # Members that were removed on both sides are in neither.
-    return merged, free
+    return merged, without_conflict
 
 
-def same(one: Any, other: Any) -> bool:
+def same(value: Any, other: Any) -> bool:
     """Return whether both are the same JSON, or both missing."""
-    if one is NOTHING or other is NOTHING:
-        return one is other
-    return json_equal(one, other)
+    if value is NOTHING or other is NOTHING:
+        return value is other
+    return json_equal(value, other)

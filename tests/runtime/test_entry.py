@@ -184,7 +184,7 @@ def test_an_entry_that_is_not_there_is_created_by_what_was_inserted(go: Go) -> N
         async with simulated(cluster) as client:
             entry = await client.api(Book).entry("moby")
             assert (entry.exists, entry.obj, would_send(entry)) == (False, None, False)
-            with pytest.raises(kp.InvalidRequest, match="or_insert makes one"):
+            with pytest.raises(kp.InvalidRequest, match="use or_insert"):
                 await entry.commit()
             touched: list[Book] = []
             entry.modify(touched.append)
@@ -222,7 +222,7 @@ def test_an_entry_holds_no_object_of_another_name_or_namespace(go: Go) -> None:
             entry.or_insert(book).metadata.name = "emma"
             with pytest.raises(kp.InvalidRequest, match="names do not change"):
                 await entry.commit()
-            assert repr(entry) == "<entry of Book 'moby', not there when it was read>"
+            assert repr(entry) == "<entry of Book 'moby', which does not exist>"
 
     go(main)
 

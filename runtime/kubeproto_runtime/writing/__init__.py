@@ -1,4 +1,4 @@
-"""Writes that begin with a read: entries, statuses, and manifests that are applied in order."""
+"""Writes of several requests: entries, statuses, manifests, draining and migrating."""
 
 from ._applying import Applied, ApplyError, apply_manifests
 from ._draining import Drained, DrainError, decide_eviction

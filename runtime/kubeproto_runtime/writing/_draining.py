@@ -1,7 +1,7 @@
-"""`drain`: a node is cordoned, and its pods are evicted as their disruption budgets allow, as by kubectl.
+"""`drain`: cordons a node, and evicts its pods as their disruption budgets allow, like kubectl.
 
-`decide_eviction` decides from a pod itself whether it is evicted. If a pod would be lost, because nothing
-replaces it or its data are on the node, nothing is evicted until the caller allows it.
+`decide_eviction` decides for a pod whether it is evicted. If a pod or its data would be lost, because no
+controller replaces the pod or the data are on the node, no pod is evicted unless the caller allows that loss.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 _PODS: Final = Resource("", "v1", "Pod", "pods")
 _NODES: Final = Resource("", "v1", "Node", "nodes", namespaced=False)
 
-_AGAIN: Final = 5.0  # seconds until an eviction is retried, as by kubectl
-_LOOK: Final = 1.0
+_RETRY_DELAY: Final = 5.0  # seconds until an eviction is retried, as in kubectl
+_POLL_PERIOD: Final = 1.0
 _TIMEOUT: Final = 600.0
-_PAGE: Final = 500
+_PAGE_SIZE: Final = 500
 _MIRROR_POD: Final = "kubernetes.io/config.mirror"
-_ENDED: Final = ("Succeeded", "Failed")
+_FINISHED_PHASES: Final = ("Succeeded", "Failed")
 
 
 class Draining(TypedDict, total=False):
-    """How a node is drained.
+    """The options of draining a node.
 
-    `force` evicts pods that no controller replaces, `delete_local_data` those with an emptyDir volume: both
-    are lost. `grace_period` replaces that of the pods. `timeout` bounds all of it. `progress` is called
-    with the node once it is cordoned, and with a pod and what is happening to it each time that it is looked
-    at.
+    `force` evicts pods that no controller replaces, `delete_local_data` pods with an emptyDir volume: both
+    are lost. `grace_period` replaces the grace period of the pods. `timeout` bounds the whole drain.
+    `progress` is called with the node once it is cordoned, and with each pod and its state each time that the
+    pod is checked.
     """
 
     force: bool
@@ -55,14 +55,14 @@ class Draining(TypedDict, total=False):
 
 
 class Drained(Struct, frozen=True):
-    """The pods that were evicted and have gone, and those that were left, each with the reason."""
+    """The evicted pods, which no longer exist, and the pods that were left, each with the reason."""
 
     evicted: tuple[ObjectRef[Any], ...] = ()
     left: tuple[tuple[ObjectRef[Any], str], ...] = ()
 
 
 class DrainError(KubeprotoError):
-    """A node could not be drained. It stays cordoned; `pods` are those in the way, each with the reason."""
+    """A node could not be drained and stays cordoned. `pods` prevent it, each with the reason."""
 
     def __init__(self, node: str, pods: tuple[tuple[ObjectRef[Any], str], ...]) -> None:
         super().__init__(node, pods)
@@ -70,24 +70,24 @@ class DrainError(KubeprotoError):
         self.pods = pods
 
     def __str__(self) -> str:
-        told = "; ".join(f"{ref}: {why}" for ref, why in self.pods)
-        return f"Node {self.node} is cordoned and not drained: {told}"
+        pods = "; ".join(f"{ref}: {reason}" for ref, reason in self.pods)
+        return f"Node {self.node} is cordoned and not drained: {pods}"
 
 
 def decide_eviction(
     pod: Mapping[str, Any], *, force: bool = False, delete_local_data: bool = False
 ) -> tuple[str, str]:
-    """Return "evict", "leave" or "refuse", and why, for a pod as JSON."""
+    """Return "evict", "leave" or "refuse", and the reason, for a pod as JSON."""
     metadata: Mapping[str, Any] = pod["metadata"]
     owners: list[Mapping[str, Any]] = metadata.get("ownerReferences") or []
-    controller = next((one for one in owners if one.get("controller")), None)
+    controller = next((owner for owner in owners if owner.get("controller")), None)
     if _MIRROR_POD in (metadata.get("annotations") or {}):
         return "leave", "it mirrors a static pod, which the kubelet runs"
     status: Mapping[str, Any] = pod.get("status") or {}
-    ended = status.get("phase") in _ENDED
-    if controller is not None and controller.get("kind") == "DaemonSet" and not ended:
+    finished = status.get("phase") in _FINISHED_PHASES
+    if controller is not None and controller.get("kind") == "DaemonSet" and not finished:
         return "leave", "a DaemonSet runs it on every node"
-    if ended:
+    if finished:
         return "evict", ""
     if controller is None and not force:
         return "refuse", "no controller makes another one; drain with force=True to lose it"
@@ -100,80 +100,80 @@ def decide_eviction(
 
 def drain(client: ClientCore, node: str, options: Draining) -> Effects[Drained]:
     """Cordon a node, and evict its pods; see `Draining`."""
-    end = client.now() + options.get("timeout", _TIMEOUT)
+    deadline = client.now() + options.get("timeout", _TIMEOUT)
     cordon = client.requests(Dynamic, resource=_NODES).merge_patch(node, {"spec": {"unschedulable": True}})
     yield from call(client, cordon)
     progress = options.get("progress", _ignore)
     progress(ObjectRef("", "Node", "", node), "it is cordoned")
-    force, local = options.get("force", False), options.get("delete_local_data", False)
-    evicted: list[_Evicted] = []
+    force, delete_local_data = options.get("force", False), options.get("delete_local_data", False)
+    evictions: list[_Eviction] = []
     left: list[tuple[ObjectRef[Any], str]] = []
     refused: list[tuple[ObjectRef[Any], str]] = []
     for pod in (yield from _pods_on(client, node)):
         ref: ObjectRef[Any] = ObjectRef("", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])
-        what, why = decide_eviction(pod, force=force, delete_local_data=local)
-        if what == "evict":
-            evicted.append(_Evicted(ref, pod["metadata"]["uid"]))
+        decision, reason = decide_eviction(pod, force=force, delete_local_data=delete_local_data)
+        if decision == "evict":
+            evictions.append(_Eviction(ref, pod["metadata"]["uid"]))
         else:
-            (left if what == "leave" else refused).append((ref, why))
+            (left if decision == "leave" else refused).append((ref, reason))
     if refused:
         raise DrainError(node, tuple(refused))
-    while waiting := [one for one in evicted if not one.gone]:
-        for one in waiting:
-            yield from one.advance(client, options.get("grace_period"))
-            progress(one.ref, "it has gone" if one.gone else one.why)
-        if waiting := [one for one in waiting if not one.gone]:
-            if client.now() >= end:
-                raise DrainError(node, tuple((one.ref, one.why) for one in waiting))
-            yield SleepUntil(min(end, client.now() + _LOOK))
-    return Drained(tuple(one.ref for one in evicted), tuple(left))
+    while pending := [eviction for eviction in evictions if not eviction.finished]:
+        for eviction in pending:
+            yield from eviction.advance(client, options.get("grace_period"))
+            progress(eviction.ref, "it has gone" if eviction.finished else eviction.state)
+        if pending := [eviction for eviction in pending if not eviction.finished]:
+            if client.now() >= deadline:
+                raise DrainError(node, tuple((eviction.ref, eviction.state) for eviction in pending))
+            yield SleepUntil(min(deadline, client.now() + _POLL_PERIOD))
+    return Drained(tuple(eviction.ref for eviction in evictions), tuple(left))
 
 
-def _ignore(ref: ObjectRef[Any], what: str) -> None:
+def _ignore(ref: ObjectRef[Any], state: str) -> None:
     pass
 
 
-class _Evicted:
-    """A pod to evict: it is evicted once its budgets allow it, and followed until it is gone."""
+class _Eviction:
+    """The eviction of a pod: as soon as its budgets allow it, and until the pod no longer exists."""
 
     def __init__(self, ref: ObjectRef[Any], uid: str) -> None:
         self.ref = ref
         self.uid = uid
-        self.gone = False
-        self.why = "it was not evicted yet"
+        self.finished = False
+        self.state = "it was not evicted yet"
         self._sent = False
-        self._at = 0.0
+        self._retry_at = 0.0
 
     def advance(self, client: ClientCore, grace_period: int | None) -> Effects[None]:
         api = client.requests(Dynamic, namespace=self.ref.namespace, resource=_PODS)
         if self._sent:
-            self.gone = yield from self._has_gone(client, api)
+            self.finished = yield from self._has_gone(client, api)
             return
-        if client.now() < self._at:
+        if client.now() < self._retry_at:
             return
         try:
             yield from call(client, api.evict(self.ref.name, uid=self.uid, grace_period=grace_period))
-            self._sent, self.why = True, "it was evicted, and has not gone"
+            self._sent, self.state = True, "it was evicted, and has not gone"
         except NotFound:
-            self.gone = True
+            self.finished = True
         except Conflict as error:
-            self.gone = yield from self._has_gone(client, api)
-            self._at, self.why = client.now() + _AGAIN, error.status.message
+            self.finished = yield from self._has_gone(client, api)
+            self._retry_at, self.state = client.now() + _RETRY_DELAY, error.status.message
         except TooManyRequests as error:
-            self._at = client.now() + _AGAIN
+            self._retry_at = client.now() + _RETRY_DELAY
             causes = [cause.message for cause in error.status.details.causes]
-            self.why = "; ".join(causes) or error.status.message
+            self.state = "; ".join(causes) or error.status.message
 
     def _has_gone(self, client: ClientCore, api: Api[Dynamic]) -> Effects[bool]:
-        found = yield from get_or_none(client, api, self.ref.name, "")
-        # Another pod of this name is the next one of a StatefulSet.
-        return found is None or found.metadata.uid != self.uid
+        pod = yield from get_or_none(client, api, self.ref.name, "")
+        # A StatefulSet creates the next pod under the same name.
+        return pod is None or pod.metadata.uid != self.uid
 
 
 def _pods_on(client: ClientCore, node: str) -> Effects[list[dict[str, Any]]]:
     api = client.requests(Dynamic, namespace=ALL, resource=_PODS)
     selection: Selection = {"field_selector": f"spec.nodeName={node}"}
-    pages = Paging(client, api, limit=_PAGE, on_expired="go on", selection=selection)
+    pages = Paging(client, api, limit=_PAGE_SIZE, on_expired="go on", selection=selection)
     pods: list[dict[str, Any]] = []
     while (page := (yield from pages.next())) is not None:
         pods += map(plain, page.items)

@@ -1,4 +1,4 @@
-"""`Entry`: an object of the server to be changed, or the place for one. `commit` sends what was changed.
+"""`Entry`: an object of the server, which may not exist yet. `commit` sends the changes.
 
 ::
 
@@ -7,10 +7,10 @@
     book.spec.authors = ["Herman Melville"]
     await entry.commit()
 
-What is sent is the difference between what was read and what is held, as a merge patch for the version that
-was read. So a field that this program does not know is never lost, and what another writer changed meanwhile
-is not undone: if it is another field, the difference is computed again for the new version; if it is the same
-one, the commit is a Conflict.
+A commit sends the difference between the object as it was read and as it is now, as a merge patch for the
+version that was read. So a field that the class does not have is never lost, and changes of other writers are
+not undone: if another writer has changed other fields meanwhile, the difference is computed again for the new
+version; if it has changed the same field, the commit is a Conflict.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from kubeproto import AlreadyExists, Conflict, InvalidRequest, KubeObject, NotFo
 from kubeproto.objects import make_json_patch
 from kubeproto.wire import ConflictPolicy
 
-from .._documents import created_as, known, merge_patch, parsed, with_servers_metadata
-from .._edits import Original, holds, rebased, same
+from .._documents import class_fields, may_be_created_from, merge_patch, parsed, with_server_metadata
+from .._edits import Original, includes_change, rebased, same
 from ..calls._core import read
 from ..calls._reading import back_off, find_object, read_object
 from ._shapes import shape_of
@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=KubeObject)
 
-# Several controllers that write one object conflict a few times in a row; after two seconds the cause is
-# another one.
+# Several controllers that write one object conflict a few times in a row, within two seconds. A conflict that
+# lasts longer has another cause.
 CONFLICTS: Final = ConflictPolicy(max_attempts=8, factor=2.0)
 _ONCE: Final = ConflictPolicy(max_attempts=1)
 
@@ -55,46 +55,46 @@ class Writing(TypedDict, total=False):
 
 
 class Updating(Writing, Generic[K], total=False):
-    """The parameters of an update: `create` makes the object that it begins with if there is none."""
+    """The parameters of an update: `create` returns a new object if there is none."""
 
     create: Callable[[], K]
     conflicts: ConflictPolicy
 
 
-class Held(Generic[K]):
-    """An object as it was read and as it is held, without the I/O."""
+class EntryCore(Generic[K]):
+    """An object as it was read, and as it is now; without the I/O."""
 
     def __init__(
-        self, client: ClientCore, requests: Api[K], name: str, found: tuple[K, bytes] | None
+        self, client: ClientCore, requests: Api[K], name: str, object_and_text: tuple[K, bytes] | None
     ) -> None:
         self.requests = requests
         self.name = name
         self.obj: K | None = None
         self._core = client
         self._original: Original | None = None
-        if found is not None:
-            self._keep(*found)
+        if object_and_text is not None:
+            self._set(*object_and_text)
 
     def __repr__(self) -> str:
         kind = self.requests.resource.kind
-        return f"<entry of {kind} {self.name!r}, {'there' if self.exists else 'not there'} when it was read>"
+        return f"<entry of {kind} {self.name!r}, which {'exists' if self.exists else 'does not exist'}>"
 
     @property
     def exists(self) -> bool:
-        """Whether there was such an object when it was last read or written."""
+        """Whether the object existed when it was last read or written."""
         return self._original is not None
 
     @property
     def changed(self) -> bool:
-        """Whether a commit would send anything."""
+        """Whether a commit would send a request."""
         if self.obj is None:
             return False
-        return self._original is None or not same(self._original.text, self._edited(self._original, self.obj))
+        return self._original is None or not same(self._original.json, self._merged(self._original, self.obj))
 
     def or_insert(self, make: Callable[[], K]) -> K:
-        """Return the object; if there is none, the one that `make` returns. A commit will create it."""
+        """Return the object; if there is none, the result of `make`, which a commit will create."""
         if self.obj is None:
-            self.obj = self._place(make())
+            self.obj = self._adopt(make())
         return self.obj
 
     def modify(self, change: Callable[[K], object]) -> Self:
@@ -103,76 +103,78 @@ class Held(Generic[K]):
             change(self.obj)
         return self
 
-    def committed(self, conflicts: ConflictPolicy, options: Writing) -> Effects[K]:
-        """Send what was changed."""
-        obj = self._place(self._held())
+    def commit_effects(self, conflicts: ConflictPolicy, options: Writing) -> Effects[K]:
+        """Send the changes."""
+        obj = self._adopt(self._current())
         if self._original is None:
-            return (yield from self._written(self.requests.create(obj, **options), options))
-        before = self._original.text
-        after = self._edited(self._original, obj)
+            return (yield from self._write(self.requests.create(obj, **options), options))
+        old = self._original.json
+        new = self._merged(self._original, obj)
         attempt = 0
-        while not same(before, after):
+        while not same(old, new):
             attempt += 1
             try:
-                return (yield from self._written(self._patch(before, after, options), options))
+                return (yield from self._write(self._patch(old, new, options), options))
             except Conflict as error:
-                # With a cause, the conflict may be with this very write, the response to which was lost.
-                unsure = error.__cause__ is not None
-                policy = CONFLICTS if unsure else conflicts
+                # With a cause, the conflict may be with this write itself, whose response was lost.
+                may_be_done = error.__cause__ is not None
+                policy = CONFLICTS if may_be_done else conflicts
                 yield from back_off(self._core, error, attempt, policy)
                 fresh, text = yield from read_object(self._core, self.requests, self.name)
-                found = parsed(text)
-                if found["metadata"]["uid"] != before["metadata"]["uid"]:
+                current = parsed(text)
+                if current["metadata"]["uid"] != old["metadata"]["uid"]:
                     raise
-                # Only then: another writer may have set the same value for another reason.
-                if unsure and holds(before, after, found):
-                    return fresh if options.get("dry_run") else self._keep(fresh, text)
-                after, alone = rebased(before, after, found)
-                if attempt >= conflicts.max_attempts or not alone:
+                # Not otherwise: another writer may have set the same value for another reason.
+                if may_be_done and includes_change(old, new, current):
+                    return fresh if options.get("dry_run") else self._set(fresh, text)
+                new, is_clean = rebased(old, new, current)
+                if attempt >= conflicts.max_attempts or not is_clean:
                     raise
-                before = found
+                old = current
         return obj
 
-    def replaced(self, options: Writing) -> Effects[K]:
-        """Write the object as it is held."""
-        obj = self._place(self._held())
+    def replace_effects(self, options: Writing) -> Effects[K]:
+        """Write the whole object."""
+        obj = self._adopt(self._current())
         verb = self.requests.create if self._original is None else self.requests.replace
-        return (yield from self._written(verb(obj, **options), options))
+        return (yield from self._write(verb(obj, **options), options))
 
-    def _written(self, request: Request[K], options: Writing) -> Effects[K]:
-        """Write the object; the response replaces it, unless nothing was written."""
+    def _write(self, request: Request[K], options: Writing) -> Effects[K]:
+        """Write the object; the response replaces it, except after a dry run."""
         try:
             reply, text = yield from read(self._core, request)
         except (AlreadyExists, Conflict) as error:
             if error.__cause__ is None or request.method == "PATCH":
                 raise
-            # An earlier attempt may have been carried out, and this error be about its object.
-            found = yield from find_object(self._core, self.requests, self.name)
-            if found is None or not created_as(self._known(found[0]), parsed(request.body)):
+            # An earlier attempt may have been carried out, and then this error is about its object.
+            object_and_text = yield from find_object(self._core, self.requests, self.name)
+            if object_and_text is None:
                 raise
-            obj, text = found
+            obj, text = object_and_text
+            if not may_be_created_from(self._class_fields(obj), parsed(request.body)):
+                raise
         else:
             obj = reply.value
-        return obj if options.get("dry_run") else self._keep(obj, text)
+        return obj if options.get("dry_run") else self._set(obj, text)
 
-    def _patch(self, before: dict[str, Any], after: dict[str, Any], options: Writing) -> Request[K]:
-        """Return the patch for one version, which no other object has, even a new one of the same name."""
-        version = before["metadata"]["resourceVersion"]
-        patch = merge_patch(before, after)
+    def _patch(self, old: dict[str, Any], new: dict[str, Any], options: Writing) -> Request[K]:
+        """Return the patch for one version, which also excludes a new object of the same name."""
+        version = old["metadata"]["resourceVersion"]
+        patch = merge_patch(old, new)
         if patch is None:
-            guard = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
-            return self.requests.json_patch(self.name, [guard, *make_json_patch(before, after)], **options)
+            precondition = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
+            return self.requests.json_patch(self.name, [precondition, *make_json_patch(old, new)], **options)
         patch["metadata"] = patch.get("metadata", {}) | {"resourceVersion": version}
         return self.requests.merge_patch(self.name, patch, **options)
 
-    def _held(self) -> K:
+    def _current(self) -> K:
         if self.obj is None:
             kind = self.requests.resource.kind
-            raise InvalidRequest(f"there is no {kind} {self.name!r} to write: or_insert makes one")
+            raise InvalidRequest(f"there is no {kind} {self.name!r} to write: use or_insert")
         return self.obj
 
-    def _place(self, obj: K) -> K:
-        """Check that the object belongs here."""
+    def _adopt(self, obj: K) -> K:
+        """Check the name and the namespace of an object, and set them if they are empty."""
         meta, namespace = obj.metadata, self.requests.namespace
         if meta.generate_name or (meta.name and meta.name != self.name):
             other = meta.name or meta.generate_name
@@ -186,63 +188,63 @@ class Held(Generic[K]):
             meta.namespace = namespace
         return obj
 
-    def _edited(self, original: Original, obj: K) -> dict[str, Any]:
-        """Return the text of the object with what was changed."""
+    def _merged(self, original: Original, obj: K) -> dict[str, Any]:
+        """Return the JSON of the object, with the fields that its class does not have."""
         shape = shape_of(self.requests.kind, self.requests.resource)
-        edited: dict[str, Any] = original.edited(obj, self._known(obj), shape)
-        return with_servers_metadata(edited, original.text)
+        merged: dict[str, Any] = original.merge(obj, self._class_fields(obj), shape)
+        return with_server_metadata(merged, original.json)
 
-    def _known(self, obj: K) -> dict[str, Any]:
-        return known(obj, self.requests.kind)
+    def _class_fields(self, obj: K) -> dict[str, Any]:
+        return class_fields(obj, self.requests.kind)
 
-    def _keep(self, obj: K, text: bytes) -> K:
-        held = self.obj = settle(obj)
-        self._original = Original(held, parsed(text), self._known(held))
-        return held
+    def _set(self, obj: K, text: bytes) -> K:
+        self.obj = settle(obj)
+        self._original = Original(self.obj, parsed(text), self._class_fields(self.obj))
+        return self.obj
 
 
-class Entry(Held[K]):
-    """An object as it was read and as it is held: `obj` may be changed, `commit` sends the difference."""
+class Entry(EntryCore[K]):
+    """An object that may be changed: change `obj`, and `commit` sends the difference."""
 
     def __init__(
-        self, client: BaseClient, requests: Api[K], name: str, found: tuple[K, bytes] | None
+        self, client: BaseClient, requests: Api[K], name: str, object_and_text: tuple[K, bytes] | None
     ) -> None:
-        super().__init__(client, requests, name, found)
+        super().__init__(client, requests, name, object_and_text)
         self._client = client
 
     async def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[Writing]) -> K:
-        """Send what was changed, if anything was, and return the object as the server has it now.
+        """Send the changes, if there are any, and return the object as the server has it now.
 
-        A Conflict means that another writer changed the same fields, an AlreadyExists that the object exists
-        by now; the entry is as it was, as it is after a dry run.
+        A `Conflict` means that another writer changed the same fields, `AlreadyExists` that the object exists
+        now. After an error and after a dry run the entry is unchanged.
         """
-        return await self._client.run(self.committed(conflicts, options))
+        return await self._client.run(self.commit_effects(conflicts, options))
 
     async def replace(self, **options: Unpack[Writing]) -> K:
-        """Replace the object by exactly what is held; a Conflict if it has changed."""
-        return await self._client.run(self.replaced(options))
+        """Replace the whole object; a `Conflict` if it has changed on the server."""
+        return await self._client.run(self.replace_effects(options))
 
 
-class BlockingEntry(Held[K]):
+class BlockingEntry(EntryCore[K]):
     """The same for threads; see `Entry`."""
 
     def __init__(
-        self, client: BlockingBaseClient, requests: Api[K], name: str, found: tuple[K, bytes] | None
+        self, client: BlockingBaseClient, requests: Api[K], name: str, object_and_text: tuple[K, bytes] | None
     ) -> None:
-        super().__init__(client, requests, name, found)
+        super().__init__(client, requests, name, object_and_text)
         self._client = client
 
     def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[Writing]) -> K:
-        """Send what was changed, if anything was, and return the object as the server has it now.
+        """Send the changes, if there are any, and return the object as the server has it now.
 
-        A Conflict means that another writer changed the same fields, an AlreadyExists that the object exists
-        by now; the entry is as it was, as it is after a dry run.
+        A `Conflict` means that another writer changed the same fields, `AlreadyExists` that the object exists
+        now. After an error and after a dry run the entry is unchanged.
         """
-        return self._client.run(self.committed(conflicts, options))
+        return self._client.run(self.commit_effects(conflicts, options))
 
     def replace(self, **options: Unpack[Writing]) -> K:
-        """Replace the object by exactly what is held; a Conflict if it has changed."""
-        return self._client.run(self.replaced(options))
+        """Replace the whole object; a `Conflict` if it has changed on the server."""
+        return self._client.run(self.replace_effects(options))
 
 
 def update(
@@ -257,19 +259,19 @@ def update(
 ) -> Effects[K]:
     """Read, change and write an object, and repeat that while other writers interfere."""
     attempt = 0
-    found: tuple[K, bytes] | None
+    object_and_text: tuple[K, bytes] | None
     while True:
         attempt += 1
         if create is None:
-            found = yield from read_object(client, api, name)
+            object_and_text = yield from read_object(client, api, name)
         else:
-            found = yield from find_object(client, api, name)
-        held = Held(client, api, name, found)
+            object_and_text = yield from find_object(client, api, name)
+        entry = EntryCore(client, api, name, object_and_text)
         if create is not None:
-            held.or_insert(create)
-        held.modify(change)
+            entry.or_insert(create)
+        entry.modify(change)
         try:
-            return (yield from held.committed(_ONCE, options))
+            return (yield from entry.commit_effects(_ONCE, options))
         except (Conflict, AlreadyExists, NotFound) as error:
             if not isinstance(error, Conflict) and create is None:
                 raise

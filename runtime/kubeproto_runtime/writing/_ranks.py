@@ -1,8 +1,8 @@
-"""The order in which objects of different kinds are applied: each finds what it needs.
+"""The order in which objects of different kinds are applied: dependencies first.
 
 Namespaces come first, then definitions of custom resources, then objects that others refer to (rights,
-configuration, volumes, services), then workloads, then all other kinds, and last what can block requests:
-webhooks and aggregated APIs. Deletions have the opposite order.
+configuration, volumes, services), then workloads, then all other kinds, and last the kinds that can block
+requests: webhooks and aggregated APIs. Deletions have the opposite order.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _RANKS: Final[tuple[tuple[GroupKind, ...], ...]] = (
     (("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
      ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"),
      ("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")),
-    (),  # everything else, above all custom resources: their controllers run by now
+    (),  # all other kinds, above all custom resources, whose controllers are workloads
     (("apiregistration.k8s.io", "APIService"),
      ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
      ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
@@ -50,18 +50,18 @@ _OTHERS: Final = _RANKS.index(())
 
 
 def group_kind(obj: KubeObject) -> GroupKind:
-    """Return the group and the kind that an object names."""
+    """Return the group and the kind of an object."""
     group, slash, _ = obj.api_version.partition("/")
     return group if slash else "", obj.kind
 
 
 def rank(kind: GroupKind) -> int:
-    """Return the place of a kind in the order of application."""
+    """Return the rank of a kind: lower ranks are applied first."""
     return _RANK.get(kind, _OTHERS)
 
 
 def kinds_defined(objects: Iterable[Dynamic]) -> dict[GroupVersionKind, Dynamic]:
-    """Return the kinds that definitions in these objects make."""
+    """Return the kinds of the definitions among these objects."""
     defined: dict[GroupVersionKind, Dynamic] = {}
     for obj in objects:
         if group_kind(obj) == DEFINITION:

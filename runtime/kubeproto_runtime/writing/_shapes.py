@@ -1,7 +1,7 @@
-"""`Shape`: which keys identify the elements of each list of a kind, as far as that is known.
+"""`Shape`: the merge keys of the lists of a kind.
 
-For built-in kinds it is in their table, for a custom resource in its class, as the `ListMap` of its fields.
-For lists of any other kind nothing is known.
+The keys of built-in kinds are in a table, and the keys of a custom resource in the `ListMap` fields of its
+class. The keys of all other kinds are unknown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Shape(Protocol):
-    """What is known of a field."""
+    """The merge keys of a field and its members."""
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -32,8 +32,8 @@ class Shape(Protocol):
         """The value that a server gives to a key that an element lacks; UNSET if it gives none."""
         ...
 
-    def below(self, name: str) -> Shape:
-        """Return what is known of a member; of an element, if this is a list."""
+    def member(self, name: str) -> Shape:
+        """Return the shape of a member; of the elements, if this is a list."""
         ...
 
 
@@ -43,7 +43,7 @@ class _Unknown:
     def default(self, key: str) -> Any:
         return UNSET
 
-    def below(self, name: str) -> Shape:
+    def member(self, name: str) -> Shape:
         return self
 
 
@@ -58,10 +58,10 @@ class _BuiltIn:
         self.keys = facts.list_map_keys or ((facts.patch_merge_key,) if facts.patch_merge_key else ())
 
     def default(self, key: str) -> Any:
-        found = table().types[self._facts.type].fields.get(key)
-        return UNSET if found is None or found.required or found.default is None else found.default
+        field = table().types[self._facts.type].fields.get(key)
+        return UNSET if field is None or field.required or field.default is None else field.default
 
-    def below(self, name: str) -> Shape:
+    def member(self, name: str) -> Shape:
         if self._facts.form:
             # Inside a list or a map the keys are not those of this field any more.
             inner = replace(
@@ -84,15 +84,15 @@ class _Defined:
         element: dict[str, Any] = self._schema.get("items", {})
         return element.get("properties", {}).get(key, {}).get("default", UNSET)
 
-    def below(self, name: str) -> Shape:
+    def member(self, name: str) -> Shape:
         schema = self._schema
-        found = schema.get("properties", {}).get(name) or schema.get("items")
-        found = found or schema.get("additionalProperties")
-        return _Defined(found) if is_object(found) else _UNKNOWN
+        member = schema.get("properties", {}).get(name) or schema.get("items")
+        member = member or schema.get("additionalProperties")
+        return _Defined(member) if is_object(member) else _UNKNOWN
 
 
 class _Root:
-    """An object of a custom kind: its metadata is that of all."""
+    """An object of a custom kind, whose metadata is that of every kind."""
 
     keys = ()
 
@@ -102,13 +102,13 @@ class _Root:
     def default(self, key: str) -> Any:
         return UNSET
 
-    def below(self, name: str) -> Shape:
-        return _metadata() if name == "metadata" else self._defined.below(name)
+    def member(self, name: str) -> Shape:
+        return _metadata() if name == "metadata" else self._defined.member(name)
 
 
 @cache
 def shape_of(kind: type[KubeObject], resource: Resource) -> Shape:
-    """Return what is known of the lists of a kind, which may be a class with a few of the fields only."""
+    """Return the shape of a kind, whose class may have a few of its fields only."""
     for name, facts in table().types.items():
         if facts.gvk == resource.gvk:
             return _BuiltIn(_field(name))
