@@ -31,9 +31,9 @@ from kubeproto_sim.apply.fieldsets import paths
 def sent_back(name: str, *without: str) -> dict[str, Any]:
     """What a recorded write made of the object, as far as the writer had a hand in it."""
     _, answer = recorded(name)
-    kept = {key: value for key, value in answer.items() if key not in without}
+    fields = {key: value for key, value in answer.items() if key not in without}
     metadata = {key: value for key, value in answer["metadata"].items() if key != "managedFields"}
-    return {**kept, "metadata": metadata}
+    return {**fields, "metadata": metadata}
 
 
 def entries_of(name: str) -> Any:

@@ -77,9 +77,9 @@ def test_a_strategic_patch_that_does_not_fit_is_told_in_go(asker: Asker) -> None
         ({"data": {"a": 5}}, '"map[data:map[a:5]]": cannot convert int64 to string'),
         ({"metadata": 5}, '"map[metadata:5]": cannot restore struct from: int64'),
     ]
-    for change, why in changes:
+    for change, message in changes:
         status = asker.refused("PATCH", f"{CONFIGMAPS}/a", change, STRATEGIC)
-        assert status["message"] == f' "" is invalid: patch: Invalid value: {why}'
+        assert status["message"] == f' "" is invalid: patch: Invalid value: {message}'
 
 
 def test_a_refusal_shows_the_keys_sorted_that_the_patch_went_through(asker: Asker) -> None:
@@ -106,8 +106,8 @@ def _loose() -> dict[str, Any]:
 
 def test_a_status_that_does_not_fit_costs_the_book_on_fields(asker: Asker) -> None:
     body = {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "a"}, "spec": {"title": "t"}}
-    made = asker.made(BOOKS, body | {"status": {"readers": "x"}})
-    assert "managedFields" not in made["metadata"]
+    book = asker.made(BOOKS, body | {"status": {"readers": "x"}})
+    assert "managedFields" not in book["metadata"]
     assert (
         "managedFields"
         in asker.made(BOOKS, body | {"metadata": {"name": "b"}, "status": {"readers": 1}})["metadata"]

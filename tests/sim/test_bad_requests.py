@@ -54,9 +54,9 @@ def asker() -> Asker:
     ],
 )
 def test_every_path_has_its_response(asker: Asker, method: str, target: str, status: int) -> None:
-    before = asker.cluster.version
+    version = asker.cluster.version
     assert asker.send(method, target).status == status
-    assert asker.cluster.version == before
+    assert asker.cluster.version == version
 
 
 @pytest.mark.parametrize(
@@ -124,10 +124,10 @@ def test_a_named_version_of_nonsense_is_a_500_on_get_and_watch(asker: Asker) -> 
     ],
 )
 def test_every_body_has_its_response(asker: Asker, body: bytes, media: str, status: int) -> None:
-    before = asker.cluster.version
+    version = asker.cluster.version
     asker.send("POST", CONFIGMAPS, body, media)
     assert asker.status == status, asker.response.body
-    assert (asker.cluster.version == before) is (status != 201)
+    assert (asker.cluster.version == version) is (status != 201)
 
 
 @pytest.mark.parametrize(
@@ -241,11 +241,11 @@ def test_whatever_comes_there_is_a_response_and_a_refusal_changes_nothing(
     method: str, target: str, query: str, body: bytes, media: str
 ) -> None:
     cluster = FORKED.fork()
-    before = cluster.version
+    version = cluster.version
     answer = cluster.respond(Head(method, target + query, (("Content-Type", media),), body))
     assert 200 <= answer.status < 600
     if answer.status >= 300:
-        assert cluster.version == before
+        assert cluster.version == version
     if (
         isinstance(answer.body, bytes)
         and answer.status >= 400

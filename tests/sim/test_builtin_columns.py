@@ -27,7 +27,7 @@ _DRAWN: Final = re.compile(
 
 
 def plain(cells: list[Any]) -> list[Any]:
-    return [_DRAWN.sub("<drawn>", one) if isinstance(one, str) else one for one in cells]
+    return [_DRAWN.sub("<drawn>", cell) if isinstance(cell, str) else cell for cell in cells]
 
 
 def key_of(target: str) -> str:
@@ -44,14 +44,14 @@ def test_a_minimal_object_is_shown_in_the_cells_of_a_real_server(target: str, se
 
 def test_every_kind_that_is_listed_has_columns() -> None:
     asker = Asker(sim.Cluster())
-    for facts in table().resources:
-        resource = facts.resource
+    for resource_facts in table().resources:
+        resource = resource_facts.resource
         if "list" in resource.verbs:
             root = "apis" if resource.group else "api"
             target = f"/{root}/{resource.api_version}/{resource.plural}"
-            shown = asker.ask("GET", target, Accept=TABLE)
+            response = asker.ask("GET", target, Accept=TABLE)
             assert asker.status == 200
-            assert "Name" in [column["name"] for column in shown["columnDefinitions"]]
+            assert "Name" in [column["name"] for column in response["columnDefinitions"]]
 
 
 def test_what_a_pod_waits_for_stands_in_its_status() -> None:
@@ -64,6 +64,6 @@ def test_what_a_pod_waits_for_stands_in_its_status() -> None:
         pod["status"]["containerStatuses"] = [waiting]
 
     asker.cluster.edit("v1/Pod", "p", wait)
-    shown = asker.ask("GET", "/api/v1/namespaces/default/pods/p", Accept=TABLE)
-    assert shown["rows"][0]["cells"][:4] == ["p", "0/1", "ErrImagePull", "2"]
-    assert shown["rows"][0]["cells"][5:7] == ["<none>", "n"]
+    response = asker.ask("GET", "/api/v1/namespaces/default/pods/p", Accept=TABLE)
+    assert response["rows"][0]["cells"][:4] == ["p", "0/1", "ErrImagePull", "2"]
+    assert response["rows"][0]["cells"][5:7] == ["<none>", "n"]

@@ -45,9 +45,9 @@ def test_zeros_are_kept_where_go_keeps_them() -> None:
         "replicas": 0,
     }
     target = "/apis/apps/v1/namespaces/default/deployments"
-    made = Asker().made(target, {"metadata": {"name": "a"}, "spec": spec})
-    assert made["spec"]["replicas"] == 0
-    assert "minReadySeconds" not in made["spec"]
+    created = Asker().made(target, {"metadata": {"name": "a"}, "spec": spec})
+    assert created["spec"]["replicas"] == 0
+    assert "minReadySeconds" not in created["spec"]
 
 
 def test_services_get_addresses_and_ports_of_their_own_and_keep_them() -> None:

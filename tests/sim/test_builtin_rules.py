@@ -54,7 +54,9 @@ def test_a_security_profile_names_a_file_only_if_it_is_one(
 def test_invalid_objects_are_refused_as_by_a_real_server() -> None:
     asker = Asker()
     wrong = {
-        (kind, label) for kind, label, target, obj, wanted in RECORDED if seen(asker, target, obj) != wanted
+        (kind, label)
+        for kind, label, target, obj, expected in RECORDED
+        if seen(asker, target, obj) != expected
     }
     assert len(RECORDED) >= 200
     assert wrong == OTHERWISE
@@ -64,8 +66,8 @@ def test_objects_are_refused_whatever_was_found_good_before() -> None:
     asker = Asker()
     for target, obj, *_ in VALID:
         asker.send("POST", f"{target}?dryRun=All", obj)
-    for kind, label, target, obj, wanted in [*reversed(RECORDED), *RECORDED]:
-        assert seen(asker, target, obj) == wanted or (kind, label) in OTHERWISE
+    for kind, label, target, obj, expected in [*reversed(RECORDED), *RECORDED]:
+        assert seen(asker, target, obj) == expected or (kind, label) in OTHERWISE
 
 
 @pytest.mark.parametrize(("name", "code"), [("a" * 52, 201), ("a" * 53, 422)])
@@ -73,9 +75,9 @@ def test_a_name_is_too_long_for_a_cron_job_whose_spec_was_found_good(name: str, 
     asker = Asker()
     pod = {"containers": [{"name": "c", "image": "i"}], "restartPolicy": "Never"}
     spec = {"schedule": "* * * * *", "jobTemplate": {"spec": {"template": {"spec": pod}}}}
-    for named, wanted in (("a", 201), (name, code)):
-        job = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": named}, "spec": spec}
-        assert asker.send("POST", "/apis/batch/v1/namespaces/default/cronjobs", job).status == wanted
+    for job_name, expected in (("a", 201), (name, code)):
+        job = {"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": job_name}, "spec": spec}
+        assert asker.send("POST", "/apis/batch/v1/namespaces/default/cronjobs", job).status == expected
 
 
 def test_no_more_specs_are_remembered_than_fit_in_memory() -> None:

@@ -80,7 +80,7 @@ def test_a_definition_is_served_after_a_moment_and_its_storage_a_moment_later() 
     assert asker.send("GET", BOOKS).status == 404
     asker.cluster.advance(0.1)
     conditions = asker.ask("GET", f"{DEFINITIONS}/books.example.io")["status"]["conditions"]
-    assert {one["type"]: one["status"] for one in conditions} == {
+    assert {condition["type"]: condition["status"] for condition in conditions} == {
         "NamesAccepted": "True",
         "Established": "True",
     }
@@ -139,7 +139,7 @@ def test_two_clusters_of_one_seed_are_the_same_and_of_two_are_not() -> None:
 
 def test_a_cluster_is_prepared_and_looked_at_without_requests() -> None:
     cluster = sim.Cluster(crds=[Book])
-    made = cluster.put(
+    created = cluster.put(
         {
             "apiVersion": "example.io/v1",
             "kind": "Book",
@@ -148,8 +148,8 @@ def test_a_cluster_is_prepared_and_looked_at_without_requests() -> None:
             "status": {"readers": 2},
         }
     )
-    assert made["status"] == {"readers": 2}
-    assert cluster.put(made | {"spec": {"title": "u"}})["metadata"]["generation"] == 2
+    assert created["status"] == {"readers": 2}
+    assert cluster.put(created | {"spec": {"title": "u"}})["metadata"]["generation"] == 2
     assert cluster.get(Book, "a", "n") == cluster.objects("example.io/v1/Book")[0]
     cluster.edit(Book, "a", lambda obj: obj["spec"].update(title="v"), "n")
     assert cluster.objects(Book)[0]["spec"]["title"] == "v"
@@ -159,15 +159,15 @@ def test_a_cluster_is_prepared_and_looked_at_without_requests() -> None:
 
 
 def test_a_condition_is_waited_for_by_letting_time_pass(asker: Asker) -> None:
-    begun = asker.cluster.now
+    start = asker.cluster.now
     asker.cluster.later(7, lambda: asker.config("a"))
-    found = asker.cluster.wait(lambda: asker.cluster.get("v1/ConfigMap", "a"))
-    assert found is not None
-    assert found["metadata"]["name"] == "a"
-    assert asker.cluster.now - begun == 7
+    config = asker.cluster.wait(lambda: asker.cluster.get("v1/ConfigMap", "a"))
+    assert config is not None
+    assert config["metadata"]["name"] == "a"
+    assert asker.cluster.now - start == 7
     with pytest.raises(kp.DeadlineExceeded):
         asker.cluster.wait(lambda: asker.cluster.get("v1/ConfigMap", "b"), seconds=5)
-    assert asker.cluster.now - begun == 12
+    assert asker.cluster.now - start == 12
 
 
 def test_what_was_asked_is_in_the_log(asker: Asker) -> None:

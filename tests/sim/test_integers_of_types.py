@@ -12,16 +12,16 @@ from tools.kinds._facts import FACTS, children
 
 def integers(name: str, schema: Any) -> Iterator[tuple[str, str, int]]:
     group, version, struct = name.split(".")[-3:]
-    for field, facts in schema.get("properties", {}).items():
-        for one in (facts, *children(facts)):
-            if one.get("format") in ("int32", "int64"):
-                yield f"{group}_{version}.{struct}", field, int(one["format"][3:])
+    for field, member_schema in schema.get("properties", {}).items():
+        for nested in (member_schema, *children(member_schema)):
+            if nested.get("format") in ("int32", "int64"):
+                yield f"{group}_{version}.{struct}", field, int(nested["format"][3:])
 
 
 def test_integers_have_the_bits_of_the_documents() -> None:
     schemas = json.loads(FACTS.read_bytes())["schemas"]
-    found = [one for name, schema in schemas.items() for one in integers(name, schema)]
-    assert len(found) > 200
-    assert {(type_, field): bits_of(type_, field) for type_, field, _ in found} == {
-        (type_, field): bits for type_, field, bits in found
+    all_integers = [integer for name, schema in schemas.items() for integer in integers(name, schema)]
+    assert len(all_integers) > 200
+    assert {(type_, field): bits_of(type_, field) for type_, field, _ in all_integers} == {
+        (type_, field): bits for type_, field, bits in all_integers
     }

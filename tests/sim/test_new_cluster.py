@@ -13,7 +13,10 @@ def test_a_populated_cluster_has_what_a_new_one_has() -> None:
     cluster.settle()
     assert cluster.get("v1/Service", "kubernetes") is not None
     assert len(cluster.objects("rbac.authorization.k8s.io/v1/ClusterRole")) > 60
-    names = [one["metadata"]["name"] for one in cluster.objects("scheduling.k8s.io/v1/PriorityClass")]
+    names = [
+        priority_class["metadata"]["name"]
+        for priority_class in cluster.objects("scheduling.k8s.io/v1/PriorityClass")
+    ]
     assert names == ["system-cluster-critical", "system-node-critical"]
     assert cluster.get("apiregistration.k8s.io/v1/APIService", "v1.apps") is not None
     for namespace in ("default", "kube-system", "kube-public", "kube-node-lease"):

@@ -45,12 +45,12 @@ def post(
 def stored(answer: sim.ServerResponse) -> dict[str, Any]:
     assert isinstance(answer.body, bytes)
     assert answer.status == 201, answer.body
-    found: dict[str, Any] = json.loads(answer.body)
-    for entry in found["metadata"].pop("managedFields", []):
+    obj: dict[str, Any] = json.loads(answer.body)
+    for entry in obj["metadata"].pop("managedFields", []):
         assert entry["fieldsType"] == "FieldsV1"
-    if "token" in found.get("status", {}):
-        found["status"]["token"] = ""
-    return found
+    if "token" in obj.get("status", {}):
+        obj["status"]["token"] = ""
+    return obj
 
 
 @pytest.mark.parametrize("sent", BODIES, ids=[one["command"] for one in BODIES])
@@ -113,7 +113,9 @@ def test_a_message_that_holds_itself_too_deeply_is_refused() -> None:
 
 def test_every_built_in_kind_that_is_stored_can_be_sent() -> None:
     kinds = json.loads((Path(sim.__file__).parent / "kinds" / "protobuf.json").read_text())["kinds"]
-    stored_kinds = {f"{one.resource.api_version} {one.resource.kind}" for one in table().resources}
+    stored_kinds = {
+        f"{kind_facts.resource.api_version} {kind_facts.resource.kind}" for kind_facts in table().resources
+    }
     assert stored_kinds - set(kinds) == set()
 
 

@@ -25,10 +25,10 @@ def server(release: str, **options: Any) -> Asker:
 
 
 def refusal(asker: Asker, target: str, body: dict[str, Any], method: str = "POST") -> str:
-    said = asker.ask(method, target, body)
-    assert said["reason"] == "Invalid"
-    message: str = said["message"]
-    assert all(cause["message"] in message for cause in said["details"]["causes"])
+    response = asker.ask(method, target, body)
+    assert response["reason"] == "Invalid"
+    message: str = response["message"]
+    assert all(cause["message"] in message for cause in response["details"]["causes"])
     return message.partition(" is invalid: ")[2]
 
 
@@ -90,9 +90,9 @@ def test_a_label_that_is_too_long(release: str) -> None:
 @each_release
 def test_an_owner_without_a_name(release: str) -> None:
     owner = {"apiVersion": "v1", "kind": "Pod", "name": "", "uid": "u"}
-    said = refusal(server(release), CONFIGMAPS, {"metadata": {"name": "a", "ownerReferences": [owner]}})
-    word = "must not be empty" if number(release) >= 34 else "name must not be empty"
-    assert said == f'metadata.ownerReferences.name: Invalid value: "": {word}'
+    response = refusal(server(release), CONFIGMAPS, {"metadata": {"name": "a", "ownerReferences": [owner]}})
+    text = "must not be empty" if number(release) >= 34 else "name must not be empty"
+    assert response == f'metadata.ownerReferences.name: Invalid value: "": {text}'
 
 
 @each_release
@@ -100,11 +100,11 @@ def test_lists_with_too_much_in_them(release: str) -> None:
     asker = with_books(server(release))
     json = number(release) >= 34
     unit = "item" if json else "items"
-    shown = '{"k":"a"}' if json else 'map[string]interface {}{"k":"a"}'
+    value = '{"k":"a"}' if json else 'map[string]interface {}{"k":"a"}'
     assert refusal(asker, BOOKS, book(tags=[{"k": "a"}, {"k": "b"}])) == (
         f"spec.tags: Too many: 2: must have at most 1 {unit}"
     )
-    assert f"spec.tags[1]: Duplicate value: {shown}" in refusal(asker, BOOKS, book(tags=[{"k": "a"}] * 2))
+    assert f"spec.tags[1]: Duplicate value: {value}" in refusal(asker, BOOKS, book(tags=[{"k": "a"}] * 2))
 
 
 @each_release
@@ -124,7 +124,7 @@ def test_a_selector_that_changes_or_does_not_fit(release: str) -> None:
         f"spec.template.metadata.labels: Invalid value: {labels}: `selector` does not match template `labels`"
     )
     spec["selector"] = {"matchLabels": {"a": "c"}, "matchExpressions": [{"key": "b", "operator": "Exists"}]}
-    shown = (
+    value = (
         'v1.LabelSelector{MatchLabels:map[string]string{"a":"c"}, MatchExpressions:'
         '[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:"b", Operator:"Exists",'
         " Values:[]string(nil)}}}"
@@ -133,7 +133,7 @@ def test_a_selector_that_changes_or_does_not_fit(release: str) -> None:
     )
     changed = {"metadata": {"name": "web"}, "spec": spec}
     assert refusal(asker, f"{DEPLOYMENTS}/web", changed, "PUT") == (
-        f"spec.selector: Invalid value: {shown}: field is immutable"
+        f"spec.selector: Invalid value: {value}: field is immutable"
     )
 
 
@@ -174,12 +174,14 @@ def test_the_conditions_of_a_job_that_ends(release: str) -> None:
     asker.cluster.wait(lambda: "conditions" in asker.ask("GET", f"{jobs}/j")["status"])
     asker.cluster.advance(30)
     conditions = asker.ask("GET", f"{jobs}/j")["status"]["conditions"]
-    said = [(one["type"], one.get("reason"), one.get("message")) for one in conditions]
+    rows = [
+        (condition["type"], condition.get("reason"), condition.get("message")) for condition in conditions
+    ]
     if number(release) == 30:
-        assert said == [("Complete", None, None)]
+        assert rows == [("Complete", None, None)]
     else:
         reached = ("CompletionsReached", "Reached expected number of succeeded pods")
-        assert said == [("SuccessCriteriaMet", *reached), ("Complete", *reached)]
+        assert rows == [("SuccessCriteriaMet", *reached), ("Complete", *reached)]
 
 
 @pytest.mark.parametrize(
@@ -198,15 +200,15 @@ def test_an_empty_selector_and_one_that_selects_other_pods_are_refused(kind: str
     spec: dict[str, Any] = {"selector": {}, "template": template, "serviceName": "s"}
     if kind != "StatefulSet":
         spec.pop("serviceName")
-    said = refusal(asker, target, {"metadata": {"name": "web"}, "spec": spec})
-    assert said == f"spec.selector: Invalid value: {{}}: empty selector is invalid for {word}"
+    response = refusal(asker, target, {"metadata": {"name": "web"}, "spec": spec})
+    assert response == f"spec.selector: Invalid value: {{}}: empty selector is invalid for {word}"
     for expression, fits in (({"operator": "Exists"}, False), ({"operator": "DoesNotExist"}, True)):
         spec["selector"] = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "x", **expression}]}
-        sent = {"metadata": {"name": "web"}, "spec": spec}
+        body = {"metadata": {"name": "web"}, "spec": spec}
         if fits:
-            asker.made(f"{target}", sent)
+            asker.made(f"{target}", body)
         else:
-            assert refusal(asker, target, sent) == (
+            assert refusal(asker, target, body) == (
                 'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template'
                 " `labels`"
             )

@@ -52,10 +52,10 @@ def test_a_server_says_which_release_it_is(release: str) -> None:
 def test_what_came_later_is_not_served(release: str) -> None:
     asker, newest = server(release), server(NEWEST)
     for missing in table().releases[release].missing_resources:
-        api_version, _, rest = missing.rpartition("/")
-        plural, subresource = rest, ""
+        api_version, _, path = missing.rpartition("/")
+        plural, subresource = path, ""
         if api_version.count("/") == 2 or api_version == "v1/pods":
-            (api_version, _, plural), subresource = api_version.rpartition("/"), rest
+            (api_version, _, plural), subresource = api_version.rpartition("/"), path
         root = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
         name = f"{plural}/{subresource}" if subresource else plural
         assert name in _served(newest, root)
@@ -68,7 +68,7 @@ def test_what_came_later_is_not_served(release: str) -> None:
 def _served(asker: Asker, root: str) -> set[str]:
     if asker.send("GET", root).status == 404:
         return set()
-    return {one["name"] for one in asker.ask("GET", root)["resources"]}
+    return {resource["name"] for resource in asker.ask("GET", root)["resources"]}
 
 
 def pod(**spec: Any) -> dict[str, Any]:
@@ -121,9 +121,9 @@ def test_selectable_fields_of_a_definition_are_dropped_where_the_gate_was_off(re
     }  # fmt: skip
     spec = {"group": "example.com", "names": {"kind": "Book", "plural": "books"}, "scope": "Namespaced"}
     name = {"name": "books.example.com"}
-    made = asker.made(DEFINITIONS, {"metadata": name, "spec": {**spec, "versions": [version]}})
+    definition = asker.made(DEFINITIONS, {"metadata": name, "spec": {**spec, "versions": [version]}})
     asker.cluster.advance(10)
-    assert ("selectableFields" in made["spec"]["versions"][0]) == (release != "1.30")
+    assert ("selectableFields" in definition["spec"]["versions"][0]) == (release != "1.30")
     answer = asker.send("GET", "/apis/example.com/v1/books?fieldSelector=title%3DMoby")
     assert answer.status == (400 if release == "1.30" else 200)
 
@@ -166,10 +166,10 @@ def test_a_pod_has_a_generation_and_shows_it_in_its_status_as_the_release_does(r
     asker.cluster.nodes(1)
     asker.made(PODS, pod())
     asker.cluster.advance(10)
-    made = asker.ask("GET", f"{PODS}/one")
-    assert made["status"]["phase"] == "Running"
-    assert ("generation" in made["metadata"]) == (number(release) >= 33)
-    parts = [made["status"], *made["status"]["conditions"]]
+    created = asker.ask("GET", f"{PODS}/one")
+    assert created["status"]["phase"] == "Running"
+    assert ("generation" in created["metadata"]) == (number(release) >= 33)
+    parts = [created["status"], *created["status"]["conditions"]]
     assert {"observedGeneration" in part for part in parts} == {number(release) >= 34}
 
 
@@ -179,8 +179,8 @@ def test_a_field_behind_a_gate_that_is_off_is_dropped_without_a_warning(release:
     resize = [{"resourceName": "cpu", "restartPolicy": "NotRequired"}]
     mount = {"name": "v", "mountPath": "/v", "readOnly": True, "recursiveReadOnly": "Disabled"}
     container = {"name": "c", "image": "i", "resizePolicy": resize, "volumeMounts": [mount]}
-    sent = pod(hostUsers=False, containers=[container], volumes=[{"name": "v", "emptyDir": {}}])
-    answer = asker.send("POST", f"{PODS}?fieldValidation=Strict", sent)
+    body = pod(hostUsers=False, containers=[container], volumes=[{"name": "v", "emptyDir": {}}])
+    answer = asker.send("POST", f"{PODS}?fieldValidation=Strict", body)
     assert answer.status == 201
     assert not any(name == "Warning" for name, _ in answer.headers)
     spec = asker.ask("GET", f"{PODS}/one")["spec"]
@@ -193,6 +193,6 @@ def test_each_field_behind_a_gate_is_one_that_an_older_release_knows_and_the_new
     for name in release_of("1.30").gated_fields:
         type_, _, wire = name.rpartition(".")
         assert wire in table().types[type_].fields
-        knowing = [one for one in OLDER if name not in table().releases[one].missing_fields]
-        assert any(name in release_of(one).gated_fields for one in knowing), name
+        knowing = [release for release in OLDER if name not in table().releases[release].missing_fields]
+        assert any(name in release_of(release).gated_fields for release in knowing), name
     assert not release_of(NEWEST).gated_fields

@@ -44,11 +44,11 @@ def test_new_objects_of_one_shape_have_one_book(one: Any, other: Any) -> None:
 @given(OBJECTS, OBJECTS)
 def test_where_only_values_change_the_book_stays_but_for_the_time(before: Any, after: Any) -> None:
     entries = book(None, copy.deepcopy(before))
-    kept = copy.deepcopy(before)
-    kept["metadata"]["managedFields"] = entries
-    found = difference(kept, after)
-    again = book(kept, copy.deepcopy(after))
-    if found == "values" and entries:
+    copy_ = copy.deepcopy(before)
+    copy_["metadata"]["managedFields"] = entries
+    result = difference(copy_, after)
+    again = book(copy_, copy.deepcopy(after))
+    if result == "values" and entries:
         assert [entry["fieldsV1"] for entry in again] == [entry["fieldsV1"] for entry in entries]
-    if found == "none":
+    if result == "none":
         assert again == entries

@@ -36,20 +36,20 @@ CHANGE: Final = {
 def test_metadata_of_a_built_in_kind_comes_along_with_its_status(target: str, spec: dict[str, Any]) -> None:
     asker = Asker()
     meta = {"name": "a", "labels": {"l": "1"}, "annotations": {"n": "1"}}
-    made = asker.made(target, {"metadata": meta, "spec": spec})
-    found = asker.ask("PATCH", f"{target}/a/status", CHANGE, MERGE)
-    meta = found["metadata"]
+    created = asker.made(target, {"metadata": meta, "spec": spec})
+    patched = asker.ask("PATCH", f"{target}/a/status", CHANGE, MERGE)
+    meta = patched["metadata"]
     assert meta["annotations"]["n"] == "2"
     assert meta["finalizers"] == ["x.io/y"]
     assert meta["labels"] == ({"l": "1"} if target.endswith("deployments") else {"l": "2"})
     assert meta.get("ownerReferences") == (None if target.endswith("pods") else [OWNER])
-    assert meta.get("generation") == made["metadata"].get("generation")
-    assert found["spec"] == made["spec"]
+    assert meta.get("generation") == created["metadata"].get("generation")
+    assert patched["spec"] == created["spec"]
 
 
 def test_metadata_of_a_custom_resource_does_not() -> None:
     asker = Asker()
     asker.book("a")
-    found = asker.ask("PATCH", f"{BOOKS}/a/status", CHANGE | {"status": {"readers": 1}}, MERGE)
-    assert found["status"] == {"readers": 1}
-    assert not {"labels", "annotations", "finalizers", "ownerReferences"} & set(found["metadata"])
+    patched = asker.ask("PATCH", f"{BOOKS}/a/status", CHANGE | {"status": {"readers": 1}}, MERGE)
+    assert patched["status"] == {"readers": 1}
+    assert not {"labels", "annotations", "finalizers", "ownerReferences"} & set(patched["metadata"])

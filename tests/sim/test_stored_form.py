@@ -36,17 +36,17 @@ EMPTY: list[Any] = [None, {}, [], [None], {"a": None}, {"a": {}}, [{}]]
 
 def values(field: FieldFacts, depth: int) -> st.SearchStrategy[Any]:
     """Values of a field, most of which fit."""
-    found: st.SearchStrategy[Any]
+    strategy: st.SearchStrategy[Any]
     if "." in field.type:
-        found = objects(field.type, depth - 1) if depth else st.just({})
+        strategy = objects(field.type, depth - 1) if depth else st.just({})
     else:
-        found = st.sampled_from(LEAVES.get(field.type, LEAVES["any"]))
+        strategy = st.sampled_from(LEAVES.get(field.type, LEAVES["any"]))
     for form in reversed(field.form):
         if form == "list":
-            found = st.lists(found, max_size=2)
+            strategy = st.lists(strategy, max_size=2)
         else:
-            found = st.dictionaries(st.sampled_from("ab"), found, max_size=2)
-    return found | st.sampled_from(EMPTY) if depth > 2 else found
+            strategy = st.dictionaries(st.sampled_from("ab"), strategy, max_size=2)
+    return strategy | st.sampled_from(EMPTY) if depth > 2 else strategy
 
 
 def objects(type_: str, depth: int) -> st.SearchStrategy[dict[str, Any]]:
@@ -64,10 +64,10 @@ def objects(type_: str, depth: int) -> st.SearchStrategy[dict[str, Any]]:
 
 def tidied(type_: str, obj: dict[str, Any], release: Release) -> tuple[dict[str, Any], list[str]]:
     """Return what the plan of a type makes of an object; a value of a wrong type raises `Misfit`."""
-    codec, made, unknown = TypedCodec(type_, "Kind", release), copy.deepcopy(obj), list[str]()
-    codec.plan.tidy(made, "", unknown)
-    codec.write(made)
-    return made, unknown
+    codec, obj_copy, unknown = TypedCodec(type_, "Kind", release), copy.deepcopy(obj), list[str]()
+    codec.plan.tidy(obj_copy, "", unknown)
+    codec.write(obj_copy)
+    return obj_copy, unknown
 
 
 @given(st.data(), st.sampled_from([NEWEST, OLD]))
@@ -77,8 +77,8 @@ def test_what_is_taken_for_a_stored_form_is_not_changed_by_its_plan(
     type_ = data.draw(st.sampled_from(TYPES))
     obj = data.draw(objects(type_, 3))
     if stored_form(type_, release)(obj):
-        made, unknown = tidied(type_, obj, release)
-        assert (made, list(made), unknown) == (obj, list(obj), [])
+        tidied_obj, unknown = tidied(type_, obj, release)
+        assert (tidied_obj, list(tidied_obj), unknown) == (obj, list(obj), [])
 
 
 @pytest.mark.parametrize("type_", TYPES)

@@ -29,8 +29,8 @@ def probed(port: Any) -> dict[str, Any]:
 
 
 def test_a_probe_has_its_defaults() -> None:
-    made = Asker().made(f"{APPS}/deployments", deployment(containers=[probed(80)]))
-    (container,) = made["spec"]["template"]["spec"]["containers"]
+    created = Asker().made(f"{APPS}/deployments", deployment(containers=[probed(80)]))
+    (container,) = created["spec"]["template"]["spec"]["containers"]
     counts = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
     assert container["livenessProbe"] == {"httpGet": {"path": "/", "port": 80, "scheme": "HTTP"}} | counts
 
@@ -60,8 +60,8 @@ def test_what_a_workload_selects_stays() -> None:
 
 def test_a_stateful_set_keeps_what_is_not_its_template() -> None:
     asker = Asker()
-    made = asker.made(f"{APPS}/statefulsets", deployment())
-    assert made["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
+    created = asker.made(f"{APPS}/statefulsets", deployment())
+    assert created["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
     causes = blamed(asker, "PATCH", f"{APPS}/statefulsets/d", {"spec": {"serviceName": "s"}}, MERGE)
     assert causes == [("spec", "FieldValueForbidden")]
 
@@ -116,9 +116,9 @@ def test_a_role_binding_may_be_made_by_a_put_and_names_the_groups_of_its_subject
     asker = Asker()
     subjects = [{"kind": "ServiceAccount", "name": "u", "namespace": "n"}, {"kind": "User", "name": "u"}]
     body = {"metadata": {"name": "b"}, "roleRef": {"kind": "Role", "name": "r"}, "subjects": subjects}
-    made = asker.ask("PUT", f"{RBAC}/rolebindings/b", body)
+    binding = asker.ask("PUT", f"{RBAC}/rolebindings/b", body)
     assert asker.response.status == 201
-    assert [one.get("apiGroup") for one in made["subjects"]] == [None, "rbac.authorization.k8s.io"]
+    assert [subject.get("apiGroup") for subject in binding["subjects"]] == [None, "rbac.authorization.k8s.io"]
     change = {"roleRef": {"kind": "Role", "name": "other"}}
     causes = blamed(asker, "PATCH", f"{RBAC}/rolebindings/b", change, MERGE)
     assert causes == [("roleRef", "FieldValueInvalid")]
@@ -130,8 +130,8 @@ def test_a_cluster_role_that_gathers_others_has_a_good_selector() -> None:
     rule = {"clusterRoleSelectors": [{"matchExpressions": [expression]}]}
     body: dict[str, Any] = {"metadata": {"name": "r"}, "aggregationRule": rule, "rules": []}
     causes = blamed(asker, "POST", "/apis/rbac.authorization.k8s.io/v1/clusterroles", body)
-    place = "aggregationRule.clusterRoleSelectors[0].matchExpressions[0]"
-    assert {field for field, _ in causes} == {f"{place}.key", f"{place}.operator", f"{place}.values[0]"}
+    path = "aggregationRule.clusterRoleSelectors[0].matchExpressions[0]"
+    assert {field for field, _ in causes} == {f"{path}.key", f"{path}.operator", f"{path}.values[0]"}
     asker.cluster.advance(1)
 
 

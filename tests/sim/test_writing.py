@@ -20,24 +20,24 @@ def asker() -> Asker:
 
 
 def test_sv_11_a_write_that_changes_nothing_keeps_the_version_and_is_not_an_event(asker: Asker) -> None:
-    made = asker.config("a")
+    created = asker.config("a")
     watch = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}")
     asker.cluster.advance(5)
     again = asker.ask("PUT", f"{CONFIGMAPS}/a", {"metadata": {"name": "a"}, "data": {"a": "1"}})
-    assert again == made
+    assert again == created
     asker.ask("PATCH", f"{CONFIGMAPS}/a", {"data": {"a": "1"}}, MERGE)
     asker.ask("PATCH", f"{CONFIGMAPS}/a", [{"op": "replace", "path": "/data/a", "value": "1"}], JSON_PATCH)
-    assert asker.ask("PATCH", f"{CONFIGMAPS}/a", {"data": {"a": "1"}}, STRATEGIC) == made
+    assert asker.ask("PATCH", f"{CONFIGMAPS}/a", {"data": {"a": "1"}}, STRATEGIC) == created
     assert watch.take() == b""
 
 
 def test_sv_12_status_is_isolated_both_ways_and_generation_counts_what_is_outside_it(asker: Asker) -> None:
-    made = asker.made(BOOKS, {
+    created = asker.made(BOOKS, {
         "apiVersion": "example.io/v1", "kind": "Book",
         "metadata": {"name": "a", "generation": 9}, "spec": {"title": "t"}, "status": {"readers": 3},
     })  # fmt: skip
-    assert "status" not in made
-    assert made["metadata"]["generation"] == 1
+    assert "status" not in created
+    assert created["metadata"]["generation"] == 1
     status = asker.ask(
         "PATCH",
         f"{BOOKS}/a/status",
@@ -55,9 +55,9 @@ def test_sv_12_status_is_isolated_both_ways_and_generation_counts_what_is_outsid
     labelled = asker.ask("PATCH", f"{BOOKS}/a", {"metadata": {"labels": {"x": "y"}}}, MERGE)
     assert labelled["metadata"]["generation"] == 2
     pod = asker.pod("p")
-    kept = asker.ask("PATCH", f"{PODS}/p/status", {"metadata": {"labels": {"x": "y"}}}, MERGE)
-    assert kept["metadata"]["labels"] == {"x": "y"}
-    assert kept["metadata"]["uid"] == pod["metadata"]["uid"]
+    patched = asker.ask("PATCH", f"{PODS}/p/status", {"metadata": {"labels": {"x": "y"}}}, MERGE)
+    assert patched["metadata"]["labels"] == {"x": "y"}
+    assert patched["metadata"]["uid"] == pod["metadata"]["uid"]
 
 
 def test_sv_13_an_object_lives_until_its_last_finalizer_goes(asker: Asker) -> None:
@@ -75,9 +75,9 @@ def test_sv_13_an_object_lives_until_its_last_finalizer_goes(asker: Asker) -> No
     last = asker.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"finalizers": None}}, MERGE)
     assert asker.status == 200
     assert asker.ask("GET", f"{CONFIGMAPS}/a")["reason"] == "NotFound"
-    seen = events(watch.take())
-    assert [change for change, _ in seen] == ["MODIFIED", "MODIFIED", "DELETED"]
-    assert int(seen[-1][1]["metadata"]["resourceVersion"]) > int(last["metadata"]["resourceVersion"])
+    received = events(watch.take())
+    assert [change for change, _ in received] == ["MODIFIED", "MODIFIED", "DELETED"]
+    assert int(received[-1][1]["metadata"]["resourceVersion"]) > int(last["metadata"]["resourceVersion"])
 
 
 def test_sv_14_no_finalizer_comes_to_an_object_that_goes(asker: Asker) -> None:
@@ -113,20 +113,20 @@ def test_sv_15_preconditions_are_kept_and_grace_only_shrinks(asker: Asker) -> No
 
 def test_sv_16_a_name_is_taken_until_its_object_is_gone(asker: Asker) -> None:
     asker.config("a", finalizers=["x.io/a"])
-    taken = asker.refused("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
-    assert taken["message"] == 'configmaps "a" already exists'
+    rejection = asker.refused("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
+    assert rejection["message"] == 'configmaps "a" already exists'
     asker.ask("DELETE", f"{CONFIGMAPS}/a")
     going = asker.refused("POST", CONFIGMAPS, {"metadata": {"name": "a"}})
     assert going["message"] == 'object is being deleted: configmaps "a" already exists'
 
 
 def test_sv_17_names_are_generated_from_the_alphabet_of_the_server(asker: Asker) -> None:
-    made = {
+    names = {
         asker.made(CONFIGMAPS, {"metadata": {"generateName": "b" * 70 + "-"}})["metadata"]["name"]
         for _ in range(50)
     }
-    assert len(made) == 50
-    for name in made:
+    assert len(names) == 50
+    for name in names:
         assert len(name) == 63
         assert name.startswith("b" * 58)
         assert set(name[58:]) <= set("bcdfghjklmnpqrstvwxz2456789")
@@ -208,8 +208,8 @@ def test_sv_20_appliers_own_what_they_apply(asker: Asker) -> None:
     assert apply("m1", {})["data"] == {"a": "2"}
     reset = asker.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"managedFields": [{}]}}, MERGE)
     assert "managedFields" not in reset["metadata"]
-    before = apply("m3", {"c": "1"})["metadata"]["managedFields"]
-    assert [entry["manager"] for entry in before] == ["m3", "before-first-apply"]
+    old_entries = apply("m3", {"c": "1"})["metadata"]["managedFields"]
+    assert [entry["manager"] for entry in old_entries] == ["m3", "before-first-apply"]
     assert asker.refused("PATCH", f"{CONFIGMAPS}/a?fieldManager=m", {"apiVersion": "v1", "kind": "ConfigMap",
         "metadata": {"managedFields": []}}, APPLY)["code"] == 400  # fmt: skip
     unknown: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "dta": {}}
@@ -227,20 +227,20 @@ def test_sv_21_a_collection_is_deleted_by_selector_and_comes_back_as_a_list(aske
 
 
 def test_sv_22_a_dry_run_leaves_no_trace(asker: Asker) -> None:
-    kept = asker.config("kept")
+    existing = asker.config("kept")
     watch = asker.watch(f"{CONFIGMAPS}?resourceVersion={asker.cluster.version}")
     version = asker.cluster.version
-    made = asker.ask("POST", f"{CONFIGMAPS}?dryRun=All", {"metadata": {"generateName": "g-"}})
+    created = asker.ask("POST", f"{CONFIGMAPS}?dryRun=All", {"metadata": {"generateName": "g-"}})
     assert asker.status == 201
-    assert made["metadata"]["uid"]
-    assert "resourceVersion" not in made["metadata"]
+    assert created["metadata"]["uid"]
+    assert "resourceVersion" not in created["metadata"]
     patched = asker.ask("PATCH", f"{CONFIGMAPS}/kept?dryRun=All", {"data": {"a": "2"}}, MERGE)
     assert patched["data"] == {"a": "2"}
-    assert patched["metadata"]["resourceVersion"] == kept["metadata"]["resourceVersion"]
+    assert patched["metadata"]["resourceVersion"] == existing["metadata"]["resourceVersion"]
     assert asker.ask("DELETE", f"{CONFIGMAPS}/kept?dryRun=All")["status"] == "Success"
     assert asker.ask("DELETE", f"{CONFIGMAPS}/kept", {"dryRun": ["All"]})["status"] == "Success"
     assert asker.cluster.version == version
-    assert asker.ask("GET", f"{CONFIGMAPS}/kept") == kept
+    assert asker.ask("GET", f"{CONFIGMAPS}/kept") == existing
     assert watch.take() == b""
     assert (
         asker.refused("POST", f"{CONFIGMAPS}?dryRun=Some", {"metadata": {"name": "b"}})["details"]["kind"]
@@ -273,9 +273,9 @@ def test_sv_23_a_custom_resource_scales_where_its_definition_says() -> None:
     asker = Asker(sim.Cluster(crds=[Shelf]))
     path = BOOKS.replace("books", "shelves")
     body = {"apiVersion": "example.io/v1", "kind": "Shelf", "metadata": {"name": "a"}, "spec": {"title": "t"}}
-    made = asker.made(path, body)
+    created = asker.made(path, body)
     scale = asker.ask("GET", f"{path}/a/scale")
-    assert scale["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+    assert scale["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
     assert (scale["spec"], scale["status"]) == ({"replicas": 1}, {"replicas": 0})
     assert asker.ask("PUT", f"{path}/a/scale", scale | {"spec": {"replicas": 7}})["spec"] == {"replicas": 7}
     assert asker.ask("GET", f"{path}/a")["spec"] == {"title": "t", "pages": 7, "authors": []}
@@ -330,8 +330,8 @@ def test_sv_29_a_namespace_that_goes_takes_nothing_new_and_everything_in_it_alon
 
 
 def test_unknown_fields_are_pruned_with_a_warning_or_refused(asker: Asker) -> None:
-    made = asker.book("a", colour="blue")
-    assert "colour" not in made["spec"]
+    book = asker.book("a", colour="blue")
+    assert "colour" not in book["spec"]
     assert ("Warning", '299 - "unknown field \\"spec.colour\\""') in asker.response.headers
     body = {
         "apiVersion": "example.io/v1",
@@ -354,8 +354,8 @@ def test_unknown_fields_are_pruned_with_a_warning_or_refused(asker: Asker) -> No
 def test_values_are_stored_in_the_one_form_that_a_server_has_for_them(asker: Asker) -> None:
     resources = {"limits": {"cpu": "0.5", "memory": "1024Mi"}, "requests": {"cpu": 0.25}}
     spec = {"containers": [{"name": "c", "image": "a<b", "resources": resources}]}
-    made = asker.made(PODS, {"metadata": {"name": "p"}, "spec": spec})
-    assert made["spec"]["containers"][0]["resources"] == {
+    created = asker.made(PODS, {"metadata": {"name": "p"}, "spec": spec})
+    assert created["spec"]["containers"][0]["resources"] == {
         "limits": {"cpu": "500m", "memory": "1Gi"}, "requests": {"cpu": "250m", "memory": "1Gi"},
     }  # fmt: skip
     assert isinstance(asker.response.body, bytes)
@@ -413,8 +413,8 @@ def test_an_object_cannot_be_let_go_and_wait_for_its_dependents_at_once(asker: A
 
 def test_a_pod_without_a_node_is_gone_at_once_after_two_versions(asker: Asker) -> None:
     asker.pod("p")
-    before = asker.cluster.version
-    gone = asker.ask("DELETE", f"{PODS}/p")
-    assert (gone["kind"], gone["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
-    assert asker.cluster.version == before + 2
+    version = asker.cluster.version
+    deleted = asker.ask("DELETE", f"{PODS}/p")
+    assert (deleted["kind"], deleted["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
+    assert asker.cluster.version == version + 2
     assert asker.cluster.get("v1/Pod", "p") is None

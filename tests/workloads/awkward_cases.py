@@ -17,11 +17,11 @@ INDEXED: Final = "Indexed"
 DELETE: Final = Send("DELETE", APPS, "daemonsets/agent")
 
 
-def expressions(*found: tuple[str, ...]) -> Json:
+def expressions(*rows: tuple[str, ...]) -> Json:
     """A selector of a key, an operator and values each."""
     return {"matchExpressions": [
         {"key": key, "operator": operator, **({"values": values} if values else {})}
-        for key, operator, *values in found
+        for key, operator, *values in rows
     ]}  # fmt: skip
 
 

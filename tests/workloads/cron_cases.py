@@ -14,12 +14,12 @@ STATUS: Final = "cronjobs/tick/status"
 def cronjob(schedule: str = "0 0 1 6 *", **spec: Any) -> Send:
     """Create a CronJob; its spec as in the API."""
     work = {"backoffLimit": 0, "template": template(labels={"app": "tick"}, restartPolicy="Never")}
-    made: Json = {
+    spec_: Json = {
         "schedule": schedule,
         "jobTemplate": {"metadata": {"labels": {"from": "tick"}}, "spec": work},
         **spec,
     }
-    return Send("POST", BATCH, "cronjobs", {"metadata": {"name": "tick"}, "spec": made})
+    return Send("POST", BATCH, "cronjobs", {"metadata": {"name": "tick"}, "spec": spec_})
 
 
 def change_cron(**spec: Any) -> Send:
@@ -55,7 +55,7 @@ CRONJOBS: Final = (
 
 def quota(name: str = "q", **hard: str) -> Send:
     """Create a quota; names of resources with _ for what Python does not allow in names."""
-    limits = {_name(one): amount for one, amount in hard.items()}
+    limits = {_name(name_): amount for name_, amount in hard.items()}
     return Send("POST", CORE, "resourcequotas", {"metadata": {"name": name}, "spec": {"hard": limits}})
 
 
@@ -80,12 +80,12 @@ def config(name: str) -> Send:
 
 
 def service(name: str, kind: str, ports: int) -> Send:
-    made = {"type": kind, "ports": [{"name": f"p{at}", "port": 80 + at} for at in range(ports)]}
-    return Send("POST", CORE, "services", {"metadata": {"name": name}, "spec": made})
+    spec = {"type": kind, "ports": [{"name": f"p{index}", "port": 80 + index} for index in range(ports)]}
+    return Send("POST", CORE, "services", {"metadata": {"name": name}, "spec": spec})
 
 
 def change_quota(**hard: str) -> Send:
-    limits = {_name(one): amount for one, amount in hard.items()}
+    limits = {_name(name): amount for name, amount in hard.items()}
     return Send("PATCH", CORE, "resourcequotas/q", {"spec": {"hard": limits}}, MERGE)
 
 

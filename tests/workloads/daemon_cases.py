@@ -24,12 +24,12 @@ def no_nodes(case: str, count: int) -> tuple[Ask, ...]:
 
 def daemonset(case: str, **spec: Any) -> Send:
     """Create a DaemonSet for the nodes of a case."""
-    made: Json = {
+    obj: Json = {
         "selector": {"matchLabels": AGENT},
         "template": template(labels=AGENT, nodeSelector={"case": case}, tolerations=[{"operator": "Exists"}]),
         **spec,
     }
-    return Send("POST", APPS, "daemonsets", {"metadata": {"name": "agent"}, "spec": made})
+    return Send("POST", APPS, "daemonsets", {"metadata": {"name": "agent"}, "spec": obj})
 
 
 def change_daemon(**spec: Any) -> Send:

@@ -30,13 +30,13 @@ def evict_with(name: str, body: Json) -> Send:
 
 def lone(name: str, **spec: Any) -> Send:
     """Create a pod that nobody owns."""
-    made = {"containers": [{"name": "c", "image": "i"}], **spec}
-    return Send("POST", CORE, "pods", {"metadata": {"name": name, "labels": WEB}, "spec": made})
+    pod_spec = {"containers": [{"name": "c", "image": "i"}], **spec}
+    return Send("POST", CORE, "pods", {"metadata": {"name": name, "labels": WEB}, "spec": pod_spec})
 
 
 def budget(name: str = "web", labels: Json = WEB, **spec: Any) -> Send:
-    made = {"selector": {"matchLabels": labels}, **spec}
-    return Send("POST", POLICY, BUDGETS, {"metadata": {"name": name}, "spec": made})
+    budget_spec = {"selector": {"matchLabels": labels}, **spec}
+    return Send("POST", POLICY, BUDGETS, {"metadata": {"name": name}, "spec": budget_spec})
 
 
 def change_budget(**spec: Any) -> Send:

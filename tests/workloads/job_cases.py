@@ -13,8 +13,8 @@ FAILED: Final = "Failed"
 
 def job(name: str = "work", policy: str = "Never", **spec: Any) -> Send:
     """Create a Job; its spec as in the API."""
-    made: Json = {"template": template(labels={"app": "work"}, restartPolicy=policy), **spec}
-    return Send("POST", BATCH, "jobs", {"metadata": {"name": name}, "spec": made})
+    job_spec: Json = {"template": template(labels={"app": "work"}, restartPolicy=policy), **spec}
+    return Send("POST", BATCH, "jobs", {"metadata": {"name": name}, "spec": job_spec})
 
 
 def change_job(name: str = "work", **spec: Any) -> Send:

@@ -16,16 +16,18 @@ def node(name: str) -> Ask:
 
 def service(name: str = "web", **spec: Any) -> Send:
     """Create a Service; its spec as in the API."""
-    made: Json = {"selector": WEB, "ports": [{"port": 80, "targetPort": 8080}], **spec}
-    return Send("POST", CORE, "services", {"metadata": {"name": name, "labels": {"l": "1"}}, "spec": made})
+    service_spec: Json = {"selector": WEB, "ports": [{"port": 80, "targetPort": 8080}], **spec}
+    return Send(
+        "POST", CORE, "services", {"metadata": {"name": name, "labels": {"l": "1"}}, "spec": service_spec}
+    )
 
 
 def pod(name: str, on: str, **spec: Any) -> Send:
     """Create a pod on a node."""
     ports = [{"name": "http", "containerPort": 8000}]
     container = {"name": "c", "image": "i:1", "ports": ports}
-    made = {"nodeName": on, "containers": [container], "terminationGracePeriodSeconds": 30, **spec}
-    return Send("POST", CORE, "pods", {"metadata": {"name": name, "labels": WEB}, "spec": made})
+    pod_spec = {"nodeName": on, "containers": [container], "terminationGracePeriodSeconds": 30, **spec}
+    return Send("POST", CORE, "pods", {"metadata": {"name": name, "labels": WEB}, "spec": pod_spec})
 
 
 def ready(name: str, last: str) -> Report:
@@ -38,8 +40,8 @@ def end(name: str) -> Send:
 
 
 def budget(**spec: Any) -> Send:
-    made = {"selector": {"matchLabels": WEB}, **spec}
-    return Send("POST", POLICY, "poddisruptionbudgets", {"metadata": {"name": "web"}, "spec": made})
+    budget_spec = {"selector": {"matchLabels": WEB}, **spec}
+    return Send("POST", POLICY, "poddisruptionbudgets", {"metadata": {"name": "web"}, "spec": budget_spec})
 
 
 SERVICES: Final = (

@@ -14,7 +14,7 @@ ONE: Final = Report(1)
 
 def statefulset(replicas: int = 3, image: str = "i:1", **spec: Any) -> Send:
     """Create a StatefulSet; its spec as in the API."""
-    made: Json = {
+    obj: Json = {
         "replicas": replicas,
         "serviceName": "db",
         "selector": {"matchLabels": DB},
@@ -22,7 +22,7 @@ def statefulset(replicas: int = 3, image: str = "i:1", **spec: Any) -> Send:
         **spec,
     }
     metadata = {"name": "db", "annotations": {"note": "one"}}
-    return Send("POST", APPS, "statefulsets", {"metadata": metadata, "spec": made})
+    return Send("POST", APPS, "statefulsets", {"metadata": metadata, "spec": obj})
 
 
 def change_set(**spec: Any) -> Send:

@@ -66,5 +66,5 @@ def course(simulated: SimulatedCluster, case: Case) -> Iterator[Json]:
     for step in case.steps:
         answer = take(simulated, namespace, step)
         settle(simulated.cluster)
-        found = summary.take()
-        yield {"answer": summary.plain(answer), **found}
+        state = summary.take()
+        yield {"answer": summary.plain(answer), **state}

@@ -91,10 +91,10 @@ def test_one_that_is_slow_acts_so_many_seconds_after_a_change() -> None:
 def test_one_that_fails_retries_after_a_backoff_that_doubles() -> None:
     it = cluster()
     it.controllers["replicaset"].fail(3)
-    begun = it.now
+    start = it.now
     it.put(deployment())
     it.wait(lambda: pods(it))
-    assert it.now - begun == pytest.approx(0.005 + 0.01 + 0.02, abs=1e-6)
+    assert it.now - start == pytest.approx(0.005 + 0.01 + 0.02, abs=1e-6)
 
 
 def test_one_that_always_fails_does_so_until_told_otherwise() -> None:
@@ -174,16 +174,16 @@ def test_after_a_restart_controllers_know_what_is_stored() -> None:
 
 
 def condition(cluster: sim.Cluster, type_: str) -> dict[str, Any]:
-    found = cluster.get("apps/v1/Deployment", "web")
-    assert found is not None
-    return next(one for one in found["status"]["conditions"] if one["type"] == type_)
+    deployment_ = cluster.get("apps/v1/Deployment", "web")
+    assert deployment_ is not None
+    return next(entry for entry in deployment_["status"]["conditions"] if entry["type"] == type_)
 
 
 def test_a_namespace_with_workloads_ends() -> None:
     it = cluster()
-    made = deployment()
-    made["metadata"]["namespace"] = "old"
-    it.put(made)
+    obj = deployment()
+    obj["metadata"]["namespace"] = "old"
+    it.put(obj)
     it.advance(5)
     assert pods(it) == 3
     it.blocking_transport()

@@ -21,9 +21,9 @@ def at(text: str, zone: datetime.tzinfo = UTC) -> float:
 
 
 def following(schedule: str, text: str, zone: datetime.tzinfo = UTC) -> str:
-    found = read_schedule(schedule).after(at(text, zone), zone)
-    assert found is not None
-    return datetime.datetime.fromtimestamp(found, zone).strftime("%Y-%m-%d %H:%M:%S")
+    timestamp = read_schedule(schedule).after(at(text, zone), zone)
+    assert timestamp is not None
+    return datetime.datetime.fromtimestamp(timestamp, zone).strftime("%Y-%m-%d %H:%M:%S")
 
 
 @pytest.mark.parametrize(
@@ -108,10 +108,10 @@ def test_what_is_not_a_schedule_is_refused_as_a_server_refuses_it(schedule: str,
 @given(st.text("*/,-?0123456789 @amyonv", max_size=20))
 def test_any_text_is_a_schedule_or_refused(text: str) -> None:
     try:
-        found = read_schedule(text)
+        schedule = read_schedule(text)
     except BadSchedule:
         return
-    assert isinstance(found, Schedule)
+    assert isinstance(schedule, Schedule)
 
 
 MINUTES = st.sets(st.integers(0, 59), min_size=1, max_size=3)
@@ -120,8 +120,10 @@ MINUTES = st.sets(st.integers(0, 59), min_size=1, max_size=3)
 @given(MINUTES, st.sets(st.integers(0, 23), min_size=1, max_size=3), st.integers(0, 10**6))
 def test_the_next_time_is_the_first_that_matches(minutes: set[int], hours: set[int], seconds: int) -> None:
     schedule = read_schedule(f"{','.join(map(str, minutes))} {','.join(map(str, hours))} * * *")
-    found = schedule.after(seconds)
-    assert found is not None
-    whole = range(seconds - seconds % 60 + 60, seconds + 2 * 86400, 60)
-    expected = next(one for one in whole if one % 3600 // 60 in minutes and one % 86400 // 3600 in hours)
-    assert found == expected
+    next_time = schedule.after(seconds)
+    assert next_time is not None
+    minutes_of_two_days = range(seconds - seconds % 60 + 60, seconds + 2 * 86400, 60)
+    expected = next(
+        time for time in minutes_of_two_days if time % 3600 // 60 in minutes and time % 86400 // 3600 in hours
+    )
+    assert next_time == expected

@@ -46,7 +46,7 @@ def test_an_evicted_pod_that_stays_counts_again_after_two_minutes() -> None:
     assert status(cluster) == (0, ["a"])
     cluster.advance(2)
     assert status(cluster) == (1, [])
-    reasons = {(one["reason"], one["involvedObject"]["name"]) for one in cluster.objects("v1/Event")}
+    reasons = {(event["reason"], event["involvedObject"]["name"]) for event in cluster.objects("v1/Event")}
     assert reasons == {("NotDeleted", "a")}
 
 
@@ -64,17 +64,19 @@ def test_an_evicted_pod_that_goes_is_forgotten_at_once() -> None:
 def condition(cluster: sim.Cluster) -> Json:
     pod = cluster.get("v1/Pod", "a")
     assert pod is not None
-    found: list[Json] = [one for one in pod["status"]["conditions"] if one["type"] == "DisruptionTarget"]
-    assert len(found) == 1
-    return found[0]
+    conditions: list[Json] = [
+        entry for entry in pod["status"]["conditions"] if entry["type"] == "DisruptionTarget"
+    ]
+    assert len(conditions) == 1
+    return conditions[0]
 
 
 def announce(cluster: sim.Cluster, reason: str) -> None:
-    made = {
+    condition_ = {
         "type": "DisruptionTarget", "status": "True", "reason": reason, "message": "it goes",
         "lastTransitionTime": "2026-01-01T00:00:00Z",
     }  # fmt: skip
-    cluster.edit("v1/Pod", "a", lambda pod: pod["status"]["conditions"].append(made))
+    cluster.edit("v1/Pod", "a", lambda pod: pod["status"]["conditions"].append(condition_))
     cluster.settle()
 
 
@@ -84,9 +86,9 @@ def test_a_disruption_that_does_not_happen_is_taken_back_after_two_minutes() -> 
     cluster.advance(119)
     assert condition(cluster)["status"] == "True"
     cluster.advance(2)
-    found = condition(cluster)
-    assert (found["status"], found["lastTransitionTime"]) == ("False", "2026-01-01T00:02:00Z")
-    assert found.keys() & {"reason", "message"} == set()
+    target = condition(cluster)
+    assert (target["status"], target["lastTransitionTime"]) == ("False", "2026-01-01T00:02:00Z")
+    assert target.keys() & {"reason", "message"} == set()
 
 
 def test_what_a_kubelet_announces_stays() -> None:

@@ -23,8 +23,8 @@ def sender(cluster: sim.Cluster) -> Any:
 
 
 def test_created_on_a_node_or_bound_to_it_a_pod_gets_its_place() -> None:
-    found = placed(sender(sim.Cluster()))
-    assert found == {
+    labels = placed(sender(sim.Cluster()))
+    assert labels == {
         "named placed": {"app": "x"} | PLACE,
         "named unplaced": {"app": "x", "topology.kubernetes.io/zone": "elsewhere"},
         "named missing": {"app": "x", "topology.kubernetes.io/zone": "elsewhere"},
@@ -52,6 +52,6 @@ def test_the_scheduler_copies_it_too() -> None:
 
 
 def test_before_1_35_it_does_not() -> None:
-    found = placed(sender(sim.Cluster(kubernetes="1.34")))
-    assert found["named placed"] == {"app": "x", "topology.kubernetes.io/zone": "elsewhere"}
-    assert found["bound placed"] == [{"app": "x", "topology.kubernetes.io/zone": "elsewhere"}, {"by": "me"}]
+    labels = placed(sender(sim.Cluster(kubernetes="1.34")))
+    assert labels["named placed"] == {"app": "x", "topology.kubernetes.io/zone": "elsewhere"}
+    assert labels["bound placed"] == [{"app": "x", "topology.kubernetes.io/zone": "elsewhere"}, {"by": "me"}]

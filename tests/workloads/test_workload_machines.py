@@ -21,24 +21,24 @@ def report(cluster: sim.Cluster, name: str, **status: Any) -> None:
 
 
 def names(cluster: sim.Cluster, kind: str) -> list[str]:
-    return [one["metadata"]["name"] for one in cluster.objects(kind)]
+    return [obj["metadata"]["name"] for obj in cluster.objects(kind)]
 
 
 def get(cluster: sim.Cluster, kind: str, name: str) -> dict[str, Any]:
-    found = cluster.get(kind, name)
-    assert found is not None
-    return found
+    obj = cluster.get(kind, name)
+    assert obj is not None
+    return obj
 
 
 def test_recreate_waits_until_the_last_old_pod_has_ended() -> None:
     cluster = sim.Cluster(controllers=True)
-    made = deployment(replicas=1, strategy={"type": "Recreate"})
-    made["spec"]["template"]["spec"]["nodeName"] = "n"
-    cluster.put(made)
+    obj = deployment(replicas=1, strategy={"type": "Recreate"})
+    obj["spec"]["template"]["spec"]["nodeName"] = "n"
+    cluster.put(obj)
     cluster.settle()
     [old] = names(cluster, PODS)
-    made["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
-    cluster.put(made)
+    obj["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
+    cluster.put(obj)
     cluster.advance(29)  # the grace of a pod is thirty seconds
     assert names(cluster, PODS) == [old]
     assert len(names(cluster, SETS)) == 1
@@ -66,7 +66,7 @@ def put_pods(cluster: sim.Cluster, *numbers: int) -> None:
 
 
 def sizes(cluster: sim.Cluster) -> list[int]:
-    return sorted(len(one.get("endpoints") or []) for one in cluster.objects(SLICES))
+    return sorted(len(slice_.get("endpoints") or []) for slice_ in cluster.objects(SLICES))
 
 
 def test_endpoints_fill_slices_of_a_hundred_and_leave_others_alone() -> None:
@@ -79,12 +79,18 @@ def test_endpoints_fill_slices_of_a_hundred_and_leave_others_alone() -> None:
     put_pods(cluster, *range(230))
     cluster.settle()
     assert sizes(cluster) == [30, 100, 100]
-    before = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in cluster.objects(SLICES)}
+    old_versions = {
+        slice_["metadata"]["name"]: slice_["metadata"]["resourceVersion"]
+        for slice_ in cluster.objects(SLICES)
+    }
     put_pods(cluster, 230)
     cluster.settle()
-    after = {one["metadata"]["name"]: one["metadata"]["resourceVersion"] for one in cluster.objects(SLICES)}
+    new_versions = {
+        slice_["metadata"]["name"]: slice_["metadata"]["resourceVersion"]
+        for slice_ in cluster.objects(SLICES)
+    }
     assert sizes(cluster) == [31, 100, 100]
-    assert len(set(before.items()) & set(after.items())) == 2
+    assert len(set(old_versions.items()) & set(new_versions.items())) == 2
     [endpoint] = cluster.objects(SLICES)[0]["endpoints"][:1]
     assert endpoint["zone"] == "z1"
     for number in range(231):
@@ -153,14 +159,14 @@ def cron(**spec: Any) -> dict[str, Any]:
 
 def test_a_cron_job_starts_a_job_at_each_of_its_times() -> None:
     cluster = sim.Cluster(controllers=True)
-    begun = int(cluster.now)
+    start = int(cluster.now)
     cluster.put(cron())
     for number in range(1, 4):
-        at = begun + number * 300
-        cluster.advance_to(at)
+        time = start + number * 300
+        cluster.advance_to(time)
         assert len(names(cluster, JOBS)) == number - 1
-        cluster.advance_to(at + 0.2)
-        assert f"tick-{at // 60}" in names(cluster, JOBS)
+        cluster.advance_to(time + 0.2)
+        assert f"tick-{time // 60}" in names(cluster, JOBS)
 
 
 def test_a_cron_job_keeps_to_the_time_of_its_zone() -> None:
@@ -170,8 +176,8 @@ def test_a_cron_job_keeps_to_the_time_of_its_zone() -> None:
     assert len(names(cluster, JOBS)) == 0
     cluster.advance(1)
     [job] = cluster.objects(JOBS)
-    at = job["metadata"]["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"]
-    assert at == "2026-01-02T09:00:00+09:00"
+    scheduled_time = job["metadata"]["annotations"]["batch.kubernetes.io/cronjob-scheduled-timestamp"]
+    assert scheduled_time == "2026-01-02T09:00:00+09:00"
 
 
 def test_a_zone_that_the_cluster_does_not_know_is_reported() -> None:
@@ -196,14 +202,14 @@ def test_each_namespace_has_its_account_and_certificate() -> None:
 
 def test_controllers_act_under_their_own_names_and_within_admission() -> None:
     cluster = sim.Cluster(controllers=True, authorization="RBAC")
-    seen: list[str] = []
+    users: list[str] = []
 
     def review(body: bytes) -> bytes:
         import json
 
         request = json.loads(body)["request"]
-        seen.append(request["userInfo"]["username"])
-        response = {"uid": request["uid"], "allowed": len(seen) < 2, "status": {"message": "one is enough"}}
+        users.append(request["userInfo"]["username"])
+        response = {"uid": request["uid"], "allowed": len(users) < 2, "status": {"message": "one is enough"}}
         found = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
         return json.dumps(found).encode()
 
@@ -219,10 +225,12 @@ def test_controllers_act_under_their_own_names_and_within_admission() -> None:
     })  # fmt: skip
     cluster.put(deployment(replicas=2))
     cluster.settle()
-    assert set(seen) == {"system:serviceaccount:kube-system:replicaset-controller"}
+    assert set(users) == {"system:serviceaccount:kube-system:replicaset-controller"}
     assert len(names(cluster, PODS)) == 1
-    found = {one["type"]: one for one in get(cluster, DEPLOYMENT, "web")["status"]["conditions"]}
-    assert "one is enough" in found["ReplicaFailure"]["message"]
+    conditions = {
+        condition["type"]: condition for condition in get(cluster, DEPLOYMENT, "web")["status"]["conditions"]
+    }
+    assert "one is enough" in conditions["ReplicaFailure"]["message"]
 
 
 @pytest.mark.parametrize("others", [0, 300])

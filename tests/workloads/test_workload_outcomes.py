@@ -29,6 +29,6 @@ def test_every_case_is_recorded() -> None:
     ],
 )
 def test_each_step_has_the_outcome_that_it_has_in_a_real_cluster(name: str) -> None:
-    for at, (found, theirs) in enumerate(zip(outcomes(ALL[name]), THEIRS[name], strict=True)):
-        if not alike(found, theirs):
-            assert found == theirs, f"after step {at}: {ALL[name].steps[at]}"
+    for step_index, (simulated, recorded) in enumerate(zip(outcomes(ALL[name]), THEIRS[name], strict=True)):
+        if not alike(simulated, recorded):
+            assert simulated == recorded, f"after step {step_index}: {ALL[name].steps[step_index]}"

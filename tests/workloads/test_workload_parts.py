@@ -46,20 +46,22 @@ def test_three_indexes_in_a_row_are_a_range(indexes: list[int], text: str) -> No
 def test_what_is_read_of_indexes_is_what_was_written_below_the_completions(
     indexes: set[int], completions: int
 ) -> None:
-    assert read_indexes(write_indexes(indexes), completions) == {one for one in indexes if one < completions}
+    assert read_indexes(write_indexes(indexes), completions) == {
+        index for index in indexes if index < completions
+    }
 
 
 @given(st.text("0123456789,-x", max_size=12))
 def test_any_text_can_be_read_as_indexes(text: str) -> None:
-    assert all(0 <= one < 20 for one in read_indexes(text, 20))
+    assert all(0 <= index < 20 for index in read_indexes(text, 20))
 
 
 @given(st.sets(st.integers(0, 20)), st.integers(0, 30), st.integers(0, 30))
 def test_the_first_indexes_that_are_not_done_are_pending(
-    done: set[int], count: int, completions: int
+    completed: set[int], count: int, completions: int
 ) -> None:
-    found = pending_indexes(done, count, completions)
-    assert found == [one for one in range(completions) if one not in done][:count]
+    pending = pending_indexes(completed, count, completions)
+    assert pending == [index for index in range(completions) if index not in completed][:count]
 
 
 @given(st.integers(0, 100), st.integers(0, 1000))
@@ -81,7 +83,7 @@ def test_halves_go_away_from_zero(value: float, whole: int) -> None:
 def test_batches_double_and_add_up(count: int) -> None:
     sizes = slow_start_batches(count)
     assert sum(sizes) == count
-    assert sizes[:-1] == [2**at for at in range(len(sizes) - 1)]
+    assert sizes[:-1] == [2**exponent for exponent in range(len(sizes) - 1)]
 
 
 @pytest.mark.parametrize(
@@ -93,12 +95,12 @@ def test_a_precise_time_has_as_many_digits_as_it_needs(seconds: float, text: str
 
 
 def test_a_hash_depends_on_the_value_and_on_collisions_alone() -> None:
-    one = template_hash({"a": 1, "b": [2]})
-    assert one == template_hash({"b": [2], "a": 1})
+    hash_ = template_hash({"a": 1, "b": [2]})
+    assert hash_ == template_hash({"b": [2], "a": 1})
     assert (
         len(
             {
-                one,
+                hash_,
                 template_hash({"a": 1}),
                 template_hash({"a": 1, "b": [2]}, 1),
                 template_hash({"a": 1, "b": [2]}, 2),
@@ -106,22 +108,22 @@ def test_a_hash_depends_on_the_value_and_on_collisions_alone() -> None:
         )
         == 4
     )
-    assert set(one) <= set("bcdfghjklmnpqrstvwxz2456789")
+    assert set(hash_) <= set("bcdfghjklmnpqrstvwxz2456789")
 
 
 def test_the_history_of_a_revision_forgets_the_oldest_when_it_is_too_long() -> None:
     deployment = {"metadata": {"annotations": {"note": "new", "deployment.kubernetes.io/revision": "9"}}}
-    one: dict[str, Any] = {"metadata": {"annotations": {"deployment.kubernetes.io/revision": "1"}}}
+    replicaset: dict[str, Any] = {"metadata": {"annotations": {"deployment.kubernetes.io/revision": "1"}}}
     for revision in range(2, 700):
-        assert annotate(deployment, one, revision)
-    annotations = one["metadata"]["annotations"]
+        assert annotate(deployment, replicaset, revision)
+    annotations = replicaset["metadata"]["annotations"]
     history = annotations["deployment.kubernetes.io/revision-history"].split(",")
     assert annotations["deployment.kubernetes.io/revision"] == "699"
     assert annotations["note"] == "new"
     assert history[-1] == "698"
     assert len(",".join(history)) <= 2000
     assert len(history) < 698
-    assert not annotate(deployment, one, 699)
+    assert not annotate(deployment, replicaset, 699)
 
 
 # Indexes against a plain search.
@@ -137,14 +139,14 @@ OBJECTS = st.dictionaries(st.sampled_from("pqrs"), st.tuples(LABELS, st.sampled_
 
 @given(st.lists(OBJECTS, max_size=6), LABELS)
 def test_indexes_find_what_a_search_finds_whatever_has_changed(
-    states: list[Any], wanted: dict[str, str]
+    states: list[Any], required_labels: dict[str, str]
 ) -> None:
     owners, labels = OwnerIndex(), LabelIndex()
-    now: dict[str, Stored] = {}
+    objects: dict[str, Stored] = {}
     for state in states:
-        after = {name: stored(name, *rest) for name, rest in state.items()}
-        for name in {*now, *after}:
-            old, new = now.get(name), after.get(name)
+        next_objects = {name: stored(name, *properties) for name, properties in state.items()}
+        for name in {*objects, *next_objects}:
+            old, new = objects.get(name), next_objects.get(name)
             if new is None:
                 assert old is not None
                 event = StoredEvent("DELETED", old, old)
@@ -152,14 +154,16 @@ def test_indexes_find_what_a_search_finds_whatever_has_changed(
                 event = StoredEvent("MODIFIED" if old else "ADDED", new, old)
             owners.on_event(event)
             labels.on_event(event)
-        now = after
+        objects = next_objects
     for index, by_label in ((owners, labels), (owners.copy(), labels.copy())):
         for owner in ("x", "y"):
-            assert set(index.owned(owner)) == {one.key for one in now.values() if owner in one.owners}
-        assert set(index.orphans("ns")) == {one.key for one in now.values() if not one.owners}
+            assert set(index.owned(owner)) == {each.key for each in objects.values() if owner in each.owners}
+        assert set(index.orphans("ns")) == {each.key for each in objects.values() if not each.owners}
         assert index.orphans("other") == []
-        meant = {one.key for one in now.values() if Selector.of(wanted).matches(one.labels or {})}
-        assert meant <= set(by_label.candidates("ns", Selector.of(wanted)))
+        matching = {
+            each.key for each in objects.values() if Selector.of(required_labels).matches(each.labels or {})
+        }
+        assert matching <= set(by_label.candidates("ns", Selector.of(required_labels)))
 
 
 def selector(labels: dict[str, str], extra: str) -> Selector:
@@ -173,18 +177,18 @@ SELECTORS = st.builds(selector, LABELS, st.sampled_from(["", "a", "!b"]))
 def test_selectors_are_found_by_the_labels_that_they_mean(
     changes: list[tuple[str, Selector | None]], labels: dict[str, str]
 ) -> None:
-    index, now = SelectorIndex(), dict[str, Selector]()
+    index, selectors = SelectorIndex(), dict[str, Selector]()
     for key, new in changes:
         if new is None:
             index.drop(key)
-            now.pop(key, None)
+            selectors.pop(key, None)
         else:
             index.put(key, "ns", new)
-            now[key] = new
-    meaning = {key for key, one in now.items() if one.matches(labels)}
-    found = index.matching("ns", labels)
-    assert (set(found), len(found)) == (meaning, len(meaning))
-    assert set(index.copy().matching("ns", labels)) == meaning
+            selectors[key] = new
+    matching = {key for key, each in selectors.items() if each.matches(labels)}
+    keys = index.matching("ns", labels)
+    assert (set(keys), len(keys)) == (matching, len(matching))
+    assert set(index.copy().matching("ns", labels)) == matching
     assert index.matching("other", labels) == []
 
 
@@ -232,24 +236,24 @@ def test_the_pod_that_is_missed_least_goes_first(first: dict[str, Any], then: di
 
 
 @given(st.lists(st.integers(1, 20), min_size=2, max_size=5), st.integers(0, 60), st.integers(0, 5))
-def test_proportions_add_up_to_what_is_allowed(sizes: list[int], wanted: int, surge: int) -> None:
+def test_proportions_add_up_to_what_is_allowed(sizes: list[int], replicas: int, surge: int) -> None:
     rolling = {"maxSurge": surge, "maxUnavailable": 1}
     deployment = {
-        "spec": {"replicas": wanted, "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}
+        "spec": {"replicas": replicas, "strategy": {"type": "RollingUpdate", "rollingUpdate": rolling}}
     }
-    noted = {"deployment.kubernetes.io/max-replicas": str(sum(sizes))}
+    annotations = {"deployment.kubernetes.io/max-replicas": str(sum(sizes))}
     sets: list[dict[str, Any]] = [
         {
             "metadata": {
-                "name": f"s{at}",
-                "creationTimestamp": f"2026-01-01T00:00:0{at}Z",
-                "annotations": noted,
+                "name": f"s{number}",
+                "creationTimestamp": f"2026-01-01T00:00:0{number}Z",
+                "annotations": annotations,
             },
             "spec": {"replicas": size},
         }
-        for at, size in enumerate(sizes)
+        for number, size in enumerate(sizes)
     ]
-    found = sizes_in_proportion(deployment, sets)
-    assert {one["metadata"]["name"] for one, _ in found} == {one["metadata"]["name"] for one in sets}
-    assert all(size >= 0 for _, size in found)
-    assert sum(size for _, size in found) == (wanted + surge if wanted else 0)
+    new_sizes = sizes_in_proportion(deployment, sets)
+    assert {each["metadata"]["name"] for each, _ in new_sizes} == {each["metadata"]["name"] for each in sets}
+    assert all(size >= 0 for _, size in new_sizes)
+    assert sum(size for _, size in new_sizes) == (replicas + surge if replicas else 0)

@@ -33,18 +33,18 @@ def _until_known(send: Send, node: str) -> None:
 
 def placed(send: Send, *, real: bool = False) -> Json:
     """What each pod carries once it is on a node; on a real server, once its admission knows that node."""
-    found: Json = {}
+    labels: Json = {}
     other = {"topology.kubernetes.io/zone": "elsewhere", "app": "x"}
     send("POST", "/api/v1/nodes", {"metadata": {"name": "placed", "labels": PLACE | {"size": "large"}}})
     send("POST", "/api/v1/nodes", {"metadata": {"name": "unplaced"}})
     if real:
         _until_known(send, "placed")
     for node in ("placed", "unplaced", "missing"):
-        made = send("POST", PODS, _pod(f"named-{node}", node, other))
-        found[f"named {node}"] = made["metadata"].get("labels")
+        created = send("POST", PODS, _pod(f"named-{node}", node, other))
+        labels[f"named {node}"] = created["metadata"].get("labels")
         send("POST", PODS, _pod(f"bound-{node}", labels=other))
         more = {"annotations": {"by": "me"}, "labels": {"app": "y", "rack": "7"}}
         send("POST", f"{PODS}/bound-{node}/binding", _binding(f"bound-{node}", node, **more))
         meta = send("GET", f"{PODS}/bound-{node}", {})["metadata"]
-        found[f"bound {node}"] = [meta.get("labels"), meta.get("annotations")]
-    return found
+        labels[f"bound {node}"] = [meta.get("labels"), meta.get("annotations")]
+    return labels

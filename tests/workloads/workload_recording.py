@@ -14,15 +14,15 @@ def read_outcomes() -> Outcomes:
     """The outcomes of each case, step by step."""
     if not RECORDED.exists():
         return {}
-    found = json.loads(RECORDED.read_text())
-    texts: list[str] = found["texts"]
+    recording = json.loads(RECORDED.read_text())
+    texts: list[str] = recording["texts"]
 
     def whole(name: str, value: Any) -> Any:
         if name == "events":
             return {texts[int(at)]: count for at, count in value.items()}
         return value if name == "answer" else [texts[at] for at in value]
 
-    cases: Outcomes = found["cases"]
+    cases: Outcomes = recording["cases"]
     return {
         case: [{name: whole(name, value) for name, value in step.items()} for step in steps]
         for case, steps in cases.items()
@@ -32,7 +32,7 @@ def read_outcomes() -> Outcomes:
 def write_outcomes(outcomes: Outcomes) -> None:
     """Keep the outcomes of all cases."""
     texts = sorted({text for steps in outcomes.values() for step in steps for text in _texts(step)})
-    places = {text: at for at, text in enumerate(texts)}
+    places = {text: index for index, text in enumerate(texts)}
 
     def short(name: str, value: Any) -> Any:
         if name == "events":
@@ -43,9 +43,9 @@ def write_outcomes(outcomes: Outcomes) -> None:
         case: [{name: short(name, value) for name, value in step.items()} for step in steps]
         for case, steps in outcomes.items()
     }
-    shown = ",\n".join(f"{json.dumps(case)}: {json.dumps(steps)}" for case, steps in sorted(cases.items()))
+    lines = ",\n".join(f"{json.dumps(case)}: {json.dumps(steps)}" for case, steps in sorted(cases.items()))
     table = ",\n".join(map(json.dumps, texts))
-    RECORDED.write_text(f'{{"texts": [\n{table}\n],\n"cases": {{\n{shown}\n}}}}\n')
+    RECORDED.write_text(f'{{"texts": [\n{table}\n],\n"cases": {{\n{lines}\n}}}}\n')
 
 
 def _texts(step: dict[str, Any]) -> list[str]:

@@ -152,52 +152,55 @@ def pod_status(report: Report, names: list[str], now: str, number: int) -> Json:
         ip = f"{report.ip}{number}"
         status |= {"podIP": ip, "podIPs": [{"ip": ip}]}
     if report.exit_code is not None:
-        ended = {"exitCode": report.exit_code, "startedAt": now, "finishedAt": now, "reason": "Ended"}
+        terminated = {"exitCode": report.exit_code, "startedAt": now, "finishedAt": now, "reason": "Ended"}
         status["containerStatuses"] = [
             {"name": name, "image": "i", "imageID": "", "ready": False, "restartCount": 0,
-             "state": {"terminated": ended}}
+             "state": {"terminated": terminated}}
             for name in names
         ]  # fmt: skip
     return status
 
 
 def _report(cluster: Cluster, namespace: str, report: Report) -> None:
-    done = 0
+    count = 0
     for pod in _pods(cluster, namespace, Remove(report.count, report.labels, report.name)):
         if report.index is not None and _index(pod) != report.index:
             continue
-        if done == report.count or _says(pod) == (report.phase, report.ready):
+        if count == report.count or _says(pod) == (report.phase, report.ready):
             continue
-        names = [one["name"] for one in pod["spec"]["containers"]]
-        status = pod_status(report, names, cluster.stamp(), done + 1)
+        names = [container["name"] for container in pod["spec"]["containers"]]
+        status = pod_status(report, names, cluster.stamp(), count + 1)
         target = f"{_target(namespace)}/{pod['metadata']['name']}/status"
-        code, found = cluster.send("PATCH", target, {"status": status}, MERGE)
-        assert code in (200, 404), found  # 404: a controller has deleted it meanwhile
-        done += 1
+        code, response = cluster.send("PATCH", target, {"status": status}, MERGE)
+        assert code in (200, 404), response  # 404: a controller has deleted it meanwhile
+        count += 1
 
 
 def _index(pod: Json) -> str:
-    found: str = pod["metadata"].get("annotations", {}).get("batch.kubernetes.io/job-completion-index", "")
-    return found
+    text: str = pod["metadata"].get("annotations", {}).get("batch.kubernetes.io/job-completion-index", "")
+    return text
 
 
 def _says(pod: Json) -> tuple[str, bool]:
     status = pod.get("status", {})
-    ready = any(one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions", ()))
+    ready = any(
+        condition["type"] == "Ready" and condition["status"] == "True"
+        for condition in status.get("conditions", ())
+    )
     if status.get("phase") in ("Succeeded", "Failed"):
         return status["phase"], ready
     return status.get("phase", "Pending"), ready
 
 
-def _pods(cluster: Cluster, namespace: str, meant: Remove) -> list[Json]:
+def _pods(cluster: Cluster, namespace: str, step: Remove) -> list[Json]:
     found: list[Json] = cluster.send("GET", _target(namespace))[1]["items"]
-    selector = Selector.of(meant.labels)
+    selector = Selector.of(step.labels)
     pods = [
         pod
         for pod in found
         if "deletionTimestamp" not in pod["metadata"]
         and selector.matches(pod["metadata"].get("labels"))
-        and meant.name in ("", pod["metadata"]["name"])
+        and step.name in ("", pod["metadata"]["name"])
     ]
     return sorted(pods, key=_place)
 
@@ -214,9 +217,11 @@ def _target(namespace: str) -> str:
 
 def _roll_back(cluster: Cluster, namespace: str, name: str, revision: int) -> int:
     sets = cluster.send("GET", f"{APPS}/namespaces/{namespace}/replicasets")[1]["items"]
-    for one in sets:
-        if one["metadata"].get("annotations", {}).get("deployment.kubernetes.io/revision") == str(revision):
-            template = one["spec"]["template"]
+    for replicaset in sets:
+        if replicaset["metadata"].get("annotations", {}).get("deployment.kubernetes.io/revision") == str(
+            revision
+        ):
+            template = replicaset["spec"]["template"]
             del template["metadata"]["labels"]["pod-template-hash"]
             patch = [{"op": "replace", "path": "/spec/template", "value": template}]
             target = f"{APPS}/namespaces/{namespace}/deployments/{name}"

@@ -55,32 +55,34 @@ class Summary:
 
     def take(self) -> Json:
         """Return what there is now."""
-        found: dict[str, list[Json]] = {}
+        objects: dict[str, list[Json]] = {}
         for resource, api in LISTS.items():
-            found[resource] = self._list(api, resource)
-        self._number([*found["replicasets"], *found["controllerrevisions"]])
-        shown = {resource: [_shown(resource, one) for one in items] for resource, items in found.items()}
+            objects[resource] = self._list(api, resource)
+        self._number([*objects["replicasets"], *objects["controllerrevisions"]])
+        summaries = {
+            resource: [_shown(resource, obj) for obj in items] for resource, items in objects.items()
+        }
         events = Counter[str]()
         listed = self._list("/api/v1", "events")
-        many = {_group(one) for one in listed if one["message"].startswith(_COMBINED)}
-        scalings = Counter(_group(one) for one in listed)
+        many = {_group(obj) for obj in listed if obj["message"].startswith(_COMBINED)}
+        scalings = Counter(_group(obj) for obj in listed)
         for event in listed:
             if event.get("source", {}).get("component") not in _COMPONENTS:
                 continue
-            about = event["involvedObject"]
-            name = about.get("name", "")
+            involved = event["involvedObject"]
+            name = involved.get("name", "")
             message, count = event["message"].removeprefix(_COMBINED), event.get("count", 1)
             scaled = _SCALED.fullmatch(message)
             said = scaled[1] if scaled else message
             if _group(event) in many or (scaled and scalings[_group(event)] > _MOST_SCALINGS):
                 said = _MANY
-            text = f"{about['kind']} {name} {event['type']} {event['reason']}: {said}"
+            text = f"{involved['kind']} {name} {event['type']} {event['reason']}: {said}"
             # How many steps a change of size takes, and how often one tries in vain, is a matter of speed.
             once = scaled is not None or event["type"] == "Warning" or event["reason"] in _ONCE
             events[self._plain(text)] = 1 if once else events[self._plain(text)] + count
         summary = {
             resource: sorted(map(self._plain, map(_text, items)))
-            for resource, items in shown.items()
+            for resource, items in summaries.items()
             if items
         }
         summary["pods"] = [
@@ -93,17 +95,17 @@ class Summary:
         return json.loads(self._plain(json.dumps(value)))
 
     def _list(self, api: str, resource: str) -> list[Json]:
-        status, found = self._cluster.send("GET", f"{api}/namespaces/{self._namespace}/{resource}")
-        assert status == 200, found
-        items: list[Json] = found["items"]
+        status, response = self._cluster.send("GET", f"{api}/namespaces/{self._namespace}/{resource}")
+        assert status == 200, response
+        items: list[Json] = response["items"]
         return items
 
     def _number(self, owners: list[Json]) -> None:
-        for one in sorted(
+        for obj in sorted(
             owners, key=lambda one: (one["metadata"]["creationTimestamp"], one.get("revision", 0))
         ):
             for name in _HASHES:
-                value = one["metadata"].get("labels", {}).get(name, "")
+                value = obj["metadata"].get("labels", {}).get(name, "")
                 short = value.rpartition("-")[2]
                 if short and short not in self._hashes:
                     self._hashes[short] = f"H{len(self._hashes) + 1}"
@@ -119,13 +121,13 @@ class Summary:
         return _SUFFIX.sub("-*", text)
 
 
-def alike(one: Json, other: Json) -> bool:
+def alike(obj: Json, other: Json) -> bool:
     """Whether two outcomes are the same, but for what depends on who was faster.
 
     That is whether Events were combined, whether a Deployment has said that it moves since it made a set, and
     how often a pod was deleted that is ending already.
     """
-    texts = (*one["events"], *other["events"])
+    texts = (*obj["events"], *other["events"])
     mixed = tuple(text.removesuffix(_MANY) for text in texts if text.endswith(_MANY))
     first, second = (
         {
@@ -137,7 +139,7 @@ def alike(one: Json, other: Json) -> bool:
             },
             "deployments": [_MOVING.sub("<moving>", text) for text in it.get("deployments", ())],
         }
-        for it in (one, other)
+        for it in (obj, other)
     )
     return first == second
 
@@ -160,32 +162,32 @@ def _shown(resource: str, obj: Json) -> Json:
     if "conditions" in status:
         conditions: list[Json] = status["conditions"]
         conditions.sort(key=lambda one: str(one["type"]))
-        for one in conditions:
-            one.pop("observedGeneration", None)
-    rest = {name: value for name, value in obj.items() if name not in ("metadata", "kind", "apiVersion")}
+        for condition in conditions:
+            condition.pop("observedGeneration", None)
+    fields = {name: value for name, value in obj.items() if name not in ("metadata", "kind", "apiVersion")}
     if resource == "cronjobs":
         active: list[Json] = status.get("active") or []
-        for one in active:
-            _hide(one)
+        for condition in active:
+            _hide(condition)
     if resource == "endpointslices":
-        for one in rest["endpoints"] or ():
-            _hide(one.get("targetRef", {}))
-        rest["endpoints"] = sorted(rest["endpoints"] or [], key=_text)
-    for subset in rest.get("subsets") or ():
+        for condition in fields["endpoints"] or ():
+            _hide(condition.get("targetRef", {}))
+        fields["endpoints"] = sorted(fields["endpoints"] or [], key=_text)
+    for subset in fields.get("subsets") or ():
         for name in ("addresses", "notReadyAddresses"):
-            for one in subset.get(name, ()):
-                _hide(one["targetRef"])
+            for condition in subset.get(name, ()):
+                _hide(condition["targetRef"])
             subset.get(name, []).sort(key=_text)
         subset.get("ports", []).sort(key=_text)
     if resource == "endpoints":
-        rest.get("subsets", []).sort(key=_text)
+        fields.get("subsets", []).sort(key=_text)
     if resource == "pods":
-        rest["spec"] = {name: rest["spec"].get(name) for name in _OF_PODS if name in rest["spec"]}
-        rest["spec"]["images"] = [one["image"] for one in obj["spec"]["containers"]]
+        fields["spec"] = {name: fields["spec"].get(name) for name in _OF_PODS if name in fields["spec"]}
+        fields["spec"]["images"] = [condition["image"] for condition in obj["spec"]["containers"]]
         status.pop("conditions", None)
         status.pop("containerStatuses", None)
         meta["annotations"] = meta.get("annotations") or {}
-    return {"metadata": meta, **rest, **({"status": status} if status else {})}
+    return {"metadata": meta, **fields, **({"status": status} if status else {})}
 
 
 def _hide(reference: Json) -> None:

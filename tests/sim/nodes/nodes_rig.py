@@ -36,9 +36,9 @@ class Rig:
 
     def pod(self, name: str = "web") -> Json:
         """A pod that is there."""
-        found = self.cluster.get("v1/Pod", name)
-        assert found is not None, f"pod {name} is gone"
-        return found
+        pod = self.cluster.get("v1/Pod", name)
+        assert pod is not None, f"pod {name} is gone"
+        return pod
 
     def phase(self, name: str = "web") -> str:
         """The phase of a pod."""
@@ -49,13 +49,13 @@ class Rig:
         """A condition of an object."""
         obj = self.cluster.get(kind, name)
         assert obj is not None
-        found: Json = next(one for one in obj["status"]["conditions"] if one["type"] == type_)
-        return found
+        condition: Json = next(entry for entry in obj["status"]["conditions"] if entry["type"] == type_)
+        return condition
 
     def container(self, name: str = "web") -> Json:
         """The status of the only container of a pod."""
-        (found,) = self.pod(name)["status"]["containerStatuses"]
-        only: Json = found
+        (status,) = self.pod(name)["status"]["containerStatuses"]
+        only: Json = status
         return only
 
     def later(self) -> float:

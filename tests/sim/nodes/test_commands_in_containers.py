@@ -79,9 +79,9 @@ def test_the_shell_runs_small_scripts(with_client: Callable[..., None]) -> None:
 
 def test_a_sleep_takes_its_time(with_client: Callable[..., None]) -> None:
     async def work(client: Client, _: Rig) -> None:
-        begun = anyio.current_time()
+        start = anyio.current_time()
         assert await output(client, "sh", "-c", "echo a; sleep 90; echo b") == ("a\nb\n", "", 0)
-        assert anyio.current_time() - begun == 90
+        assert anyio.current_time() - start == 90
 
     with_client(work)
 
@@ -250,9 +250,9 @@ def test_a_command_runs_over_the_transport_that_needs_no_loop() -> None:
         async with rig.cluster.transport().upgrade(request) as socket:
             return await rest(Process(socket))
 
-    before = rig.cluster.now
+    start = rig.cluster.now
     assert drive(main()) == (b"a\nb\n", 0)
-    assert rig.cluster.now - before == 60
+    assert rig.cluster.now - start == 60
 
 
 def test_a_command_that_waits_in_vain_ends_after_the_silence_that_is_allowed() -> None:
@@ -277,9 +277,9 @@ def test_a_command_on_which_nothing_is_said_for_four_hours_is_ended() -> None:
         async with rig.cluster.transport().upgrade(Api(Pod).exec("web", ["cat"], stdin=True)) as socket:
             return (await Process(socket).wait()).status.message
 
-    before = rig.cluster.now
+    start = rig.cluster.now
     assert "idle for too long" in drive(main())
-    assert rig.cluster.now - before == 4 * 3600
+    assert rig.cluster.now - start == 4 * 3600
 
 
 def drive(coroutine: Any) -> Any:
@@ -347,6 +347,6 @@ def test_what_is_long_comes_in_pieces(size: int) -> None:
     rig = Rig(programs={"nginx": sim.Program(exec=lambda session: b"x" * size)})
     rig.run()
     messages = taken(opened(rig, "exec?command=a&stdout=true", "v5.channel.k8s.io"))
-    pieces = [one[1:] for one in messages if one[:1] == b"\1"]
+    pieces = [message[1:] for message in messages if message[:1] == b"\1"]
     assert b"".join(pieces) == b"x" * size
     assert max(map(len, pieces)) <= 32 * 1024

@@ -67,7 +67,11 @@ def test_preconditions_of_an_eviction_are_kept() -> None:
     rig = running("a")
     assert evict(rig, "a", preconditions={"uid": "another"})[0] == 409
     assert evict(rig, "a", preconditions={"resourceVersion": "1"})[0] == 409
-    assert not [one for one in rig.pod("a")["status"]["conditions"] if one["type"] == "DisruptionTarget"]
+    assert not [
+        condition
+        for condition in rig.pod("a")["status"]["conditions"]
+        if condition["type"] == "DisruptionTarget"
+    ]
     version = rig.pod("a")["metadata"]["resourceVersion"]
     assert evict(rig, "a", preconditions={"resourceVersion": version})[0] == 201
 
@@ -120,9 +124,9 @@ def test_the_status_of_a_budget_counts_where_a_controller_keeps_it() -> None:
     budget(rig, minAvailable=2, status=status_of())
     assert evict(rig, "a", query="?dryRun=All")[0] == 201
     assert evict(rig, "a")[0] == 201
-    kept = rig.cluster.get(BUDGETS, "pdb")
-    assert kept is not None
-    assert (kept["status"]["disruptionsAllowed"], list(kept["status"]["disruptedPods"])) == (0, ["a"])
+    budget_ = rig.cluster.get(BUDGETS, "pdb")
+    assert budget_ is not None
+    assert (budget_["status"]["disruptionsAllowed"], list(budget_["status"]["disruptedPods"])) == (0, ["a"])
     code, status = evict(rig, "b")
     assert code == 429
     assert why(status) == "The disruption budget pdb does not allow evicting pods currently"
@@ -140,8 +144,8 @@ def test_a_budget_that_allows_nothing_although_pods_are_healthy_says_why(
     condition: Json, reason: str
 ) -> None:
     rig = running("a")
-    found: Json = {"type": "DisruptionAllowed", "status": "False", **condition}
-    budget(rig, minAvailable=2, status=status_of(disruptionsAllowed=0, conditions=[found]))
+    entry: Json = {"type": "DisruptionAllowed", "status": "False", **condition}
+    budget(rig, minAvailable=2, status=status_of(disruptionsAllowed=0, conditions=[entry]))
     _, status = evict(rig, "a")
     assert why(status) == f"The disruption budget pdb does not allow evicting pods currently{reason}"
 

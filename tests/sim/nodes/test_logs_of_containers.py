@@ -39,9 +39,9 @@ def talking() -> Rig:
     """A container that says a line when it starts, and one each ten seconds."""
     rig = Rig(programs={"nginx": sim.Program(log="start\n")})
     rig.run()
-    for word in ("one", "two", "three"):
+    for line in ("one", "two", "three"):
         rig.cluster.advance(10)
-        rig.nodes.log("web", f"{word}\n")
+        rig.nodes.log("web", f"{line}\n")
     return rig
 
 
@@ -113,9 +113,10 @@ def test_the_pods_of_a_silent_node_cannot_be_asked() -> None:
     rig = talking()
     rig.nodes.stop("node-1")
     code, message = refusal(rig)
-    where = "172.18.0.3:10250"
-    why = f'Get "https://{where}/containerLogs/default/web/web": dial tcp {where}: connect: no route to host'
-    assert (code, message) == (500, why)
+    address = "172.18.0.3:10250"
+    url = f"https://{address}/containerLogs/default/web/web"
+    expected = f'Get "{url}": dial tcp {address}: connect: no route to host'
+    assert (code, message) == (500, expected)
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])

@@ -55,15 +55,15 @@ def test_a_row_of_the_health_table(
 
 
 def test_the_arrows_of_the_health_diagram_have_rows_and_no_others_do() -> None:
-    assert {(name(one[0]), name(one[1]), name(one[2])) for one in ROWS} == arrows(node.__doc__)
+    assert {(name(row[0]), name(row[1]), name(row[2])) for row in ROWS} == arrows(node.__doc__)
 
 
 def test_every_other_pair_of_node_and_event_is_refused() -> None:
     states = {name(row[0]): row[0] for row in ROWS}
     events = {name(row[1]): row[1] for row in ROWS}
-    assert set(states) == {one.__name__ for one in get_args(node.State)}
-    assert set(events) == {one.__name__ for one in get_args(node.Event)}
-    drawn = {(before, event) for before, event, _ in arrows(node.__doc__)}
+    assert set(states) == {class_.__name__ for class_ in get_args(node.State)}
+    assert set(events) == {class_.__name__ for class_ in get_args(node.Event)}
+    drawn = {(state_name, event) for state_name, event, _ in arrows(node.__doc__)}
     for state in states.values():
         for event in events.values():
             if (name(state), name(event)) not in drawn:
@@ -74,8 +74,8 @@ def test_every_other_pair_of_node_and_event_is_refused() -> None:
 def test_a_day_of_a_healthy_node_renews_its_lease_every_ten_seconds() -> None:
     state, actions = node.begin(0.0)
     counted = list(actions)
-    while (at := node.due(state)) is not None and at <= 86_400:
-        state, actions = node.step(state, TimePassed(), at)
+    while (time := node.due(state)) is not None and time <= 86_400:
+        state, actions = node.step(state, TimePassed(), time)
         assert actions
         counted += actions
     assert counted.count(RenewLease()) == 1 + 8640

@@ -11,34 +11,36 @@ from kubeproto import LocalProtocolError
 
 
 def node(rig: Rig, name: str = "node-1") -> Json:
-    found = rig.cluster.get("v1/Node", name)
-    assert found is not None
-    return found
+    node_ = rig.cluster.get("v1/Node", name)
+    assert node_ is not None
+    return node_
 
 
 def ready(rig: Rig, name: str = "node-1") -> Json:
-    found: Json = next(one for one in node(rig, name)["status"]["conditions"] if one["type"] == "Ready")
-    return found
+    condition: Json = next(
+        entry for entry in node(rig, name)["status"]["conditions"] if entry["type"] == "Ready"
+    )
+    return condition
 
 
 def taints(rig: Rig, name: str = "node-1") -> list[tuple[str, str]]:
-    return [(one["key"], one["effect"]) for one in node(rig, name)["spec"].get("taints", [])]
+    return [(taint["key"], taint["effect"]) for taint in node(rig, name)["spec"].get("taints", [])]
 
 
 def test_a_node_says_what_it_is_and_keeps_its_lease() -> None:
     rig = Rig(2)
-    shown = node(rig, "node-2")
-    assert shown["metadata"]["labels"]["kubernetes.io/hostname"] == "node-2"
-    assert shown["status"]["addresses"][0] == {"type": "InternalIP", "address": "172.18.0.4"}
-    assert shown["status"]["allocatable"]["cpu"] == "8"
-    assert {one["type"]: one["status"] for one in shown["status"]["conditions"]} == {
+    node_ = node(rig, "node-2")
+    assert node_["metadata"]["labels"]["kubernetes.io/hostname"] == "node-2"
+    assert node_["status"]["addresses"][0] == {"type": "InternalIP", "address": "172.18.0.4"}
+    assert node_["status"]["allocatable"]["cpu"] == "8"
+    assert {condition["type"]: condition["status"] for condition in node_["status"]["conditions"]} == {
         "MemoryPressure": "False", "DiskPressure": "False", "PIDPressure": "False", "Ready": "True",
     }  # fmt: skip
     rig.cluster.advance(35)
     lease = rig.cluster.get("coordination.k8s.io/v1/Lease", "node-2", "kube-node-lease")
     assert lease is not None
     assert lease["spec"]["renewTime"] == "2026-01-01T00:00:30.000000Z"
-    assert lease["metadata"]["ownerReferences"][0]["uid"] == shown["metadata"]["uid"]
+    assert lease["metadata"]["ownerReferences"][0]["uid"] == node_["metadata"]["uid"]
 
 
 def test_a_silent_node_is_noticed_after_fifty_seconds_and_loses_its_pods_after_five_minutes() -> None:
@@ -122,15 +124,15 @@ def test_the_pods_of_a_node_that_is_deleted_are_gone() -> None:
     rig = Rig(2)
     rig.run("a")
     rig.run("b")
-    gone = rig.pod("a")["spec"]["nodeName"]
-    rig.cluster.remove("v1/Node", gone)
+    deleted_node = rig.pod("a")["spec"]["nodeName"]
+    rig.cluster.remove("v1/Node", deleted_node)
     rig.cluster.settle()
     assert rig.cluster.get("v1/Pod", "a") is None
     assert rig.phase("b") == "Running"
-    with pytest.raises(LocalProtocolError, match=f"no simulated node has the name '{gone}'"):
-        rig.nodes.stop(gone)
+    with pytest.raises(LocalProtocolError, match=f"no simulated node has the name '{deleted_node}'"):
+        rig.nodes.stop(deleted_node)
     rig.cluster.advance(60)
-    assert rig.cluster.get("v1/Node", gone) is None
+    assert rig.cluster.get("v1/Node", deleted_node) is None
 
 
 @pytest.mark.parametrize(

@@ -107,7 +107,7 @@ def test_a_cordoned_node_takes_no_pods_until_it_is_released() -> None:
     rig.cluster.settle()
     node = rig.cluster.get("v1/Node", "node-1", "")
     assert node is not None
-    assert [one["key"] for one in node["spec"]["taints"]] == ["node.kubernetes.io/unschedulable"]
+    assert [taint["key"] for taint in node["spec"]["taints"]] == ["node.kubernetes.io/unschedulable"]
     rig.run()
     assert refused(rig) == "0/1 nodes are available: 1 node(s) were unschedulable."
     rig.cluster.edit("v1/Node", "node-1", lambda node: node["spec"].pop("unschedulable"), "")
@@ -159,8 +159,9 @@ def test_a_pod_that_is_not_for_this_scheduler_is_left_alone(spec: dict[str, Any]
     rig = Rig()
     rig.run(**spec)
     assert placed(rig) == ""
-    assert not [one for one in rig.pod()["status"].get("conditions", []) if one["type"] == "PodScheduled"
-                and one.get("reason") == "Unschedulable"]  # fmt: skip
+    conditions = rig.pod()["status"].get("conditions", [])
+    assert not [condition for condition in conditions if condition["type"] == "PodScheduled"
+                and condition.get("reason") == "Unschedulable"]  # fmt: skip
 
 
 def test_a_pod_that_was_bound_by_somebody_else_runs_where_it_is() -> None:
@@ -180,14 +181,14 @@ def test_no_node_is_given_more_than_it_has_and_no_pod_waits_for_what_is_free(
     for number, size in enumerate(sizes):
         cluster.put(pod(f"p{number}", containers=asks(cpu=str(size))))
     cluster.settle()
-    taken = dict.fromkeys(nodes.names, 0)
+    pod_counts = dict.fromkeys(nodes.names, 0)
     waiting: list[int] = []
     for number, size in enumerate(sizes):
         found = cluster.get("v1/Pod", f"p{number}")
         assert found is not None
         if node := found["spec"].get("nodeName"):
-            taken[node] += size
+            pod_counts[node] += size
         else:
             waiting.append(size)
-    assert all(one <= 10 for one in taken.values())
-    assert all(size > 10 - one for size in waiting for one in taken.values())
+    assert all(one <= 10 for one in pod_counts.values())
+    assert all(size > 10 - one for size in waiting for one in pod_counts.values())

@@ -212,8 +212,8 @@ def test_every_other_pair_is_refused() -> None:
     states: dict[str, pod.State] = {name(row[1]): row[1] for row in ROWS}
     states["Removed"] = Removed((WEB,), failed=False)
     events: dict[str, pod.Event] = {name(row[2]): row[2] for row in ROWS}
-    assert set(states) == {one.__name__ for one in get_args(pod.State)}
-    assert set(events) == {one.__name__ for one in get_args(pod.Event)}
+    assert set(states) == {class_.__name__ for class_ in get_args(pod.State)}
+    assert set(events) == {class_.__name__ for class_ in get_args(pod.Event)}
     drawn = {(state, event) for state, event, _ in arrows(pod.__doc__)}
     for state_name, state in states.items():
         for event_name, event in events.items():
@@ -233,17 +233,17 @@ def test_a_container_that_fails_each_second_is_started_at_growing_distances() ->
     always_failing = Container(name="web", plan=ContainerPlan(duration=1, code=1))
     state, _ = pod.begin(ALWAYS, (always_failing,), 0.0)
     starts: list[float] = []
-    while (at := pod.due(state)) is not None and at < 2000:
-        state, actions = pod.step(state, TimePassed(), at)
-        starts += [at] * actions.count(START)
-    pauses = [after - before - 1 for before, after in pairwise(starts)]
+    while (time := pod.due(state)) is not None and time < 2000:
+        state, actions = pod.step(state, TimePassed(), time)
+        starts += [time] * actions.count(START)
+    pauses = [following - previous - 1 for previous, following in pairwise(starts)]
     assert pauses[:8] == [1, 10, 20, 40, 80, 160, 300, 300]
 
 
 def test_the_five_thousandth_failure_waits_no_longer_than_the_tenth() -> None:
     state = Active(ALWAYS, (replace(WEB, failures=5000),))
-    after, _ = pod.step(state, ContainerExited("web", 1), NOW)
-    assert pod.due(after) == NOW + 300
+    next_state, _ = pod.step(state, ContainerExited("web", 1), NOW)
+    assert pod.due(next_state) == NOW + 300
 
 
 # Random lives
@@ -261,7 +261,9 @@ MAINS: Final = st.lists(st.sampled_from(AFTER), min_size=1, max_size=2)
 @st.composite
 def pods(draw: st.DrawFn) -> tuple[PodPlan, tuple[Container, ...]]:
     roles = draw(ROLES) + draw(MAINS)
-    containers = tuple(Container(name=f"c{at}", role=role, plan=draw(PLANS)) for at, role in enumerate(roles))
+    containers = tuple(
+        Container(name=f"c{index}", role=role, plan=draw(PLANS)) for index, role in enumerate(roles)
+    )
     plan = PodPlan(
         restart=draw(st.sampled_from(["Always", "OnFailure", "Never"])),
         deadline=draw(st.none() | st.integers(1, 40)), ends_after=draw(st.none() | st.integers(0, 9)),
@@ -311,8 +313,10 @@ def test_whatever_happens_containers_start_and_stop_in_turns_and_a_deleted_pod_g
         except LocalProtocolError:
             continue
         note(actions)
-        assert running == {one.name for one in state.containers if isinstance(one.state, Running)}
-        assert (at := pod.due(state)) is None or at > now or event != TimePassed()
+        assert running == {
+            container.name for container in state.containers if isinstance(container.state, Running)
+        }
+        assert (time := pod.due(state)) is None or time > now or event != TimePassed()
     if deleted is not None and not isinstance(state, Removed):
         state, actions = pod.step(state, TimePassed(), now)
         note(actions)
@@ -320,10 +324,10 @@ def test_whatever_happens_containers_start_and_stop_in_turns_and_a_deleted_pod_g
             state, actions = pod.step(state, DeletionRequested(now + deleted), now)
             note(actions)
         while not isinstance(state, Removed):
-            at = pod.due(state)
-            assert at is not None
-            assert at <= now + deleted
-            state, actions = pod.step(state, TimePassed(), at)
+            time = pod.due(state)
+            assert time is not None
+            assert time <= now + deleted
+            state, actions = pod.step(state, TimePassed(), time)
             note(actions)
         assert removed == 1
         assert not running

@@ -16,11 +16,11 @@ from kubeproto.objects import decode
 
 def test_a_pod_runs_and_is_ready_after_the_set_time_and_not_before() -> None:
     rig = Rig(ready_after=2)
-    before = rig.run(until=1.5)["status"]
-    assert before["phase"] == "Pending"
-    assert before["containerStatuses"][0]["state"] == {"waiting": {"reason": "ContainerCreating"}}
+    early_status = rig.run(until=1.5)["status"]
+    assert early_status["phase"] == "Pending"
+    assert early_status["containerStatuses"][0]["state"] == {"waiting": {"reason": "ContainerCreating"}}
     assert rig.condition("web", "Ready")["reason"] == "ContainersNotReady"
-    assert "podIP" not in before
+    assert "podIP" not in early_status
     rig.cluster.advance(0.5)
     status = rig.pod()["status"]
     assert status["phase"] == "Running"
@@ -28,7 +28,7 @@ def test_a_pod_runs_and_is_ready_after_the_set_time_and_not_before() -> None:
     assert (rig.container()["ready"], rig.container()["started"]) == (True, True)
     assert status["startTime"] == "2026-01-01T00:00:00Z"
     assert (status["podIP"], status["hostIP"]) == ("10.244.1.3", "172.18.0.3")
-    assert {one["type"]: one["status"] for one in status["conditions"]} == dict.fromkeys(
+    assert {condition["type"]: condition["status"] for condition in status["conditions"]} == dict.fromkeys(
         ("PodReadyToStartContainers", "Initialized", "Ready", "ContainersReady", "PodScheduled"), "True"
     )
     assert rig.condition("web", "PodScheduled")["lastTransitionTime"] == "2026-01-01T00:00:00Z"
@@ -39,9 +39,9 @@ def test_every_status_fits_the_type_of_pods() -> None:
     rig = Rig(programs={"bad": sim.Program(takes=3, code=2)})
     rig.run(image="bad", restartPolicy="Never", initContainers=[{"name": "i", "image": "i"}])
     for _ in range(8):
-        shown = decode(msgspec.json.encode(rig.pod()), Pod)
-        assert shown.status is not None
-        assert shown.status.phase in ("Pending", "Running", "Failed")
+        pod = decode(msgspec.json.encode(rig.pod()), Pod)
+        assert pod.status is not None
+        assert pod.status.phase in ("Pending", "Running", "Failed")
         rig.cluster.advance(1)
     assert rig.phase() == "Failed"
 
@@ -262,9 +262,9 @@ def test_a_forked_cluster_goes_on_by_itself() -> None:
     rig.run(until=1)
     twin = rig.cluster.fork()
     twin.advance(1)
-    found = twin.get("v1/Pod", "web")
-    assert found is not None
-    assert found["status"]["phase"] == "Running"
+    pod = twin.get("v1/Pod", "web")
+    assert pod is not None
+    assert pod["status"]["phase"] == "Running"
     assert rig.phase() == "Pending"
     twin.nodes().exit("web")
     rig.cluster.advance(1)
@@ -277,8 +277,8 @@ def test_a_cluster_that_is_restored_goes_on_with_the_pods_that_ran() -> None:
     rig.nodes.exit("web", 1)
     rig.cluster.advance(1)
     rig.run("young", until=1)
-    kept = rig.cluster.snapshot()
-    rig.cluster.restore(kept)
+    snapshot = rig.cluster.snapshot()
+    rig.cluster.restore(snapshot)
     rig.cluster.settle()
     assert (rig.phase("web"), rig.phase("young")) == ("Running", "Pending")
     rig.cluster.advance(2)

@@ -42,7 +42,9 @@ class Forwarding:
     def opening(self, stream: int, kind: str, request: str = "0", port: str = "80") -> bytes:
         """A frame that opens a stream."""
         texts = ("streamtype", kind, "port", port, "requestid", request)
-        block = struct.pack(">I", 3) + b"".join(struct.pack(">I", len(one)) + one.encode() for one in texts)
+        block = struct.pack(">I", 3) + b"".join(
+            struct.pack(">I", len(text)) + text.encode() for text in texts
+        )
         packed = self._deflate.compress(block) + self._deflate.flush(zlib.Z_SYNC_FLUSH)
         return control(1, struct.pack(">IIH", stream, 0, 0) + packed)
 
@@ -52,12 +54,12 @@ class Forwarding:
 
     def heard(self) -> list[tuple[int, bytes, bool]]:
         """The data frames that have come: their stream, what they hold, and whether it ends."""
-        found: list[tuple[int, bytes, bool]] = []
+        frames: list[tuple[int, bytes, bool]] = []
         while message := self.body.take():
-            first, rest = struct.unpack(">II", message[:8])
+            first, flags_and_length = struct.unpack(">II", message[:8])
             if not first >> 31:
-                found.append((first, message[8:], bool(rest >> 24 & FIN)))
-        return found
+                frames.append((first, message[8:], bool(flags_and_length >> 24 & FIN)))
+        return frames
 
 
 def greet(connection: sim.PortConnection) -> None:
@@ -83,12 +85,12 @@ def test_a_connection_carries_data_both_ways_until_the_client_ends_it() -> None:
 @given(st.lists(st.integers(1, 40), min_size=1, max_size=60))
 def test_how_a_tunnel_is_cut_never_matters(cuts: list[int]) -> None:
     forwarding = Forwarding(greeting())
-    sent = forwarding.connect() + data(3, b"a") + forwarding.connect("1", 5) + data(7, b"b", FIN)
-    at = 0
-    for cut in cuts:
-        forwarding.body.feed(sent[at : at + cut])
-        at += cut
-    forwarding.body.feed(sent[at:])
+    stream = forwarding.connect() + data(3, b"a") + forwarding.connect("1", 5) + data(7, b"b", FIN)
+    position = 0
+    for end in cuts:
+        forwarding.body.feed(stream[position : position + end])
+        position += end
+    forwarding.body.feed(stream[position:])
     assert forwarding.heard() == [
         (3, b"hello a", False), (7, b"hello b", False), (7, b"", True), (5, b"", True),
     ]  # fmt: skip
@@ -97,25 +99,25 @@ def test_how_a_tunnel_is_cut_never_matters(cuts: list[int]) -> None:
 def test_nobody_listens_on_a_port_without_a_handler() -> None:
     forwarding = Forwarding(greeting())
     forwarding.body.feed(forwarding.connect(port="81"))
-    why = b"failed to connect to localhost:81 inside pod web: connection refused\n"
-    assert forwarding.heard() == [(1, why, False), (3, b"", True), (1, b"", True)]
+    message = b"failed to connect to localhost:81 inside pod web: connection refused\n"
+    assert forwarding.heard() == [(1, message, False), (3, b"", True), (1, b"", True)]
 
 
 @pytest.mark.parametrize(
     "end", [control(3, struct.pack(">II", 3, 5)), data(3, b"", FIN)], ids=["reset", "end"]
 )
 def test_a_handler_learns_once_that_its_client_has_gone(end: bytes) -> None:
-    gone: list[int] = []
+    closed: list[int] = []
 
     def note(connection: sim.PortConnection) -> None:
-        connection.on_close = lambda: gone.append(connection.port)
+        connection.on_close = lambda: closed.append(connection.port)
 
     rig = Rig(programs={"nginx": sim.Program(ports={80: note})})
     rig.run()
     forwarding = Forwarding(rig)
     forwarding.body.feed(forwarding.connect() + end + end)
     forwarding.body.close()
-    assert gone == [80]
+    assert closed == [80]
 
 
 def test_a_ping_comes_back_as_it_was() -> None:

@@ -52,24 +52,24 @@ def made(*stages: sim.Stage) -> sim.Cluster:
 
 
 def phase(cluster: sim.Cluster, name: str = "abc") -> str:
-    found = cluster.get(Leaflet, name)
-    assert found is not None
-    shown: str = found.get("status", {}).get("phase", "")
-    return shown
+    leaflet = cluster.get(Leaflet, name)
+    assert leaflet is not None
+    text: str = leaflet.get("status", {}).get("phase", "")
+    return text
 
 
 def test_an_object_goes_through_its_stages_each_after_its_delay() -> None:
     cluster = made(PRINTS, DONE)
     cluster.settle()
     times: list[tuple[float, str]] = []
-    begun = cluster.now
+    start = cluster.now
     while cluster.due is not None:
         cluster.advance_to(cluster.due)
-        times.append((cluster.now - begun, phase(cluster)))
+        times.append((cluster.now - start, phase(cluster)))
     assert times == [(3, "Printing"), (7, "Done")]
-    found = cluster.get(Leaflet, "abc")
-    assert found is not None
-    assert found["status"]["pages"] == 3
+    leaflet = cluster.get(Leaflet, "abc")
+    assert leaflet is not None
+    assert leaflet["status"]["pages"] == 3
 
 
 def test_objects_that_come_later_go_through_the_stages_too() -> None:
