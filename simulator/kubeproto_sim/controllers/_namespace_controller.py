@@ -59,7 +59,9 @@ class NamespaceController:
         if not remaining:
             obj: dict[str, Any] = msgspec.json.decode(stored.data)
             finalizers = [
-                name_ for name_ in texts(member(obj, "spec"), "finalizers") if name_ != "kubernetes"
+                finalizer
+                for finalizer in texts(member(obj, "spec"), "finalizers")
+                if finalizer != "kubernetes"
             ]
             if not finalizers and not obj["metadata"].get("finalizers"):
                 remove(self.state, served, stored)

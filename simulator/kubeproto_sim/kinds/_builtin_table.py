@@ -114,8 +114,8 @@ def fill(type_: str, obj: Json, root: str = "") -> None:
             if (case := cases.get(key)) is not None:
                 obj[name] = msgspec.json.decode(case)
     for name, form, field_type in plan.nested:
-        if (value_ := obj.get(name)) is not None:
-            _fill_nested(field_type, value_, form, root)
+        if (content := obj.get(name)) is not None:
+            _fill_nested(field_type, content, form, root)
     for name, field_type in plan.always:
         if name not in obj:
             filled: Json = {}

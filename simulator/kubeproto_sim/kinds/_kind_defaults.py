@@ -128,7 +128,7 @@ def _set_initial_status(served: Served, obj: Json) -> None:
 
 def _pod_spec(spec: Json, *, is_pod: bool) -> None:
     """Set the defaults that depend on several fields of a pod's spec, or of a template's."""
-    for container in (container_ for field in _CONTAINERS for container_ in listed(spec, field)):
+    for container in (each for field in _CONTAINERS for each in listed(spec, field)):
         container.setdefault("imagePullPolicy", _pull_policy(container.get("image", "")))
         if is_pod and (limits := member(member(container, "resources"), "limits")):
             requests = container["resources"].setdefault("requests", {})
@@ -142,7 +142,7 @@ def _pod_spec(spec: Json, *, is_pod: bool) -> None:
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     if spec.get("hostNetwork"):
-        for container in (container_ for field in _CONTAINERS for container_ in listed(spec, field)):
+        for container in (each for field in _CONTAINERS for each in listed(spec, field)):
             for port in listed(container, "ports"):
                 port.setdefault("hostPort", port.get("containerPort"))
 

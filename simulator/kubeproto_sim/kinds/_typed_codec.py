@@ -197,7 +197,7 @@ class TypedCodec:
 def _go_type(holder: str, name: str, field: FieldFacts, *, is_element: bool) -> str:
     """Return the Go type of a field or of its elements."""
     forms = field.form[1:] if is_element else field.form
-    form = "".join("[]" if form_ == "list" else "map[string]" for form_ in forms)
+    form = "".join("[]" if container_form == "list" else "map[string]" for container_form in forms)
     if "." in field.type:
         package, _, struct = field.type.rpartition(".")
         return f"{form}{package.rpartition('_')[2]}.{struct}"

@@ -55,8 +55,8 @@ def transition(container: Container, pod: PodPlan, time: float) -> tuple[Contain
         case Running(ready_at=ready_at) as running if ready_at == time:
             return replace(container, state=replace(running, ready=True, ready_at=None)), []
         case Running():
-            container_ = exited(container, pod, ContainerExited(container.name, plan.code), time)
-            return container_, [StopContainer(container.name)]
+            ended_container = exited(container, pod, ContainerExited(container.name, plan.code), time)
+            return ended_container, [StopContainer(container.name)]
 
 
 def schedule_start(container: Container, time: float) -> Container:
@@ -73,8 +73,8 @@ def _start(container: Container, time: float) -> tuple[Container, list[Action]]:
         time + plan.ready_after if is_delayed else None,
         None if plan.duration is None else time + plan.duration,
     )
-    restarts_ = container.restarts + (1 if container.last is not None else 0)
-    return replace(container, state=state, restarts=restarts_), [StartContainer(container.name)]
+    restart_count = container.restarts + (1 if container.last is not None else 0)
+    return replace(container, state=state, restarts=restart_count), [StartContainer(container.name)]
 
 
 def terminated(container: Container, event: ContainerExited, time: float) -> Container:

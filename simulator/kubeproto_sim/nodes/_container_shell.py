@@ -182,9 +182,9 @@ def _run_script(session: CommandSession, text: str, stdin: bytes, code: int) -> 
             separator = words[end] if end < len(words) else ";"
             is_skipped = (separator == "&&" and code != 0) or (separator == "||" and code == 0)
             start = end + 1
-    except _Exit as exit_:
-        session.exit(exit_.code)
-        return exit_.code
+    except _Exit as request:
+        session.exit(request.code)
+        return request.code
     return code
 
 

@@ -19,7 +19,7 @@ def autoscaler(obj: Json) -> Violations:
         yield from _metric(metric, f"spec.metrics[{index}]")
     if min_replicas == 0:
         text = "must specify at least one Object or External metric to support scaling to zero replicas"
-        if not any(metric_.get("type") in ("Object", "External") for metric_ in listed(spec, "metrics")):
+        if not any(each.get("type") in ("Object", "External") for each in listed(spec, "metrics")):
             yield forbidden("spec.metrics", text)
     for direction in ("scaleUp", "scaleDown"):
         if rules := member(member(spec, "behavior"), direction):
@@ -70,13 +70,15 @@ def _check_behavior(rules: Json, path: str) -> Violations:
     if window is not None and not 0 <= window <= 3600:
         text = "must be greater than or equal to zero"
         yield invalid(f"{path}.stabilizationWindowSeconds", window, text)
-    for index, policy_ in enumerate(listed(rules, "policies")):
+    for index, scaling_policy in enumerate(listed(rules, "policies")):
         policy_path = f"{path}.policies[{index}]"
-        if policy_.get("type") not in ("Percent", "Pods"):
-            yield unsupported(f"{policy_path}.type", policy_.get("type", ""), ("Percent", "Pods"))
-        if policy_.get("value", 0) <= 0:
-            yield invalid(f"{policy_path}.value", policy_.get("value", 0), "must be greater than zero")
-        if not 0 < policy_.get("periodSeconds", 0) <= 1800:
+        if scaling_policy.get("type") not in ("Percent", "Pods"):
+            yield unsupported(f"{policy_path}.type", scaling_policy.get("type", ""), ("Percent", "Pods"))
+        if scaling_policy.get("value", 0) <= 0:
+            yield invalid(f"{policy_path}.value", scaling_policy.get("value", 0), "must be greater than zero")
+        if not 0 < scaling_policy.get("periodSeconds", 0) <= 1800:
             yield invalid(
-                f"{policy_path}.periodSeconds", policy_.get("periodSeconds", 0), "must be greater than zero"
+                f"{policy_path}.periodSeconds",
+                scaling_policy.get("periodSeconds", 0),
+                "must be greater than zero",
             )

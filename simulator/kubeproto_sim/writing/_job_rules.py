@@ -217,7 +217,7 @@ def check_immutable(previous: Json, obj: Json) -> Violations:
     elif count is not None and count not in (old.get("completions"), new.get("parallelism")):
         yield invalid("spec.completions", count, "can only be modified in tandem with spec.parallelism")
     yield from _same("selector", old, new)
-    if not json_equal(*(_immutable_template(spec_, previous) for spec_ in (old, new))):
+    if not json_equal(*(_immutable_template(spec, previous) for spec in (old, new))):
         field = "spec.template.spec" if _has_mutable_template(previous) else "spec.template"
         yield invalid(field, new.get("template"), _FIXED)
     for name in _FIXED_FIELDS:

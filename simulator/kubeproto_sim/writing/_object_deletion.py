@@ -79,8 +79,8 @@ def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteO
     violations: list[Violation] = []
     policy = options.propagation_policy or ""
     if policy not in _POLICIES:
-        detail_ = 'supported values: "Foreground", "Background", "Orphan", "nil"'
-        violations.append(Violation("FieldValueNotSupported", "propagationPolicy", policy, detail_))
+        supported = 'supported values: "Foreground", "Background", "Orphan", "nil"'
+        violations.append(Violation("FieldValueNotSupported", "propagationPolicy", policy, supported))
     if options.orphan_dependents is not None and policy:
         detail = "orphanDependents and deletionPropagation cannot be both set"
         violations.append(Violation("FieldValueInvalid", "propagationPolicy", policy, detail))

@@ -73,5 +73,5 @@ def _differ(previous: Any, current: Any) -> Difference:
     return result
 
 
-def _larger(difference_: Difference, other: Difference) -> Difference:
-    return other if difference_ == "none" or other == "shape" else difference_
+def _larger(current: Difference, other: Difference) -> Difference:
+    return other if current == "none" or other == "shape" else current

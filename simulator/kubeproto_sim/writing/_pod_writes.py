@@ -28,7 +28,9 @@ def with_part(subresource: str, previous: Json, obj: Json) -> Json:
         changed["spec"]["ephemeralContainers"] = listed(spec, "ephemeralContainers")
         return changed
     for field in ("containers", "initContainers"):
-        containers_by_name = {spec_.get("name"): spec_ for spec_ in listed(spec, field)}
+        containers_by_name = {
+            changed_container.get("name"): changed_container for changed_container in listed(spec, field)
+        }
         for container in listed(changed["spec"], field):
             _copy_resized(container, containers_by_name.get(container["name"]))
     return changed

@@ -141,7 +141,7 @@ def check_immutable_fields(served: Served, previous: dict[str, Any], obj: dict[s
         case "statefulsets.apps":
             if not json_equal(_immutable_part(old), _immutable_part(new)):
                 text = "updates to statefulset spec for fields other than"
-                names = ", ".join(f"'{name_}'" for name_ in _MUTABLE_OF_STATEFULSET)
+                names = ", ".join(f"'{field}'" for field in _MUTABLE_OF_STATEFULSET)
                 return [Violation("FieldValueForbidden", "spec", detail=f"{text} {names} are forbidden")]
         case "jobs.batch":
             return list(_job_rules.check_immutable(previous, obj))

@@ -29,7 +29,7 @@ def duplicate(field: str, value: Any) -> Violation:
 
 
 def unsupported(field: str, value: Any, supported: tuple[str, ...]) -> Violation:
-    values = ", ".join(f'"{value_}"' for value_ in supported)
+    values = ", ".join(f'"{each}"' for each in supported)
     return Violation("FieldValueNotSupported", field, value, f"supported values: {values}")
 
 

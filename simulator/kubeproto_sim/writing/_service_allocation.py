@@ -53,8 +53,8 @@ def preserve_allocated(served: Served, previous: Json, obj: Json) -> None:
                 new[name] = old[name]
     if new.get("type") in ("NodePort", "LoadBalancer"):
         ports = {
-            (port_.get("protocol") or "TCP", port_.get("port")): port_.get("nodePort")
-            for port_ in listed(old, "ports")
+            (old_port.get("protocol") or "TCP", old_port.get("port")): old_port.get("nodePort")
+            for old_port in listed(old, "ports")
         }
         for port in listed(new, "ports"):
             if not port.get("nodePort") and (
