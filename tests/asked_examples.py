@@ -1,12 +1,12 @@
-"""How many examples a property tries that has a number of its own: all in the gate, fewer in `make test`."""
+"""The number of examples of properties that set their own number."""
 
 from __future__ import annotations
 
 from hypothesis import settings
 
-_ALL = 100  # the examples of a property without a number of its own, when all are asked for
+_ALL = 100  # the examples of a property without its own number, with --thorough
 
 
 def examples(count: int) -> int:
-    """Return the same share of a number as is tried of any property's examples."""
+    """Return the share of this number that other properties try."""
     return -(-count * settings().max_examples // _ALL)

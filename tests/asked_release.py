@@ -1,4 +1,4 @@
-"""The release of Kubernetes that the tests ask: the newest, or what KUBERNETES says in the environment."""
+"""The tested release of Kubernetes: the newest one, or that of the environment variable KUBERNETES."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 NEWEST: Final = "1.36"
 RELEASE: Final = os.environ.get("KUBERNETES") or NEWEST
-# The releases that have a feature gate on by default; for shards, where the tests turn it on.
+# Releases that have a feature gate on by default; for shards, releases where the tests turn it on.
 GATES: Final = {
     "CustomResourceFieldSelectors": ("1.31", "1.32", "1.33", "1.34", "1.35", "1.36"),
     "ShardedListAndWatch": ("1.36",),
@@ -16,15 +16,15 @@ GATES: Final = {
 
 
 def number(release: str) -> tuple[int, ...]:
-    """1.30 as what can be compared."""
+    """Return a release as numbers that can be compared."""
     return tuple(map(int, release.split(".")))
 
 
 def is_on(gate: str) -> bool:
-    """Whether the release has a feature gate on."""
+    """Return whether the release has a feature gate on."""
     return RELEASE in GATES[gate]
 
 
 def is_asked(since: str = NEWEST, *, gate: str = "") -> bool:
-    """Whether a test marked so is one of the release that is asked."""
+    """Return whether a test with this mark applies to the tested release."""
     return is_on(gate) if gate else number(RELEASE) >= number(since)

@@ -1,7 +1,7 @@
-"""What every test stands on: a skip needs a missing tool, and a slow machine proves nothing.
+"""Rules of all tests: a skip needs a missing tool, and slowness is not a failure.
 
-A test that needs something from outside says so, `@pytest.mark.needs("go")`, and is skipped where that is
-not on the machine. Under `CI` any other skip fails: what can run, runs.
+A test that needs an external tool is marked, `@pytest.mark.needs("go")`, and is skipped where the tool is
+missing. Under `CI` any other skip fails.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from asked_release import is_asked
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-# Images of containers turn this off, and hundreds of processes would each compile what they import; so would
-# pytest each module of tests, which takes it longer than to collect and run most of them.
+# Container images turn this off, and hundreds of processes would each compile their imports; so would pytest
+# compile each test module, which takes longer than most of its tests.
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-# A deadline would make the machine's mood part of the verdict; so would a complaint that data came slowly.
+# Deadlines and complaints about slow data would make the verdict depend on the machine.
 hypothesis.settings.register_profile(
     "here", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
-# In CI the same commit gives the same verdict; new examples are found where someone can look at them.
+# In CI the same commit gets the same verdict; new examples are found where somebody can look at them.
 hypothesis.settings.register_profile(
     "ci", parent=hypothesis.settings.get_profile("here"), derandomize=True, database=None, print_blob=True
 )
@@ -42,9 +42,9 @@ ONLY_BY_NEED = 'a skip needs a missing tool: say which by @pytest.mark.needs("to
 
 
 def missing(tool: str) -> bool:
-    """Whether neither a program nor a Python module of that name is on this machine.
+    """Return whether neither a program nor a Python module of that name is installed.
 
-    ``peer:kr8s`` is another client with what it needs, which `make peers` makes.
+    ``peer:kr8s`` is another client with its dependencies, which `make peers` installs.
     """
     kind, _, name = tool.rpartition(":")
     if kind == "peer":
@@ -63,7 +63,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    # A shell's background job ignores Ctrl-C, and so would the programs that the tests start and interrupt.
+    # Background jobs of a shell ignore Ctrl-C, and so would the programs that the tests interrupt.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     profile = "ci" if os.environ.get("CI") else "here"
     if not config.getoption("--thorough"):
@@ -88,14 +88,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_auto_num_workers() -> int:
-    """Return how many processes `-n auto` is: many tests wait, and leave a core to somebody else's."""
+    """Return the number of processes of `-n auto`: many tests wait, and leave a core to others."""
     cores = os.cpu_count() or 1
     return cores + cores // 2
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    # What is made here stays to the end: the collector of garbage need not search it, neither now nor later.
+    # Objects of the collection live to the end, so the garbage collector need not search them.
     gc.disable()
     try:
         return (yield)
@@ -113,7 +113,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_newer(item: pytest.Item) -> bool:
-    """Whether the release of Kubernetes that is asked does not do what a test is about."""
+    """Return whether the tested release lacks the feature of a test."""
     return not all(is_asked(*marker.args, **marker.kwargs) for marker in item.iter_markers("kubernetes"))
 
 
@@ -131,7 +131,7 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
-    # pytest reports an expected failure as a skip too; it is not one.
+    # pytest reports an expected failure as a skip, too.
     if report.skipped and not hasattr(report, "wasxfail") and MISSING not in item.stash:
         refuse_skip(report)
     return report
@@ -147,12 +147,11 @@ def pytest_make_collect_report() -> Generator[None, pytest.CollectReport, pytest
 
 @pytest.fixture
 def browser_page() -> Generator[Page]:
-    """A page of headless Chromium, for tests that say `@pytest.mark.needs("chromium")`.
+    """Yield a page of headless Chromium, for tests with `@pytest.mark.needs("chromium")`.
 
-    Playwright holds an event loop in this thread meanwhile, so what is served runs in another one, or in a
-    process of its own.
+    Playwright runs an event loop in this thread, so servers run in another thread or process.
     """
-    from browsing import opened_page  # here, because few tests open one
+    from browsing import opened_page  # imported here, because few tests open a browser
 
     with opened_page() as page:
         yield page

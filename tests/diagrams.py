@@ -9,7 +9,7 @@ ARROW: Final = re.compile(r"^ +(\w+) ─+ (\w+) ─+► (\w+(?:, \w+)*)$", re.MU
 
 
 def arrows(doc: str | None) -> set[tuple[str, str, str]]:
-    """The arrows that a docstring draws: state, event, next state."""
+    """Return the arrows of a docstring: state, event, next state."""
     drawn = [
         (state, event, next_state)
         for state, event, to in ARROW.findall(doc or "")

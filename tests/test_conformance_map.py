@@ -1,4 +1,4 @@
-"""Every row of the conformance list has its place: a test that is there, a part to come, or a reason."""
+"""Every row of the conformance list has an existing test, a future part, or a reason."""
 
 from __future__ import annotations
 

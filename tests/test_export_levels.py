@@ -1,4 +1,4 @@
-"""The first level is what users meet: README, guides and examples show each name, or it is an error."""
+"""README, guides and examples show each name of the first level, except errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CODE: Final = "\n".join(re.findall(r"^```python\n.*?^```|`[^`\n]+`", SHOWN, re.D
 
 
 def is_shown(name: str) -> bool:
-    """Whether users see the name as code: qualified, imported, or between backticks."""
+    """Return whether users see the name as code: qualified, imported, or between backticks."""
     return bool(
         re.search(rf"\b(?:kp|kubeproto|kubeproto_runtime)\.{name}\b", CODE)
         or re.search(
@@ -46,7 +46,7 @@ def test_each_name_of_the_first_level_is_shown_to_users_or_is_an_error(package: 
     assert {name for name in values.keys() - errors if not is_shown(name)} == set()
 
 
-# What pages and examples import from below the first level, and why it is not on the first level.
+# Packages below the first level from which pages and examples import, with their topics.
 TOPICS: Final = {
     "kubeproto.config": "the configuration, for programs that bring their own client",
     "kubeproto.crd": "definitions, their checks, and reviews",
@@ -67,10 +67,10 @@ TOPICS: Final = {
     "kubeproto_trio": "a transport",
 }
 
-# The parts of a controller are for programs without the runtime; these two are shown to such readers.
+# The parts of a controller are for programs without the runtime; pages show these two.
 PARTS: Final = {("kubeproto.control", "Store"), ("kubeproto.control", "Change")}
 
-# Errors that stay beside the functions that raise them: who catches one has imported the package.
+# Errors that stay in the package of the functions that raise them.
 BESIDE: Final = {
     "kubeproto.crd",
     "kubeproto_h11",
@@ -79,7 +79,7 @@ BESIDE: Final = {
     "kubeproto_serve",
 }
 
-# Errors that nobody catches by their own name, and by which name they are caught.
+# Errors that are caught by a base class.
 CAUGHT_AS: Final = {
     "NaiveTime": kp.LocalProtocolError,
     "TooDeep": kp.InvalidObject,
@@ -87,12 +87,12 @@ CAUGHT_AS: Final = {
 }
 
 
-# A block, or a file of a page, whose options come first.
+# A block, or a file of a page with its options.
 _BLOCK: Final = r"^```(?:python|\{code-block\} python\n(?::[^\n]*\n)*)\n(.*?)^```"
 
 
 def snippets() -> Iterator[tuple[Path, str]]:
-    """The Python of README, pages and examples."""
+    """Yield the Python of README, pages and examples."""
     for path in (ROOT / "README.md", *(ROOT / "docs").rglob("*.md")):
         for block in re.findall(_BLOCK, path.read_text(), re.DOTALL | re.MULTILINE):
             yield path, block
@@ -100,7 +100,7 @@ def snippets() -> Iterator[tuple[Path, str]]:
 
 
 def imported(source: str) -> Iterator[tuple[str, str]]:
-    """The names of the project that a source imports, with their modules."""
+    """Yield the imported names of the project with their modules."""
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("kubeproto"):
             yield from (((node.module or ""), alias.name) for alias in node.names)
@@ -119,7 +119,7 @@ def test_pages_and_examples_import_from_the_first_level_or_from_the_package_of_a
     }
     assert {entry for entry in deep_imports if topic(*entry[:2]) is None and entry[:2] not in PARTS} == set()
     assert PARTS - {entry[:2] for entry in deep_imports} == set()
-    # Two transports and the reading of a configuration are named in prose alone.
+    # Only prose mentions two transports and the reading of a configuration.
     prose = {"kubeproto.config", "kubeproto_asyncio", "kubeproto_h11", "kubeproto_httpx", "kubeproto_trio"}
     assert TOPICS.keys() - {topic(*entry[:2]) for entry in deep_imports} - prose == set()
 
@@ -160,7 +160,10 @@ def words_outside_of_the_core() -> frozenset[str]:
 
 
 def test_what_only_the_core_uses_is_not_public() -> None:
-    """Types are public where a signature shows them, and the constants of a machine describe it."""
+    """Functions of the core that nothing outside of the core uses are not public.
+
+    Types are public if a signature shows them, and constants of a machine describe it.
+    """
     unused = {
         f"{module}.{name}"
         for module in MODULES.keys() - MACHINES.keys()

@@ -1,4 +1,4 @@
-"""What `import kubeproto`, and a script that takes `connect` alone, leave until it is needed."""
+"""`import kubeproto`, and a script that only uses `connect`, defer work and imports until they are needed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import kubeproto.objects
 import kubeproto.watching
 import kubeproto_runtime
 
-# What the standard library and msgspec make for themselves has been made before.
+# The standard library and msgspec are imported first.
 _SCRIPT = """
 import inspect, re
 import msgspec
@@ -30,7 +30,7 @@ def test_an_import_compiles_no_pattern_and_makes_no_decoder() -> None:
     assert (completed.returncode, completed.stderr) == (0, "")
 
 
-# What only programs need that write patches, read manifests or print tables; and the machines of caches.
+# Modules for programs that write patches, read manifests or print tables; and the machines of caches.
 _LEFT = ("objects._json_patch", "objects._json_paths", "objects._manifests", "objects._quantity",
          "objects._table", "watching.pager", "watching.resync")  # fmt: skip
 
@@ -53,7 +53,7 @@ def test_what_is_left_out_is_there_when_it_is_asked_for() -> None:
             _ = package.Quantities  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
 
 
-# What a script with one request has no use for; together they are more than half of the runtime.
+# Modules that a script with one request does not need, more than half of the runtime.
 _UNUSED = """
 anyio.from_thread importlib.metadata kubeproto.control kubeproto_runtime.blocking kubeproto_runtime.caches
 kubeproto_runtime.controllers kubeproto_runtime.operator kubeproto_runtime.reconciling kubeproto_runtime.sets

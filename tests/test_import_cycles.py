@@ -1,7 +1,7 @@
-"""No chain of imports comes back to where it began, those for type checkers alone included.
+"""No imports are cyclic, imports for type checkers included.
 
-The layer contracts of import-linter look at imports of run time. A module that is imported for its types is
-needed to read the other one all the same, and a circle of such modules can only be read as a whole.
+import-linter checks imports at run time. A module that is imported for its types is needed to understand the
+other one too, and a cycle of modules can only be read as a whole.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PACKAGES = sorted(
 
 
 def circles(imports: Mapping[str, Iterable[str]]) -> list[list[str]]:
-    """The groups of modules that import each other, by Tarjan's algorithm."""
+    """Return the groups of modules that import each other, by Tarjan's algorithm."""
     order: dict[str, int] = {}
     low: dict[str, int] = {}
     stack: list[str] = []

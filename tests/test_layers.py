@@ -1,4 +1,4 @@
-"""The layers hold: who may import whom, what the core may not touch, and that each contract can fail."""
+"""The layers hold: permitted imports, purity of the core, and a violation of each contract."""
 
 from __future__ import annotations
 
@@ -21,18 +21,20 @@ CONTRACTS: Final = configparser.ConfigParser()
 CONTRACTS.read(ROOT / ".importlinter")
 IMPURE: Final = frozenset(CONTRACTS["importlinter:contract:pure"]["forbidden_modules"].split())
 
-# The core needs msgspec. What an extra brings is imported in one module, when it is first used.
-CORE_NEEDS: Final = frozenset({"kubeproto", "msgspec", "annotationlib"})  # the last is Python 3.14's own
+# The core needs msgspec. The package of an extra is imported in one module, at its first use.
+CORE_NEEDS: Final = frozenset(
+    {"kubeproto", "msgspec", "annotationlib"}
+)  # annotationlib belongs to Python 3.14
 PURE: Final = ("kubeproto", "kubeproto_h11", "kubeproto_sim")
 SOURCE_ROOTS: Final = ("", "runtime", "simulator", "transports")
-# The checkers alone read typing_extensions; that it is not imported is a contract.
+# Only type checkers read typing_extensions; a contract forbids importing it.
 EXTRAS: Final = {"yaml": 1, "pytest": 1, "typing_extensions": 1}
 
-# What else would read a clock, a file or a terminal, without any import that a contract could see.
+# Calls that read a clock, a file or a terminal without an import that a contract could see.
 CLOCKS: Final = frozenset({"now", "today", "utcnow"})
 TERMINALS: Final = frozenset({"open", "input", "print", "breakpoint"})
 
-# Most modules call none of them, which one search over the whole text shows.
+# A search of the text excludes most modules, which call none of them.
 _SUSPECT: Final = re.compile(rf"\b(?:{'|'.join(sorted(TERMINALS | CLOCKS))})\s*\(")
 
 # `import kubeproto` must cost little more than msgspec.
@@ -42,13 +44,13 @@ HEAVY: Final = frozenset(
 
 
 def distributions(root: Path) -> dict[str, Path]:
-    """The packages of the project by their import names."""
+    """Return the packages of the project by their import names."""
     homes = [root / "kubeproto", *(home for top in SOURCE_ROOTS[1:] for home in (root / top).glob("*"))]
     return {home.name: home for home in homes if (home / "__init__.py").exists()}
 
 
 def modules(root: Path) -> Iterator[tuple[str, Path]]:
-    """Every module of the project: its dotted name, and where it is."""
+    """Yield every module of the project: its dotted name and its path."""
     for home in distributions(root).values():
         for path in sorted(home.rglob("*.py")):
             parts = path.relative_to(home.parent).with_suffix("").parts
@@ -57,12 +59,12 @@ def modules(root: Path) -> Iterator[tuple[str, Path]]:
 
 @cache
 def tree(source: str) -> ast.Module:
-    """What a source means: each rule looks at all of them."""
+    """Return the parsed source, which all rules use."""
     return ast.parse(source)
 
 
 def imports(name: str, path: Path) -> tuple[tuple[str, int], ...]:
-    """Each imported name in full, `a.b.c` for `from a.b import c`, with its line."""
+    """Return each imported name in full, `a.b.c` for `from a.b import c`, with its line."""
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     return imports_of(package, path.read_text())
 
@@ -73,7 +75,7 @@ def imports_of(package: str, source: str) -> tuple[tuple[str, int], ...]:
 
 
 def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """Each statement of a block and of those inside, without the expressions, which are most of a tree."""
+    """Yield each statement of a block and its inner blocks, without expressions, which are most of a tree."""
     for node in body:
         yield node
         for inside in ("body", "orelse", "finalbody", "handlers", "cases"):
@@ -96,10 +98,10 @@ def _imports(package: str, source: str) -> Iterator[tuple[str, int]]:
 
 
 def strangers_privates(root: Path) -> list[str]:
-    """Imports of an `_x` that belongs to another package; a part of the core counts as a package.
+    """Return imports of an `_x` module of another package; a part of the core counts as a package.
 
-    What stands directly in `kubeproto/` (the error tree) belongs to all of the core, and so does `_shared` of
-    a part. Outside of the core a distribution is one package, whatever folders it has.
+    Modules directly in `kubeproto/` (such as the error tree) belong to all of the core, and so does `_shared`
+    of a part. Outside of the core a distribution is one package.
     """
     violations: list[str] = []
     packages = distributions(root)
@@ -154,10 +156,10 @@ def wrong_neighbours(root: Path) -> list[str]:
 
 
 def impurities(root: Path) -> list[str]:
-    """What does I/O in the core, the HTTP/1.1 machine or the simulator."""
+    """Return I/O in the core, the HTTP/1.1 machine or the simulator."""
     violations: list[str] = []
     for name, path in modules(root):
-        # A command line is a program that stands on the core and works for it: files in, text out.
+        # A command line is a program around the core.
         if name.split(".")[0] not in PURE or path.stem == "__main__":
             continue
         reached = [
@@ -183,7 +185,7 @@ def impurities(root: Path) -> list[str]:
 
 
 def strange_needs(root: Path) -> list[str]:
-    """Third-party imports of the core: none but msgspec, and each extra in one module at most."""
+    """Return third-party imports of the core: only msgspec is allowed, and each extra in one module."""
     used: dict[str, list[str]] = {}
     for name, path in modules(root):
         if name.split(".")[0] == "kubeproto":
@@ -229,7 +231,7 @@ def test_every_part_of_the_core_opens_with_its_one_idea() -> None:
 
 
 def loaded(*names: str) -> set[str]:
-    """What a fresh interpreter has loaded after it imported these."""
+    """Return the modules that a fresh interpreter has loaded after these imports."""
     program = f"import {', '.join(('sys', 'json', *names))}; print(json.dumps(list(sys.modules)))"
     completed = subprocess.run(
         [sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True
@@ -238,19 +240,19 @@ def loaded(*names: str) -> set[str]:
 
 
 def test_importing_kubeproto_loads_nothing_heavy_and_nothing_that_does_io() -> None:
-    # msgspec loads some of it on its own account, and the interpreter `os` and `time`.
+    # msgspec loads some of them itself, and the interpreter loads `os` and `time`.
     assert (loaded("kubeproto") - loaded("msgspec")) & (IMPURE | HEAVY) == set()
 
 
 def test_no_part_of_the_core_loads_anything_that_does_io() -> None:
     parts = [f"kubeproto.{home.parent.name}" for home in sorted((ROOT / "kubeproto").glob("*/__init__.py"))]
     assert parts
-    # The standard library may need files and chance for itself; sockets and threads would be ours.
+    # The standard library may need files and random numbers itself; sockets and threads would be ours.
     loud = IMPURE - loaded() - {"glob", "pathlib", "platform", "random", "secrets"}
     assert (loaded(*parts) - loaded("msgspec")) & loud == set()
 
 
-# Each rule, broken once, in a project of empty packages.
+# Each rule is broken once, in a project of empty packages.
 
 PARTS: Final = [home.parent.name for home in sorted((ROOT / "kubeproto").glob("*/__init__.py"))]
 
@@ -287,7 +289,7 @@ def empty_project(tmp_path: Path) -> Path:
 
 
 def lint_imports(root: Path) -> str:
-    """What import-linter says of the core in that project, under the project's contracts."""
+    """Return the report of import-linter on that project under the project's contracts."""
     contracts = (ROOT / ".importlinter").read_text()
     (root / ".importlinter").write_text(contracts)
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache", "--no-logo"]

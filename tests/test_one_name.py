@@ -1,4 +1,4 @@
-"""One name means one thing: what two packages export, and which classes share a name, with the reason."""
+"""A name has one meaning: names that two packages export, and classes that share a name, have a reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Final
 
 from test_public_names import MODULES, ROOT
 
-# States, events and actions of a machine are used qualified (`election.Failed`), and unique in their module.
+# States, events and actions of a machine are used qualified (`election.Failed`), and are unique in their
+# module.
 MACHINES: Final = {
     "kubeproto.config.credentials": ("_credentials_values",),
     "kubeproto.control.election": ("_election_values", "_election_lease"),
@@ -23,21 +24,21 @@ MACHINES: Final = {
     "kubeproto_h11.pool": (),
 }
 
-# Names that are for one idea at two layers, and why nobody takes one for the other.
+# Names of one idea at two layers, and the reason why they are not confused.
 PERMITTED: Final[dict[str, str]] = {
     "Index": "a node of CEL's syntax tree, and an index of a cache",
     "Name": "a node of CEL's syntax tree, and a name in generated source",
     "Timeout": "the error of a 504, and the annotation of what a caller may give as a timeout",
 }
 
-# The same for names that packages export; predicates are used qualified.
+# Exported names with two meanings; predicates are used qualified.
 PERMITTED_EXPORTS: Final[dict[str, str]] = {
     "finalizers": "the machine that puts a finalizer in, and the predicate `predicates.finalizers`",
 }
 
 
 def classes(path: Path) -> set[str]:
-    """The classes and type aliases that a module defines, but for those that are its own affair."""
+    """Return the classes and type aliases of a module, except private ones."""
     names: set[str] = set()
     for node in ast.parse(path.read_text()).body:
         match node:

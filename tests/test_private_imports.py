@@ -1,4 +1,4 @@
-"""Tests use public names. Where one looks inside, it stands here with the reason, and goes when that goes."""
+"""Tests use public names; private modules that a test imports are listed with the reason."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 
 HERE: Final = Path(__file__).resolve().parent
 
-# A module, and why tests look into it; two packages are compared with Go's own test cases throughout.
+# A module, and the reason why tests import it; two packages are compared with Go's own test cases.
 REASONS: Final[dict[str, str]] = {
     "kubeproto.config._oidc": "fuzzed by itself: the machine hides which answer of a provider failed",
     "kubeproto.config._plugin": "fuzzed by itself: the machine hides which output of a plugin failed",
@@ -85,7 +85,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_serve._server_certificates": "certificates that have expired, and those of another authority",
 }
 
-# Files that name modules in strings, and import nothing of them.
+# Files that name modules in strings without importing them.
 NAMES: Final[dict[str, str]] = {
     "docs/test_snippets.py": "pytest's plugins, which entry points load for users",
     "test_private_imports.py": "the reasons themselves",
@@ -93,13 +93,13 @@ NAMES: Final[dict[str, str]] = {
 }
 
 
-# Most files import nothing private, which one search over the whole text shows.
+# A search of the text excludes most files, which import nothing private.
 _NAMED: Final = re.compile(r"\bkubeproto(?:_[a-z0-9]+)?(?:\.[a-z]\w*)*\._[a-z]\w*")
 _PRIVATE: Final = re.compile(rf"\bfrom kubeproto[\w.]*(\._| import (\([^)]*|.*)\b_)|\"{_NAMED.pattern}")
 
 
 def private(path: Path) -> Iterator[str]:
-    """The private modules of the project that a file imports from, or names in a string: to patch them."""
+    """Yield the private modules that a file imports, or names in a string to patch them."""
     text = path.read_text()
     if _PRIVATE.search(text) is None:
         return
@@ -121,7 +121,7 @@ def private(path: Path) -> Iterator[str]:
 
 @cache
 def imports() -> tuple[tuple[str, str], ...]:
-    """Each test file that imports a private module, with that module."""
+    """Return each test file that imports a private module, with that module."""
     return tuple(
         (path.relative_to(HERE).as_posix(), module)
         for path in sorted(HERE.rglob("*.py"))

@@ -1,4 +1,4 @@
-"""What a package offers is its `__all__`: sorted, complete, and nothing beside it."""
+"""`__all__` of a package is sorted and complete."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 
 
 def public_modules() -> Iterator[tuple[str, Path]]:
-    """Every module of the project that a user may name: no part of its name begins with an underscore."""
+    """Yield every public module: no part of its name begins with an underscore."""
     for home in (
         ROOT / "kubeproto",
         *ROOT.glob("transports/*"),
@@ -34,10 +34,10 @@ MODULES: Final = dict(public_modules())
 
 
 def offered(source: str, *, package: bool = True) -> set[str]:
-    """The public names that a module binds itself, and those that a package takes from its own project.
+    """Return the public names that a module defines, and those that a package imports from its own project.
 
-    A module imports names to use them: it offers what it defines. Type variables are its own affair. What a
-    package imports for type checkers alone, it offers too if it imports on demand.
+    A module imports names to use them, and exports its definitions. Type variables are private. A package
+    that imports on demand also exports its imports for type checkers.
     """
     names: set[str] = set()
     body = ast.parse(source).body
@@ -61,9 +61,9 @@ def offered(source: str, *, package: bool = True) -> set[str]:
 
 
 def homes(source: str) -> tuple[dict[str, str], list[ast.stmt]]:
-    """The table of a package that imports on demand, and the imports that type checkers read.
+    """Return the table of a package that imports on demand, and its imports for type checkers.
 
-    The runtime has a table of its own (`_HOMES`); the packages of the core pass theirs to `_deferred`.
+    The runtime has its own table (`_HOMES`); the packages of the core pass theirs to `_deferred`.
     """
     table: dict[str, str] = {}
     imports: list[ast.stmt] = []
@@ -86,7 +86,7 @@ def homes(source: str) -> tuple[dict[str, str], list[ast.stmt]]:
 
 
 def rank(name: str) -> tuple[int, str]:
-    """The order that ruff keeps too: constants, classes, functions, each by name."""
+    """Return the sorting key of ruff: constants, classes, functions, each by name."""
     return (0 if name.isupper() and len(name) > 1 else 1 if name[0].isupper() else 2, name)
 
 
@@ -129,7 +129,7 @@ def test_a_leak_is_seen() -> None:
     }
 
 
-# Machines hand on what their events and actions are made of: one module has all that is used qualified.
+# Machines re-export the parts of their events and actions, which are used qualified.
 EMBEDDED: Final = {
     "kubeproto.config.credentials",
     "kubeproto.control.election",
@@ -149,7 +149,7 @@ def test_a_name_has_one_home_below_the_top_level_which_may_repeat_it() -> None:
 
 
 GENERATED: Final = pytest.mark.thorough("a hundred classes of one form")
-LONG: Final = 20  # names of a module; of generated classes, which are of one form, help shows the first few
+LONG: Final = 20  # names of a module; generated classes have one form, so the first few suffice
 
 
 @pytest.mark.parametrize(
@@ -165,5 +165,5 @@ def test_help_and_signatures_work_on_everything_public(name: str) -> None:
         if isinstance(value, type) or inspect.isroutine(value):  # an alias of a type has no signature
             try:
                 inspect.signature(value)
-            except ValueError:  # nor have exceptions that keep BaseException's own __init__
+            except ValueError:  # exceptions with BaseException's __init__ have none either
                 assert isinstance(value, type)

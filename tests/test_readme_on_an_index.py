@@ -1,4 +1,4 @@
-"""The README of a distribution: what an index shows has links that lead somewhere."""
+"""The README of a distribution has links that work on a package index."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Programs that make or check the project, and are not part of it."""
+"""Programs that generate or check parts of the project."""

@@ -1,7 +1,7 @@
-"""Makes a virtual environment of what a lock file pins, hash by hash, and this project, editable.
+"""Makes a virtual environment from a lock file with hashes, and installs this project in it, editable.
 
-It runs on a bare Python, so it uses the standard library alone. `.ready` is written last: a folder without
-it is half made, and is made again.
+It runs on a bare Python, so it uses only the standard library. `.ready` is written last: a folder without it
+is incomplete, and is made again.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ def main(arguments: list[str]) -> None:
     lock = arguments[1] if len(arguments) == 2 else "dev.lock"
     ready = folder / ".ready"
     if ready.exists() and runs_this_python(folder):
-        # It was whole once, so pip can bring it up to date. If that is cut short, no `.ready` is left.
+        # It was complete once, so pip can update it. After an interruption there is no `.ready`.
         ready.unlink()
         print(f"bringing {folder.name} up to date with pyproject.toml and {lock} ...", flush=True)
     else:
         print(f"setting up {folder.name} on Python {version()}; once, it takes a minute ...", flush=True)
         make_empty(folder)
     install(folder, "--require-hashes", "-r", lock)
-    # hatchling is pinned like all else; an isolated build would fetch whatever is newest today.
-    # Without dependencies: nothing called kubeproto is ever taken from an index.
+    # hatchling is pinned too; an isolated build would fetch the newest one.
+    # Without dependencies: no distribution named kubeproto comes from an index.
     install(folder, "--no-build-isolation", "--no-deps", "-e", ".", "-e", "simulator")
-    # git, ruff and pyright then pass by, whatever the folder is called.
+    # git, ruff and pyright then ignore the folder.
     (folder / ".gitignore").write_text("*\n")
     ready.touch()
 
 
 def runs_this_python(folder: Path) -> bool:
-    """Whether the environment's own Python starts, and is of the version that is asked for."""
+    """Return whether the environment's Python starts and has this version."""
     probe = [str(interpreter(folder)), "-c", "import sys; print(sys.version_info[:3])"]
     try:
         completed = subprocess.run(probe, capture_output=True, text=True, check=True)
@@ -56,7 +56,7 @@ def make_empty(folder: Path) -> None:
         shutil.rmtree(folder)
     command = [sys.executable, "-m", "venv", str(folder)]
     if not has_ensurepip():
-        # Debian cuts ensurepip out of its Python; pip from outside can still fill the folder.
+        # Debian's Python has no ensurepip; pip from outside can still fill the folder.
         if importlib.util.find_spec("pip") is None:
             give_up(f"{sys.executable} has neither ensurepip nor pip. {advice()}")
         command.append("--without-pip")
@@ -77,7 +77,7 @@ def install(folder: Path, *arguments: str) -> None:
 
 
 def clean_environment() -> dict[str, str]:
-    """Another project's PYTHONPATH would decide what pip thinks is installed."""
+    """Return the environment without PYTHONPATH, which would change the packages that pip sees."""
     return {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
 
 

@@ -1,6 +1,6 @@
-"""The gate: format, lint, types, layers, and the tests on every Python at hand; all, then one verdict.
+"""The gate: format, lint, types, layers and the tests on every installed Python, then one verdict.
 
-Run by `make check`. A step prints one line, and its tool's own words when it fails; the tests on this Python
+Run by `make check`. A step prints one line, and the output of its tool on failure; the tests on this Python
 print everything.
 """
 
@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-BIN: Final = Path(sys.executable).parent  # not resolved: the link in the environment, not where it leads
+BIN: Final = Path(sys.executable).parent  # not resolved: the link in the environment, not its target
 
-PYTHONS: Final = ((3, 11), (3, 12), (3, 13), (3, 14))  # what pyproject.toml promises
+PYTHONS: Final = ((3, 11), (3, 12), (3, 13), (3, 14))  # the promise of pyproject.toml
 HERE: Final = sys.version_info[:2]
 
 SOURCES: Final = (
@@ -29,10 +29,9 @@ SOURCES: Final = (
 
 PYTEST: Final = ("-m", "pytest", "--thorough", "-n", "auto", "--dist", "worksteal")
 
-# A type checker keeps one core busy, so two lanes of steps run side by side. All of mypy is in one of them:
-# its runs share a cache, and the first one fills it. The storm has the same seeds each time; new ones are for
-# `make storm`. It has three processes, so that there are too few runs of each to judge its memory by.
-# A test with many short runs judges it.
+# A type checker uses one core, so two lanes of steps run in parallel. All runs of mypy are in one lane,
+# because they share a cache. The storm has fixed seeds; `make storm` draws new ones. Its three processes have
+# too few runs to judge memory, which a test with many short runs does.
 STORM: Final = ("env", "PYTHONHASHSEED=0", "PYTHONPATH=tests", f"{BIN}/python", "-m", "storm")
 LANES: Final = (
     (
@@ -83,7 +82,7 @@ def main() -> int:
 
 
 def failed_steps(lane: tuple[tuple[str, list[str]], ...]) -> list[str]:
-    """Take the steps of a lane, one after the other; return the names of those that failed."""
+    """Run the steps of a lane in order, and return the names of the failed steps."""
     return [name for name, command in lane if not step(name, command)]
 
 
@@ -94,14 +93,14 @@ def step(name: str, command: list[str]) -> bool:
     )
     passed = completed.returncode == 0
     verdict = f"{'ok' if passed else 'FAILED'} ({time.monotonic() - started:.1f} s)"
-    if not passed:  # at once, since another lane may print at the same time
+    if not passed:  # in one call, since another lane may print at the same time
         verdict = f"{verdict}\n{(completed.stdout + completed.stderr).rstrip()}"
     line(name, verdict)
     return passed
 
 
 def test_here() -> tuple[bool, int]:
-    """The tests on this Python, as they speak; whether they passed, and how many were skipped."""
+    """Run the tests on this Python with their output; return the verdict and the number of skips."""
     line("tests", "on Python {}.{}.{}:".format(*sys.version_info))
     output: list[str] = []
     command = [sys.executable, *PYTEST]
@@ -114,7 +113,7 @@ def test_here() -> tuple[bool, int]:
 
 
 def test_elsewhere(label: str, base: str) -> tuple[bool, int]:
-    """The tests on another Python, in an environment of its own; only its last line is shown if they pass."""
+    """Run the tests on another Python in its own environment; print only the last line on success."""
     name = f"tests, Python {label}"
     setup = subprocess.run(
         ["make", "--silent", "ready", f"PYTHON={base}"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -123,8 +122,8 @@ def test_elsewhere(label: str, base: str) -> tuple[bool, int]:
         line(name, "FAILED: its environment could not be set up")
         print((setup.stdout + setup.stderr).rstrip(), flush=True)
         return False, 0
-    # pytest remembers what failed last; on another Python that is another list.
-    # What starts other programs says nothing new about this Python.
+    # pytest remembers the last failures, which differ on another Python. Tests that start other programs show
+    # nothing new about this Python.
     command = [f".venv-{label}/bin/python", *PYTEST, "-p", "no:cacheprovider", "-m", "not one_python"]
     completed = subprocess.run(
         command, cwd=ROOT, capture_output=True, text=True, check=False, env=environment()
@@ -139,9 +138,9 @@ def test_elsewhere(label: str, base: str) -> tuple[bool, int]:
 
 
 def find_python(label: str) -> str | None:
-    """A Python of this version that really starts: on the PATH, or among those that pyenv has installed.
+    """Return a Python of this version that starts, on the PATH or among those of pyenv.
 
-    A name on the PATH proves nothing: pyenv puts one there for each version, and only the chosen one starts.
+    A name on the PATH proves nothing: pyenv has a name for each version, and only the selected one starts.
     """
     pyenv = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv"))
     installed = sorted(pyenv.glob(f"versions/{label}.*/bin/python{label}"), reverse=True)
@@ -161,7 +160,7 @@ def find_python(label: str) -> str | None:
 
 
 def conformance() -> str:
-    """How much of the checklist is proven; tests/test_conformance_map.py says whether the map is right."""
+    """Return the state of the conformance list; tests/test_conformance_map.py checks it."""
     path = ROOT / "tests" / "conformance.toml"
     rows: dict[str, dict[str, object]] = tomllib.loads(path.read_text())["rows"]
     forms = Counter(form for row in rows.values() for form in row)
@@ -171,7 +170,7 @@ def conformance() -> str:
 
 
 def count_skips(output: str) -> int:
-    """What tests/conftest.py counted."""
+    """Return the number of skips that tests/conftest.py printed."""
     return sum(int(count) for count in re.findall(r"^skips: (\d+)$", output, re.MULTILINE))
 
 
@@ -180,7 +179,7 @@ def closing_line(output: str) -> str:
 
 
 def environment() -> dict[str, str]:
-    # Otherwise pyright looks for a newer version of itself: the gate must run without a network.
+    # Otherwise pyright checks for a newer version: the gate must run without a network.
     return {**os.environ, "PYRIGHT_PYTHON_IGNORE_WARNINGS": "1"}
 
 

@@ -1,7 +1,7 @@
-"""Pin the newest versions that the two pyproject.toml allow, in dev.lock and docs.lock: `make lock`.
+"""Pins the newest versions that both pyproject.toml allow, in dev.lock and docs.lock: `make lock`.
 
 A lock serves every platform and every Python from 3.11 on, with all hashes. The distributions of this
-repository are left out of the requirements: a package of their name in an index is never looked up.
+repository are not in the requirements, so no index is asked for their names.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The README for a package index: hatchling runs this at each build, and makes its links absolute.
+"""The README for a package index: hatchling calls this hook at each build, and links become absolute.
 
 In the repository they are relative, so that they work in a checkout, on the forge and in each branch. An
-index shows the page alone: there they lead to the forge, to the files of the version that is described.
+index shows only the page, so links must lead to the files of its version on the forge.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-# A link or a picture whose target is a path: it has no scheme, and is not a part of the page.
+# A link or a picture with a path: without a scheme, and not an anchor.
 _RELATIVE: Final = re.compile(r"(?<=\]\()(?![a-z][a-z0-9+.-]*:|#|/)(?=[^)\s])")
 
 
@@ -23,7 +23,7 @@ def absolute_links(text: str, source: str, version: str) -> str:
 
 
 class ReadmeHook(MetadataHookInterface):
-    """Fills in the readme, which pyproject.toml calls dynamic."""
+    """Sets the readme, which pyproject.toml declares as dynamic."""
 
     def update(self, metadata: dict[str, Any]) -> None:
         """Set the readme of the distribution."""

@@ -14,7 +14,7 @@ TARGET: Final = Path(__file__).parents[1] / "docs" / "explanation" / "resync.svg
 ARROW: Final = re.compile(r"^ +(\w+) ─+ (\w+) ─+► (\w+(?:, \w+)*)$", re.MULTILINE)
 
 # Each state goes to Idle when it is paused, to Ended when it is stopped, and stays or lists again when it is
-# refreshed: these arrows are told in the caption.
+# refreshed: the caption describes these arrows.
 TOLD: Final = frozenset(("Paused", "Stopped", "Refreshed"))
 PLACES: Final = {
     "Idle": (80, 200),
@@ -27,7 +27,7 @@ PLACES: Final = {
     "Ended": (690, 460),
 }
 WIDTH, HEIGHT = 110, 40
-_BEND: Final = 26  # how far two arrows between the same states keep apart
+_BEND: Final = 26  # distance between two arrows of the same states
 _STYLE: Final = (
     "rect{fill:#eef3fb;stroke:#33558b;stroke-width:1.5}path{fill:none;stroke:#555;stroke-width:1.2}"
     "text{font:14px sans-serif;text-anchor:middle;fill:#111}.event{font-size:11px;fill:#33558b;"
@@ -41,7 +41,7 @@ _TIP: Final = (
 
 
 def edges(doc: str) -> dict[tuple[str, str], list[str]]:
-    """The events that lead from one state to another, in the order of the docstring."""
+    """Return the events that lead from one state to another, in the order of the docstring."""
     events_of: dict[tuple[str, str], list[str]] = {}
     for state, event, states in ARROW.findall(doc):
         for next_state in states.split(", "):
@@ -51,7 +51,7 @@ def edges(doc: str) -> dict[tuple[str, str], list[str]]:
 
 
 def svg(doc: str) -> str:
-    """The diagram."""
+    """Return the diagram."""
     lines = [
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 940 510" role="img">',
         "<title>The states of the resync machine, and the events that lead from one to another</title>",
@@ -89,7 +89,7 @@ def _stays(state: str, events: list[str]) -> tuple[str, ...]:
 
 
 def _at_edge(center: tuple[float, float], towards: tuple[float, float]) -> tuple[float, float]:
-    """Where a line from the center of a box leaves it."""
+    """Return the point where a line from the center of a box leaves it."""
     dx, dy = towards[0] - center[0], towards[1] - center[1]
     share = min(WIDTH / 2 / abs(dx) if dx else math.inf, HEIGHT / 2 / abs(dy) if dy else math.inf)
     return center[0] + dx * share, center[1] + dy * share

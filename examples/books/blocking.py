@@ -1,7 +1,7 @@
 """Prints the changes of books, without an event loop: `python examples/books/blocking.py`.
 
-Nothing runs in the background: taking the next event polls the server. Failures are logged, and missed events
-are made up for.
+Nothing runs in the background: `next(events)` polls the server. Failures are logged, and missed events are
+recovered.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def report(client: BlockingClient, write: Callable[[str], object] = print) -> No
 
 
 def main() -> None:
-    """Follow the cluster that kubectl talks to, until somebody presses Ctrl-C."""
+    """Follow the cluster of kubectl, until Ctrl-C."""
     with connect_blocking() as client:
         report(client)
 

@@ -1,4 +1,4 @@
-"""What the three forms share: the class of a Book, and the line about an event.
+"""The class of a Book and the line for an event, which the three forms share.
 
 `python examples/books/book.py | kubectl apply -f -` installs the definition of Books.
 """
@@ -24,7 +24,7 @@ BookEvent: TypeAlias = kp.Added[Book] | kp.Modified[Book] | kp.Deleted[Book] | k
 
 
 def describe(event: BookEvent) -> str:
-    """Return a line about an event, also about an object that does not fit its type."""
+    """Return a line for an event, also for an object that does not fit its class."""
     match event:
         case kp.Added(book):
             return f"added: {book.spec.title}"

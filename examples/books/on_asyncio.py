@@ -24,14 +24,14 @@ async def report(client: Client, write: Callable[[str], object] = print) -> None
 
 
 def deployed(client: Client) -> ProgramDescription:
-    """What `manifests.yaml` describes."""
+    """Return the program that `manifests.yaml` deploys."""
     return ProgramDescription(
         kinds=(Book,), follows=(FollowedKind(Book.resource),), reconciles=False, grace=0
     )
 
 
 async def main() -> None:
-    """Follow the cluster that kubectl talks to, until somebody presses Ctrl-C."""
+    """Follow the cluster of kubectl, until Ctrl-C."""
     async with connect() as client:
         await report(client)
 

@@ -1,7 +1,7 @@
-"""The Echo operator at work, and what a network and a server can do to it: `python examples/echo/demo.py`.
+"""The Echo operator at work under failures of network and server: `python examples/echo/demo.py`.
 
-Operator, API server and users are in this process, and time is virtual: the minutes that pass cost nothing.
-The server is simulated; the operator is that of `echo.py`, as it would run against a real one.
+Operator, API server and users are in this process, and time is virtual: the minutes cost nothing. The server
+is simulated; the operator is that of `echo.py`, unchanged.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ COLOURS: Final = {"user": "1", "trouble": "31", "operator": "36", "Echo": "33", 
 
 
 class Told(logging.Handler):
-    """Shows the log of the runtime: what went wrong, and when it retries."""
+    """Prints the log of the runtime: failures and retries."""
 
     def __init__(self, demo: Demo) -> None:
         super().__init__(logging.INFO)
         self.demo = demo
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Show one line of the log."""
+        """Print one record."""
         self.demo.say("operator", record.getMessage())
 
 
@@ -63,7 +63,7 @@ class Demo:
             await self.play()
 
     async def play(self) -> None:
-        """What a user does, and what goes wrong. The user's own connection to the server never fails."""
+        """Play the user and the failures. The user's own connection to the server never fails."""
         async with simulated(self.cluster) as user:
             echoes = user.api(Echo)
             self.say("user", "creates an Echo with two replicas")
@@ -101,12 +101,12 @@ class Demo:
             sys.exit(1)
 
     def replicas(self) -> int | None:
-        """The number of replicas in the Deployment."""
+        """Return the number of replicas in the Deployment."""
         deployment = self.cluster.get(Deployment, "canyon")
         return None if deployment is None else int(deployment["spec"]["replicas"])
 
     def show(self, changes: list[Change[Echo]] | list[Change[Deployment]]) -> None:
-        """Show what readers of a cache see."""
+        """Print the changes that readers of a cache see."""
         for change in changes:
             obj = change.object
             replicas = f", {obj.spec.replicas} replicas"

@@ -1,10 +1,11 @@
-"""An operator for echo servers: each Echo becomes a Deployment with as many replicas as its spec says.
+"""An operator for echo servers: each Echo becomes a Deployment with the replicas of its spec.
 
     python examples/echo/echo.py --definition | kubectl apply -f -
+
     python examples/echo/echo.py
 
 An Echo gets a finalizer before it gets a Deployment. It is reconciled when it or its Deployment changes,
-every ten seconds, and five seconds after an error. Deleting it removes the Deployment first.
+every ten seconds, and five seconds after an error. Its deletion removes the Deployment first.
 """
 
 from __future__ import annotations
@@ -65,13 +66,13 @@ def deployment_of(echo: Echo) -> Deployment:
 
 
 async def deploy(echo: Echo, ctx: Context[None]) -> Action:
-    """Apply the Deployment; the server changes what differs, if anything does."""
+    """Apply the Deployment; the server changes only different fields."""
     await ctx.api(Deployment).apply(deployment_of(echo), field_manager=MANAGER, force=True)
     return requeue(after=10)
 
 
 async def clean_up(echo: Echo, ctx: Context[None]) -> None:
-    """Delete the Deployment, and with it its pods; one of the same name that somebody else made stays."""
+    """Delete the Deployment with its pods, unless the Deployment of this name belongs to somebody else."""
     deployments = ctx.api(Deployment)
     deployment = await deployments.get_or_none(echo.metadata.name)
     if deployment is not None and is_controlled_by(deployment, echo):
@@ -99,12 +100,12 @@ def operator(client: Client, *, port: int | None = None) -> Operator:
 
 
 def deployed(client: Client) -> Operator:
-    """The operator that `manifests.yaml` describes."""
+    """Return the operator that `manifests.yaml` deploys."""
     return operator(client, port=8080)
 
 
 async def main(port: int | None) -> None:
-    """Serve the cluster that kubectl talks to."""
+    """Run on the cluster of kubectl."""
     async with connect() as client:
         await operator(client, port=port).run()
 

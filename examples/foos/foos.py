@@ -1,10 +1,11 @@
 """Foos on a web page that updates itself: a cache that follows the cluster, and Starlette.
 
     python examples/foos/foos.py --definition | kubectl apply -f -
+
     NAMESPACE=default python examples/foos/foos.py
 
-The README tells how it is run in a cluster. Each message to a page contains the complete state, so a page
-that has missed some is correct after the next.
+The README describes the deployment in a cluster. Each message to a page contains the complete state, so a
+page that missed a message is correct after the next.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from kubeproto_runtime import Cache, Caches, Client, FollowedKind, ProgramDescri
 
 PAGE: Final = Path(__file__).with_name("foos.html")
 PORT: Final = 8000
-# Seconds for the streams to end: a page that reads nothing more would never let its own end.
+# Seconds for the streams to end: a page that stops reading would never let its stream end.
 LAST_WORDS: Final = 5
 
 
@@ -42,7 +43,7 @@ class FooSpec(kp.Fields):
 
 
 class Foo(kp.Object[FooSpec, None], group="clux.dev", version="v1", plural="foos"):
-    """The fields that are shown."""
+    """A Foo with the displayed fields."""
 
 
 class Foos:
@@ -66,7 +67,7 @@ class Foos:
         self.wake()
 
     def rows(self) -> list[dict[str, str]]:
-        """Return every Foo by its name; for one that does not fit its class, what is wrong with it."""
+        """Return every Foo by its name, and the error of a Foo that does not fit its class."""
         return sorted((_row(foo) for foo in self.cache), key=lambda row: row["object"])
 
     def state(self) -> dict[str, Any]:
@@ -81,7 +82,7 @@ class Foos:
             if (text := json.dumps(self.state())) != last_state:
                 yield f"data: {text}\n\n"
                 last_state = text
-            # A change while the page was slow has set the event that was taken before.
+            # A change while the page was slow has set the event that was taken earlier.
             await changed.wait()
 
 
@@ -115,7 +116,7 @@ async def healthy(request: Request) -> Response:
 
 
 async def ready(request: Request) -> Response:
-    """Report whether there is something to show, even an old state while the server is unreachable."""
+    """Report whether a state is available, even an old one while the server is unreachable."""
     status = request.app.state.foos.cache.sync_status
     return PlainTextResponse(f"{status.reason or 'in step'}\n", 200 if status.synced else 503)
 
@@ -139,7 +140,7 @@ def application(connected: AbstractAsyncContextManager[Client], namespace: str =
 
 
 class Server(uvicorn.Server):
-    """Ends the streams when it has to stop: otherwise it would wait for its pages to be closed."""
+    """A server that ends the streams when it stops: otherwise it would wait until pages are closed."""
 
     def __init__(self, app: Starlette, *, host: str, port: int) -> None:
         super().__init__(uvicorn.Config(app, host=host, port=port, timeout_graceful_shutdown=LAST_WORDS))
@@ -147,13 +148,13 @@ class Server(uvicorn.Server):
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         super().handle_exit(sig, frame)
-        foos: Foos | None = getattr(self.app.state, "foos", None)  # None until it has started
+        foos: Foos | None = getattr(self.app.state, "foos", None)  # None before the start
         if foos is not None:
             foos.close()
 
 
 def deployed(client: Client) -> ProgramDescription:
-    """What `manifests.yaml` describes: it shows the Foos of the namespace that it runs in."""
+    """Return the program that `manifests.yaml` deploys, which shows the Foos of its own namespace."""
     return ProgramDescription(
         kinds=(Foo,),
         follows=(FollowedKind(Foo.resource, (client.namespace,)),),

@@ -1,9 +1,10 @@
 """The Hello operator: each Hello becomes a Deployment of servers that say hello.
 
     python examples/hello/hello.py --definition | kubectl apply -f -
+
     python examples/hello/hello.py
 
-The README tells what else it does, and how it is run in a cluster.
+The README lists the other features, and describes the deployment in a cluster.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ FINALIZER: Final = "fraim.co.jp/hello-operator"
 WEBHOOKS: Final = (
     "hello-operator-webhooks"  # the Service in front of them, and the Secret of their certificate
 )
-LOOK_AGAIN: Final = 60.0  # seconds, when it waits for a change of something that it does not follow
+LOOK_AGAIN: Final = (
+    60.0  # seconds until the next attempt, if the operator does not follow the object that must change
+)
 
 
 def deployment_of(hello: Hello) -> Deployment:
@@ -87,7 +90,7 @@ def available(deployment: Deployment) -> int:
 
 
 def readiness(hello: Hello, deployment: Deployment) -> Condition:
-    """Return the condition Ready: whether as many servers as are wanted, of this version, are available."""
+    """Return the condition Ready: whether the desired number of servers of this version is available."""
     desired, actual = hello.spec.replicas, available(deployment)
     status = deployment.status
     current = status is not None and status.observed_generation == deployment.metadata.generation
@@ -101,7 +104,7 @@ def readiness(hello: Hello, deployment: Deployment) -> Condition:
 
 
 async def report(hello: Hello, ctx: Context[Events], ready: Condition, *, replicas: int = 0) -> None:
-    """Write the status, if it differs. Conditions of other programs stay."""
+    """Write the status if it differs, without changing conditions of other programs."""
     generation = hello.metadata.generation or 0
     ready.observed_generation = generation
     conditions = list(hello.status.conditions) if hello.status else []
@@ -111,7 +114,7 @@ async def report(hello: Hello, ctx: Context[Events], ready: Condition, *, replic
 
 
 async def clean_up(hello: kp.KubeObject, ctx: Context[Events]) -> None:
-    """Delete the Deployment, and with it its pods, before the Hello is deleted."""
+    """Delete the Deployment with its pods, before the Hello is deleted."""
     deployments = ctx.api(Deployment)
     existing = await deployments.get_or_none(ctx.name)
     if existing is not None and is_controlled_by(existing, hello):
@@ -139,9 +142,9 @@ release = finalizer(FINALIZER, apply=nothing, cleanup=clean_up)
 
 
 def on_error(error: Exception, ctx: Context[Events]) -> Action | None:
-    """Report what the server refuses, and retry each minute: somebody has to change something.
+    """Report refusals, and retry each minute: somebody has to change something.
 
-    Everything else is retried after the backoff of the controller, from 5 ms to a quarter of an hour.
+    Other errors are retried after the backoff of the controller, from 5 ms to a quarter of an hour.
     """
     if isinstance(error, kp.Forbidden | kp.Invalid):
         ctx.state.record(
@@ -170,7 +173,7 @@ def operator(client: Client, *, port: int | None = None, server: WebhookServer |
 
 
 def webhook_server(client: Client, address: WebhookAddress, *, port: int = 9443) -> WebhookServer:
-    """Return the webhooks, with a certificate that the leader makes, renews, and has the API server trust."""
+    """Return the server of webhooks, with a certificate that the leader makes, renews and publishes."""
     manifests = webhooks.manifests(f"{MANAGER}-{Hello.resource.plural}", address)
     return WebhookServer(
         webhooks, ManagedCertificates(client, address, secret=WEBHOOKS, configurations=manifests), port=port
@@ -178,13 +181,13 @@ def webhook_server(client: Client, address: WebhookAddress, *, port: int = 9443)
 
 
 def deployed(client: Client, *, port: int = 8080, webhook_port: int = 9443) -> Operator:
-    """The operator that `manifests.yaml` describes, with the webhooks that it configures."""
+    """Return the operator that `manifests.yaml` deploys, with its webhooks."""
     address = WebhookAddress(namespace=client.namespace, service=WEBHOOKS)
     return operator(client, port=port, server=webhook_server(client, address, port=webhook_port))
 
 
 async def operate(options: argparse.Namespace) -> None:
-    """Serve the cluster that kubectl talks to, until SIGTERM."""
+    """Run on the cluster of kubectl, until SIGTERM."""
     async with connect() as client:
         if options.in_cluster:
             port = 8080 if options.port is None else options.port
@@ -198,7 +201,7 @@ async def operate(options: argparse.Namespace) -> None:
 
 
 def manifests(address: WebhookAddress | None) -> str:
-    """Return what a server needs to serve Hellos; both versions only if the webhooks can be called."""
+    """Return the definition, with both versions only if the webhooks can be called."""
     if address is None:
         return definition_of(Hello).to_yaml()
     parts = [webhooks.definition(address), *webhooks.configurations(MANAGER, address)]

@@ -1,6 +1,6 @@
-"""The kind Hello, servers that say hello: the version that is stored, and an older one.
+"""The kind Hello, servers that say hello: the stored version, and an older one.
 
-An old Hello has `size` where the new one has `replicas`; no conversion loses anything.
+An old Hello has `size` instead of `replicas`; no conversion loses data.
 """
 
 from __future__ import annotations

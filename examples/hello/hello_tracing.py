@@ -12,7 +12,7 @@ import sys
 
 
 def show_spans() -> None:
-    """Print spans if `OTEL_TRACES_EXPORTER` says so and no tracer provider has been set."""
+    """Print spans if `OTEL_TRACES_EXPORTER=console` and no tracer provider is set."""
     if os.environ.get("OTEL_TRACES_EXPORTER") != "console":
         return
     # Imported here: the operator works without OpenTelemetry as well.

@@ -17,7 +17,7 @@ LONGEST_NAME: Final = 63
 
 
 def fill(admission: Admission[Hello]) -> None:
-    """Fill in the name as the text of a Hello without one, which no default of a schema can do."""
+    """Set the name as the text of a Hello without a text, which no default of a schema can do."""
     hello = admission.object
     name = hello.metadata.name or hello.metadata.generate_name.rstrip("-")
     hello.spec.text = hello.spec.text or f"Hello from {name}!"

@@ -1,8 +1,8 @@
 """Prints the changes of worker nodes: `python examples/nodes/nodes.py`.
 
-Nodes with the label `role=worker`: new ones; those that became unschedulable or not ready, with what is wrong
-and the Events about them; and those that were deleted. Failures are logged, and missed changes are made up
-for.
+It follows nodes with the label `role=worker` and prints new nodes, nodes that become unschedulable or not
+ready, with their problems and Events, and deleted nodes. Failures are logged, and missed changes are
+recovered.
 """
 
 from __future__ import annotations
@@ -18,39 +18,39 @@ from kubeproto.kinds.core_v1 import Event, Node
 from kubeproto_runtime import Client, FollowedKind, ProgramDescription, connect
 
 SELECTOR: Final = "role=worker"
-EVENTS: Final = 5  # the last ones are shown
+EVENTS: Final = 5  # the number of printed Events
 
-Say = Callable[[str], object]
+Write = Callable[[str], object]
 
 
-async def inform(client: Client, write: Say = print) -> None:
+async def inform(client: Client, write: Write = print) -> None:
     """Follow the nodes, and print a line about each change that matters."""
-    printed_problems: dict[str, list[str]] = {}  # the problems of each node, as printed last
+    printed: dict[str, list[str]] = {}  # the problems of each node, as printed last
     async with client.api(Node).follow(label_selector=SELECTOR) as events:
         async for event in events:
             match event:
                 case kp.Added(node) | kp.Modified(node):
-                    await report(client, node, printed_problems, write)
+                    await report(client, node, printed, write)
                 case kp.Deleted(node):
-                    printed_problems.pop(node.metadata.name, None)
+                    printed.pop(node.metadata.name, None)
                     labels = ",".join(
                         f"{name}={value}" for name, value in sorted(node.metadata.labels.items())
                     )
                     write(f"{node.metadata.name}: gone, with labels {labels}")
                 case kp.Bookmark(initial_events_end=True):
-                    write(f"these are all: {len(printed_problems)} nodes")
+                    write(f"these are all: {len(printed)} nodes")
                 case kp.Bookmark():
                     pass
                 case kp.Malformed(_, error):
                     write(f"a node cannot be read: {error}")
 
 
-async def report(client: Client, node: Node, printed_problems: dict[str, list[str]], write: Say) -> None:
-    """Print what has changed: nodes write their status every few minutes, usually without a change."""
+async def report(client: Client, node: Node, printed: dict[str, list[str]], write: Write) -> None:
+    """Print new problems: nodes write their status every few minutes, usually without a change."""
     name, current = node.metadata.name, problems(node)
-    if name not in printed_problems:
+    if name not in printed:
         write(f"{name}: new")
-    previous, printed_problems[name] = printed_problems.get(name, []), current
+    previous, printed[name] = printed.get(name, []), current
     if current == previous:
         return
     write(f"{name}: {'; '.join(current) or 'ready'}")
@@ -60,7 +60,7 @@ async def report(client: Client, node: Node, printed_problems: dict[str, list[st
 
 
 def problems(node: Node) -> list[str]:
-    """Return what keeps pods from being bound to a node, or from running there."""
+    """Return the reasons why pods cannot be bound to a node or run there."""
     problems = ["unschedulable"] if node.spec.unschedulable else []
     conditions = (node.status and node.status.conditions) or []
     for condition in conditions:
@@ -85,12 +85,12 @@ async def events_about(client: Client, name: str) -> list[str]:
 
 
 def deployed(client: Client) -> ProgramDescription:
-    """What `manifests.yaml` describes."""
+    """Return the program that `manifests.yaml` deploys."""
     return ProgramDescription(follows=(FollowedKind(Node.resource),), reconciles=False, grace=0)
 
 
 async def main() -> None:
-    """Follow the cluster that kubectl talks to, until somebody presses Ctrl-C."""
+    """Follow the cluster of kubectl, until Ctrl-C."""
     async with connect() as client:
         await inform(client)
 

@@ -1,4 +1,4 @@
-"""What people do with kubectl, as a script: `python examples/programs/script.py web < manifest.yaml`."""
+"""A script with common tasks of kubectl: `python examples/programs/script.py web < manifest.yaml`."""
 
 import asyncio
 import sys

@@ -1,4 +1,4 @@
-"""A transport on asyncio's streams and nothing else: one connection a request, no TLS."""
+"""A transport on asyncio's streams only: one connection for each request, no TLS."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each program here does over its own transport: list the books of a namespace, then watch them."""
+"""The common part of these programs: list the books of a namespace, then watch them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def list_then_watch(transport: kp.Transport) -> None:
 
 
 def list_then_watch_blocking(transport: kp.BlockingTransport) -> None:
-    """Do the same, in a thread."""
+    """List and watch in a thread."""
     page = BOOKS.list()
     with transport.send(page, timeout=30.0) as answer:
         body = b"".join(answer)

@@ -1,4 +1,4 @@
-"""The generated data: the same for a seed, and in the shape in which a server writes."""
+"""The generated data is the same for a seed, and has the form of a server's data."""
 
 import json
 from statistics import mean
@@ -12,12 +12,12 @@ PODS, BOOKS, MAPS = pods(200, seed=3), books(200, seed=3), config_maps(200, seed
 
 
 def pairs(text: bytes) -> list[tuple[str, Any]]:
-    """The top level of an object with its keys in the order of the text."""
+    """Return the top level of an object with its keys in the order of the text."""
     return list(json.loads(text).items())
 
 
 def is_sorted(value: Any) -> bool:
-    """Whether the keys are sorted at every depth."""
+    """Return whether the keys are sorted at every depth."""
     return json.dumps(value) == json.dumps(value, sort_keys=True)
 
 
@@ -79,7 +79,7 @@ def test_objects_without_managed_fields_are_the_same_but_for_them(kind: str) -> 
         obj = json.loads(text)
         del obj["metadata"]["managedFields"]
         assert pairs(bare) == list(obj.items())
-        # Byte by byte but for what is cut out, escapes and the order of the keys included.
+        # Byte by byte except for the removed part, escapes and the order of keys included.
         start = text.index(b'"managedFields":[')
         assert bare.startswith(text[:start].removesuffix(b","))
         assert text.endswith(bare[-100:])

@@ -1,4 +1,4 @@
-"""A file of results that is measured again: rows that stay, rows that are replaced, runs that do not fit."""
+"""A file of results that is measured again: preserved rows, replaced rows, runs that do not fit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The load of the rows about servers: it knows the end of a response, wherever its pieces are cut."""
+"""The load generator detects the end of a response at every cut."""
 
 from __future__ import annotations
 

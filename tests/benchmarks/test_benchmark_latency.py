@@ -1,4 +1,4 @@
-"""Latencies: one row measures rounds, and rows that ask for another share of them read the same rounds."""
+"""One row of latencies measures rounds, and rows of other percentiles use the same rounds."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MS = Unit("ms")
 
 
 class Rounds:
-    """A probe that is told other waits in each round, and counts them."""
+    """A probe with other latencies in each round, which counts its calls."""
 
     def __init__(self, figure: Callable[[Any], float], worst: Iterator[float]) -> None:
         self.figure, self.worst, self.count = figure, worst, 0
@@ -43,7 +43,7 @@ def setting() -> Iterator[Setting]:
 
 
 def started(monkeypatch: pytest.MonkeyPatch, **worst: list[float]) -> list[Rounds]:
-    """Put these rounds in the place of programs."""
+    """Replace programs by these rounds."""
     probes: list[Rounds] = []
 
     def make(figures: list[float]) -> Callable[[Callable[[Any], float]], Probe]:
@@ -66,7 +66,7 @@ def test_rows_of_one_pace_read_the_same_rounds(setting: Setting, monkeypatch: py
     second = hold(controller.latency(setting, percentile=99), MS, lambda _: None)
     assert [probe.count for probe in probes] == [4, 4]
     assert (first.ours, first.span) == (1.0, (1.0, 1.0))
-    assert (second.ours, second.span) == (3.0, (2.0, 4.0))  # the round that warms up counts in neither
+    assert (second.ours, second.span) == (3.0, (2.0, 4.0))  # the round that warms up is not counted
     kopf = second.peers["kopf"]
     assert kopf is not None
     assert (kopf.figure, kopf.ratio) == (30.0, 10.0)
@@ -98,7 +98,7 @@ def test_who_was_absent_where_it_was_measured_is_absent_again(
 
 def test_cpu_time_is_divided_among_all_events_that_came() -> None:
     class Process:
-        spent = (2.0, 1.0)  # of each of the events that it tells
+        spent = (2.0, 1.0)  # for each event of the reply
 
         def run_round(self, _: int) -> dict[str, float]:
             return {"seconds": 1.0}

@@ -1,4 +1,4 @@
-"""The arithmetic of a contest, with figures and clocks that are written down beforehand."""
+"""The arithmetic of a contest, with given figures and clocks."""
 
 import gc
 from collections.abc import Callable, Iterator
@@ -25,7 +25,7 @@ def fail_on_message(message: str) -> None:
 
 
 class Clock:
-    """A clock that only moves when the work that is timed moves it."""
+    """A clock that only the measured work advances."""
 
     def __init__(self) -> None:
         self.now = 0.0
@@ -47,7 +47,7 @@ def forever(cost: float) -> Iterator[float]:
 
 @pytest.fixture
 def nothing_hidden() -> Iterator[None]:
-    """Without what the suite hides from the collector by itself."""
+    """Unfreeze the objects that the suite hides from the garbage collector."""
     gc.unfreeze()
     yield
     gc.freeze()
@@ -151,7 +151,7 @@ def test_no_round_begins_after_the_bound_but_the_fewest_are_held() -> None:
         return 1.0
 
     hold(Contest(ours=slow), TIME, fail_on_message, bound=5, clock=clock)
-    assert turns == 1 + 3  # the first one warms up
+    assert turns == 1 + 3  # the first round warms up
     turns = 0
     hold(Contest(ours=slow), TIME, fail_on_message, bound=45, clock=clock)
     assert turns == 1 + 4
@@ -171,7 +171,7 @@ def test_what_takes_seconds_takes_one_lap_a_round() -> None:
     stopwatch = Stopwatch(slow, clock=clock)
     assert stopwatch() == 5
     assert stopwatch() == 5
-    assert runs == 1 + 2  # one to find out how long it takes
+    assert runs == 1 + 2  # one run to find its duration
 
 
 def test_cpu_time_stands_beside_the_figures_of_those_who_know_it() -> None:

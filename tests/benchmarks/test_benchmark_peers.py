@@ -1,4 +1,4 @@
-"""Peers: their environments, the talk with their processes, and the baselines that they stand beside."""
+"""Peers: their environments, the protocol of their processes, and the baselines."""
 
 import re
 import sys
@@ -94,7 +94,7 @@ def test_an_environment_is_made_once_and_found_again(tmp_path: Path) -> None:
 
 
 def here(name: str) -> str:
-    """A requirement that holds already, and differs by name."""
+    """A requirement that is already met, with a different name."""
     return f"pip; python_version < '3' and extra == '{name}'"
 
 
@@ -141,7 +141,7 @@ def test_every_version_of_every_peer_is_pinned() -> None:
         installed = {
             requirement.partition("==")[0].replace("-", "_").lower() for requirement in requirements_of_peer
         }
-        # kopf_kr8s.py is for both together
+        # kopf_kr8s.py contains both
         assert name in installed or installed.issuperset(name.split("_"))
         assert all(line.count("==") == 1 and "*" not in line for line in requirements_of_peer)
 
@@ -221,7 +221,7 @@ def cut_lines(pieces: Sequence[bytes]) -> int:
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Peers:
-    """Peers of which one cannot be had, which pip says once for all tests."""
+    """Peers of which one cannot be installed, which pip reports once for all tests."""
     folder = tmp_path_factory.mktemp("broken")
     (folder / "lightkube.py").write_text(PINNED.format('"./no-such-file.whl"'))
     return Peers(lambda _: None, pins=folder, cache=folder / "cache")

@@ -1,4 +1,4 @@
-"""Runs that were kept: compared with each other, and made into a report."""
+"""Saved runs are compared, and become a report."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_the_axis_of_a_curve_has_its_marks_where_its_figures_are() -> None:
 
 
 def tick_positions(svg: str) -> dict[str, int]:
-    """What the axis says, and how far below its upper end."""
+    """Return the labels of the axis, and their distance from its upper end."""
     texts = [
         element
         for element in ElementTree.fromstring(svg).iter(f"{SVG}text")

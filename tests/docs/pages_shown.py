@@ -1,4 +1,4 @@
-"""What the pages show: their programs, and what those print."""
+"""The snippets of the pages, and their output."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ CAPTION: Final = re.compile(r":caption: (\S+)\n+")
 
 
 class Snippet(Struct, frozen=True):
-    """A block of code: its language, the file that it is shown as, if any, and where it begins."""
+    """A block of code: its language, the file name in its caption, and its line."""
 
     language: str
     text: str
@@ -24,7 +24,7 @@ class Snippet(Struct, frozen=True):
 
 
 def pages() -> list[Path]:
-    """The README, and each page of the documentation."""
+    """Return the README and all pages of the documentation."""
     docs = sorted((ROOT / "docs").rglob("*.md"))
     return [ROOT / "README.md", *docs]
 
@@ -34,7 +34,7 @@ def name_of(page: Path) -> str:
 
 
 def snippets(page: Path) -> Iterator[Snippet]:
-    """The blocks of code of a page, in their order."""
+    """Yield the blocks of code of a page in their order."""
     text = page.read_text(encoding="utf-8")
     for block in FENCE.finditer(text):
         info, code, line = block[1], block[2], text[: block.start(2)].count("\n")

@@ -1,4 +1,4 @@
-"""The programs of a page run with what its install line brings, and nothing else that is installed."""
+"""The programs of a page run with the extras of its install line, without other installed packages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pages_shown import ROOT, snippets
 
 SAME_PAGE: Final = pytest.mark.thorough("the same page over another transport")
 
-# Which page promises to need no more than which extras.
+# Pages, and the extras that suffice for them.
 PROMISES: Final = [
     ("README.md", "runtime,asyncio"),
     pytest.param("README.md", "runtime,trio", marks=SAME_PAGE),
@@ -49,7 +49,7 @@ def canonical(name: str) -> str:
 
 
 def brought_by(package: str, extras: set[str]) -> set[str]:
-    """The distributions that are installed with a package."""
+    """Return the distributions that are installed with a package."""
     brought: set[str] = set()
     try:
         required = requires(package) or []
@@ -71,7 +71,7 @@ def owners_of_modules() -> Mapping[str, list[str]]:
 
 @cache
 def others(extras: str) -> list[str]:
-    """The modules that are installed here and not brought by these extras of kubeproto."""
+    """Return the installed modules that these extras of kubeproto do not install."""
     available = {"kubeproto", *brought_by("kubeproto", set(extras.split(",")))}
     modules = owners_of_modules()
     return sorted(

@@ -1,4 +1,4 @@
-"""The dashboard and the alerts in docs/monitoring ask for metrics and labels that an operator has."""
+"""The dashboard and the alerts in docs/monitoring use existing metrics and labels."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ RULES: Final[list[dict[str, Any]]] = yaml.safe_load((FOLDER / "alerts.yaml").rea
 
 
 def exposed() -> dict[str, set[str]]:
-    """Each sample that an operator exposes, with its labels."""
+    """Return each sample of an operator with its labels."""
     stats = ControllerStats("book", 1, 0, ReconcileStats(), WorkQueue[str]().metrics(0.0), OwnWrites())
     calls = {"/validate/books": WebhookStats()}
     text = exposition([stats], {("200", "GET", "host"): 1}, {"lease": True}, calls, (1, 0))
@@ -41,12 +41,12 @@ EXPOSED: Final = exposed()
 
 
 def parsed(expression: str) -> promql_parser.Expr:
-    """The expression as Prometheus reads it; Grafana fills in the interval before it sends it."""
+    """Return the expression as Prometheus parses it; Grafana fills in the interval."""
     return promql_parser.parse(expression.replace("$__rate_interval", "5m"))
 
 
 def asked_for(expression: str) -> tuple[set[str], set[str]]:
-    """The metrics and the labels that an expression names."""
+    """Return the metrics and the labels of an expression."""
     metrics, labels = set[str](), set[str]()
 
     def visit(node: Any) -> None:
@@ -87,7 +87,7 @@ def test_an_expression_that_prometheus_would_refuse_is_found(expression: str) ->
 
 
 def test_the_dashboard_has_the_fields_of_grafanas_schema_and_no_others() -> None:
-    """What a class of Grafana's own does not know is lost when it reads a dashboard and writes it again."""
+    """Grafana's classes lose unknown fields when they read and write a dashboard."""
     assert lost(DASHBOARD, written(dashboard.Dashboard.from_json(DASHBOARD))) == []
     for panel in DASHBOARD["panels"]:
         assert panel["type"] == "timeseries"
@@ -108,7 +108,7 @@ def written(value: object) -> Any:
 
 
 def lost(original: Any, rewritten: Any, path: str = "") -> list[str]:
-    """Where a value has something that another one has not, or has otherwise."""
+    """Return the paths at which a rewritten value differs from the original."""
     if is_object(original) and is_object(rewritten):
         return [
             member_path

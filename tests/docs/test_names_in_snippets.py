@@ -1,7 +1,7 @@
-"""Each name of a module that a page uses exists, also where its program does not come by.
+"""Each attribute of a module in a page exists, also in code that is not executed.
 
-A `case kp.Failed(...)` behind the case that matches is never evaluated, and stood in the README for a while
-after the class had another name.
+A `case kp.Failed(...)` after the matching case is never evaluated, and remained in the README after the class
+was renamed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ PAGES = [page for page in pages() if any(snippet.language == "python" for snippe
 
 
 def unknown_names(program: str) -> Iterator[str]:
-    """The attributes of imported modules that these do not have."""
+    """Yield the attributes that the imported modules do not have."""
     tree = ast.parse(program)
     modules: dict[str, str] = {}
     for node in ast.walk(tree):

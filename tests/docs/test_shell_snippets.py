@@ -1,4 +1,4 @@
-"""What the pages tell to type exists: targets, extras, options of the command line, benchmarks, modules."""
+"""Commands in pages use existing targets, extras, options, benchmarks and modules."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ INLINE: Final = re.compile(r"`((?:make|pip install|kubeproto|python -m benchmark
 
 
 def commands_of_pages() -> Iterator[tuple[str, list[str]]]:
-    """Each command of each page, with where it stands."""
+    """Yield each command of each page with its location."""
     for page in pages():
         for snippet in snippets(page):
             if snippet.language in ("shell", "console", ""):
@@ -50,7 +50,9 @@ def check_pip(words: list[str]) -> None:
 
 
 def check_kubeproto(words: list[str]) -> None:
-    command, *arguments = words[: words.index("--")] if "--" in words else words  # behind it: for a container
+    command, *arguments = (
+        words[: words.index("--")] if "--" in words else words
+    )  # the rest is for a container
     help_text = io.StringIO()
     with redirect_stdout(help_text):
         assert main([command, "--help"]) == 0, f"no command {command}"

@@ -1,8 +1,8 @@
-"""Every Python snippet of the README and of the documentation runs, and prints what the page says.
+"""Every Python snippet of the README and the documentation runs, and prints the output in the page.
 
-The snippets of a page are one program, in their order. A ```text block behind one is what it prints, line by
-line; lines that a page leaves out are a line of `…`. A snippet with the name of a file is that file: those
-named test_… run under pytest, and one in front of a ```text block is imported by a process of its own.
+The snippets of a page are one program, in their order. A ```text block after a snippet is its output, line by
+line; omitted lines are a line of `…`. A snippet with a file name is that file: files named test_… run under
+pytest, and a file before a ```text block is imported by a process of its own.
 """
 
 from __future__ import annotations
@@ -18,19 +18,20 @@ from pathlib import Path
 import pytest
 from pages_shown import Snippet, name_of, pages, snippets
 
-# The package's own, which users get by entry point; to load all that is installed here takes five seconds.
+# The plugins of the package, which users get by entry point; loading all installed plugins takes five
+# seconds.
 PLUGINS = ("-p", "no:cacheprovider", "-p", "kubeproto_sim._fixtures", "-p", "kubeproto_serve._fixtures")
 END = Snippet("", "", 0)
 PROGRAMS = [page for page in pages() if any(snippet.language == "python" for snippet in snippets(page))]
 
 
 def blanked(page: Path, snippet: Snippet) -> types.CodeType:
-    # Keeping the line numbers makes a failure point into the page.
+    # With the original line numbers a failure points into the page.
     return compile("\n" * snippet.line + snippet.text, str(page), "exec")
 
 
 def assert_printed(expected: str, output: str, source: str) -> None:
-    """Each run of shown lines is in what was said, one after the other."""
+    """Check that each part of the expected output occurs, in order."""
     position = 0
     for part in re.split(r"^…\n", expected, flags=re.MULTILINE):
         start = output.find(part, position)
@@ -64,7 +65,7 @@ def test_the_snippets_of_a_page_run_and_print_what_it_shows(
 
 
 def run_python(folder: Path, *arguments: str) -> str:
-    """Run Python in a folder, and return what it prints."""
+    """Run Python in a folder, and return its output."""
     command = [sys.executable, *arguments]
     environment = {**os.environ, "PYTHONPATH": str(folder), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     completed = subprocess.run(

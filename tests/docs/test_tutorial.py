@@ -17,14 +17,14 @@ from pages_shown import ROOT, snippets
 PAGE = ROOT / "docs/start/tutorial.md"
 CONSOLE = next(snippet.text for snippet in snippets(PAGE) if snippet.language == "console")
 SERVE = next(snippet.text for snippet in snippets(PAGE) if snippet.text.startswith("kubeproto serve"))
-TIME_LIMIT = 120  # seconds; what takes longer has failed
+TIME_LIMIT = 120  # seconds
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 
 
 @contextmanager
 def process(folder: Path, *command: str, **environment: str) -> Generator[subprocess.Popen[str]]:
-    """A process that runs beside the block."""
+    """Run a process during the block."""
     variables = {**os.environ, **environment}
     with (
         (folder / f"{Path(command[-1]).name}.log").open("w") as log,
@@ -39,7 +39,7 @@ def process(folder: Path, *command: str, **environment: str) -> Generator[subpro
 
 
 def commands() -> list[tuple[list[str], str]]:
-    """Each command of the console, and what it prints."""
+    """Return each command of the console with its output."""
     steps: list[tuple[list[str], str]] = []
     for line in CONSOLE.splitlines(keepends=True):
         if line.startswith("$ "):
@@ -76,5 +76,5 @@ def called(program: str, words: list[str], folder: Path, home: dict[str, str]) -
         [program, *words], cwd=folder, env={**os.environ, **home}, text=True, check=False,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=TIME_LIMIT,
     )  # fmt: skip
-    # What jsonpath prints has no end of line.
+    # The output of jsonpath has no final newline.
     return completed.stdout if completed.stdout.endswith("\n") else f"{completed.stdout}\n"

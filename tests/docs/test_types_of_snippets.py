@@ -1,7 +1,7 @@
-"""The programs of the pages pass mypy strict, as a user's editor would check them.
+"""The programs of the pages pass mypy strict, as in a user's editor.
 
-The blocks of a page are one module, as they are one program to the test that runs them; a block with the name
-of a file is that file. Lines keep their numbers, so that a finding points into the page.
+The blocks of a page are one module, as in the test that runs them; a block with a file name is that file.
+Line numbers are preserved, so a finding points into the page.
 """
 
 from __future__ import annotations
@@ -21,30 +21,30 @@ pytestmark = [
     pytest.mark.thorough("mypy reads the whole project when nothing is in its cache"),
 ]
 
-# A page may show one thing in two ways, under one name; and what Twisted leaves untyped, a page may call.
+# A page may define a name twice to show two ways, and may call Twisted's untyped functions.
 PERMITTED: Final = ("no-redef", "no-untyped-call")
 PROGRAM: Final = "program"
 
 
 def write_modules(folder: Path) -> dict[str, str]:
-    """Write the programs of each page as a package of modules, and return which page each is from."""
+    """Write the programs of each page as a package, and return the page of each module."""
     page_of_module: dict[str, str] = {}
     for page in pages():
         package = re.sub(r"\W", "_", name_of(page).removesuffix(".md"))
         modules: dict[str, list[str]] = {}
         for snippet in snippets(page):
-            # A script with pins of its own runs elsewhere, and imports what is not here.
+            # A script with its own pins runs elsewhere, and imports packages that are not installed here.
             if snippet.language == "python" and "# /// script" not in snippet.text:
                 lines = modules.setdefault(snippet.file.removesuffix(".py") or PROGRAM, [])
                 lines += [""] * (snippet.line - len(lines)) + snippet.text.splitlines()
-        # The files of a page import each other, and two pages may each have a books.py.
+        # The files of a page import each other, and two pages may both have a books.py.
         siblings = re.compile(rf"^from (?=(?:{'|'.join(modules)}) import )", re.MULTILINE)
         for name, lines in modules.items():
             path = folder / package / f"{name}.py"
             path.parent.mkdir(exist_ok=True)
             (path.parent / "__init__.py").touch()
-            # No block stands in the first line of a page. As an option of the command, this would keep mypy
-            # from using what the gate's own run has cached.
+            # No block is in the first line of a page. As an option of the command, this setting would disable
+            # the cache of the gate's run.
             assert lines[0] == "", path
             lines[0] = f'# mypy: disable-error-code="{", ".join(PERMITTED)}"'
             path.write_text(siblings.sub("from .", "\n".join(lines) + "\n"))
@@ -53,7 +53,7 @@ def write_modules(folder: Path) -> dict[str, str]:
 
 
 def findings(folder: Path, sources: dict[str, str]) -> Iterator[str]:
-    """What mypy says of modules, in terms of their pages."""
+    """Yield the findings of mypy, with pages instead of modules."""
     command = [
         sys.executable, "-m", "mypy", "--no-error-summary", "--hide-error-context",
         *(str(folder / source) for source in sources),
@@ -62,7 +62,7 @@ def findings(folder: Path, sources: dict[str, str]) -> Iterator[str]:
     assert completed.returncode in (0, 1), completed.stderr
     for line in completed.stdout.splitlines():
         name, colon, message = line.partition(":")
-        # What was found in an earlier run, and is the same, has the folder of that one.
+        # A cached finding has the folder of an earlier run.
         yield f"{sources.get('/'.join(Path(name).parts[-2:]), name)}{colon}{message}"
 
 

@@ -1,4 +1,4 @@
-"""The Book controller in its three forms, each against the same story."""
+"""The three forms of the Book informer, each in the same scenario."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ STORY = [
 
 
 class Told(Exception):
-    """The story has come to its end."""
+    """The scenario is over."""
 
 
 class Listener:
-    """Hears lines, and has heard enough after the last one."""
+    """Collects lines, and ends after the last expected line."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
@@ -49,7 +49,7 @@ def a_book(name: str, title: str, *authors: str) -> Book:
 
 
 def library() -> tuple[sim.Cluster, sim.Faults]:
-    """A cluster in which things happen; the connection is cut as one comes, and a deletion is missed."""
+    """Return a cluster with scheduled changes, a lost connection and a missed deletion."""
     cluster = sim.Cluster(crds=[Book])
     faults = sim.Faults(cluster)
     cluster.put(a_book("moby", "Moby-Dick"))

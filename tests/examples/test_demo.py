@@ -1,4 +1,4 @@
-"""`make demo` tells its story, and what it tells has happened."""
+"""`make demo` prints its steps, and they have happened."""
 
 from __future__ import annotations
 
@@ -25,5 +25,5 @@ def test_the_demo_survives_a_cut_and_a_410_and_ends_well() -> None:
     ):
         assert sentence in output, sentence
     assert output.splitlines()[-1].endswith("nothing is left")
-    assert "\033" not in output  # a pipe gets no colours
+    assert "\033" not in output  # no colours in a pipe
     assert completed.stderr == ""

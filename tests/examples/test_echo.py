@@ -1,4 +1,4 @@
-"""The Echo operator as a user meets it, in process, on both event loops."""
+"""The Echo operator in process, on both event loops."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def an_echo(name: str, replicas: int) -> Echo:
 
 
 def operated(backend: Backend, body: Callable[[SimulatedClient], Awaitable[None]]) -> sim.Cluster:
-    """A cluster in which the operator worked while `body` ran."""
+    """Return a cluster after the operator and `body` ran in it."""
     cluster = sim.Cluster(crds=[Echo])
 
     async def main() -> None:
@@ -48,7 +48,7 @@ def deployment(cluster: sim.Cluster, name: str = "canyon") -> dict[str, Any]:
 
 
 def sent_requests(cluster: sim.Cluster) -> list[tuple[str, str]]:
-    """What was written: the method and the last part of the path."""
+    """Return the writes: the method and the last part of the path."""
     return [
         (exchange.head.method, exchange.head.target.partition("?")[0].rpartition("/apis/")[2])
         for exchange in cluster.log

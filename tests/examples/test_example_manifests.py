@@ -1,6 +1,6 @@
-"""The manifests beside the examples are what the command prints, with the rights that a test has recorded.
+"""The manifests of the examples are the output of the command, with recorded rights.
 
-After a change of an example: ``python tests/examples/test_example_manifests.py`` writes both files again.
+After a change of an example, `python tests/examples/test_example_manifests.py` writes the files again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubeproto_runtime.manifests import dump_access
 pytestmark = pytest.mark.one_python
 
 EXAMPLES: Final = Path(__file__).parents[2] / "examples"
-# What stands between `kubeproto manifests` and the file in the line of each README.
+# The arguments of `kubeproto manifests` in each README.
 COMMANDS: Final = {
     "books": "on_asyncio.py:deployed --name books",
     "echo": "echo.py:deployed --name echo-operator --access access.json",
@@ -35,7 +35,7 @@ def access_of(name: str) -> str:
 
 
 def printed(name: str) -> str:
-    """What the line in the README of an example prints."""
+    """Return the output of the command in an example's README."""
     command = [sys.executable, "-m", "kubeproto_cli", "manifests", *COMMANDS[name].split()]
     completed = subprocess.run(command, cwd=EXAMPLES / name, capture_output=True, text=True, check=False)
     assert (completed.returncode, completed.stderr) == (0, "")

@@ -84,7 +84,7 @@ def test_what_changes_nothing_about_a_hello_is_not_written_into_it() -> None:
             [deployed] = [
                 exchange for exchange in cluster.log if "deployments/world" in exchange.head.target
             ][-1:]
-            assert deployed.time > cluster.now - 61  # it was looked at
+            assert deployed.time > cluster.now - 61  # it was read
             assert cluster.objects(Hello)[0]["metadata"]["resourceVersion"] == version_before
 
     run(main)

@@ -1,4 +1,4 @@
-"""The operator programs of docs/programs.md run as they stand, against a simulated cluster."""
+"""The operator programs of docs/programs.md run unchanged, against a simulated cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from kubeproto_runtime import Client, recording
 from kubeproto_runtime.operator import LeaderElector, Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, explore, run, simulated
 
-__all__ = ["test_a_book_gets_its_label_back", "test_a_book_has_a_title"]  # the suite is a program too
+__all__ = ["test_a_book_gets_its_label_back", "test_a_book_has_a_title"]  # the suite is one of the programs
 
 
 @pytest.fixture(params=BACKENDS)

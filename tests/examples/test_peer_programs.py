@@ -1,4 +1,4 @@
-"""The programs that docs/programs.md counts beside ours run too, each in the environment of its client."""
+"""The programs of other clients in docs/programs.md run too, each in the environment of its client."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def needs(peer: str) -> pytest.MarkDecorator:
 def running(
     server: SimServer, folder: Path, peer: str, *arguments: str, stdin: str = ""
 ) -> Generator[subprocess.Popen[str]]:
-    """Run a program of a peer beside a served cluster, with the kubeconfig of that."""
+    """Run a program of a peer against a served cluster, with its kubeconfig."""
     python = environment(peer, PINS, CACHE)
     assert python is not None
     (folder / "config").write_text(server.kubeconfig)

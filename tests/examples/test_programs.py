@@ -1,4 +1,4 @@
-"""The client programs of docs/programs.md run as they stand, against a simulated cluster."""
+"""The client programs of docs/programs.md run unchanged, against a simulated cluster."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ spec:
 
 
 def cluster_of_script() -> sim.Cluster:
-    """A pod runs already, and what kubelet and controllers would do is done five seconds after the start."""
+    """Return a cluster with a running pod, in which the Deployment becomes ready five seconds after the
+    start.
+    """
     cluster = sim.Cluster()
     pod = {
         "apiVersion": "v1",
@@ -68,7 +70,7 @@ def cluster_of_script() -> sim.Cluster:
 
 
 class Talking:
-    """A transport on which the logs of pods have two lines, as they do not in a simulated cluster."""
+    """A transport on which the log of a pod has two lines."""
 
     status = 200
     headers: kp.Headers = (("Content-Type", "text/plain"),)
@@ -89,7 +91,7 @@ class Talking:
 
 
 class BlockingTalking(Talking):
-    """The same for threads."""
+    """A blocking transport on which the log of a pod has two lines."""
 
     @contextmanager
     def lines(self) -> Generator[BlockingTalking]:  # type: ignore[override] # pyright: ignore
@@ -192,7 +194,7 @@ def test_the_generic_client_counts_and_changes_any_kind() -> None:
 
 
 class Enough(Exception):
-    """No more is wanted."""
+    """The test has seen enough."""
 
 
 def test_the_informer_tells_what_becomes_of_books() -> None:
@@ -228,7 +230,7 @@ def test_the_informer_tells_what_becomes_of_books() -> None:
 
 
 def anything_goes() -> dict[str, Any]:
-    """The definition of books as somebody else wrote it, who checks nothing."""
+    """Return a definition of books that checks nothing."""
     names = {"kind": "Book", "plural": Book.resource.plural}
     free = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": free}}

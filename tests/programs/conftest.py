@@ -19,7 +19,7 @@ PLUGIN = "realserver.fixtures"  # which `make real` loads
 def cluster_of(
     request: pytest.FixtureRequest, folders: pytest.TempPathFactory, name: str, *, watch_cache: bool
 ) -> Generator[Site]:
-    """The real server of that name, or a simulated one. Both have controllers and no nodes: no pod runs."""
+    """Yield the real server of that name, or a simulated one, with controllers and without nodes."""
     folder = folders.mktemp("programs", numbered=True)
     if request.config.pluginmanager.hasplugin(PLUGIN):
         real = request.getfixturevalue(name)
@@ -34,20 +34,20 @@ def cluster_of(
 
 @pytest.fixture(scope="session")
 def cluster(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
-    """The server that most programs share."""
+    """Yield the server of most programs."""
     with cluster_of(request, tmp_path_factory, "real_server", watch_cache=True) as site:
         yield site
 
 
 @pytest.fixture(scope="session")
 def forgetful(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
-    """One without a watch cache: a version is gone as soon as the history is compacted."""
+    """Yield a server without a watch cache: versions expire as soon as the history is compacted."""
     with cluster_of(request, tmp_path_factory, "uncached_server", watch_cache=False) as site:
         yield site
 
 
 @pytest.fixture
 def site(cluster: Site) -> Generator[Site]:
-    """That server, in a namespace of its own."""
+    """Yield that server in a namespace of its own."""
     with cluster.within() as site:
         yield site

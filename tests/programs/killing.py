@@ -1,7 +1,7 @@
-"""An operator that is killed at moments that a seed decides, and what must be true of it afterwards.
+"""An operator is killed at moments that a seed chooses, and must leave a correct state.
 
-A moment is counted in changes that the server shows while the operator works: of its objects, or of the
-Deployments that it makes. What the user does meanwhile has to be carried out by the next process.
+A moment is a number of visible changes of its objects or Deployments. The next process must carry out the
+user's changes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from program_rig import LIMIT, LOOKS, Site
 import kubeproto as kp
 from kubeproto_runtime import connect
 
-# Each round changes three objects, and the server or the operator changes each of them or what it became.
+# Each round changes three objects, and the server or the operator changes each of them again.
 CHANGES: Final = 4
 OBJECTS: Final = 3
 
 
 class Operator(Struct, frozen=True):
-    """A program whose objects become Deployments of the same name, with as many replicas as they ask for."""
+    """A program whose objects become Deployments of the same name and number of replicas."""
 
     program: str
     kind: str
@@ -36,7 +36,7 @@ class Operator(Struct, frozen=True):
 
 
 def kill_and_check(site: Site, operator: Operator, seeds: Iterable[int]) -> None:
-    """Kill it once for each seed, and let it end in order at last: nothing is missing, and nothing left."""
+    """Kill the operator once for each seed, then stop it, and check the Deployments."""
     desired: dict[str, int] = {}
     for seed in seeds:
         rng = random.Random(seed)
@@ -48,7 +48,7 @@ def kill_and_check(site: Site, operator: Operator, seeds: Iterable[int]) -> None
             for _ in range(rng.randrange(1, CHANGES + 1)):
                 assert changes.acquire(timeout=LIMIT), running.printed
             running.kill()
-        # This happens while nobody looks. A name is used once: what waits for its finalizer still has it.
+        # The operator does not run now. A name is used once: an object may still wait for its finalizer.
         deleted = rng.choice(sorted(desired))
         del desired[deleted]
         site.kubectl(f"delete {operator.kind}/{deleted} --wait=false")
@@ -60,7 +60,7 @@ def kill_and_check(site: Site, operator: Operator, seeds: Iterable[int]) -> None
 
 
 def change(site: Site, operator: Operator, desired: dict[str, int], seed: int, rng: random.Random) -> None:
-    """Ask for other numbers of replicas, of the objects that are there and of new ones."""
+    """Change the replicas of existing objects, and create new objects."""
     for number in range(OBJECTS - len(desired)):
         desired[f"of-{seed}-{number}"] = 0
     for name in desired:
@@ -71,7 +71,7 @@ def change(site: Site, operator: Operator, desired: dict[str, int], seed: int, r
 
 
 def settled(site: Site, operator: Operator, desired: dict[str, int]) -> None:
-    """Wait until there is one Deployment for each object, its own and as it asks for, and nothing else."""
+    """Wait until each object has its Deployment with its replicas, and nothing else exists."""
     looks, last_difference = threading.Event(), None
     for _ in range(LOOKS):
         if (last_difference := difference(site, operator, desired)) is None:
@@ -104,7 +104,7 @@ def difference(site: Site, operator: Operator, desired: dict[str, int]) -> str |
 
 @contextmanager
 def watching(site: Site, kind: str) -> Generator[threading.Semaphore]:
-    """Changes of a kind from now on; each releases the semaphore once."""
+    """Count changes of a kind from now on; each releases the semaphore once."""
     with (
         start_blocking_portal("asyncio") as portal,
         portal.wrap_async_context_manager(_watched(site, kind)) as changes,

@@ -1,6 +1,6 @@
-"""What the tests of the example programs share: a server, kubectl, and programs, each a process of its own.
+"""The rig of the example programs: a server, kubectl and programs, each a process of its own.
 
-Everything waits for what it needs, up to `LIMIT`; nothing waits for a time.
+Every wait is for a condition, up to `LIMIT`; nothing sleeps for a fixed time.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from kubectl_commands.running import kubectl
 from realserver._real_proxy import Proxy
 
 ROOT: Final = Path(__file__).resolve().parents[2]
-LIMIT: Final = 120.0  # seconds; what takes longer has failed
-LOOKS: Final = 200  # how often kubectl is asked for what it cannot wait for
+LIMIT: Final = 120.0  # seconds
+LOOKS: Final = 200  # attempts of kubectl for conditions that it cannot wait for
 
 
 _numbers = itertools.count(1)
 
 
 class Site:
-    """A server that kubectl and programs reach by a kubeconfig, in a namespace of their own."""
+    """A server with a kubeconfig, in a namespace of its own."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Site:
     ) -> None:
         self.folder = folder
         self.real = real
-        self.compact = compact  # lets the server forget its history
+        self.compact = compact  # compacts the history
         self.namespace = namespace
         self.kubeconfig = folder / f"{namespace or 'cluster'}.kubeconfig"
         self.kubeconfig.write_text(kubeconfig)
@@ -53,14 +53,14 @@ class Site:
 
     @contextmanager
     def within(self) -> Generator[Site]:
-        """The same in a new namespace, which is deleted afterwards."""
+        """Yield the same server in a new namespace, which is deleted afterwards."""
         namespace = f"programs-{next(_numbers)}"
         document = yaml.safe_load(self._kubeconfig_text)
         for context in document["contexts"]:
             context["context"]["namespace"] = namespace
         self.kubectl(f"create namespace {namespace}")
         site = self._with(document, namespace)
-        site.kubectl("wait --for=create serviceaccount/default --timeout=60s")  # pods are refused before
+        site.kubectl("wait --for=create serviceaccount/default --timeout=60s")  # pods are refused before that
         try:
             yield site
         finally:
@@ -68,7 +68,7 @@ class Site:
 
     @contextmanager
     def behind_a_proxy(self) -> Generator[tuple[Site, Line]]:
-        """The same by way of a proxy, which can be cut."""
+        """Yield the same server behind a proxy that can disconnect."""
         document = yaml.safe_load(self._kubeconfig_text)
         [cluster] = document["clusters"][:1]
         server = urlsplit(str(cluster["cluster"]["server"]))
@@ -84,12 +84,12 @@ class Site:
 
     @property
     def environment(self) -> dict[str, str]:
-        # kubectl is a process of 100 ms, which needs no garbage collector.
+        # kubectl runs for 100 ms and needs no garbage collector.
         variables = {"KUBECONFIG": str(self.kubeconfig), "HOME": str(self.folder), "GOGC": "off"}
         return {**os.environ, **variables, "PYTHONUNBUFFERED": "1", "PYTHONWARNINGS": "error"}
 
     def attempt(self, command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Call kubectl; its words have no spaces but where there is a `~`."""
+        """Call kubectl; a `~` in its words stands for a space."""
         program = kubectl()
         assert program is not None, "kubectl is here, but not the version that the tests ask for"
         words = [word.replace("~", " ") for word in command.split()]
@@ -99,28 +99,28 @@ class Site:
         )  # fmt: skip
 
     def kubectl(self, command: str, stdin: str = "") -> str:
-        """What kubectl prints, which has to succeed."""
+        """Return the output of kubectl, which must succeed."""
         completed = self.attempt(command, stdin)
         assert completed.returncode == 0, f"kubectl {command}: {completed.stdout}"
         return completed.stdout.strip()
 
     def refused(self, command: str, stdin: str = "") -> str:
-        """What kubectl prints where it has to fail."""
+        """Return the output of kubectl, which must fail."""
         completed = self.attempt(command, stdin)
         assert completed.returncode != 0, f"kubectl {command}: {completed.stdout}"
         return completed.stdout.strip()
 
     @contextmanager
     def defining(self, manifest: str, name: str) -> Generator[Site]:
-        """Define a kind, until the block is left.
+        """Define a kind for the block.
 
-        It is discovered a moment after it is established, and each part of a server learns of it by itself.
+        A kind is discovered shortly after it is established, by each part of a server separately.
         """
         self.kubectl("apply -f -", manifest)
         self.wait(f"crd/{name}", "condition=Established")
         self.until(f"get {name} -o name", "(?!error|Error).*")
         yield self
-        self.kubectl(f"delete crd {name} --timeout={LIMIT:.0f}s")  # the next test may define it again
+        self.kubectl(f"delete crd {name} --timeout={LIMIT:.0f}s")  # the next test may define the kind again
 
     def wait(self, target: str, *conditions: str) -> None:
         """Wait for conditions of `kubectl wait --for`, one after the other."""
@@ -137,16 +137,16 @@ class Site:
         self.kubectl(command)
 
     def until(self, command: str, pattern: str, stdin: str = "") -> str:
-        """Call kubectl until what it prints matches: for what `kubectl wait` cannot see."""
+        """Call kubectl until its output matches, for conditions that `kubectl wait` cannot see."""
         looks, printed = threading.Event(), ""
         for _ in range(LOOKS):
             if re.fullmatch(pattern, printed := self.attempt(command, stdin).stdout.strip(), re.DOTALL):
                 return printed
-            looks.wait(0.2)  # kubectl tells of no change: it is asked again
+            looks.wait(0.2)  # kubectl does not report changes
         raise AssertionError(f"kubectl {command} goes on to print {printed!r}, and not {pattern}")
 
     def printed(self, program: str, *options: str) -> str:
-        """What a program of the examples prints, and then ends."""
+        """Return the output of an example program that ends."""
         completed = subprocess.run(
             [sys.executable, str(ROOT / "examples" / program), *options],
             env=self.environment, text=True, check=True, stdout=subprocess.PIPE, timeout=LIMIT,
@@ -155,7 +155,7 @@ class Site:
 
     @contextmanager
     def running(self, program: str, *options: str, **environment: str) -> Generator[Program]:
-        """A program of the examples, until the block is left."""
+        """Run an example program for the block."""
         command = [sys.executable, str(ROOT / "examples" / program), *options]
         running = Program(command, {**self.environment, **environment})
         try:
@@ -165,7 +165,7 @@ class Site:
 
 
 class Line:
-    """What connects a program to its server."""
+    """The connection between a program and its server."""
 
     def __init__(self, portal: BlockingPortal, proxy: Proxy) -> None:
         self._portal = portal
@@ -173,7 +173,7 @@ class Line:
 
     @contextmanager
     def disconnect(self) -> Generator[None]:
-        """Reset every connection, and let none be made until the block is left."""
+        """Reset every connection, and refuse new ones during the block."""
         self._proxy.closed = True
         self._portal.call(self._proxy.disconnect)
         yield
@@ -181,7 +181,7 @@ class Line:
 
 
 class Program:
-    """A process, and the lines that it has printed so far."""
+    """A process and its output."""
 
     def __init__(self, command: list[str], environment: dict[str, str]) -> None:
         self.lines: list[str] = []
@@ -208,7 +208,7 @@ class Program:
         return "\n".join(self.lines)
 
     def until(self, pattern: str) -> re.Match[str]:
-        """Wait for a line in which the pattern is found, now or earlier."""
+        """Wait for a printed line that matches the pattern."""
 
         def matches() -> re.Match[str] | None:
             return next(filter(None, (re.search(pattern, line) for line in self.lines)), None)
@@ -220,14 +220,14 @@ class Program:
         return match
 
     def terminate(self) -> int:
-        """End it as a cluster does, and return its exit status."""
+        """Stop the process as a cluster does, and return its exit status."""
         self.process.send_signal(signal.SIGTERM)
         status = self.process.wait(LIMIT)
         self._reader.join(LIMIT)
         return status
 
     def kill(self) -> None:
-        """End it without a word."""
+        """Kill the process."""
         self.process.kill()
         self.process.wait(LIMIT)
         self._reader.join(LIMIT)

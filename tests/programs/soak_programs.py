@@ -1,6 +1,6 @@
-"""The long run of the example operators: each is killed 100 times at moments that seeds decide.
+"""The long run of the example operators: each is killed 100 times at moments that seeds choose.
 
-`make soak` runs it after that of the server; ``--kills 10`` makes it shorter.
+`make soak` runs it; ``--kills 10`` makes it shorter.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import kubeproto_sim as sim
 from kubeproto_serve import serving
 
 OPERATORS = (Operator(HELLO, "hello", a_hello), Operator(ECHO, "echo", an_echo))
-ROUND = 10  # kills between two looks at everything
+ROUND = 10  # kills between two checks
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""The book informer in its three forms as processes, told of books by kubectl, on both servers."""
+"""The three forms of the book informer as processes, on both servers; kubectl changes the books."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def test_of_two_replicas_one_works_and_the_other_takes_over(defined: Site, site:
             assert "[-]" not in read(f"{pages['echo-0']}/healthz")
             assert first.terminate() == 0
             first.until("drained: every run has ended")
-            site.until(holder, "echo-1")  # at once: the lease was given up
+            site.until(holder, "echo-1")  # at once: the lease was released
             site.kubectl('patch echo/canyon --type=merge -p {"spec":{"replicas":3}}')
             site.wait("deployment/canyon", "jsonpath={.spec.replicas}=3")
             site.kubectl("delete echo/canyon")

@@ -1,4 +1,4 @@
-"""Foos on a web page, as a process: what a browser shows of them, whatever happens on the way."""
+"""The web page of Foos as a process: a browser shows the right state after failures."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def defined(forgetful: Site) -> Generator[Site]:
 
 @pytest.fixture
 def site_of_foos(defined: Site) -> Generator[Site]:
-    """A namespace on the server that forgets."""
+    """Yield a namespace on the server without a watch cache."""
     with defined.within() as site:
         yield site
 
@@ -98,7 +98,7 @@ def test_json_and_health_come_from_the_cache(site_of_foos: Site) -> None:
         assert read(f"{base}/healthz") == (200, "ok\n")
         assert read(f"{base}/readyz") == (200, "in step\n")
         program.process.terminate()
-        assert stream.read() == b"\n"  # it ends, and the program does not wait for the page
+        assert stream.read() == b"\n"  # it stops without waiting for the page
         stream.close()
         program.until("Finished server process")
 
@@ -113,7 +113,7 @@ def test_a_page_that_reads_nothing_more_does_not_keep_the_application(site_of_fo
         idle.connect(("127.0.0.1", int(base.rpartition(":")[2])))
         idle.sendall(b"GET /events HTTP/1.1\r\nHost: foos\r\n\r\n")
         assert idle.recv(15) == b"HTTP/1.1 200 OK"
-        # More than a socket takes by itself: the stream waits for its reader from here on.
+        # Larger than the socket's buffer: the stream waits for its reader from here on.
         large = "---\n".join(a_foo(f"large-{number}", "x" * 800_000) for number in range(10))
         site_of_foos.kubectl("create -f -", large)
         while len(json.loads(read(f"{base}/foos")[1])) < 10:

@@ -29,7 +29,7 @@ def defined(cluster: Site) -> Generator[Site]:
 
 
 def runs_as_a_kubelet_would(site: Site, name: str) -> None:
-    """Say of each pod of a Hello what the kubelet of its node would say."""
+    """Write the status of each pod of a Hello, as a kubelet would."""
     ready = '{"status":{"phase":"Running","conditions":[{"type":"Ready","status":"True"}]}}'
     for pod in site.kubectl(f"get pods -l app.kubernetes.io/instance={name} -o name").split():
         site.kubectl(f"patch {pod} --subresource=status --type=merge -p {ready}")
@@ -61,7 +61,7 @@ def test_the_life_of_a_hello(defined: Site, site: Site) -> None:
 
         assert site.kubectl("scale hello/world --replicas=5") == "hello.fraim.co.jp/world scaled"
         site.wait("deployment/world", "jsonpath={.spec.replicas}=5")
-        site.kubectl("scale deployment/world --replicas=1")  # what somebody else wants does not last
+        site.kubectl("scale deployment/world --replicas=1")  # changes of other writers are reverted
         site.wait("deployment/world", "jsonpath={.spec.replicas}=5")
         site.kubectl("delete deployment/world")
         site.wait("deployment/world", "create", "jsonpath={.spec.replicas}=5")
@@ -112,13 +112,13 @@ def test_what_it_cannot_do_is_said_where_kubectl_shows_it(defined: Site, site: S
     with site.running(PROGRAM):
         site.kubectl("apply -f -", a_hello("taken", 1))
         site.wait("hello/taken", "jsonpath={.status.conditions[0].reason}=NameTaken")
-        site.kubectl("delete hello/taken")  # which leaves their Deployment alone
+        site.kubectl("delete hello/taken")  # the Deployment is unchanged
         image = "{.spec.template.spec.containers[0].image}"
         assert site.kubectl(f"get deployment/taken -o jsonpath={image}") == "theirs:1"
         site.kubectl("create quota none --hard=count/deployments.apps=1")
         site.wait("quota/none", "jsonpath={.status.used.count/deployments\\.apps}=1")
         site.kubectl("apply -f -", a_hello("beyond", 1))
-        # At first the server may say that it does not know yet how much of the quota is used.
+        # At first the server may refuse because the usage of the quota is not known yet.
         site.until(
             "get events --field-selector reason=Refused -o jsonpath={.items[*].message}",
             ".*exceeded quota: none, requested: count/deployments.apps=1.*",
@@ -133,7 +133,7 @@ def test_what_an_older_definition_let_through_is_reported_and_can_be_deleted(
     definition = defined.printed(PROGRAM, "--definition")
     assert "maximum: 20" in definition
     defined.kubectl("apply -f -", definition.replace("maximum: 20", "maximum: 100"))
-    # A server validates by the old definition for a moment.
+    # A server validates with the old definition for a moment.
     site.kubectl("apply -f -", a_hello("crowd", 7))
     more = 'patch hello/crowd --type=json -p [{"op":"add","path":"/metadata/finalizers","value":["%s"]},%s]'
     many = '{"op":"replace","path":"/spec/replicas","value":50}'
@@ -171,7 +171,7 @@ def test_its_webhooks_default_refuse_and_convert(defined: Site, site: Site, tmp_
         configured = defined.printed(PROGRAM, "--definition", *webhook_options)
         try:
             defined.kubectl("apply -f -", configured)
-            # A server takes a while until it calls webhooks that it has just learned of, each kind by itself.
+            # A server needs some time until it calls new webhooks, for each kind separately.
             site.until(
                 "create --dry-run=server -o jsonpath={.spec.text} -f -",
                 "Warning: Hello quiet has no replicas: .*Hello from quiet!",
@@ -200,14 +200,14 @@ def test_in_a_cluster_it_makes_the_certificate_of_its_webhooks(defined: Site, si
         operator.until(r"serving .*/validate/.* on port [0-9]+")
         secret = "get secret/hello-operator-webhooks -o jsonpath={.type}"
         assert site.kubectl(secret) == "kubernetes.io/tls"
-        # Into these the authority is put once they are there.
+        # The authority is added to these once they exist.
         operator.until("ValidatingWebhookConfiguration hello-operator-hellos.* does not exist")
         assert operator.terminate() == 0
         assert "PRIVATE" not in operator.printed
 
 
 def converts(site: Site) -> None:
-    """What was written in one version is read in the other."""
+    """Check that an object written in one version is read in the other."""
     site.until("apply -f -", ".*hello.fraim.co.jp/old (created|unchanged)", OLD)
     fields = "{.apiVersion}/{.spec.replicas}/{.spec.text}"
     new = site.kubectl(f"get hellos.v1.fraim.co.jp/old -o jsonpath={fields}")

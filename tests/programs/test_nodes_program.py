@@ -1,4 +1,4 @@
-"""The node informer as a process, told of nodes by kubectl, on the served simulator and on a real server."""
+"""The node informer as a process, on the served simulator and on a real server; kubectl changes the nodes."""
 
 from __future__ import annotations
 

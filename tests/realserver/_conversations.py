@@ -1,4 +1,6 @@
-"""Conversations with a server: the same program speaks to a real one to record them, and to the recording."""
+"""Conversations with a server: the same program runs against a real server, to record them, and against the
+recording.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from ._real_asking import NAMESPACES, Asker
 
 
 class Stage:
-    """What is done beside a conversation and is not part of it; on a stage of a recording, nothing."""
+    """Actions besides a conversation; with a recording they do nothing."""
 
     def __init__(
         self, release: str, asker: Asker | None = None, compact: Callable[[], object] = lambda: None
@@ -55,7 +57,7 @@ class Book(
     plural="books",
     definition=Definition(scale=Scale(".spec.copies", ".status.lent")),
 ):
-    """What is spoken of."""
+    """What is spoken of."""  # recorded: the description of the definition
 
 
 def book(name: str, title: str = "Moby", **metadata: Any) -> Book:
@@ -242,7 +244,7 @@ def what_controllers_make(asker: Asker, _: Stage) -> None:
     assert first.spec.containers[0].image == "web:1"
     table = asker.ask(pods.as_table().list())
     assert [column.name for column in table.column_definitions or ()][:3] == ["Name", "Ready", "Status"]
-    assert asker.ask(pods.log(first.metadata.name)) == ""  # no node has taken it
+    assert asker.ask(pods.log(first.metadata.name)) == ""  # no node runs it
     assert asker.ask(pods.evict(first.metadata.name)).status == "Success"
     assert asker.ask(deployments.scale.get("web")).spec.replicas == 2
     assert asker.ask(deployments.scale.merge_patch("web", {"spec": {"replicas": 1}})).spec.replicas == 1
@@ -277,7 +279,8 @@ def a_long_list(asker: Asker, stage: Stage) -> None:
     assert names == sorted(item.metadata.name for item in listed.value)[:40]
 
 
-# Which user speaks, and whether the server must have no watch cache, so that a compaction is felt at once.
+# The user of a conversation, and whether the server must have no watch cache, so that compaction takes effect
+# at once.
 CONVERSATIONS: Final[dict[str, tuple[Conversation, str, bool]]] = {
     "life-of-an-object": (life_of_an_object, "admin", False),
     "a-watch-with-a-selector": (a_watch_with_a_selector, "admin", False),

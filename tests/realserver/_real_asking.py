@@ -1,4 +1,4 @@
-"""Asks the real server with the project's own requests, readers and decoders, over a blocking transport."""
+"""Access to the real server with the project's own requests and decoders, over a blocking transport."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ T = TypeVar("T")
 
 DEFINITIONS: Final = kp.Api(CustomResourceDefinition)
 NAMESPACES: Final = kp.Api(Namespace)
-PATIENCE: Final = 60.0  # seconds until a response that does not come is a failure
+PATIENCE: Final = 60.0  # seconds until a missing response is a failure
 
 
 class Asker:
-    """A server as tests speak to it; `pause` waits between two looks at what takes its time."""
+    """Access of a test to a server; `pause` waits between two polls."""
 
     def __init__(
         self, transport: BlockingTransport, *, pause: Callable[[float], object] = time.sleep
@@ -33,16 +33,16 @@ class Asker:
         self._pause = pause
 
     def ask(self, request: Request[T]) -> T:
-        """The value of the answer."""
+        """Return the value of the response."""
         return self.reply(request).value
 
     def reply(self, request: Request[T]) -> Reply[T]:
-        """The answer, with its warnings."""
+        """Return the response with its warnings."""
         with self._transport.send(request, timeout=PATIENCE) as incoming:
             return request.parse(incoming.status, incoming.headers, b"".join(incoming))
 
     def discover(self) -> Discovery:
-        """Every group and kind that the server has."""
+        """Return every group and kind of the server."""
         discovering = Discovering()
         while (discovery := discovering.result) is None:
             for request in discovering.requests:
@@ -53,7 +53,7 @@ class Asker:
 
     @contextmanager
     def watch(self, request: StreamRequest[E]) -> Generator[Iterator[E]]:
-        """The events of a watch, one by one, until it ends or is left."""
+        """Yield the events of a watch until it ends or is closed."""
         with self._transport.send(request, idle=PATIENCE) as incoming:
             decoder = request.open(incoming.status, incoming.headers)
 
@@ -65,18 +65,18 @@ class Asker:
             yield events()
 
     def namespace(self, prefix: str) -> str:
-        """A namespace that was not there before."""
+        """Create a new namespace, and return its name."""
         return self.ask(
             NAMESPACES.create(Namespace(metadata=kp.ObjectMeta(generate_name=f"{prefix}-")))
         ).metadata.name
 
     def define(self, definition: CustomResourceDefinition) -> dict[str, Any]:
-        """Create a definition and wait until its kind is served; the spec that is stored."""
+        """Create a definition, wait until its kind is served, and return the stored spec."""
         self.ask(DEFINITIONS.create(definition))
         return self.await_served(definition)
 
     def await_served(self, definition: CustomResourceDefinition) -> dict[str, Any]:
-        """Wait until the kind of a definition that was sent is served; the spec that is stored."""
+        """Wait until the kind of a definition is served, and return the stored spec."""
         name = definition.metadata.name
         with self.watch(DEFINITIONS.watch(field_selector=f"metadata.name={name}")) as events:
             resource = next(
@@ -98,13 +98,13 @@ class Asker:
                 return
 
     def defines(self, definition: CustomResourceDefinition) -> bool:
-        """Whether there is a definition of this name."""
+        """Return whether a definition of this name exists."""
         return bool(
             self.ask(DEFINITIONS.list(field_selector=f"metadata.name={definition.metadata.name}")).items
         )
 
     def undefine(self, definition: CustomResourceDefinition) -> None:
-        """Delete a definition with all its objects, and wait until it is gone."""
+        """Delete a definition with all its objects, and wait until it is deleted."""
         name = definition.metadata.name
         version = self.ask(DEFINITIONS.list(field_selector=f"metadata.name={name}")).version
         self.ask(DEFINITIONS.delete(name))
@@ -114,7 +114,7 @@ class Asker:
 
 
 def _served(definition: CustomResourceDefinition) -> bool:
-    """Whether the server has taken the names and serves the kind. What it finds no structure in, it says."""
+    """Return whether the server has accepted the names and serves the kind; raise on a structural error."""
     status: dict[str, Any] = definition.status or {}
     listed: list[dict[str, Any]] = status.get("conditions") or []
     conditions = {condition["type"]: condition for condition in listed}
@@ -126,6 +126,6 @@ def _served(definition: CustomResourceDefinition) -> bool:
 
 @contextmanager
 def asking(connection: Connection) -> Generator[Asker]:
-    """Speak to a server over connections that are closed at the end."""
+    """Yield access to a server over connections that are closed at the end."""
     with BlockingHttpxTransport(connection) as transport:
         yield Asker(transport)

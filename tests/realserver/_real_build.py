@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).resolve().parent
-RELEASES: Final = HERE / "releases"  # what each older release is built from
+RELEASES: Final = HERE / "releases"  # the modules of each older release
 CACHE: Final = HERE.parent.parent / ".cache/realserver"
-NEWEST: Final = "1.36"  # what go.mod names, and what is built unless another release is asked for
+NEWEST: Final = "1.36"  # the release of go.mod, which is the default
 PROGRAMS: Final = ("main.go", "papers.go")
-GO_OUTSIDE_THE_PATH: Final = "/usr/local/go/bin/go"  # where Go's own instructions put it
+GO_OUTSIDE_THE_PATH: Final = "/usr/local/go/bin/go"  # the path in Go's own instructions
 
-# Neither the machine nor its settings show in what is built.
+# The binary does not depend on the machine and its settings.
 FLAGS: Final = ("-mod=readonly", "-trimpath", "-buildvcs=false")
 ENVIRONMENT: Final = {
     "GOFLAGS": "",
@@ -30,11 +30,11 @@ ENVIRONMENT: Final = {
 
 
 class Unbuildable(Exception):
-    """There is no Go, or it could not build."""
+    """Go is missing, or the build failed."""
 
 
 def build(release: str = NEWEST) -> Path:
-    """Return the program, built if it is not there: some minutes the first time, and seconds after that."""
+    """Return the program; the first build takes some minutes, later ones seconds."""
     built = program(release)
     if built.exists():
         return built
@@ -58,7 +58,7 @@ def build(release: str = NEWEST) -> Path:
 
 
 def program(release: str = NEWEST) -> Path:
-    """Where the program is once it is built."""
+    """Return the path of the built program."""
     return CACHE / digest(release) / "realserver"
 
 
@@ -68,12 +68,12 @@ def releases() -> tuple[str, ...]:
 
 
 def asked_release() -> str:
-    """Return the release that `make real KUBERNETES=…` asks for, or the newest."""
+    """Return the release of `make real KUBERNETES=…`, or the newest."""
     return os.environ.get("KUBERNETES") or NEWEST
 
 
 def modules(release: str) -> Path:
-    """Return the go.mod of a release; its sums lie beside it."""
+    """Return the go.mod of a release, which is beside its sums."""
     path = HERE / "go.mod" if release == NEWEST else RELEASES / f"{release}.mod"
     if not path.exists():
         raise Unbuildable(f"there is no Kubernetes {release} to build, only {', '.join(releases())}")
@@ -81,7 +81,7 @@ def modules(release: str) -> Path:
 
 
 def find_go() -> str:
-    """The `go` of this machine."""
+    """Return the `go` of this machine."""
     go = shutil.which("go") or shutil.which(GO_OUTSIDE_THE_PATH)
     if go is None:
         raise Unbuildable("Go is not on this machine: the real API server needs Go 1.26 (https://go.dev/dl)")
@@ -89,7 +89,7 @@ def find_go() -> str:
 
 
 def digest(release: str = NEWEST) -> str:
-    """Return a name for what is built from these sources here."""
+    """Return a digest of the sources and settings of a build."""
     module_file = modules(release)
     sources = (module_file, module_file.with_suffix(".sum"), *(HERE / name for name in PROGRAMS))
     content = b"".join(path.read_bytes() for path in sources)

@@ -1,4 +1,4 @@
-"""A cache of books on the real server that checks every event for its place in the order of things."""
+"""A cache of books on the real server that checks the order of every event."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class BookSpec(kp.Fields):
 
 
 class Book(kp.Object[BookSpec, None], group="real.kubeproto.test", version="v1", plural="books"):
-    """What is cached."""
+    """A book."""
 
 
 def book(name: str, title: str = "", **metadata: Any) -> Book:
@@ -27,7 +27,7 @@ def book(name: str, title: str = "", **metadata: Any) -> Book:
 
 
 class Cache:
-    """Follows the books of a namespace. What breaks the order of events is an AssertionError at once."""
+    """Follows the books of a namespace, and raises AssertionError for an event out of order."""
 
     def __init__(
         self,
@@ -52,19 +52,19 @@ class Cache:
 
     @property
     def watching(self) -> bool:
-        """Whether a watch is open at this moment."""
+        """Return whether a watch is open."""
         return isinstance(self._driver.state, resync.Watching)
 
     def snapshot(self) -> dict[str, str]:
-        """Names and versions of what readers see."""
+        """Return the names and versions that readers see."""
         return {key: entry.version for key, entry in self.store.entries().items()}
 
     def take_changes(self) -> list[tuple[str, str]]:
-        """What has come out since the last time: kind of change and name."""
+        """Return the changes since the last call: kind of change and name."""
         changes, self.changes = self.changes, []
         return [(change.type, change.key.rpartition("/")[2]) for change in changes]
 
-    # What the following calls.
+    # Methods of the sink.
 
     def stage(self, items: list[Any]) -> None:
         self.store.stage(items)

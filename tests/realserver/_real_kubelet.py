@@ -1,4 +1,4 @@
-"""A kubelet for the real control plane: a small program, built once, and the Node whose kubelet it is.
+"""A kubelet for the real control plane: a small program, built once, and its Node.
 
 It belongs to no release of Kubernetes: an API server finds it by the address in the status of its Node.
 """
@@ -31,7 +31,7 @@ _WITHIN: Final = 60.0
 
 
 def build_kubelet() -> Path:
-    """The program, built if it is not there; it takes a minute or more the first time."""
+    """Return the program; the first build takes a minute or more."""
     content = b"".join((FOLDER / name).read_bytes() for name in _SOURCES)
     built = CACHE / f"kubelet-{hashlib.sha256(content).hexdigest()[:16]}"
     if built.exists():
@@ -49,7 +49,7 @@ def build_kubelet() -> Path:
 
 
 def write_log(folder: Path, lines: Iterable[str], *, begin: int = 0) -> None:
-    """Add lines to the log of each container; several are of the same second, and some of the same time."""
+    """Add lines to the log of each container, several of one second and some of one time."""
     with (folder / "log").open("a") as file:
         for number, line in enumerate(lines, begin):
             minute, seconds = divmod(number // 10, 60)
@@ -58,7 +58,7 @@ def write_log(folder: Path, lines: Iterable[str], *, begin: int = 0) -> None:
 
 @contextmanager
 def a_node(server: RealServer, folder: Path, port: int) -> Generator[None]:
-    """A Node with a kubelet, and a pod on it, all of whose ports lead to one on this machine."""
+    """Yield a Node with a kubelet, and a pod whose ports all lead to a port of this machine."""
     authority = trustme.CA()
     certificate = authority.issue_cert("127.0.0.1")
     (folder / "kubelet.crt").write_bytes(certificate.cert_chain_pems[0].bytes())
@@ -73,7 +73,7 @@ def a_node(server: RealServer, folder: Path, port: int) -> Generator[None]:
         subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log) as process,
         BlockingHttpxTransport(server.connection) as transport,
     ):
-        assert process.stdout is not None  # both were asked for
+        assert process.stdout is not None  # both were requested
         assert process.stdin is not None
         try:
             key, _, number = process.stdout.readline().decode().partition(" ")

@@ -1,4 +1,4 @@
-"""A TCP proxy that does to connections what networks do: resets them, or lets them fall silent."""
+"""A TCP proxy that resets connections, or lets them fall silent."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Final
 
 import trio
 
-_RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER with no time to linger
+_RESET_ON_CLOSE: Final = struct.pack("ii", 1, 0)  # SO_LINGER with a time of zero
 _PIECE: Final = 16 * 1024
 
 
 class Proxy:
-    """Carries bytes between its clients and one port of this machine; TLS passes through."""
+    """Carries bytes between its clients and a port of this machine; TLS passes through."""
 
     def __init__(self, port: int) -> None:
         self.port = 0
-        self.closed = False  # whether who connects is turned away
+        self.closed = False  # whether new connections are refused
         self._server = port
         self._open: set[_Carried] = set()
 
     @asynccontextmanager
     async def serving(self) -> AsyncGenerator[None]:
-        """Take connections on `port`; all of them are closed at the end."""
+        """Accept connections on `port`; all of them are closed at the end."""
         listeners = await trio.open_tcp_listeners(0, host="127.0.0.1")
         self.port = listeners[0].socket.getsockname()[1]
         async with trio.open_nursery() as nursery:
@@ -34,14 +34,14 @@ class Proxy:
             nursery.cancel_scope.cancel()
 
     def disconnect(self) -> None:
-        """Reset every connection, wherever its bytes are."""
+        """Reset every connection at once."""
         for carried in self._open:
-            if carried.client.socket.fileno() != -1:  # one that is ending by itself may be closed already
+            if carried.client.socket.fileno() != -1:  # the connection may be closed already
                 carried.client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
             carried.scope.cancel()
 
     def freeze(self) -> None:
-        """Carry nothing more over the connections of now, and do not say so."""
+        """Carry nothing more over the current connections, which stay open."""
         for carried in self._open:
             carried.frozen = True
 
@@ -61,7 +61,7 @@ class Proxy:
                     nursery.start_soon(carried.pump, client, server)
                     nursery.start_soon(carried.pump, server, client)
         except OSError:
-            pass  # there is no server at this moment
+            pass  # the server is down
         finally:
             self._open.discard(carried)
 
@@ -81,5 +81,5 @@ class _Carried:
             if not self.frozen:
                 await sink.send_eof()
         except (trio.BrokenResourceError, trio.ClosedResourceError):
-            # One end is gone, so the other one goes too.
+            # One end is closed, so the other is closed too.
             self.scope.cancel()

@@ -1,6 +1,6 @@
-"""Records what a server is asked and answers, without secrets, and plays a server that answers so.
+"""Records requests and responses of a server without secrets, and plays a server from a recording.
 
-What is scrubbed keeps its length, so that each piece of an answer ends where it ended on the wire: uids,
+Scrubbed values keep their length, so that each piece of a response ends where it ended on the wire: uids,
 times, tokens, certificates and the port. Equal uids stay equal, and times keep their order.
 """
 
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from kubeproto.wire import BlockingIncoming, BlockingTransport, Head, Headers
 
 FOLDER: Final = Path(__file__).parent / "conversations"
-ASKED: Final = ("accept", "content-type")  # what a server's answer depends on
+ASKED: Final = ("accept", "content-type")  # headers on which a response depends
 ANSWERED: Final = (
     "cache-control", "content-encoding", "content-type", "etag", "retry-after", "transfer-encoding", "vary",
     "warning",
@@ -29,7 +29,7 @@ ANSWERED: Final = (
 
 
 class Exchange(msgspec.Struct):
-    """One request and its response, whose body came in `pieces`; `ended` if it was read to its end."""
+    """A request and its response, whose body arrived in `pieces`; `ended` if it was read to its end."""
 
     method: str
     target: str
@@ -42,7 +42,7 @@ class Exchange(msgspec.Struct):
 
     @property
     def content(self) -> list[bytes]:
-        """The pieces as bytes."""
+        """Return the pieces as bytes."""
         return [
             base64.b64decode(chunk["base64"]) if isinstance(chunk, dict) else chunk.encode()
             for chunk in self.pieces
@@ -50,18 +50,18 @@ class Exchange(msgspec.Struct):
 
     @property
     def zipped(self) -> bool:
-        """Whether the body is compressed."""
+        """Return whether the body is compressed."""
         return ("Content-Encoding", "gzip") in self.answered
 
     @property
     def decoded_body(self) -> str:
-        """The whole body in the clear."""
+        """Return the decompressed body."""
         body = b"".join(self.content)
         return (gzip.decompress(body) if self.zipped else body).decode()
 
 
 class Recorder:
-    """A transport that notes down what goes over another one."""
+    """A transport that records the exchanges of another one."""
 
     def __init__(self, transport: BlockingTransport) -> None:
         self.exchanges: list[Exchange] = []
@@ -86,7 +86,7 @@ class Recorder:
             yield _Incoming(incoming.status, incoming.headers, _recorded(incoming, exchange))
 
     def save(self, release: str, name: str) -> None:
-        """Write what a server of this release said."""
+        """Write the exchanges with a server of this release."""
         folder = FOLDER / release
         folder.mkdir(parents=True, exist_ok=True)
         content = msgspec.json.format(msgspec.json.encode(scrubbed(self.exchanges)), indent=1)
@@ -94,7 +94,7 @@ class Recorder:
 
 
 class Replay:
-    """A transport to nowhere that gives recorded answers, if it is asked what was asked then."""
+    """A transport that returns recorded responses, and checks that the requests are the recorded ones."""
 
     def __init__(self, release: str, name: str, *, chunk_size: int = 0) -> None:
         content = (FOLDER / release / f"{name}.json").read_bytes()
@@ -105,7 +105,7 @@ class Replay:
     def send(
         self, head: Head, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingIncoming]:
-        """Give the next answer; with a `cut` in pieces of that size."""
+        """Return the next response; with `cut`, in pieces of that size."""
         assert self.left, f"{head} was not asked"
         exchange = self.left.pop(0)
         request = (head.method, head.target, _compared_headers(head), _normalized(head.body))
@@ -119,7 +119,7 @@ class Replay:
 
 
 def _normalized(body: str | bytes) -> Any:
-    """What a server reads in the body of a request: the order of keys is not part of it."""
+    """Return the meaning of a request body, in which the order of keys does not matter."""
     return msgspec.json.decode(body) if body else None
 
 
@@ -134,7 +134,7 @@ class _Incoming:
 
 
 def scrubbed(exchanges: list[Exchange]) -> list[Exchange]:
-    """The same conversation with something of the same length for what is secret or drawn again each time."""
+    """Return the conversation with secret and random values replaced by others of the same length."""
     texts = [
         text for exchange in exchanges for text in (exchange.target, exchange.body, exchange.decoded_body)
     ]
@@ -163,7 +163,7 @@ def scrubbed(exchanges: list[Exchange]) -> list[Exchange]:
     ]
 
 
-# Those that begin with eight zeros are ours: of a conversation that names one, or of a recording.
+# Uids that begin with eight zeros are ours: of a conversation, or of a recording.
 _UID: Final = r"(?!0{8})[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 _TOKEN: Final = r"eyJ[\w-]+\.[\w-]+\.[\w-]+"
@@ -172,7 +172,7 @@ _PORT: Final = r"(127\.0\.0\.1:)(\d+)"
 
 
 def _again(text: str, exchange: Exchange) -> list[str | dict[str, str]]:
-    """A body in pieces as they were; what is compressed has another length now."""
+    """Return a body in its original pieces; a compressed body gets a new length."""
     body = text.encode()
     if exchange.zipped:
         return [_text(chunk) for chunk in _cut(gzip.compress(body, mtime=0), 4096)]

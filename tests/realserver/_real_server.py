@@ -1,4 +1,4 @@
-"""One control plane in a folder: started, killed, started again as the same server, and ended."""
+"""A control plane in a folder: it can be started, killed, restarted as the same server, and stopped."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from kubeproto.config import (
 
 from ._real_build import asked_release, build
 
-# What tests need and a release has, but does not do unless it is told to.
+# Features that tests need and that a release has off by default.
 GATES: Final = {"1.36": ("ShardedListAndWatch=true",)}
-PATIENCE: Final = 20.0  # seconds for an end, before it is made one
+PATIENCE: Final = 20.0  # seconds to stop, before it is killed
 WANTED: Final[credentials.Event] = credentials.CredentialsRequested()
-# Below those that a system gives to outgoing connections: one of these could take the port while the server
-# starts, or while it is down, and one that tries to reach a port in vain could even reach itself.
+# Below the ports of outgoing connections, which could take the port while the server starts or is down; a
+# connection to an unused port of its own range could even reach itself.
 PORTS: Final = range(20_000, 32_000)
 _started: Final = itertools.count()
 
 
 class RealServer:
-    """A running control plane. Its users are "admin", "nobody" without any right, and "robot" by certificate.
+    """A running control plane with the users "admin", "nobody" without rights, and "robot" by certificate.
 
-    It ends with this process at the latest. A client made from `connection` reaches it again after a
-    `restart`: the port, the certificates and the objects are the same.
+    It ends with this process at the latest. A client of `connection` reaches it again after a `restart`: the
+    port, the certificates and the objects are the same.
     """
 
     def __init__(
@@ -64,23 +64,23 @@ class RealServer:
 
     @property
     def process(self) -> int:
-        """The id of its process, while it runs."""
+        """Return the id of its process while it runs."""
         if self._process is None:
             raise RuntimeError("it does not run")
         return self._process.pid
 
     @property
     def log(self) -> Path:
-        """What the components say."""
+        """Return the log of the components."""
         return self.folder / "log"
 
     @property
     def connection(self) -> Connection:
-        """The way to it for "admin"."""
+        """Return the connection of "admin"."""
         return self.connection_for("admin")
 
     def connection_for(self, user: str) -> Connection:
-        """The way to it for one of its users, read from its kubeconfig as any client reads it."""
+        """Return the connection of a user, read from its kubeconfig as any client reads it."""
         overrides = Overrides(path=str(self.kubeconfig), context=user)
         files: dict[str, bytes | UnreadableFile] = {}
         while isinstance(config := infer({}, files, overrides), Needs):
@@ -92,7 +92,7 @@ class RealServer:
         return replace(config.connection_for(user_credentials), headers=authorization)
 
     def start(self) -> None:
-        """Start, or start again after `kill`: with the same objects, at the same address."""
+        """Start, also after `kill`: with the same objects at the same address."""
         if self._process is not None:
             raise RuntimeError("it runs already")
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -109,24 +109,24 @@ class RealServer:
             raise
 
     def compact(self) -> int:
-        """Let etcd forget all history; the revision up to which it is gone."""
+        """Compact the history of etcd, and return the compacted revision."""
         self._tell("compact")
         return int(self._hear("compacted"))
 
     def kill(self) -> None:
-        """End it as a crash does: at once, by SIGKILL. What it has stored stays."""
+        """Kill the process with SIGKILL, as in a crash. Stored objects stay."""
         process, self._process = self._process, None
         if process is not None:
             process.kill()
             _bury(process)
 
     def restart(self) -> None:
-        """Kill it and start it again."""
+        """Kill the process and start it again."""
         self.kill()
         self.start()
 
     def stop(self) -> None:
-        """End it, if it runs."""
+        """Stop the process, if it runs."""
         if self._process is None:
             return
         try:
@@ -142,7 +142,7 @@ class RealServer:
         self._pipe("stdin").flush()
 
     def _hear(self, keyword: str) -> str:
-        # It answers, or it ends: nothing here needs a time limit of its own.
+        # The process replies or ends, so no time limit is needed.
         line: bytes = self._pipe("stdout").readline()
         received, _, value = line.decode().strip().partition(" ")
         if received != keyword:
@@ -173,7 +173,7 @@ def start(folder: Path, *, watch_cache: bool = True, flags: tuple[str, ...] = ()
 
 
 def _free_port() -> int:
-    """A port on which nobody listens; a server that is starting beside this one gets another one."""
+    """Return an unused port; concurrent servers get different ports."""
     begin = (os.getpid() * 16 + next(_started)) % len(PORTS)
     for port in itertools.chain(PORTS[begin:], PORTS[:begin]):
         with socket.socket() as probe, suppress(OSError):
@@ -183,13 +183,13 @@ def _free_port() -> int:
 
 
 def _program(release: str) -> Path:
-    """Return the program of a release, which `make real` has built; otherwise it is built now."""
+    """Return the program of a release, which `make real` has built, or build it now."""
     chosen = os.environ.get("KUBEPROTO_REAL")
     return Path(chosen) if chosen and release == asked_release() else build(release)
 
 
 def _credentials(identity: Identity) -> Credentials:
-    """What this identity shows, by the machine that decides it for any client."""
+    """Return the credentials of this identity, from the machine that all clients use."""
     state, event = credentials.begin(identity, now=0.0), WANTED
     while True:
         state, actions = credentials.step(state, event, 0.0)
@@ -207,7 +207,7 @@ def _credentials(identity: Identity) -> Credentials:
 def _bury(process: subprocess.Popen[bytes]) -> None:
     process.wait()
     for pipe in (process.stdin, process.stdout):
-        # A last command may be in it that nobody will read.
+        # The buffer may contain a last command that nobody will read.
         with suppress(BrokenPipeError):
             if pipe is not None:
                 pipe.close()

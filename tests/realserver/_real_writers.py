@@ -1,4 +1,4 @@
-"""Writers that go on until each of their writes is done, whatever happens to connections and servers."""
+"""Writers that continue until each of their writes is done, in spite of failures."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ._real_cache import Book, book
 
 T = TypeVar("T")
 
-# What a server that is dying or being born may do to a request.
+# Failures of a server that stops or starts.
 PASSING: Final = (Broken, Garbled, ServerFailed, Throttled, TimedOut, Unreachable)
-STARTING: Final = (401, 403, 404)  # before its rights, users and kinds are read
+STARTING: Final = (401, 403, 404)  # before it has read its rights, users and kinds
 PAUSE: Final = 0.1
 
 
 class Writer:
-    """Makes, changes and deletes its books. `done` counts its writes."""
+    """Creates, changes and deletes its books, and counts its writes."""
 
     def __init__(self, client: Client, books: kp.Api[Book], names: list[str], seed: int) -> None:
         self.completed_writes = 0
@@ -33,7 +33,7 @@ class Writer:
         self._random = Random(seed)
 
     async def run(self) -> None:
-        """Make all books, in turn with changes to those that are there and deletions of some."""
+        """Create all books, mixed with changes and deletions of existing ones."""
         names: list[str] = []
         for name in self._names:
             await self._write(self._books.create(book(name)))
@@ -63,7 +63,7 @@ class Writer:
 
 
 def _was_applied(request: Request[T], error: Exception) -> bool:
-    """Whether an earlier attempt of which no answer came did it."""
+    """Return whether an earlier attempt without a response was applied."""
     return (request.verb == "create" and isinstance(error, kp.AlreadyExists)) or (
         request.verb == "delete" and isinstance(error, kp.NotFound) and error.status.details.name != ""
     )

@@ -1,4 +1,4 @@
-"""Asks the real server who may do what, and records what it says: ``make access``."""
+"""Asks the real server about authorization, and records the verdicts: ``make access``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _numbers: Final = itertools.count(1)
 
 @contextmanager
 def sending(server: RealServer) -> Generator[Send]:
-    """A function that sends a request to the server as its user."""
+    """Return a function that sends a request as its user."""
     with ExitStack() as stack:
         transports = {
             user: stack.enter_context(BlockingHttpxTransport(server.connection_for(user)))
@@ -51,7 +51,7 @@ def sending(server: RealServer) -> Generator[Send]:
 
 
 def ask_all(cases: Cases, send: Send) -> list[Any]:
-    """What the server says of the requests, once its objects are there and its authorizer knows them."""
+    """Return the verdicts on the requests, once the server's authorizer knows all objects."""
     for ask in cases.objects:
         status, body = send(ask)
         assert status == 201, body
@@ -60,12 +60,12 @@ def ask_all(cases: Cases, send: Send) -> list[Any]:
 
 
 def until_rights_are_known(send: Send) -> None:
-    """Wait until the server grants what roles and bindings say that were made after all others.
+    """Wait until the server applies a role and a binding that were created last.
 
-    One is aggregated, since a controller fills in the rules of such a role.
+    One role is aggregated, since a controller fills in its rules.
     """
     local = f"{_RBAC}/namespaces/{_NAMESPACE}"
-    # New names each time: the controller may make an aggregated role again that was deleted meanwhile.
+    # New names each time: the controller may recreate an aggregated role that was just deleted.
     sentinel = f"{_SENTINEL}-{next(_numbers)}"
     part, all_name = f"{sentinel}-part", f"{sentinel}-whole"
     subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": sentinel}

@@ -1,4 +1,4 @@
-"""Lets the real server call webhooks on this machine, and records what comes of it: ``make admission``."""
+"""Lets the real server call webhooks on this machine, and records the outcomes: ``make admission``."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _MADE_BY_CONTROLLERS: Final = (
 
 
 class RealTaker:
-    """The real server, whose webhooks are answered here.
+    """The real server with webhooks in this process.
 
-    Such a server acts on a configuration some time after it has taken it. So each one ends in a sentinel, and
-    a case begins when the server calls that webhook, or refuses what that policy refuses.
+    A server applies a configuration some time after it has accepted it. So each configuration ends in a
+    sentinel, and a case begins when the server calls that webhook, or refuses by that policy.
     """
 
     def __init__(self, transport: BlockingHttpxTransport, webhooks: WebhookServer) -> None:
@@ -48,7 +48,7 @@ class RealTaker:
         self._rounds = 0
         self._sentinel_before = "none"
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
-        for target in _MADE_BY_CONTROLLERS:  # which would be writes that webhooks are called for
+        for target in _MADE_BY_CONTROLLERS:  # such writes would call webhooks as well
             self._until(partial(self._is_there, target))
 
     def _is_there(self, target: str) -> bool:
@@ -97,19 +97,19 @@ class RealTaker:
         self._until(called)
 
     def _until_policies_are_known(self) -> None:
-        """Wait for two refreshes, of which the second began when the server knew everything.
+        """Wait for two refreshes, the second of which began when the server knew everything.
 
-        A refresh reads bindings and then, one by one, their policies. So one that knows the newest binding
-        and policy may have read another policy before it was there; the next one has not.
+        A refresh reads bindings and then their policies one by one, so the first may have read a policy
+        before it existed.
         """
         self._until_known(f"sentinel-{self._rounds}-first")
         self._until_known(f"sentinel-{self._rounds}-second")
 
     def _until_known(self, name: str) -> None:
-        """Wait for a policy, a binding and a parameter of this name.
+        """Wait until the server knows a policy, a binding and a parameter of this name.
 
-        Those of the last name go when these are there: without any policy that has such parameters, a server
-        no longer follows them.
+        The previous ones are deleted afterwards: without a policy with such parameters, a server stops
+        following them.
         """
         rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["secrets"]}
         refused = f"object.metadata.name == '{name}' && params.data.said == 'sentinel'"
@@ -134,7 +134,7 @@ class RealTaker:
         self._sentinel_before = name
 
     def _try_secret(self, name: str) -> Any:
-        """What comes of a creation that only sentinels look at, and that changes nothing."""
+        """Return the outcome of a creation that only sentinels see, and that changes nothing."""
         return self._send("POST", f"{_SECRETS}?dryRun=All", {"metadata": {"name": name}})
 
     def _until(self, condition: Callable[[], bool]) -> None:
@@ -155,7 +155,7 @@ class RealTaker:
         return status, warned, body, calls
 
     def _point(self, path: str, port: int) -> None:
-        """Let a webhook stand behind another port: nobody listens behind port 1."""
+        """Point a webhook to another port: nobody listens on port 1."""
         target = f"{HOOKS}/validatingwebhookconfigurations/cases"
         _, _, configuration = self._send("GET", target)
         self._rounds += 1

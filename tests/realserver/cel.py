@@ -1,4 +1,6 @@
-"""Asks the real server about CEL rules, records how they end, and writes the table of docs/cel.md: ``make cel``."""  # noqa: E501
+"""Asks the real server about CEL rules, records the outcomes, and writes the table of docs/cel.md: ``make
+cel``.
+"""
 
 from __future__ import annotations
 
@@ -22,14 +24,14 @@ from ._real_asking import DEFINITIONS, Asker, asking
 
 GROUP: Final = "rules.kubeproto.test"
 RESOURCE: Final = Resource(GROUP, "v1", "Rule", "rules", True, "rule")
-# Texts, lists and maps are bounded, so that no rule costs too much.
+# Strings, lists and maps are bounded, so that no rule costs too much.
 MOST: Final = {"string": 64, "array": 4, "object": 4}
-TOGETHER: Final = 30  # rules in one definition: what all of them may cost is limited, too
+TOGETHER: Final = 30  # rules in one definition: their total cost is limited, too
 COUNT: Final = {"string": "maxLength", "array": "maxItems", "object": "maxProperties"}
 
 
 def ask(asker: Asker) -> list[str]:
-    """How each row of the table ends on the server: passed, failed, or that the rule is refused, and why."""
+    """Return the outcome of each row on the server: passed, failed, or the reason of a refused rule."""
     ends: list[str] = []
     for first in range(0, len(cel_rules.ROWS), TOGETHER):
         rows = dict(enumerate(cel_rules.ROWS[first : first + TOGETHER]))
@@ -44,14 +46,14 @@ def ask(asker: Asker) -> list[str]:
 
 
 def _refused(asker: Asker, rows: dict[int, Any]) -> dict[int, str]:
-    """The rules that the server does not take, and whether because of what they might cost."""
+    """Return the refused rules, and whether their cost is the reason."""
     refusals: dict[int, str] = {}
     try:
         asker.ask(DEFINITIONS.create(_definition(rows), dry_run=True))
     except kp.Invalid as error:
         for cause in error.status.details.causes:
             number = re.search(r"properties\[f(\d+)\]", cause.field)
-            if number is not None:  # another speaks of the cost of all together
+            if number is not None:  # another error is about the total cost
                 refusals[int(number[1])] = "costs too much" if "cost" in cause.message else "rule refused"
     return refusals
 
@@ -91,7 +93,7 @@ def _ask(asker: Asker, number: int, row: Any) -> str:
     value, name = row[3], f"row-{number}"
     try:
         if isinstance(value, cel_rules.Old):
-            # The old value need not keep to the rule, so the rule must be one that speaks of updates.
+            # The old value may violate the rule, so the rule must be about updates.
             stored = asker.ask(api.create(_object(name, number, value.old)))
             changed = _object(name, number, value.value)
             changed.metadata.resource_version = stored.metadata.resource_version

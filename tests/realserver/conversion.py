@@ -38,7 +38,7 @@ _WITHIN: Final = 60.0
 
 
 class RealConversionTaker:
-    """The real server, whose conversion webhook is answered here."""
+    """The real server with a conversion webhook in this process."""
 
     def __init__(self, transport: BlockingHttpxTransport, webhooks: WebhookServer) -> None:
         self._transport = transport
@@ -79,11 +79,11 @@ class RealConversionTaker:
 
     @property
     def _path(self) -> str:
-        """Where the webhook of this case is, which tells a definition that was replaced from the new one."""
+        """Return the path of this case's webhook, which distinguishes old and new definitions."""
         return f"convert-{self._round}"
 
     def _tried(self, version: str) -> Any:
-        """What comes of a creation in a version, which changes nothing."""
+        """Return the outcome of a creation in a version, which changes nothing."""
         target = _WIDGETS.replace("/v2/", f"/{version}/")
         body = {
             "apiVersion": f"{GROUP}/{version}",
@@ -94,7 +94,7 @@ class RealConversionTaker:
         return self._send("POST", f"{target}?dryRun=All", body)
 
     def _called(self, version: str) -> list[str]:
-        """The paths of the webhooks that such a creation calls, and the versions that it converts to."""
+        """Return the paths of the webhooks that such a creation calls, and the converted versions."""
         self._webhooks.calls.clear()
         self._tried(version)
         return [
@@ -104,7 +104,7 @@ class RealConversionTaker:
         ]
 
     def clear(self) -> None:
-        """Remove what a case has left."""
+        """Delete the objects of a case."""
         self._webhooks.behaviours = {self._path: converts}
         self._send("DELETE", f"{HOOKS}/validatingwebhookconfigurations/conversion")
         self._send("DELETE", _WIDGETS)

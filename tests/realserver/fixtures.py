@@ -1,6 +1,6 @@
-"""The pytest plugin of `make real`: control planes for the tests, and which tests a worker takes together.
+"""The pytest plugin of `make real`: control planes for the tests, and the distribution of tests.
 
-Each worker has control planes of its own, so that no test meets what another one does at the same time.
+Each worker has its own control planes, so that concurrent tests do not affect each other.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pytest
 
 from . import RealServer, start
 
-# They take a minute or more, and begin first, so that no worker is left with one of them at the end.
+# These tests take a minute or more, and begin first, so that no worker is left with one at the end.
 LONG: Final = (
     "test_real_churn.py",
     "test_differences.py",
@@ -26,13 +26,13 @@ LONG: Final = (
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the long tests first. A worker takes all tests of a file, which share what they set up."""
+    """Sort long tests first. A worker takes all tests of a file, which share their set-up."""
     items.sort(key=lambda item: LONG.index(item.path.name) if item.path.name in LONG else len(LONG))
 
 
 @pytest.fixture(scope="session")
 def start_real_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Callable[..., RealServer]]:
-    """Start control planes in folders of their own; they end with the session, if not before."""
+    """Return a function that starts control planes, which end with the session at the latest."""
     started: list[RealServer] = []
 
     def start_one(*, watch_cache: bool = True, flags: tuple[str, ...] = ()) -> RealServer:
@@ -47,11 +47,11 @@ def start_real_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Cal
 
 @pytest.fixture(scope="session")
 def real_server(start_real_server: Callable[..., RealServer]) -> RealServer:
-    """The control plane that all tests share: what a test leaves there, the next one finds."""
+    """Yield the control plane of all tests: objects of one test are visible to the next."""
     return start_real_server()
 
 
 @pytest.fixture(scope="session")
 def uncached_server(start_real_server: Callable[..., RealServer]) -> RealServer:
-    """Another one without a watch cache: a compaction of etcd is felt at once."""
+    """Yield a control plane without a watch cache: a compaction of etcd takes effect at once."""
     return start_real_server(watch_cache=False)

@@ -1,4 +1,4 @@
-"""Asks Go's libraries about values: ``python tests/realserver/run.py facts`` records what they answer."""
+"""Asks Go's libraries about values, and records the replies: ``python tests/realserver/run.py facts``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COUNT: Final = 250  # of each kind
 
 
 def ask_go(questions: list[dict[str, Any]]) -> list[Any]:
-    """What Go's libraries make of each question, in this side's form."""
+    """Return the replies of Go's libraries, in this side's form."""
     lines = "".join(f"{json.dumps(question)}\n" for question in questions)
     completed = subprocess.run([build()], input=lines, capture_output=True, text=True, check=True)
     answers = map(json.loads, completed.stdout.splitlines())
@@ -26,7 +26,7 @@ def ask_go(questions: list[dict[str, Any]]) -> list[Any]:
 
 
 def build() -> Path:
-    """The program. Go itself knows whether anything changed, and takes a second if not."""
+    """Return the program. Go detects changes itself, and takes a second without any."""
     program = CACHE / "gofacts"
     CACHE.mkdir(parents=True, exist_ok=True)
     command = [find_go(), "build", *FLAGS, "-ldflags", "-s -w", "-o", str(program), "./gofacts"]
@@ -36,7 +36,7 @@ def build() -> Path:
 
 
 def main() -> None:
-    """Record the answers for `make test`."""
+    """Record the replies for `make test`."""
     questions = go_questions.questions(SEED, COUNT)
     lines = [
         json.dumps([question, reply]) for question, reply in zip(questions, ask_go(questions), strict=True)

@@ -1,6 +1,6 @@
-"""Asks each older release what its kinds are, and writes `tools/kinds/releases.json`; `make kinds` uses that.
+"""Reads the kinds of each older release into `tools/kinds/releases.json`, which `make kinds` uses.
 
-``python tests/realserver/run.py releases`` builds each of them first: some minutes each.
+``python tests/realserver/run.py releases`` builds each release first, which takes some minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ._real_build import releases
 
 
 def main(chosen: list[str]) -> None:
-    """Renew what is known of these releases, or of all."""
+    """Renew the data of these releases, or of all."""
     newest = table_of(json.loads(_facts.FACTS.read_bytes()))
     known_releases = _releases.read()
     for release in chosen or [
@@ -37,7 +37,7 @@ def main(chosen: list[str]) -> None:
 
 
 def facts_of(transport: BlockingTransport) -> dict[str, Any]:
-    """What a server says of its kinds."""
+    """Return the kinds of a server."""
 
     def read(path: str, accept: str) -> Any:
         with transport.send(Head("GET", path, (("Accept", accept),)), timeout=60.0) as incoming:

@@ -18,7 +18,7 @@ from ._real_recording import Recorder
 
 
 def main(names: list[str]) -> None:
-    """Hold these conversations, or all of them: the later ones need what the earlier ones made."""
+    """Run these conversations, or all of them: later ones need the objects of earlier ones."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         servers: dict[bool, RealServer] = {}

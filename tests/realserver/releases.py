@@ -1,10 +1,9 @@
-"""Writes which modules a control plane of each release is built from: ``python -m realserver.releases 1.33``.
+"""Writes the modules of a control plane of each release: ``python -m realserver.releases 1.33``.
 
-A release of Kubernetes names its staging modules by folders of its repository, which nobody else has; each is
-published as a module of its own too, as v0.33.13 for v1.33.13. Everything else keeps the version that the
-release itself requires. Go then adds what it needs to read these modules, and their hashes.
-
-The newest patch release is taken of which every module can be had: the module proxy lacks some.
+A release of Kubernetes names its staging modules by folders of its repository; each is also published as a
+module of its own, as v0.33.13 for v1.33.13. Everything else has the version that the release requires. Go
+then adds further modules, and their hashes. The newest patch release with complete modules is taken: the
+module proxy lacks some.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ def main(releases: list[str]) -> int:
             path = Path(folder) / f"{release}.mod"
             path.write_text(go_mod(version))
             _go("list", f"-modfile={path}", "-mod=mod", "-deps", ".")
-            # Only now, for a module that cannot be had ends it.
+            # Only now, because a missing module ends it.
             for file in (path, path.with_suffix(".sum")):
                 shutil.copy(file, RELEASES)
         print(f"releases/{release}.mod: {version}")  # noqa: T201
@@ -41,14 +40,14 @@ def main(releases: list[str]) -> int:
 
 
 def newest_complete(release: str) -> str:
-    """Return the newest version of a release whose modules can all be had, such as v1.33.13 of 1.33."""
+    """Return the newest version of a release with complete modules, such as v1.33.13 of 1.33."""
     versions = _go("list", "-m", "-versions", _KUBERNETES).split()
     numbers = [
         int(candidate.rpartition(".")[2])
         for candidate in versions
         if re.fullmatch(rf"v{release}\.\d+", candidate)
     ]
-    # The list is not complete, so each number up to the highest is tried.
+    # The list is incomplete, so each number up to the highest is tried.
     for number in range(max(numbers, default=-1), -1, -1):
         version = f"v{release}.{number}"
         missing = missing_modules(version)
@@ -59,7 +58,7 @@ def newest_complete(release: str) -> str:
 
 
 def missing_modules(version: str) -> list[str]:
-    """Return which staging modules of a version the module proxy does not hand out."""
+    """Return the staging modules of a version that the module proxy lacks."""
     missing = unavailable([f"{_KUBERNETES}@{version}"])
     if missing:
         return missing
@@ -67,7 +66,7 @@ def missing_modules(version: str) -> list[str]:
 
 
 def unavailable(required: list[str]) -> list[str]:
-    """Return which of these modules the module proxy does not hand out."""
+    """Return the modules among these that the module proxy lacks."""
     completed = subprocess.run(
         [find_go(), "mod", "download", "-json", *required], cwd=HERE, env={**os.environ, **ENVIRONMENT},
         stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False,
@@ -108,7 +107,7 @@ def their_go_mod(version: str) -> dict[str, Any]:
 
 
 def staging_modules(version: str) -> list[str]:
-    """Return the modules that stand in the repository of Kubernetes itself."""
+    """Return the modules in the repository of Kubernetes itself."""
     return sorted(replacement["Old"]["Path"] for replacement in their_go_mod(version)["Replace"])
 
 

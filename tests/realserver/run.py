@@ -1,11 +1,9 @@
-"""Runs what needs the real control plane: ``python tests/realserver/run.py COMMAND [ARGUMENT...]``.
+"""Runs commands that need the real control plane: ``python tests/realserver/run.py COMMAND [ARGUMENT...]``.
 
-The commands are real, churn, record, facts, verdicts, cel, access, admission, workloads and releases;
-`make help` explains them.
-
-The control plane is built first, of the release that the environment variable `KUBERNETES` names (``1.33``),
-or of the newest. `KUBEPROTO_REAL` then tells the tests which program it is, and the plugin
-`realserver.fixtures` starts it for them.
+The commands are real, churn, record, facts, verdicts, cel, access, admission, workloads and releases; `make
+help` explains them. The control plane is built first, of the release in the environment variable `KUBERNETES`
+(``1.33``), or of the newest. `KUBEPROTO_REAL` then passes the program to the tests, and the plugin
+`realserver.fixtures` starts it.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 ROOT: Final = Path(__file__).resolve().parent.parent.parent
-# What is tried on the server is defined in examples and tests, which import what lies beside them.
+# Examples and tests define the objects, and import modules beside them.
 PATHS: Final = (
     "tests",
     "tests/access",
@@ -39,7 +37,7 @@ PATHS: Final = (
     "examples/transports",
 )
 PYTEST: Final = ("-m", "pytest", "-p", "realserver.fixtures", "-p", "no:cacheprovider")
-# Most tests wait for a server most of the time. Each worker starts its own, of 300 MB each.
+# Most tests wait for a server. Each worker starts its own, of 300 MB each.
 SIDE_BY_SIDE: Final = ("-n", "2", "--dist", "loadfile", "--no-loadscope-reorder")
 RUNS: Final = {
     "real": (*PYTEST, *SIDE_BY_SIDE, "tests/conformance", "tests/programs", "tests/realserver"),
@@ -69,7 +67,7 @@ def main(target: str, arguments: list[str]) -> int:
     if target == "churn":
         environment["KUBEPROTO_CHURN"] = str(CHURN)
     command = [*RUNS[target], *arguments]
-    # A user who names files wants only these, in one process.
+    # With named files only these run, in one process.
     if any(argument.startswith("tests/") for argument in arguments):
         command = [
             part

@@ -1,6 +1,6 @@
-"""Asks the real server about instances of random classes, and records what it says: ``make verdicts``.
+"""Asks the real server about instances of random classes, and records the verdicts: ``make verdicts``.
 
-``make verdicts ARGS=SEED`` asks about other classes, and only names the differences.
+``make verdicts ARGS=SEED`` uses other classes, and only prints the differences.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ INSTANCES: Final = 180  # of each
 
 
 def ask(asker: Asker, seed: str, shapes: int, count: int) -> Iterator[dict[str, Any]]:
-    """What the server says of instances of as many classes."""
+    """Return the verdicts on instances of this many classes."""
     created: dict[int, Any] = {}
-    # All at once, since the server takes its time for each.
+    # All at once, since the server needs time for each.
     for number in itertools.count():
         kind, make = server_verdicts.kind_of(seed, number)
         if len(created) == shapes:
@@ -54,7 +54,7 @@ def ask(asker: Asker, seed: str, shapes: int, count: int) -> Iterator[dict[str, 
 
 
 def _define(asker: Asker, kind: type[kp.KubeObject]) -> bool:
-    """Send the definition of a class. The cost of rules in lists without bounds is for their authors."""
+    """Send the definition of a class, ignoring the cost of rules in unbounded lists."""
     try:
         asker.ask(DEFINITIONS.create(definition_of(kind)))
     except kp.Invalid as error:
@@ -65,20 +65,20 @@ def _define(asker: Asker, kind: type[kp.KubeObject]) -> bool:
 
 
 def _ask_about(asker: Asker, api: Any, kind: type[kp.KubeObject], spec: Any) -> tuple[Any, Any]:
-    """The causes of a refusal, sorted, and the spec of what would have been stored."""
+    """Return the sorted causes of a refusal, and the spec that would have been stored."""
     resource = kind.resource
     obj = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "x"}, "spec": spec}
     try:
         stored = asker.ask(api.create(decode(msgspec.json.encode(obj), kp.Dynamic), dry_run=True))
     except kp.Invalid as error:
         return server_verdicts.causes(error.status.details.causes), None
-    except kp.BadRequest as error:  # what is not an object at all is refused before any rule, without causes
+    except kp.BadRequest as error:  # a value that is no object is refused before any rule, without causes
         return [[server_verdicts.UNREADABLE, error.status.message.partition(": ")[2]]], None
     return [], stored.get("spec")
 
 
 def differences(shape: dict[str, Any]) -> list[str]:
-    """Where this side's judgement of the instances of a class differs from the server's."""
+    """Return the differences between our verdicts and the server's on the instances of a class."""
     lines: list[str] = []
     for spec, causes, stored in shape["tried"]:
         mine, would_store = server_verdicts.judge(shape["schema"], spec)
@@ -92,7 +92,7 @@ def differences(shape: dict[str, Any]) -> list[str]:
 
 
 def main(seed: str) -> None:
-    """Name the differences; the verdicts of the seed that `make test` uses are recorded."""
+    """Print the differences, or record the verdicts for the seed of `make test`."""
     verdicts: collections.Counter[bool] = collections.Counter()
     with (
         tempfile.TemporaryDirectory() as folder,

@@ -1,4 +1,4 @@
-"""How the control plane is built: from versions that belong together, once, and not without Go."""
+"""The control plane is built from matching versions, once, and not without Go."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Conversations that were held with a real server: the same is asked today, and its answers mean the same."""
+"""Recorded conversations with a real server: the requests are the same today, and so is their meaning."""
 
 from __future__ import annotations
 

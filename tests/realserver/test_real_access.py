@@ -1,4 +1,4 @@
-"""A real server says of fresh random requests under fresh random roles what the simulated one says."""
+"""A real server authorizes random requests under random roles as the simulated one does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real server calls the webhooks of the cases as the simulated one does, and answers alike."""
+"""A real server calls the webhooks of the cases as the simulated one does, and responds alike."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .admission import taking
 def test_webhooks_are_called_and_answered_alike(real_server: RealServer) -> None:
     with taking(real_server) as taker:
         theirs = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES, BODIES)}
-        taker.configure(Case("none", (), (), ()))  # other tests write, too
+        taker.configure(Case("none", (), (), ()))  # other tests write at the same time
     simulated = SimulatedTaker()
     for case in (*CASES, *POLICIES, BODIES):
         assert outcome(simulated, case) == theirs[case.name], case.name

@@ -1,4 +1,4 @@
-"""Caches of a server that crashes, forgets and loses connections, while writers give it no rest.
+"""Caches follow a server that crashes, compacts and loses connections while writers are busy.
 
 `make churn` does it with 5,000 books, `make real` with a tenth of that.
 """
@@ -35,7 +35,7 @@ from ._real_writers import Writer
 BOOKS: Final = int(os.environ.get("KUBEPROTO_CHURN", "500"))
 WRITERS: Final = 8
 BLOWS: Final = 24
-PATIENCE: Final = 240.0  # seconds until the caches that are left behind have come up; a silence costs 75
+PATIENCE: Final = 240.0  # seconds until lagging caches have caught up; a silence costs 75
 
 CACHES: Final[dict[str, tuple[Callable[[Connection], Any], resync.Settings]]] = {
     "trio, list and watch": (TrioTransport, resync.Settings(streaming=False)),
@@ -76,13 +76,13 @@ def test_four_caches_end_equal_to_a_server_that_crashes_forgets_and_is_cut_off(s
         )
         garbled = {book.text for book in cache.troubles if isinstance(book.outcome, Garbled)}
         sys.stdout.write("".join(f"    {text}\n" for text in garbled))
-        # Else the run would prove too little.
+        # Otherwise the run would prove too little.
         assert met[Expired], "nothing was forgotten under this cache"
         assert met[TimedOut], "no silence was noticed by this cache"
 
 
 class Churn:
-    """Everything that happens at the same time."""
+    """Run writers, failures and caches concurrently."""
 
     def __init__(self, server: RealServer, books: kp.Api[Book]) -> None:
         self.server = server
@@ -92,7 +92,7 @@ class Churn:
         self.proxy = Proxy(server.port)
 
     async def run(self) -> None:
-        """Until every book is written, every blow is dealt and every cache holds what the server holds."""
+        """Run until every book is written, every failure has happened and all caches agree."""
         async with AsyncExitStack() as stack:
             await stack.enter_async_context(self.proxy.serving())
             connection = replace(self.server.connection, server=f"https://127.0.0.1:{self.proxy.port}")
@@ -114,14 +114,14 @@ class Churn:
                 following.cancel_scope.cancel()
 
     async def _strike(self) -> None:
-        """Deal the blows, evenly over the time that the writers take."""
+        """Cause the failures, evenly over the time of the writers."""
         blows = cycle((self._compact, self._cut, self._crash, self._cut, self._forget, self._compact))
         for number in range(1, BLOWS + 1):
             changes = number * BOOKS * 2 // (BLOWS + 2)
             while sum(writer.completed_writes for writer in self.writers) < changes:
                 await trio.sleep(0.01)
             await next(blows)()
-        # Nothing comes after it that would end it: the caches have to notice by themselves.
+        # Nothing follows that would end it: the caches have to notice by themselves.
         await self._silence()
 
     async def _compact(self) -> None:
@@ -134,11 +134,11 @@ class Churn:
         await trio.to_thread.run_sync(self.server.restart)
 
     async def _silence(self) -> None:
-        """Let the connections of all caches fall silent, and write something meanwhile."""
+        """Silence the connections of all caches, and write meanwhile."""
         async with TrioTransport(self.server.connection) as transport:
             client = Client(transport)
             await client.call(self.books.create(book("heard")))
-            # A watch that is merely open may be about to end.
+            # An open watch may be about to end.
             key = f"{self.books.namespace}/heard"
             while not all(cache.watching and key in cache.store for cache in self.caches.values()):
                 await trio.sleep(0.01)
@@ -146,12 +146,12 @@ class Churn:
             await client.call(self.books.create(book("unheard")))
 
     async def _forget(self) -> None:
-        """Cut, and compact what is written before the caches are back."""
+        """Disconnect, and compact writes before the caches return."""
         self.proxy.disconnect()
         await trio.to_thread.run_sync(self.server.compact)
 
     async def _agree(self) -> None:
-        """Wait until the caches hold what the server holds, at the same versions."""
+        """Wait until the caches have the objects of the server, at the same versions."""
         async with TrioTransport(self.server.connection) as transport:
             page = (await Client(transport).call(self.books.list())).value
         truth = {

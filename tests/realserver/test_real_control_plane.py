@@ -1,4 +1,4 @@
-"""The control plane itself: that it is whole, knows its users, and is the same after a crash."""
+"""The control plane is complete, knows its users, and is the same after a crash."""
 
 from __future__ import annotations
 

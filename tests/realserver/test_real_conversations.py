@@ -1,4 +1,4 @@
-"""The conversations that `make test` holds with recordings, held with the server itself."""
+"""The conversations of `make test`, with the server itself instead of recordings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._conversations import CONVERSATIONS, Stage
 from ._real_asking import Asker
 
 
-# In their order: the first one defines the kind that others speak of.
+# In order: the first defines the kind of the others.
 @pytest.mark.parametrize("name", CONVERSATIONS)
 def test_a_conversation_goes_with_the_server_as_with_its_recording(
     real_server: RealServer, uncached_server: RealServer, name: str

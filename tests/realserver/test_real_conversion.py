@@ -1,4 +1,4 @@
-"""A real server calls a conversion webhook as the simulated one does, and answers alike."""
+"""A real server calls a conversion webhook as the simulated one does, and responds alike."""
 
 from __future__ import annotations
 
@@ -17,4 +17,4 @@ def test_objects_are_converted_and_failures_answered_alike(uncached_server: Real
     with converting(uncached_server) as taker:
         for case in CASES:
             assert different(outcome(simulated, case), outcome(taker, case)) == [], case.name
-        taker.clear()  # other tests write, too
+        taker.clear()  # other tests write at the same time

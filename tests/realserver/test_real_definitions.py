@@ -1,4 +1,4 @@
-"""Definitions made from classes are taken by a real server, and its judgement of objects is ours."""
+"""A real server accepts definitions made from classes, and judges objects as we do."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ DEFINES: Final = re.compile(r"^    kp\.Object\[|^class \w+\((kp\.)?Object\[", re
 
 
 def kinds() -> list[Any]:
-    """Every custom kind that an example or a test of `crd` defines, with all its versions."""
+    """Return every custom kind of the examples and of the tests of `crd`, with all its versions."""
     classes: list[Any] = []
     for path in sorted([*ROOT.glob("examples/**/*.py"), *ROOT.glob("tests/crd/*.py")]):
         if not DEFINES.search(path.read_text()):
@@ -59,7 +59,7 @@ def kinds() -> list[Any]:
 
 
 def load(path: Path) -> ModuleType:
-    """A module under a name of its own: several examples have the same one."""
+    """Import a module under a unique name: several examples have a module of the same name."""
     name = "kinds_of_" + "_".join(path.relative_to(ROOT).with_suffix("").parts)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
@@ -81,7 +81,7 @@ def asker(real_server: RealServer) -> Generator[Asker]:
 
 @contextmanager
 def defined(asker: Asker, definition: CustomResourceDefinition) -> Generator[dict[str, Any]]:
-    if asker.defines(definition):  # other tests leave theirs behind
+    if asker.defines(definition):  # other tests leave their definitions
         asker.undefine(definition)
     try:
         yield asker.define(definition)
@@ -94,7 +94,7 @@ def test_a_kind_of_the_project_is_served_and_its_definition_kept_as_it_was_sent(
     asker: Asker, versions: list[type[kp.KubeObject]]
 ) -> None:
     definition = definition_of(*versions)
-    # A certificate that a test made up is refused by a server that looks into it.
+    # A server refuses the invented certificate of a test.
     if "conversion" in definition.spec:
         del definition.spec["conversion"]
     with defined(asker, definition) as stored:
@@ -116,10 +116,10 @@ def test_objects_of_a_class_come_back_as_they_were_sent(asker: Asker) -> None:
     @settings(max_examples=60)
     @given(TYPED.SPECS)
     def comes_back(spec: Any) -> None:
-        # Whole numbers that 64 bits do not hold become floating ones there.
+        # Integers beyond 64 bits become floats there.
         extra: dict[str, int] = spec.extra or {}
         assume(all(abs(number) < 1 << 63 for number in extra.values()))
-        # None is not sent, so the server fills in its default.
+        # None is not sent, so the server sets its default.
         weight = 1.5 if spec.weight is None else spec.weight
         book = TYPED.Book(metadata=kp.ObjectMeta(generate_name="b-"), spec=replace(spec, weight=weight))
         assert validate_object(book) == []
@@ -158,7 +158,7 @@ def test_a_pod_template_in_a_custom_resource_comes_back_with_its_metadata(asker:
 
 
 def refused(asker: Asker, request: Request[Any]) -> set[tuple[str, str]]:
-    """Which fields a real server refuses, and in which words."""
+    """Return the fields that a real server refuses, and its messages."""
     try:
         asker.ask(request)
     except kp.Invalid as error:

@@ -1,4 +1,4 @@
-"""A node of the real server is drained as its disruption budgets allow, as one of the simulated server is."""
+"""A node of the real server is drained within its disruption budgets, as on the simulated server."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ def test_a_node_of_a_real_server_is_drained(real_server: RealServer, backend: st
             client = Client(transport, namespace=f"draining-{backend}")
             namespace = await client.create(Namespace(metadata=kp.ObjectMeta(name=client.namespace)))
             try:
-                # Pods are refused before it is there.
+                # Pods are refused before it exists.
                 await client.api(ServiceAccount).wait_for("default", conditions.exists())
                 await a_node_is_drained(client)
             finally:
                 with anyio.CancelScope(shield=True):
                     for node in (OLD, NEW):
                         await client.api(Node).delete(node)
-                    await client.delete(namespace)  # which takes until its pods are given up
+                    await client.delete(namespace)  # which waits for the end of its pods
 
     anyio.run(main, backend=backend)

@@ -1,4 +1,4 @@
-"""Fresh random questions: this side says of values what Go's libraries say."""
+"""Random questions about values get the replies of Go's libraries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What happens when history is forgotten: by a compaction of etcd, and by a server that starts again."""
+"""Lists, watches and caches after a compaction of etcd, and after a restart of the server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ SMALL_PAGES = resync.Settings(streaming=False, initial_version="", page_size=2)
 
 @pytest.fixture(scope="module")
 def cached(start_real_server: Callable[..., RealServer]) -> Generator[RealServer]:
-    """A server with a watch cache, that can be killed."""
+    """Yield a server with a watch cache that can be killed."""
     server = start_real_server()
     with server, asking(server.connection) as asker:
         asker.define(definition_of(Book))
@@ -34,7 +34,7 @@ def cached(start_real_server: Callable[..., RealServer]) -> Generator[RealServer
 
 @pytest.fixture(scope="module")
 def bare(uncached_server: RealServer) -> RealServer:
-    """A server without a watch cache: what etcd has forgotten is gone at once."""
+    """Yield a server without a watch cache: compacted versions expire at once."""
     with asking(uncached_server.connection) as asker:
         asker.define(definition_of(Book))
     return uncached_server
@@ -49,7 +49,7 @@ def forget_by_restart(server: RealServer) -> None:
 
 
 def failure_of(asker: Asker, books: kp.Api[Book], version: str) -> kp.Status:
-    """How a watch from this version fails."""
+    """Return the failure of a watch from this version."""
     with asker.watch(books.watch(resource_version=version, timeout_seconds=5)) as events:
         [event] = events
     assert isinstance(event, kp.WatchFailed)
@@ -145,7 +145,7 @@ def test_a_cache_whose_pages_are_forgotten_between_two_of_them_begins_anew(bare:
 
 
 async def run_until(cache: Cache, holds: Callable[[], bool]) -> None:
-    """Let a cache follow until this is so of it."""
+    """Run a cache until the condition holds."""
     with trio.fail_after(PATIENCE):
         async with trio.open_nursery() as nursery:
             nursery.start_soon(cache.run)

@@ -1,4 +1,4 @@
-"""What the package knows of the kinds of each release is what a server of that release says and does."""
+"""The package's data about the kinds of each release match a server of that release."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from .kinds import facts_of
 JSON: Final = (("Accept", "application/json"),)
 BINDINGS: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 AUTOSCALERS: Final = "namespaces/default/horizontalpodautoscalers"
-# Objects without a field that only the schemas of newer releases call required. The first word is the type.
+# Objects without a field that only newer schemas require. The first word is the type.
 WITHOUT: Final[dict[str, tuple[str, dict[str, Any], int]]] = {
     "admissionregistration_v1.ValidatingAdmissionPolicyBinding.spec": (BINDINGS, {}, 422),
     "admissionregistration_v1.ValidatingAdmissionPolicyBindingSpec.policyName": (
@@ -73,12 +73,12 @@ def test_every_object_of_a_new_cluster_goes_through_the_typed_classes_without_lo
 
 
 def is_missing(resource: str) -> bool:
-    """Whether the release that is asked does not serve a resource."""
+    """Return whether the tested release lacks a resource."""
     return RELEASE in table().releases and resource in table().releases[RELEASE].missing_resources
 
 
 def without_nulls(value: Any) -> Any:
-    """A value without its members that are null, which means the same as absent ones."""
+    """Return a value without null members, which mean the same as absent ones."""
 
     def kept(members: dict[str, Any]) -> dict[str, Any]:
         return {name: value for name, value in members.items() if value is not None}
@@ -110,7 +110,7 @@ def test_what_became_required_was_refused_before_where_it_is_missing(
     _, _, plural = path.rpartition("/")
     api_version = path.removeprefix("/apis/").removesuffix(f"/{plural}").removesuffix("/namespaces/default")
     if is_missing(f"{api_version}/{plural}"):
-        return  # nobody can send one to this release
+        return  # the release does not serve it
     head = Head(
         "POST",
         path,

@@ -1,4 +1,4 @@
-"""kubectl against the real control plane prints what the transcript says, which the simulator is held to."""
+"""kubectl prints the transcript against the real control plane, which the simulator must match."""
 
 from __future__ import annotations
 
@@ -18,6 +18,6 @@ def test_kubectl_prints_the_transcript(start_real_server: Callable[..., RealServ
     assert program is not None, "kubectl is here, but not the version that the transcript was made with"
     commands = [command for section in sections().values() for command in section]
     expected = [step for section in transcript().values() for step in section]
-    with start_real_server() as real:  # one without the kinds of other tests
+    with start_real_server() as real:  # a server without the kinds of other tests
         steps = list(run(program, real.kubeconfig, tmp_path, commands, "admin", wanted=expected))
     assert [(right, actual) for right, actual in zip(expected, steps, strict=True) if right != actual] == []

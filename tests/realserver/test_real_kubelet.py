@@ -35,7 +35,7 @@ class _EchoServer(socketserver.ThreadingTCPServer):
 
 @pytest.fixture(scope="module")
 def served_pod(real_server: RealServer, tmp_path_factory: pytest.TempPathFactory) -> Generator[Path]:
-    """A pod with a kubelet, whose ports send back what comes; the kubeconfig for its server."""
+    """Yield a pod with a kubelet whose ports echo, and the kubeconfig of its server."""
     with _EchoServer(("127.0.0.1", 0), _Echo) as echo:
         thread = threading.Thread(target=echo.serve_forever)
         thread.start()
@@ -61,7 +61,7 @@ def through_the_server(request: pytest.FixtureRequest, served_pod: Path) -> Call
 
 
 async def output(process: Any) -> tuple[bytes, bytes, int | None]:
-    """All that a command writes, and its exit code."""
+    """Return the output of a command and its exit code."""
     out, err = bytearray(), bytearray()
     async for event in process:
         match event:

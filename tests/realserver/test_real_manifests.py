@@ -1,4 +1,4 @@
-"""On a real API server programs work under exactly the rights of their manifests, which admit their pods."""
+"""Programs work on a real API server with exactly the rights of their manifests, which admit their pods."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from realserver import RealServer
 
 from .access import sending, until_rights_are_known
 
-# What calls webhooks is created once they are served: their port is not known before.
+# Webhook configurations are created once webhooks are served, because the port is not known earlier.
 CONFIGURATIONS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
-LIMIT: Final = 120.0  # seconds; what takes longer has failed
+LIMIT: Final = 120.0  # seconds
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -66,7 +66,7 @@ def _until_rights_are_known(server: RealServer) -> None:
 
 async def _play(user: Client, client: Client, program: Packaged, objects: list[dict[str, Any]]) -> None:
     lines: list[str] = []
-    # The API server has no way to the pods of a Service here, so it calls this process.
+    # The API server cannot reach the pods of a Service here, so it calls this process.
     server = program.server(client, WebhookAddress(url="https://127.0.0.1")) if program.server else None
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(program.run, client, lines, server)
@@ -80,7 +80,7 @@ async def _play(user: Client, client: Client, program: Packaged, objects: list[d
 
 
 async def _pods_are_admitted(user: Client, program: Packaged) -> None:
-    """The namespace enforces the Pod Security Standard *restricted*, which the Deployment's pods keep to."""
+    """Create the namespace with the Pod Security Standard *restricted*, which the Deployment's pods meet."""
     plain = Pod(
         metadata=kp.ObjectMeta(name="plain", namespace=program.namespace),
         spec=PodSpec(containers=[Container(name="plain", image="plain:1")]),
@@ -108,11 +108,11 @@ async def _apply(user: Client, objects: list[dict[str, Any]]) -> None:
 
 
 async def _remove(user: Client, objects: list[dict[str, Any]]) -> None:
-    """Delete what other tests on this server would meet, first what calls webhooks that are gone."""
+    """Delete objects that would affect other tests, webhook configurations first."""
     data = msgspec.json.encode({"kind": "List", "apiVersion": "v1", "items": objects})
     for obj in reversed(kp.parse_manifest(data)):
         if obj.metadata.namespace:
-            continue  # it goes with its namespace
+            continue  # it is deleted with its
         with suppress(kp.NotFound):
             await user.delete(obj)
         if obj.kind == "CustomResourceDefinition":
@@ -133,7 +133,7 @@ def _not_converting(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def _called_at(obj: dict[str, Any], server: WebhookServer) -> dict[str, Any]:
-    """What calls a Service calls this machine instead, on the same path."""
+    """Replace the address of a Service by this machine, with the same path."""
     changed: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
     if _calls(obj):
         clients = [webhook["clientConfig"] for webhook in changed["webhooks"]]
@@ -145,7 +145,7 @@ def _called_at(obj: dict[str, Any], server: WebhookServer) -> dict[str, Any]:
 
 
 async def _refused(client: Client) -> str:
-    """What the account may not do, so that its rights are what is tested."""
+    """Check that the account lacks other rights."""
     try:
         await client.api(Pod).list()
     except kp.Forbidden as error:

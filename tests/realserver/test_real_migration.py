@@ -1,4 +1,4 @@
-"""A real server's objects are migrated to another stored version, and the one before can go."""
+"""Objects of a real server are migrated to another stored version, and the old version can be removed."""
 
 from __future__ import annotations
 

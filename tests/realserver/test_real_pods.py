@@ -34,7 +34,7 @@ class _EchoServer(socketserver.ThreadingTCPServer):
 
 @pytest.fixture
 def node(real_server: RealServer, tmp_path: Path) -> Generator[Path]:
-    """The folder of a kubelet and its log; all ports of its pod send back what comes."""
+    """Yield the folder and the log of a kubelet; all ports of its pod echo."""
     with _EchoServer(("127.0.0.1", 0), _Echo) as echo:
         thread = threading.Thread(target=echo.serve_forever)
         thread.start()

@@ -1,4 +1,4 @@
-"""kubectl and we take turns on sets of the real server, as on those of the simulator."""
+"""kubectl and kubeproto alternate on sets of the real server, as on the simulator."""
 
 from __future__ import annotations
 

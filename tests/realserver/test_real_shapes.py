@@ -1,4 +1,4 @@
-"""A real server takes the definitions of random classes, and says of their instances what this side says."""
+"""A real server accepts the definitions of random classes, and judges their instances as we do."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Streaming lists on every release, where they are behind an alpha gate too: a restart costs seconds.
+"""Streaming lists on every release, also behind an alpha gate: a restart costs seconds.
 
-A server of 1.30 ends a streaming list with a 504 while its watch cache lags behind after a restart.
+A server of 1.30 ends a streaming list with a 504 while its watch cache lags after a restart.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ._real_cache import Book, Cache, book
 
 BOOKS: Final = 300
 ROUNDS: Final = 4
-PATIENCE: Final = 30.0  # seconds from the end of a restart; caches give a server 120 by default
+PATIENCE: Final = 30.0  # seconds after a restart; caches give a server 120 by default
 
 
 def test_a_streaming_list_that_a_restart_cuts_off_is_made_up_for_soon(
@@ -41,7 +41,7 @@ def test_a_streaming_list_that_a_restart_cuts_off_is_made_up_for_soon(
 async def _sync_across_a_restart(server: RealServer, books: kp.Api[Book]) -> None:
     started = trio.Event()
     async with TrioTransport(server.connection) as transport:
-        # Only a streaming list stages objects before the server has sent all of them.
+        # Only a streaming list stages objects before all of them were sent.
         cache = Cache(Client(transport), books, settings=resync.Settings(), staged=started.set)
         async with trio.open_nursery() as following:
             following.start_soon(cache.run)

@@ -1,4 +1,4 @@
-"""A real server gives pods the labels of their node, and of their binding, as the simulated one does."""
+"""A real server copies labels of nodes and bindings to pods as the simulated one does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real server says of pods without a kubelet what the cases of the simulated one expect."""
+"""A real server refuses logs and commands of pods without a kubelet as the simulated one does."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The real server calls webhooks of the runtime, in the scenarios that the simulated one goes through too."""
+"""The real server calls webhooks of the runtime, in the scenarios of the simulated one."""
 
 from __future__ import annotations
 

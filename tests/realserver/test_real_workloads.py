@@ -1,4 +1,4 @@
-"""The real controllers do with Deployments that are drawn what those of the simulator do."""
+"""The real controllers treat random Deployments as those of the simulator do."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from realserver import RealServer
 from .workloads import on
 
 SEEDS: Final = range(100, 104)
-# One of each kind; all of them are recorded by `make workloads`.
+# One case of each kind; `make workloads` records all of them.
 NAMED: Final = ("job-of-many", "set-update", "daemons-surge", "service", "budget", "cron", "quota-of-pods")
 
 

@@ -1,4 +1,4 @@
-"""Lets the real controllers work on the cases, and records the outcome: ``make workloads``."""
+"""Runs the cases on the real controllers, and records the outcomes: ``make workloads``."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from kubeproto_httpx import BlockingHttpxTransport
 
 from . import start
 
-_AT_ONCE: Final = 5  # cases that are tried beside each other: most of the time is spent waiting
+_AT_ONCE: Final = 5  # concurrent cases: most of the time is spent waiting
 _POLL: Final = 0.3
-_REST: Final = 0.8  # seconds for which what is expected has to stay
+_REST: Final = 0.8  # seconds for which the expected state must persist
 _LONGEST: Final = 90.0
-_STILL: Final = 20.0  # seconds for which something else than what is expected has to stay, to be the outcome
-_STEP: Final = 1.1  # seconds from one step to the next at least: times are whole seconds
+_STILL: Final = 20.0  # seconds for which another state must persist, to be the outcome
+_STEP: Final = 1.1  # minimum of seconds between steps: times are whole seconds
 
 
 class RealCluster:
@@ -54,15 +54,15 @@ class RealCluster:
         time.sleep(seconds)
 
     def stamp(self) -> str:
-        """The time as a kubelet would write it."""
+        """Return the time as a kubelet writes it."""
         return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def outcomes(cluster: RealCluster, case: Case) -> Iterator[tuple[Json, Json]]:
-    """What there is after each step of a case, beside what the simulator says there should be.
+    """Yield the state after each step of a case, with the state of the simulator.
 
-    A controller is done when nothing changes any more. What is expected is taken at once; anything else only
-    when it has had time to become what is expected.
+    A controller is done when nothing changes any more. The expected state is accepted at once; another state
+    only after it had time to become the expected one.
     """
     namespace = f"w-{case.name}"
     cluster.send("POST", "/api/v1/namespaces", {"metadata": {"name": namespace}})
@@ -78,7 +78,7 @@ def outcomes(cluster: RealCluster, case: Case) -> Iterator[tuple[Json, Json]]:
 
 
 def differences(real: Json, simulated: Json) -> Iterator[str]:
-    """Where two outcomes differ, line by line."""
+    """Return the differences of two outcomes, line by line."""
     for name in sorted({*real, *simulated}):
         theirs, ours = (_lines(outcome.get(name)) for outcome in (real, simulated))
         yield from (
@@ -97,7 +97,7 @@ def _lines(value: Any) -> list[str]:
 
 
 def summary_answer(summary: Summary, answer: Any) -> Any:
-    """The response to a step, in the numbers of the summary after it."""
+    """Return the response to a step, in the numbers of the summary after it."""
     summary.take()
     return summary.plain(answer)
 
@@ -116,7 +116,7 @@ def _settled(summary: Summary, expectation: Json) -> Json:
 
 
 def main(arguments: list[str]) -> None:
-    """Record the outcomes for `make test`: of all cases, or of those whose names begin so."""
+    """Record the outcomes for `make test`: of all cases, or of those with this prefix."""
     cases = [*CASES, *map(random_case, RANDOM)]
     names = {case.name for case in cases}
     recorded = {name: steps for name, steps in read_outcomes().items() if name in names}
@@ -125,7 +125,7 @@ def main(arguments: list[str]) -> None:
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory())
         server = stack.enter_context(start(Path(folder)))
-        # Not threads: msgspec crashes where several of them are the first to decode a type.
+        # Processes instead of threads: msgspec crashes when several threads are the first to decode a type.
         workers = stack.enter_context(ProcessPoolExecutor(_AT_ONCE))
         tried = workers.map(partial(on, server.connection), cases)
         for case, outcomes_of_case in zip(cases, tried, strict=True):
@@ -145,7 +145,7 @@ def main(arguments: list[str]) -> None:
 
 
 def on(connection: Connection, case: Case) -> list[tuple[Json, Json]]:
-    """The outcomes of a case on a server, each beside that of the simulator."""
+    """Return the outcomes of a case on a server, each with that of the simulator."""
     with BlockingHttpxTransport(connection) as transport:
         return list(outcomes(RealCluster(transport), case))
 

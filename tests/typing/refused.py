@@ -1,4 +1,4 @@
-"""The kinds that the tests of refused verbs ask in vain, and what a refusal is when a program runs."""
+"""Kinds without the requested verbs, and the error at run time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Book(kp.Object[BookSpec, None], group="library.example.com", version="v1",
 
 
 class SlimPod(kp.KubeObject, version="v1", kind="Pod", plural="pods"):
-    """A pod whose class does not say what it can do; a server would not mind."""
+    """A pod whose class does not declare its capabilities."""
 
 
 CONFIG_MAPS = kp.Api(ConfigMap)
@@ -30,6 +30,6 @@ SLIM_PODS = kp.Api(SlimPod)
 
 
 def check_refusal(ask: Callable[[], object]) -> None:
-    """What a checker refuses is refused as well when it is run."""
+    """Check that a verb that type checkers refuse is refused at run time as well."""
     with pytest.raises(kp.InvalidRequest, match="subresource"):
         ask()

@@ -1,4 +1,4 @@
-"""Code as a user writes it: mypy strict and pyright strict check what it reveals, pytest that it runs."""
+"""A user's code: mypy and pyright check the revealed types, and pytest runs it."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_reference_keeps_its_kind() -> None:
 
 
 async def send(transport: kp.Transport, request: Request[Book]) -> Book:
-    """What a driver is: it moves bytes and asks the request what they mean."""
+    """A minimal driver: it moves bytes, and the request parses them."""
     async with transport.send(request) as incoming:
         body = b"".join([chunk async for chunk in incoming])
     return request.parse(incoming.status, incoming.headers, body).value

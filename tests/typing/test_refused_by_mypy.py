@@ -1,6 +1,6 @@
-"""Verbs that a kind has not, as mypy refuses them.
+"""mypy refuses verbs that a kind does not have.
 
-The ignored error is half of each test: if there is none to ignore, mypy says so, and that fails the gate.
+The ignored error is half of each test: mypy reports an unused ignore, which fails the gate.
 """
 
 from __future__ import annotations
@@ -49,5 +49,5 @@ def test_mypy_refuses_what_a_slim_class_does_not_say_of_its_kind() -> None:
 
 
 def for_any_kind(api: kp.Api[kp.KubeObject]) -> object:
-    """Code for any kind knows of none what it can do: it asks for subresources by name."""
+    """Code for any kind declares no capabilities and uses subresources by name."""
     return api.status  # type: ignore[misc]

@@ -1,11 +1,9 @@
-"""Verbs that a kind has not, as pyright refuses them; it would take mypy's comments for its own.
+"""pyright refuses verbs that a kind does not have; mypy's comments would confuse it.
 
-The ignored error is half of each test: if there is none to ignore, pyright says so, and that fails the gate.
+The ignored error is half of each test: pyright reports an unused ignore, which fails the gate.
 """
 
-# What was refused has no type, to which the strict level would object as well.
-# pyright: basic, reportUnnecessaryTypeIgnoreComment=true
-# mypy: disable-error-code="misc"
+# A refused expression has no type, to which the strict level would object as well.
 
 from __future__ import annotations
 
@@ -53,5 +51,5 @@ def test_pyright_refuses_what_a_slim_class_does_not_say_of_its_kind() -> None:
 
 
 def for_any_kind(api: kp.Api[kp.KubeObject]) -> object:
-    """Code for any kind knows of none what it can do: it asks for subresources by name."""
+    """Code for any kind declares no capabilities and uses subresources by name."""
     return api.status  # pyright: ignore[reportAttributeAccessIssue]

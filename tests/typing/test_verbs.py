@@ -1,4 +1,4 @@
-"""What each verb reveals to mypy strict and pyright strict; that it runs is checked by pytest."""
+"""The types of verbs for mypy and pyright; pytest checks that they run."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Pod(RunsContainers, group="", version="v1"):
 
 
 class BarePod(kp.KubeObject, group="", version="v1", kind="Pod"):
-    """A pod that does not say what it can do."""
+    """A pod without declared capabilities."""
 
 
 class ServiceAccount(HasToken, group="", version="v1"):

@@ -1,1 +1,1 @@
-"""Builds the distributions and tries them where nothing else of this project is: `make dist`."""
+"""Builds the distributions and tests them in clean environments: `make dist`."""

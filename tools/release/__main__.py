@@ -1,8 +1,8 @@
-"""`make dist`: build wheel and sdist, check what they say of themselves, and use them in clean environments.
+"""`make dist`: build wheels and sdists, check their metadata, and use them in clean environments.
 
-Each Python at hand installs the wheels with one extra after the other, and runs the programs of a page that
-need no more than it; one Python installs the sdists. Both distributions are always given to pip as files, so
-that none is looked up in an index. Nothing is published.
+Each installed Python installs the wheels with different extras, and runs the programs of a page that needs no
+more; one Python installs the sdists. pip gets both distributions as files, so that no index is asked for
+them. Nothing is published.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..gate import PYTHONS, find_python
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 
-# The pages whose programs are run: with the core alone, and with the runtime and a transport.
+# Pages whose programs are run: with the core alone, and with the runtime and a transport.
 PAGES: Final = {"core": ROOT / "docs/guides/machines.md", "all": ROOT / "README.md"}
 
 # The installed extras, and the programs that run with them.
@@ -93,7 +93,7 @@ def build(project: Path) -> tuple[Path, Path]:
 
 
 def check(wheel: Path, sdist: Path, home: Path) -> None:
-    """Check the metadata, and that nothing is in the distributions that should not be."""
+    """Check the metadata and the contents of the distributions."""
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (path,) = (name for name in names if name.endswith(".dist-info/METADATA"))
@@ -141,7 +141,7 @@ def use(python: str, requirements: list[str], blocks: str) -> None:
 
 
 def check_production(environment: Path) -> None:
-    """Check that an image for production lacks the simulator, and that its absence is reported."""
+    """Check that a production environment lacks the simulator, and reports its absence."""
     for program, remedy in (
         ("from kubeproto_cli import main; main(['serve'])", "kubeproto[cli,serve]"),
         ("from kubeproto_cli import main; main(['run', 'x.py:f', '--simulated'])", "kubeproto[cli,serve]"),
@@ -153,7 +153,7 @@ def check_production(environment: Path) -> None:
 
 
 def try_new_project(environment: Path) -> None:
-    """Make a project as its README says, and run its tests: its templates are data of the wheel."""
+    """Create a project as its README describes, and run its tests, since templates are data of the wheel."""
     binaries = environment / "bin"
     run(
         [f"{binaries}/python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "pytest"],
