@@ -46,14 +46,14 @@ def test_a_small_map_without_mistakes_has_none() -> None:
         ("R-02", "watching", "R-02 = watching is not one of"),
     ],
 )
-def test_a_mistake_is_said(row: str, form: object, mistake: str) -> None:
+def test_a_mistake_is_reported(row: str, form: object, mistake: str) -> None:
     conformance = small()
     conformance["rows"][row] = form
     [message] = conformance_map.mistakes(conformance, TESTS)
     assert message.startswith(mistake)
 
 
-def test_a_lost_row_is_said() -> None:
+def test_a_lost_row_is_reported() -> None:
     conformance = small()
     del conformance["rows"]["R-02"]
     assert conformance_map.mistakes(conformance, TESTS) == ["R-02 is not mapped"]
@@ -64,7 +64,7 @@ def test_a_part_that_is_done_has_no_row_to_come() -> None:
     assert messages == ["R-02: watching is done, and this is still to come"]
 
 
-def test_a_part_that_nobody_knows_cannot_be_done() -> None:
+def test_an_unknown_part_cannot_be_done() -> None:
     messages = conformance_map.mistakes(small(done=["plumbing"]), TESTS)
     assert messages == ["the part 'plumbing' that is done is not known"]
 

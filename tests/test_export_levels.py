@@ -159,7 +159,7 @@ def words_outside_of_the_core() -> frozenset[str]:
     return frozenset(re.findall(r"\w+", "\n".join(texts)))
 
 
-def test_what_only_the_core_uses_is_not_public() -> None:
+def test_functions_that_only_the_core_uses_are_not_public() -> None:
     """Functions of the core that nothing outside of the core uses are not public.
 
     Types are public if a signature shows them, and constants of a machine describe it.
@@ -174,6 +174,6 @@ def test_what_only_the_core_uses_is_not_public() -> None:
     assert unused - {"kubeproto_sim.apply.fieldsets.field_step"} == set()  # one of three forms of a step
 
 
-def test_a_name_that_nobody_shows_is_found() -> None:
+def test_a_name_outside_of_all_pages_is_detected() -> None:
     assert not is_shown("NoSuchName")
     assert is_shown("Controller")

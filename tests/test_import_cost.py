@@ -41,7 +41,7 @@ def test_an_import_leaves_out_what_a_list_and_a_watch_do_not_need() -> None:
     assert completed.stdout.strip() == "[]"
 
 
-def test_what_is_left_out_is_there_when_it_is_asked_for() -> None:
+def test_deferred_names_are_available() -> None:
     for package in (kubeproto, kubeproto.objects, kubeproto.watching):
         assert set(package.__all__) <= set(dir(package))
     assert kubeproto.Quantity is kubeproto.objects.Quantity
@@ -78,7 +78,7 @@ def _printed(script: str) -> list[str]:
     return completed.stdout.split()
 
 
-def test_who_connects_does_not_pay_for_controllers_nor_for_a_parser_of_mail() -> None:
+def test_connecting_imports_neither_controllers_nor_a_parser_of_mail() -> None:
     assert set(_UNUSED.split()) & set(_printed(_CONNECTING)) == set()
 
 

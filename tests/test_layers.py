@@ -205,7 +205,7 @@ def test_the_core_reads_no_clock_opens_no_file_and_prints_nothing() -> None:
     assert impurities(ROOT) == []
 
 
-def test_the_core_stands_on_msgspec_alone() -> None:
+def test_the_core_depends_only_on_msgspec() -> None:
     assert strange_needs(ROOT) == []
 
 
@@ -221,7 +221,7 @@ def test_every_package_of_the_project_is_under_contract() -> None:
     assert set(CONTRACTS["importlinter"]["root_packages"].split()) == set(distributions(ROOT))
 
 
-def test_every_part_of_the_core_opens_with_its_one_idea() -> None:
+def test_every_module_has_a_docstring() -> None:
     silent = [
         str(path.relative_to(ROOT))
         for _, path in modules(ROOT)
@@ -381,7 +381,7 @@ def test_a_broken_rule_is_seen(
     assert finding.startswith(f"{path}:")
 
 
-def test_yaml_may_be_read_in_one_module_and_not_in_two(empty_project: Path) -> None:
+def test_yaml_may_be_imported_in_one_module_and_not_in_two(empty_project: Path) -> None:
     (empty_project / "kubeproto/objects/_manifest.py").write_text("import yaml")
     assert strange_needs(empty_project) == []
     (empty_project / "kubeproto/config/_kubeconfig.py").write_text("import yaml")

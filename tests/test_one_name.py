@@ -73,7 +73,7 @@ def modules() -> dict[str, Path]:
     return paths
 
 
-def test_no_two_classes_have_one_name_but_for_those_with_a_reason() -> None:
+def test_class_names_are_unique_except_with_a_reason() -> None:
     homes: defaultdict[str, list[str]] = defaultdict(list)
     for module, path in modules().items():
         if not of_a_machine(module):
@@ -86,7 +86,7 @@ def test_no_two_classes_have_one_name_but_for_those_with_a_reason() -> None:
     assert PERMITTED.keys() - shared.keys() == set()
 
 
-def test_what_one_package_exports_no_other_exports_for_something_else() -> None:
+def test_an_exported_name_has_one_meaning() -> None:
     meanings: defaultdict[str, dict[int, str]] = defaultdict(dict)
     for name in MODULES.keys() - MACHINES.keys():
         if name.startswith("kubeproto.kinds."):
@@ -99,7 +99,7 @@ def test_what_one_package_exports_no_other_exports_for_something_else() -> None:
     assert PERMITTED_EXPORTS.keys() - twice.keys() == set()
 
 
-def test_a_name_of_a_machine_means_one_thing_in_its_module() -> None:
+def test_a_name_of_a_machine_is_unique_in_its_module() -> None:
     for machine, values in MACHINES.items():
         home = machine.rpartition(".")[0]
         paths = modules()

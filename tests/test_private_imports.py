@@ -134,7 +134,7 @@ def reason(module: str) -> str | None:
     return next((text for prefix, text in REASONS.items() if f"{module}.".startswith(f"{prefix}.")), None)
 
 
-def test_what_tests_import_is_public_or_has_its_reason() -> None:
+def test_private_imports_of_tests_have_a_reason() -> None:
     assert {f"{name}: {module}" for name, module in imports() if reason(module) is None} == set()
 
 

@@ -104,7 +104,7 @@ def test_all_is_sorted_complete_and_true(name: str) -> None:
     assert offered(path.read_text(), package=path.name == "__init__.py") - set(listed) == set()
 
 
-def test_what_is_imported_on_demand_comes_from_where_the_checkers_look() -> None:
+def test_deferred_imports_equal_the_imports_of_type_checkers() -> None:
     packages: set[str] = set()
     for name, path in MODULES.items():
         table, imports = homes(path.read_text())
@@ -138,7 +138,7 @@ EMBEDDED: Final = {
 }
 
 
-def test_a_name_has_one_home_below_the_top_level_which_may_repeat_it() -> None:
+def test_a_name_has_one_home_besides_the_top_level() -> None:
     homes: dict[tuple[str, int], list[str]] = {}
     for module in MODULES.keys() - EMBEDDED:
         if "." in module and not module.startswith("kubeproto.kinds."):

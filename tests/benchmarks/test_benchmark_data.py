@@ -28,7 +28,7 @@ def test_equal_seeds_give_equal_bytes_and_others_do_not(make: Any) -> None:
     assert make(9, seed=1)[:5] == make(5, seed=1)
 
 
-def test_the_sizes_are_those_of_the_goals() -> None:
+def test_objects_have_the_sizes_of_the_goals() -> None:
     assert 5600 <= mean(map(len, PODS)) <= 5900
     assert all(5500 <= len(pod) <= 6000 for pod in PODS)
     assert 640 <= mean(map(len, BOOKS)) <= 680

@@ -39,7 +39,7 @@ def test_rows_that_are_not_measured_stay_and_the_others_are_replaced(tmp_path: P
     assert figures(file) == {"a.one": 1.0, "a.two": 20.0, "a.zero": 0.5}
 
 
-def test_each_row_says_when_it_was_measured(tmp_path: Path) -> None:
+def test_each_row_has_the_time_of_its_measurement(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     save(file, rows(one=1.0, two=2.0))
     first = load(file)
@@ -63,7 +63,7 @@ def test_a_row_without_a_time_was_measured_when_its_run_began(tmp_path: Path) ->
     assert load(file).rows[0].measured == "2026-01-01 00:00 UTC"
 
 
-def test_a_row_that_cannot_be_measured_now_keeps_what_it_had(tmp_path: Path) -> None:
+def test_a_row_that_cannot_be_measured_keeps_its_old_result(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     save(file, rows(one=1.0))
     save(file, (row("a.one"),))

@@ -82,7 +82,7 @@ def test_another_pace_is_measured_by_itself(setting: Setting, monkeypatch: pytes
     assert [probe.count for probe in probes] == [4, 4, 4]
 
 
-def test_who_was_absent_where_it_was_measured_is_absent_again(
+def test_an_absent_contender_is_absent_in_rows_that_reuse_its_rounds(
     setting: Setting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started(monkeypatch, ours=[9.0] * 20, kopf=[9.0, 9.0])

@@ -80,7 +80,7 @@ def test_the_first_round_warms_up_and_does_not_count() -> None:
 
 
 @given(ours=st.floats(0.001, 1000), other=st.floats(0.001, 1000))
-def test_above_one_wins_for_times_and_for_rates(ours: float, other: float) -> None:
+def test_a_ratio_above_one_is_a_win_for_times_and_for_rates(ours: float, other: float) -> None:
     assert (TIME.times_better(ours, other) > 1) == (other / ours > 1)
     assert (RATE.times_better(ours, other) > 1) == (ours / other > 1)
 
@@ -104,7 +104,7 @@ def test_contenders_take_turns() -> None:
     assert turns == ["ours", "baseline", "peer"] * 3
 
 
-def test_an_absent_peer_is_said_and_null_and_the_others_go_on() -> None:
+def test_an_absent_peer_is_reported_and_null_and_the_others_continue() -> None:
     def nowhere() -> Probe:
         raise Absent("pip could not find it")
 
@@ -141,7 +141,7 @@ def test_ours_absent_is_raised() -> None:
         hold(Contest(ours=nowhere), TIME, fail_on_message)
 
 
-def test_no_round_begins_after_the_bound_but_the_fewest_are_held() -> None:
+def test_no_round_begins_after_the_bound_except_the_minimum() -> None:
     clock, turns = Clock(), 0
 
     def slow() -> float:
@@ -160,7 +160,7 @@ def test_no_round_begins_after_the_bound_but_the_fewest_are_held() -> None:
     assert turns == 1 + 1
 
 
-def test_what_takes_seconds_takes_one_lap_a_round() -> None:
+def test_a_slow_run_takes_one_lap_a_round() -> None:
     clock, runs = Clock(), 0
 
     def slow() -> None:
@@ -174,7 +174,7 @@ def test_what_takes_seconds_takes_one_lap_a_round() -> None:
     assert runs == 1 + 2  # one run to find its duration
 
 
-def test_cpu_time_stands_beside_the_figures_of_those_who_know_it() -> None:
+def test_cpu_time_is_shown_with_the_figures_of_contenders_that_know_it() -> None:
     clock = Clock()
     stopwatch = Stopwatch(clock.work(forever(1.0)), clock=clock)
     result = hold(Contest(ours=stopwatch, baseline=lambda: 2.0), TIME, fail_on_message, rounds=1)
@@ -201,7 +201,7 @@ def test_nothing_is_not_better_than_nothing() -> None:
     assert (result.baseline.figure, result.baseline.ratio, result.baseline.spread) == (4.0, None, None)
 
 
-def test_a_lap_lasts_as_long_as_asked_and_the_figure_is_that_of_one_run() -> None:
+def test_a_lap_has_its_minimum_duration_and_the_figure_is_that_of_one_run() -> None:
     clock = Clock()
     stopwatch = Stopwatch(clock.work(forever(0.001)), clock=clock, shortest=0.1, best_of=3)
     assert stopwatch() == pytest.approx(0.001)
@@ -235,7 +235,7 @@ def test_calibration_ends_on_a_clock_that_cannot_see_a_single_run() -> None:
 
 
 @pytest.mark.usefixtures("nothing_hidden")
-def test_the_collector_runs_but_does_not_walk_what_was_there_before() -> None:
+def test_the_collector_runs_but_does_not_walk_older_objects() -> None:
     clock = Clock()
     collector_states: list[tuple[bool, bool]] = []
 

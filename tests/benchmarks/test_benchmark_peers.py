@@ -68,7 +68,7 @@ def test_a_peer_that_met_other_events_is_not_compared() -> None:
         process.round(100)
 
 
-def test_a_peer_that_cannot_start_says_why() -> None:
+def test_a_peer_that_cannot_start_reports_the_reason() -> None:
     with pytest.raises(Absent, match="OSError: no models"):
         peer(COUNTING, fail="no models")
 
@@ -120,7 +120,7 @@ def test_other_pins_are_another_environment(tmp_path: Path) -> None:
 
 
 @PIP
-def test_a_failure_is_told_and_remembered_until_the_pins_are_mended(tmp_path: Path) -> None:
+def test_a_failure_is_reported_and_remembered_until_the_pins_are_fixed(tmp_path: Path) -> None:
     (tmp_path / "broken.py").write_text(PINNED.format('"./no-such-file.whl"'))
     messages: list[str] = []
     peers = Peers(messages.append, pins=tmp_path, cache=tmp_path)
@@ -182,7 +182,7 @@ def test_a_work_that_a_peer_does_not_offer_makes_it_absent(toy: Setting) -> None
         Peer(toy, "toy", "dance", 1, lambda reply: 1.0)()
 
 
-def test_what_is_named_as_its_package_does_not_hide_it(tmp_path: Path) -> None:
+def test_a_file_with_the_name_of_its_package_does_not_hide_it(tmp_path: Path) -> None:
     # benchmarks/peers/kubernetes.py imports the package kubernetes, not itself.
     (tmp_path / "json.py").write_text(TOY)
     peers = Peers(lambda _: None, pins=tmp_path, cache=tmp_path / "cache")

@@ -57,7 +57,7 @@ def run_command(*arguments: str) -> tuple[int, str, str]:
         (outcome("a", 0.0, (0.0, 0.0)), outcome("a", 2.0, (1.0, 2.0)), "0  WORSE, s, by figure"),
     ],
 )
-def test_a_change_is_one_beyond_what_the_rounds_differ(
+def test_a_change_exceeds_the_differences_between_rounds(
     old: Outcome, new: Outcome, verdict: str, tmp_path: Path
 ) -> None:
     run_of(old).save(tmp_path / "before.json")
@@ -67,7 +67,7 @@ def test_a_change_is_one_beyond_what_the_rounds_differ(
     assert text.splitlines()[1].endswith(verdict)
 
 
-def test_a_row_of_one_run_alone_is_said(tmp_path: Path) -> None:
+def test_a_row_of_only_one_run_is_reported(tmp_path: Path) -> None:
     run_of(outcome("a", 1.0, (1.0, 1.0))).save(tmp_path / "before.json")
     run_of(outcome("b", 1.0, (1.0, 1.0))).save(tmp_path / "after.json")
     _, text, _ = run_command("compare", str(tmp_path / "before.json"), str(tmp_path / "after.json"))
@@ -78,7 +78,7 @@ def test_a_row_of_one_run_alone_is_said(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("compare", "one.json"), ("report",)])
-def test_too_few_files_are_a_mistake_that_says_the_usage(arguments: tuple[str, ...]) -> None:
+def test_too_few_files_are_an_error_that_prints_the_usage(arguments: tuple[str, ...]) -> None:
     code, _, text = run_command(*arguments)
     assert code == 2
     assert text.startswith(f"usage: python -m benchmarks {arguments[0]} ")
@@ -202,7 +202,7 @@ def tick_positions(svg: str) -> dict[str, int]:
     return {element.text or "": round(float(element.get("y", "")) - highest) for element in texts}
 
 
-def test_a_report_begins_with_what_was_not_reached(tmp_path: Path) -> None:
+def test_a_report_begins_with_missed_goals(tmp_path: Path) -> None:
     slow = msgspec.structs.replace(
         outcome("a.slow", 2.0, (2, 2), Standing(1.0, 0.5, None)),
         against="lightkube",
@@ -236,7 +236,7 @@ def test_a_report_begins_with_what_was_not_reached(tmp_path: Path) -> None:
     assert "missed" not in (tmp_path / "README.md").read_text()
 
 
-def test_a_row_alone_has_no_chart_and_says_its_figure(tmp_path: Path) -> None:
+def test_a_row_without_contenders_has_no_chart_and_prints_its_figure(tmp_path: Path) -> None:
     write_report(run_of(outcome("cache.x", 2.0, (1.9, 2.1))), tmp_path)
     html = (tmp_path / "index.html").read_text()
     assert "<svg" not in html
@@ -284,7 +284,7 @@ def test_growth_is_drawn_over_the_number_of_objects() -> None:
     assert (low - high) == pytest.approx(180, abs=0.2)  # nine tenths of the height, from nothing
 
 
-def test_what_is_not_drawn_is_said(tmp_path: Path) -> None:
+def test_figures_without_a_chart_are_printed(tmp_path: Path) -> None:
     row = measured({"µs of CPU an event": {"ours": 12.0, "kopf": None}})
     assert further(row) == ["µs of CPU an event: ours 12"]
     files = write_report(run_of(row), tmp_path)
@@ -301,7 +301,7 @@ def test_a_figure_reads_as_a_share_of_its_limit() -> None:
     assert share(run_of(ours), ours) == ""
 
 
-def test_a_run_says_how_long_its_groups_took() -> None:
+def test_a_run_prints_the_duration_of_its_groups() -> None:
     out, err = io.StringIO(), io.StringIO()
     assert (
         command.main(

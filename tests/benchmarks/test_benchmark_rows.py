@@ -111,7 +111,7 @@ def test_without_a_baseline_the_ratio_is_null_and_the_spread_is_that_of_ours() -
     assert outcome["spread"] == [1.0, 3.0]
 
 
-def test_a_row_whose_needs_are_absent_is_null_and_says_why_and_the_next_one_is_measured() -> None:
+def test_a_row_with_a_missing_requirement_is_null_with_the_reason_and_the_next_is_measured() -> None:
     rows = (row("live.go"), row("live.here", Contest(ours=always(1.0))))
     code, out, err = run("live", "--json", rows=rows)
     first, second = map(json.loads, out.splitlines())
@@ -149,7 +149,7 @@ def test_a_goal_is_about_the_ratio_our_figure_or_a_peer(goal: Goal, met: bool | 
     assert measured(row("decode.x", contest, goal))["met"] is met
 
 
-def test_the_table_says_whether_the_goal_is_met_and_shows_the_peers() -> None:
+def test_the_table_shows_the_verdict_on_the_goal_and_the_peers() -> None:
     contest = Contest(ours=always(2.0), baseline=always(1.0), peers={"peer": always(3.0)})
     _, out, _ = run("a.b", rows=(row("a.b", contest, Goal(at_least=0.625, summary="at most 1.6 times it")),))
     assert "goal ratio ≥ 0.625 (at most 1.6 times it): MISSED" in out
@@ -169,7 +169,7 @@ def test_quick_reaches_the_row() -> None:
     assert sizes == [1000, 10]
 
 
-def test_what_a_row_keeps_is_closed_when_it_is_done() -> None:
+def test_resources_of_a_row_are_closed_after_it() -> None:
     closed: list[str] = []
 
     class Resource:
@@ -187,7 +187,7 @@ def test_what_a_row_keeps_is_closed_when_it_is_done() -> None:
     assert closed == ["closed"]
 
 
-def test_the_rows_of_the_project_have_names_of_their_own_and_say_what_they_measure() -> None:
+def test_the_rows_of_the_project_have_unique_names_and_summaries() -> None:
     rows = every_row()
     names = [row.name for row in rows]
     assert "import.kubeproto" in names

@@ -95,7 +95,7 @@ def test_the_programs_of_a_page_need_no_more_than_it_says(page: str, extras: str
     assert completed.returncode == 0, completed.stderr
 
 
-def test_what_an_extra_does_not_bring_is_refused() -> None:
+def test_packages_outside_of_the_extras_are_refused() -> None:
     assert {"trio", "httpx", "h11", "anyio"} <= set(others(""))
     assert "trio" in others("runtime,asyncio")
     assert not {"anyio", "yaml", "msgspec", "kubeproto", "kubeproto_runtime"} & set(others("runtime,asyncio"))

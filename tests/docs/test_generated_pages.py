@@ -12,7 +12,7 @@ FILES = generated_files()
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_committed_page_is_what_make_pages_writes(path: Path) -> None:
+def test_a_committed_page_equals_the_generated_one(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == FILES[path], "run: make pages"
 
 

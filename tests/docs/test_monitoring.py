@@ -81,7 +81,7 @@ def test_an_expression_names_metrics_and_labels_that_there_are(expression: str) 
     "expression",
     ["sum(a", "sum)a(", 'rate(a{b="c")[5m]}', "sum a", "a ~ b", 'a{b="c}', "rate(a)"],
 )
-def test_an_expression_that_prometheus_would_refuse_is_found(expression: str) -> None:
+def test_an_invalid_expression_is_detected(expression: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         parsed(expression)
 
@@ -97,7 +97,7 @@ def test_the_dashboard_has_the_fields_of_grafanas_schema_and_no_others() -> None
             assert lost(target, written(prometheus.Dataquery.from_json(target))) == [], panel["title"]
 
 
-def test_a_field_that_grafana_does_not_know_is_found() -> None:
+def test_a_field_unknown_to_grafana_is_detected() -> None:
     wrong = json.loads(json.dumps(DASHBOARD))
     wrong["panels"][0]["gridPos"]["width"] = 12
     assert lost(wrong, written(dashboard.Dashboard.from_json(wrong))) == [".panels[0].gridPos.width"]

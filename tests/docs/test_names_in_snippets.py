@@ -39,7 +39,7 @@ def test_each_name_of_a_module_exists(page: Path) -> None:
     assert list(unknown_names(program)) == []
 
 
-def test_a_name_that_does_not_exist_is_found() -> None:
+def test_an_unknown_name_is_detected() -> None:
     program = (
         "import kubeproto as kp\nmatch 1:\n    case 1:\n        pass\n    case kp.Failed():\n        pass\n"
     )

@@ -86,7 +86,7 @@ COMMANDS: Final = [
 
 
 @pytest.mark.parametrize("words", COMMANDS)
-def test_what_a_page_tells_to_type_exists(words: list[str]) -> None:
+def test_a_command_of_a_page_exists(words: list[str]) -> None:
     CHECKS[words[0]](words[1:])
 
 
@@ -104,7 +104,7 @@ def test_commands_are_found() -> None:
         "python -m benchmarks nothing",
     ],
 )
-def test_what_does_not_exist_is_noticed(wrong: str) -> None:
+def test_an_unknown_command_is_detected(wrong: str) -> None:
     program, *words = shlex.split(wrong)
     with pytest.raises((AssertionError, UnknownNames)):
         CHECKS[program](words)

@@ -40,7 +40,7 @@ def assert_printed(expected: str, output: str, source: str) -> None:
 
 
 @pytest.mark.parametrize("page", PROGRAMS, ids=name_of)
-def test_the_snippets_of_a_page_run_and_print_what_it_shows(
+def test_the_snippets_of_a_page_run_and_print_its_output(
     page: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = re.sub(r"\W", "_", name_of(page))
@@ -75,7 +75,7 @@ def run_python(folder: Path, *arguments: str) -> str:
     return completed.stdout
 
 
-def test_what_is_not_printed_is_noticed() -> None:
+def test_missing_output_is_detected() -> None:
     assert_printed("one\n…\nthree\n", "one\ntwo\nthree\n", "a page")
     with pytest.raises(AssertionError, match="a page shows"):
         assert_printed("three\n…\none\n", "one\ntwo\nthree\n", "a page")

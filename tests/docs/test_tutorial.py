@@ -50,7 +50,7 @@ def commands() -> list[tuple[list[str], str]]:
     return steps
 
 
-def test_each_command_of_the_tutorial_prints_what_it_shows(tmp_path: Path) -> None:
+def test_each_command_of_the_tutorial_prints_the_output_of_the_page(tmp_path: Path) -> None:
     program = kubectl()
     assert program is not None, "kubectl is here, but not the version that the tests ask for"
     for snippet in snippets(PAGE):

@@ -57,7 +57,7 @@ def sent_requests(cluster: sim.Cluster) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_the_finalizer_goes_in_before_the_deployment(backend: Backend) -> None:
+def test_the_finalizer_is_added_before_the_deployment(backend: Backend) -> None:
     async def body(user: SimulatedClient) -> None:
         await user.api(Echo).create(an_echo("canyon", 2))
         await user.until(lambda: user.cluster.get(Deployment, "canyon"))
@@ -158,7 +158,7 @@ def test_deleting_removes_the_deployment_and_then_the_finalizer(backend: Backend
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_many_echoes_are_served_side_by_side_and_one_never_twice_at_once(
+def test_many_echoes_are_reconciled_concurrently_and_an_echo_never_twice_at_once(
     backend: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running: Counter[str] = Counter()

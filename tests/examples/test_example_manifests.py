@@ -43,7 +43,7 @@ def printed(name: str) -> str:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_the_recorded_rights_are_those_that_the_example_needs(name: str) -> None:
+def test_the_recorded_rights_equal_the_rights_that_the_example_needs(name: str) -> None:
     assert (EXAMPLES / name / "access.json").read_text() == access_of(name)
 
 
@@ -54,7 +54,7 @@ def test_the_recorded_rights_are_those_that_the_example_needs(name: str) -> None
         for name in COMMANDS
     ],
 )
-def test_the_manifests_are_what_the_command_prints(name: str) -> None:
+def test_the_manifests_equal_the_output_of_the_command(name: str) -> None:
     line = f"kubeproto manifests {COMMANDS[name]} > manifests.yaml"
     assert line in (EXAMPLES / name / "README.md").read_text()
     assert (EXAMPLES / name / "manifests.yaml").read_text() == printed(name)

@@ -34,7 +34,7 @@ async def operate(client: Client) -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
-def test_it_is_ready_when_its_pods_run_whatever_goes_wrong_on_the_way(backend: Backend) -> None:
+def test_it_is_ready_when_its_pods_run_in_spite_of_failures(backend: Backend) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Hello], controllers=True)
         cluster.nodes(ready_after=2)
@@ -71,7 +71,7 @@ def test_every_request_may_be_lost_and_the_end_is_the_same() -> None:
     explore(operate, scenario, cluster=sim.Cluster(crds=[Hello])).check()
 
 
-def test_what_changes_nothing_about_a_hello_is_not_written_into_it() -> None:
+def test_an_unchanged_status_is_not_written() -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Hello], controllers=True)
         async with simulated(cluster) as client:
@@ -91,7 +91,7 @@ def test_what_changes_nothing_about_a_hello_is_not_written_into_it() -> None:
 
 
 @given(st.integers(0, 20), st.text(max_size=200))
-def test_no_version_loses_what_the_other_says(replicas: int, text: str) -> None:
+def test_no_conversion_loses_data(replicas: int, text: str) -> None:
     new = Hello(metadata=kp.ObjectMeta(name="a"), spec=HelloSpec(replicas=replicas, text=text))
     assert upgraded(downgraded(new)).spec == new.spec
     assert isinstance(downgraded(new), OldHello)

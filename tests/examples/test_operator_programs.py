@@ -86,7 +86,7 @@ async def archive(client: Client) -> None:
 
 @pytest.mark.thorough("a run for each fault at each write")
 @pytest.mark.parametrize("operator", [label_as_leader, archive])
-def test_whatever_goes_wrong_at_a_write_an_operator_program_ends_alike(
+def test_an_operator_program_reaches_the_same_state_after_each_fault_at_a_write(
     operator: Callable[[Client], Awaitable[None]],
 ) -> None:
     async def scenario(user: SimulatedClient) -> None:

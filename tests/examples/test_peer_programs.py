@@ -120,7 +120,7 @@ def test_the_generic_client_of_kr8s_counts_and_changes_any_kind(tmp_path: Path) 
 @pytest.mark.parametrize(
     "peer", [pytest.param(name, marks=needs(name)) for name in ("kr8s", "lightkube")]
 )  # fmt: skip
-def test_the_informer_of_another_client_tells_what_becomes_of_books(peer: str, tmp_path: Path) -> None:
+def test_the_informer_of_another_client_reports_changes_of_books(peer: str, tmp_path: Path) -> None:
     cluster = sim.Cluster(crds=[Book])
     cluster.put(a_book("Moby"))
     with serving(cluster) as server, running(server, tmp_path, peer, f"informer_{peer}.py") as program:

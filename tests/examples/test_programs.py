@@ -197,7 +197,7 @@ class Enough(Exception):
     """The test has seen enough."""
 
 
-def test_the_informer_tells_what_becomes_of_books() -> None:
+def test_the_informer_reports_changes_of_books() -> None:
     cluster = sim.Cluster(crds=[anything_goes()])
     cluster.put(a_book("Moby"))
     faults = sim.Faults(cluster, script=[sim.RefuseConnection()])

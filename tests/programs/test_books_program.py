@@ -25,7 +25,7 @@ def a_book(title: str) -> str:
 
 
 @pytest.mark.thorough("three processes, for what tests/examples/test_books.py shows in its own")
-def test_each_form_prints_what_kubectl_does(defined: Site, site: Site) -> None:
+def test_each_form_prints_the_changes_of_kubectl(defined: Site, site: Site) -> None:
     with ExitStack() as stack:
         programs = [stack.enter_context(site.running(form)) for form in FORMS]
         for program in programs:

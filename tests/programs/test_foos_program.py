@@ -123,7 +123,7 @@ def test_a_page_that_reads_nothing_more_does_not_keep_the_application(site_of_fo
 
 
 @pytest.mark.thorough("a process for one sentence")
-def test_an_application_without_a_definition_says_what_it_waits_for(cluster: Site, site: Site) -> None:
+def test_an_application_without_a_definition_reports_the_missing_kind(cluster: Site, site: Site) -> None:
     with site.running(PROGRAM, "--port", "0") as program:
         base = address(program)
         for path in ("foos", "readyz"):

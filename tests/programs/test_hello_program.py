@@ -101,13 +101,13 @@ def a_hello(name: str, replicas: int) -> str:
 
 
 @pytest.mark.thorough("four processes, for crashes that tests/runtime/test_exploring.py makes in its own")
-def test_killed_three_times_it_reaches_what_is_asked_for_and_leaves_nothing(
+def test_killed_three_times_it_reaches_the_desired_state_and_leaves_nothing(
     defined: Site, site: Site
 ) -> None:
     kill_and_check(site, Operator(PROGRAM, "hello", a_hello), range(3))
 
 
-def test_what_it_cannot_do_is_said_where_kubectl_shows_it(defined: Site, site: Site) -> None:
+def test_failures_are_reported_in_the_status_and_in_events(defined: Site, site: Site) -> None:
     site.kubectl("create deployment taken --image=theirs:1 --replicas=0")
     with site.running(PROGRAM):
         site.kubectl("apply -f -", a_hello("taken", 1))
@@ -127,7 +127,7 @@ def test_what_it_cannot_do_is_said_where_kubectl_shows_it(defined: Site, site: S
 
 
 @pytest.mark.thorough("a second definition, and a dozen calls of kubectl")
-def test_what_an_older_definition_let_through_is_reported_and_can_be_deleted(
+def test_an_object_that_an_older_definition_allowed_is_reported_and_can_be_deleted(
     defined: Site, site: Site
 ) -> None:
     definition = defined.printed(PROGRAM, "--definition")

@@ -40,7 +40,7 @@ def condition(of_type: str, status: str, reason: str, message: str) -> str:
     return json.dumps({"status": {"conditions": [fields]}}).replace(" ", "~")
 
 
-def test_what_becomes_of_workers_is_printed(nodes: Site) -> None:
+def test_changes_of_workers_are_printed(nodes: Site) -> None:
     patch = "patch node/worker-1 --subresource=status --type=strategic -p "
     nodes.kubectl("apply -f -", NODE % ("worker-1", "worker"))
     with nodes.running(PROGRAM) as program:

@@ -35,13 +35,13 @@ def test_other_sources_are_another_program(monkeypatch: pytest.MonkeyPatch, tmp_
     assert {path.name for path in (ROOT / "tests/realserver").glob("*.go")} == set(building.PROGRAMS)
 
 
-def test_each_release_is_another_program_and_one_that_is_not_there_is_told() -> None:
+def test_each_release_is_another_program_and_an_unknown_release_is_reported() -> None:
     assert len({building.program(release) for release in building.releases()}) == len(building.releases())
     with pytest.raises(building.Unbuildable, match=r"no Kubernetes 1\.12 to build, only 1\.30"):
         building.program("1.12")
 
 
-def test_without_go_nothing_is_built_and_the_reason_is_told(
+def test_without_go_nothing_is_built_and_the_reason_is_reported(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(building, "CACHE", tmp_path)
@@ -52,7 +52,7 @@ def test_without_go_nothing_is_built_and_the_reason_is_told(
     assert not [*tmp_path.iterdir()]
 
 
-def test_what_is_built_is_not_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_an_existing_program_is_not_built_again(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(building, "CACHE", tmp_path)
     program = tmp_path / building.digest() / "realserver"
     program.parent.mkdir()

@@ -8,7 +8,7 @@ from ._seeds import new_seed
 from .go_facts import ask_go
 
 
-def test_values_mean_here_what_they_mean_to_go() -> None:
+def test_values_have_the_meaning_that_they_have_in_go() -> None:
     seed = new_seed()
     questions = go_questions.questions(seed, 2000)
     for question, reply in zip(questions, ask_go(questions), strict=True):

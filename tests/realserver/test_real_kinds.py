@@ -42,7 +42,7 @@ WITHOUT: Final[dict[str, tuple[str, dict[str, Any], int]]] = {
 }  # fmt: skip
 
 
-def test_the_table_says_what_this_release_has_and_lacks(real_server: RealServer) -> None:
+def test_the_table_matches_the_kinds_of_this_release(real_server: RealServer) -> None:
     with BlockingHttpxTransport(real_server.connection) as transport:
         theirs = table_of(facts_of(transport))
     if RELEASE == NEWEST:
@@ -103,9 +103,7 @@ def test_each_field_that_became_required_is_tried() -> None:
 
 
 @pytest.mark.parametrize("field", WITHOUT)
-def test_what_became_required_was_refused_before_where_it_is_missing(
-    real_server: RealServer, field: str
-) -> None:
+def test_a_newly_required_field_was_always_necessary(real_server: RealServer, field: str) -> None:
     path, body, status = WITHOUT[field]
     _, _, plural = path.rpartition("/")
     api_version = path.removeprefix("/apis/").removesuffix(f"/{plural}").removesuffix("/namespaces/default")

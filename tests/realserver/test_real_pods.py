@@ -61,7 +61,7 @@ def through_the_server(
     return run
 
 
-def test_each_line_of_a_followed_log_comes_once_whatever_is_cut(
+def test_each_line_of_a_followed_log_arrives_once_in_spite_of_disconnects(
     through_the_server: Callable[[Work], None], node: Path
 ) -> None:
     async def work(client: Client) -> None:
@@ -82,7 +82,7 @@ def test_each_line_of_a_followed_log_comes_once_whatever_is_cut(
     through_the_server(work)
 
 
-def test_a_folder_goes_there_and_comes_back(through_the_server: Callable[[Work], None], node: Path) -> None:
+def test_a_folder_is_copied_to_a_pod_and_back(through_the_server: Callable[[Work], None], node: Path) -> None:
     async def work(client: Client) -> None:
         (node / "mine" / "sub").mkdir(parents=True)
         (node / "mine" / "large").write_bytes(os.urandom(3_000_000))

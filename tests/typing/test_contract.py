@@ -44,7 +44,7 @@ def test_a_dynamic_api_needs_its_resource() -> None:
     assert_type(books.get("moby"), Request[kp.Dynamic])
 
 
-def test_a_list_and_a_deletion_reveal_what_they_bring() -> None:
+def test_a_list_and_a_deletion_reveal_their_types() -> None:
     books = kp.Api(Book, namespace="shelf")
     assert_type(books.list(limit=5), Request[kp.ObjectList[Book]])
     assert_type(books.delete("moby"), Request[Book | kp.Status])

@@ -43,7 +43,7 @@ def test_mypy_refuses_a_verb_that_a_kind_has_not(ask: Callable[[], object]) -> N
     check_refusal(ask)
 
 
-def test_mypy_refuses_what_a_slim_class_does_not_say_of_its_kind() -> None:
+def test_mypy_refuses_verbs_that_a_slim_class_does_not_declare() -> None:
     log: object = SLIM_PODS.log("a")  # type: ignore[misc]
     assert log == kp.Api(Pod).log("a")
 

@@ -45,7 +45,7 @@ def test_pyright_refuses_a_verb_that_a_kind_has_not(ask: Callable[[], object]) -
     check_refusal(ask)
 
 
-def test_pyright_refuses_what_a_slim_class_does_not_say_of_its_kind() -> None:
+def test_pyright_refuses_verbs_that_a_slim_class_does_not_declare() -> None:
     log: object = SLIM_PODS.log("a")  # pyright: ignore[reportAttributeAccessIssue]
     assert log == kp.Api(Pod).log("a")
 

@@ -75,7 +75,7 @@ def test_the_verbs_of_a_kind_reveal_the_kind() -> None:
     assert_type(kp.Api(Namespace).finalize(namespace), Request[Namespace])
 
 
-def test_subresources_reveal_what_they_show() -> None:
+def test_subresources_reveal_their_types() -> None:
     assert_type(GADGETS.status, Subresource[Gadget])
     assert_type(GADGETS.status.get("g"), Request[Gadget])
     assert_type(GADGETS.status.apply({"metadata": {"name": "g"}}, field_manager="m"), Request[Gadget])
@@ -101,7 +101,7 @@ def test_other_depths_reveal_themselves() -> None:
     assert_type(GADGETS.as_table().get("g"), Request[Table])
 
 
-def test_the_verbs_of_pods_reveal_what_they_bring() -> None:
+def test_the_verbs_of_pods_reveal_their_types() -> None:
     assert_type(PODS.log("p", tail_lines=5), Request[str])
     assert_type(PODS.follow_log("p"), StreamRequest[bytes])
     assert_type(PODS.follow_log("p").open(200, ()), Decoder[bytes])
@@ -114,7 +114,7 @@ def test_the_verbs_of_pods_reveal_what_they_bring() -> None:
     assert_type(kp.Api(ServiceAccount).create_token("s"), Request[TokenRequest])
 
 
-def test_a_slim_class_that_says_what_its_kind_can_do_is_asked_for_it() -> None:
+def test_a_slim_class_with_declared_capabilities_has_their_verbs() -> None:
     assert PODS.log("p").target == "/api/v1/namespaces/default/pods/p/log"
     assert PODS.resize.get("p").target == "/api/v1/namespaces/default/pods/p/resize"
     bare: kp.Api[BarePod] = kp.Api(BarePod)
@@ -122,7 +122,7 @@ def test_a_slim_class_that_says_what_its_kind_can_do_is_asked_for_it() -> None:
     assert bare.subresource("resize").get("p").target == PODS.resize.get("p").target
 
 
-def test_what_is_asked_of_the_server_reveals_what_it_says() -> None:
+def test_requests_about_the_server_reveal_their_types() -> None:
     assert_type(version(), Request[ServerVersion])
     assert_type(health(), Request[Health])
     assert_type(openapi_index(), Request[dict[str, str]])
