@@ -4,6 +4,8 @@ The ignored error is half of each test: pyright reports an unused ignore, which 
 """
 
 # A refused expression has no type, to which the strict level would object as well.
+# pyright: basic, reportUnnecessaryTypeIgnoreComment=true
+# mypy: disable-error-code="misc"
 
 from __future__ import annotations
 
