@@ -1,9 +1,9 @@
 """`ListDecoder`: a list becomes objects while its one long body is still arriving.
 
-Items are cut out of the stream: where one ends is guessed by the bytes between two items, and decoding
-verifies it. Everything that a chunk completes is read at once, up to the last such place; if that fails, item
-by item; and if the guess fails (because an item contains what looks like an item), brackets are counted
-instead. Every byte of what is returned has been read.
+Items are cut out of the stream. The end of an item is guessed by the bytes between two items, and decoding
+verifies the guess. All items that a chunk completes are read at once, up to the last such end; if that fails,
+item by item; and if the guess fails (because an item contains text that looks like an item), brackets are
+counted instead. Every byte of the returned items has been read.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class ListDecoder(Generic[K]):
     """Decodes a list that arrives in pieces: `feed` returns items, memory stays bounded by a chunk and an
     item.
 
-    `page` has no items: it has the list's kind and metadata, which are complete once `finish` was called,
-    because lists of custom resources end with theirs. A status outside 2xx makes the whole body one
+    `metadata` is complete once `finish` was called, because lists of custom resources end with their
+    metadata. A status outside 2xx makes the whole body one
     `WatchFailed`.
     """
 
@@ -64,26 +64,26 @@ class ListDecoder(Generic[K]):
         self._page: Page | None = None  # None until the items begin
         self._pieces: list[bytes] = []
         self._size = 0
-        self._enough = 0
+        self._next_size = 0
         self._separator = b""
-        self._begun = False  # true once an item was returned
+        self._has_items = False  # an item was returned
 
     def feed(self, chunk: bytes) -> list[K | Malformed | WatchFailed]:
         """Take the next bytes; return the items that are complete."""
         if self._refusal is not None:
             self._refusal.feed(chunk)
             return []
-        piece = self._inflater.feed(chunk)
-        self._pieces.append(piece)
-        self._size += len(piece)
-        return self._take() if self._size >= self._enough else []
+        text = self._inflater.feed(chunk)
+        self._pieces.append(text)
+        self._size += len(text)
+        return self._take() if self._size >= self._next_size else []
 
     def _take(self) -> list[K | Malformed | WatchFailed]:
         text = b"".join(self._pieces)
         items: list[K | Malformed | WatchFailed] = []
         start = self._begin(text) if self._page is None else 0
         if self._page is not None:
-            start = self._cut(text, start, items)
+            start = self._cut_items(text, start, items)
         self._pieces = [text[start:]]
         self._size = size = len(text) - start
         if size > self._max_item:
@@ -91,7 +91,7 @@ class ListDecoder(Generic[K]):
                 f"an item of a list has grown to {size} bytes; the limit is {self._max_item}"
             )
         # A long item is read again when it has grown by a quarter: small chunks would make it quadratic.
-        self._enough = min(size + size // 4, self._max_item + 1)
+        self._next_size = min(size + size // 4, self._max_item + 1)
         return items
 
     def finish(self) -> list[K | Malformed | WatchFailed]:
@@ -99,14 +99,14 @@ class ListDecoder(Generic[K]):
         if self._refusal is not None:
             return [self._refusal.failed()]
         self._inflater.finish()
-        rest = b"".join(self._pieces)
+        tail = b"".join(self._pieces)
         self._pieces = []
-        text = rest if self._page is None else b'{"items":[' + rest
+        text = tail if self._page is None else b'{"items":[' + tail
         try:
             last = read_raw_page(text)
         except InvalidObject as error:
             raise RemoteProtocolError(f"the list of {self._items.name} ended early: {error}") from None
-        if self._begun and not last.items:
+        if self._has_items and not last.items:
             raise RemoteProtocolError(f"the list of {self._items.name} ended after a comma")
         if (page := self._page) is not None:
             last.kind, last.api_version = last.kind or page.kind, last.api_version or page.api_version
@@ -135,7 +135,7 @@ class ListDecoder(Generic[K]):
                         return start
         return 0
 
-    def _cut(self, text: bytes, start: int, items: list[Any]) -> int:
+    def _cut_items(self, text: bytes, start: int, items: list[Any]) -> int:
         """Cut items from here on; return where the first incomplete one begins."""
         start = self._cut_many(text, start, items)
         regular = True
@@ -158,19 +158,19 @@ class ListDecoder(Generic[K]):
                 if text[end : end + 1] != b",":
                     return start
             items.append(item)
-            self._begun = True
+            self._has_items = True
             start = end + 1
 
     def _cut_many(self, text: bytes, start: int, items: list[Any]) -> int:
-        """Read all up to the last separator at once; return where the rest begins.
+        """Read all items up to the last separator at once; return where the next item begins.
 
-        Looking for each separator would take a sixth of the time, and a call for each item another.
+        Looking for each separator would take a sixth more time, and a call for each item another sixth.
         """
         end = text.rfind(self._separator, start) if self._separates(text, start) else -1
-        if end < 0 or (found := self._items.read_many(text, start, end)) is None:
+        if end < 0 or (complete := self._items.read_many(text, start, end)) is None:
             return start
-        items += found
-        self._begun = True
+        items += complete
+        self._has_items = True
         return end + 1
 
     def _guess(self, text: bytes, start: int) -> int:
@@ -184,14 +184,14 @@ class ListDecoder(Generic[K]):
         return bool(self._separator)
 
     def _read(self, text: bytes) -> K | Malformed | None:
-        """Return the item that this is; None if it is not one."""
+        """Return the item that the text is; None if the text is not JSON."""
         item = self._items.read(text)
         return None if isinstance(item, Malformed) and not is_json(text) else item
 
 
 def _after_blanks(text: bytes, start: int) -> int:
-    found = _BLANKS.match(text, start)
-    return start if found is None else found.end()
+    blanks = _BLANKS.match(text, start)
+    return start if blanks is None else blanks.end()
 
 
 def _end(text: bytes, start: int) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """`read_page`: a page of a list becomes objects, in one pass unless something in it is odd.
 
-`ItemReader` reads the items of one list, for whole pages and for those that arrive in pieces. Every byte of
-what is returned has been read.
+`ItemReader` reads the items of one list, for whole pages and for those that arrive in pieces. It reads every
+byte of the items that it returns.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ _read_meta: Final = Reader[ListMeta](ListMeta).read
 
 _NOT_LISTS: Final = ("Status", "Table")
 
-# This many items of a list may be something other than objects with a name. Each that is kept takes a hundred
+# This many items of a list may be something other than objects with a name. Each `Malformed` takes a hundred
 # times the memory of a `null`, so a list of nothing else must be refused early.
 _MAX_NAMELESS: Final = 1000
 
@@ -72,7 +72,7 @@ def read_page(
 ) -> ObjectList[K]:
     """Return one page of a list. An item that does not fit is in `malformed`; anything but a list is refused.
 
-    `resource` is what was requested, where the class does not say it.
+    `resource` is the requested kind, for a class without one.
     """
     items = ItemReader(kind, strict=strict, resource=resource)
     try:
@@ -82,13 +82,13 @@ def read_page(
     except InvalidObject as error:
         refusal = f"not a list of {items.name}: {error}"
     else:
-        found: ObjectList[K] = ObjectList(items=[], metadata=page.metadata)
+        result: ObjectList[K] = ObjectList(items=[], metadata=page.metadata)
         for item in items.read_all([bytes(raw) for raw in items.of(page)]):
             if isinstance(item, Malformed):
-                found.malformed.append(item)
+                result.malformed.append(item)
             else:
-                found.items.append(item)
-        return found
+                result.items.append(item)
+        return result
     raise RemoteProtocolError(refusal)
 
 
@@ -96,17 +96,17 @@ def read_raw_page(body: bytes) -> Page:
     try:
         return _read_one_page(body)
     except TooDeep:
-        found = members(body)
+        texts = members(body)
     return Page(
-        _read_text(found.get("kind", b'""')),
-        _read_text(found.get("apiVersion", b'""')),
-        _read_meta(found.get("metadata", b"{}")),
-        elements(found["items"]) if "items" in found else msgspec.UNSET,
+        _read_text(texts.get("kind", b'""')),
+        _read_text(texts.get("apiVersion", b'""')),
+        _read_meta(texts.get("metadata", b"{}")),
+        elements(texts["items"]) if "items" in texts else msgspec.UNSET,
     )
 
 
 class ItemReader(Generic[K]):
-    """Reads the items of one list. Every byte of them has been read."""
+    """Reads the items of one list, each to its last byte."""
 
     def __init__(self, kind: type[K], *, strict: bool, resource: Resource | None) -> None:
         self._plain: Any = get_origin(kind) or kind
@@ -121,8 +121,8 @@ class ItemReader(Generic[K]):
     def of(self, page: _PageOf[T]) -> list[T]:
         """Return the items of a list, which must be of this kind: a Table or another list is refused."""
         if page.items is msgspec.UNSET or not self._is_list(page):
-            what = page.kind or "something else"
-            raise RemoteProtocolError(f"a {what} came although a list of {self.name} was requested")
+            response = page.kind or "something else"
+            raise RemoteProtocolError(f"a {response} came although a list of {self.name} was requested")
         if self._filled is None and self._plain is Dynamic and page.kind:
             try:
                 gvk = GroupVersionKind.of(page.api_version, page.kind.removesuffix("List"))
@@ -149,9 +149,9 @@ class ItemReader(Generic[K]):
         return "." in own.group and page.kind.endswith("List") and page.api_version in ("", own.api_version)
 
     def read_at_once(self, body: bytes) -> ObjectList[K] | None:
-        """Read a page in one pass; None if something in it has to be read by itself.
+        """Read a page in one pass; return None if its items have to be read one by one.
 
-        The texts of its items are cut out of it when one of them is needed.
+        The texts of the items are cut out of the page when one of them is needed.
         """
         if not self._views.lazy or (self._strict and self._plain is Dynamic):
             return None
@@ -159,22 +159,22 @@ class ItemReader(Generic[K]):
             page = reader(_PageOf[self._views.payload(strict=self._strict)]).read(body)  # type: ignore[misc]
         except InvalidObject:
             return None
-        found: list[K] = self.of(page)
+        items: list[K] = self.of(page)
         texts = ListTexts(body)
         filled = None if self._views.pinned else self._filled
-        for index, obj in enumerate(found):
+        for index, obj in enumerate(items):
             meta = obj.metadata
             if not meta.name:
                 return None
             force_setattr(meta, SOURCE, ListedText(texts, index))
             if filled is not None:
                 identified(obj, filled, self._views)
-        return ObjectList(items=found, metadata=page.metadata)
+        return ObjectList(items=items, metadata=page.metadata)
 
     def read_many(self, text: bytes, start: int, end: int) -> list[K | Malformed] | None:
-        """Read items with commas between them; None if they have to be read one by one.
+        """Read items with commas between them; return None if they have to be read one by one.
 
-        Each gets a copy of its bytes, so that none keeps those of the others in memory.
+        Each item gets a copy of its bytes, so that no item keeps the bytes of the others in memory.
         """
         if self._strict or not self._views.lazy:
             return None
@@ -187,28 +187,28 @@ class ItemReader(Generic[K]):
     def read_all(self, texts: list[bytes]) -> list[K | Malformed]:
         """Read items that arrived together: their identities with one call if that works.
 
-        Their bytes have been read, so a long one need only be read as far as its front.
+        Their bytes have been checked already, so a long item is only read up to the end of its identity.
         """
         if self._strict or not self._views.lazy or not texts:
             return [self.read(text) for text in texts]
         fronts = [text if len(text) < LONG else _front(text) for text in texts]
         try:
-            found = reader(self._views.view).read_each(fronts)
+            objects = reader(self._views.view).read_each(fronts)
         except InvalidObject:
             return [self.read(text) for text in texts]
         pinned, clustered = self._views.pinned, self._views.cluster_scoped
         filled = None if pinned else self._filled
         items = list[K | Malformed]()
-        for obj, text, front in zip(found, texts, fronts, strict=True):
+        for obj, text, front in zip(objects, texts, fronts, strict=True):
             meta = obj.metadata
-            whole = front is text
+            complete = front is text
             if not (
                 meta.name
                 and (
-                    whole
+                    complete
                     or (meta.uid and meta.resource_version and (pinned or (obj.kind and obj.api_version)))
                 )
-                and (whole or meta.namespace or (clustered and shows_all(text, len(front) - 2, len(text))))
+                and (complete or meta.namespace or (clustered and shows_all(text, len(front) - 2, len(text))))
             ):
                 items.append(self.read(text))
                 continue
@@ -235,15 +235,15 @@ class ItemReader(Generic[K]):
                     f"not a list of {self.name}: over {_MAX_NAMELESS} of its items have no name"
                 )
         name = name_of(self.name, meta)
-        said = str(error).removeprefix(f"{self.name}: ").removeprefix(f"{name}: ")
-        return Malformed(meta, InvalidObject(f"{name}: {said}"), text)
+        problem = str(error).removeprefix(f"{self.name}: ").removeprefix(f"{name}: ")
+        return Malformed(meta, InvalidObject(f"{name}: {problem}"), text)
 
 
 def _front(text: bytes) -> bytes:
-    """Return as much of a long item as identifies it, closed by hand; see `FRONT_MARKS`."""
+    """Return the text of a long item up to the end of its identity, closed by braces; see `FRONT_MARKS`."""
     if len(text) >= LONG:
         for mark in FRONT_MARKS:
-            cut = text.find(mark, FRONT_SKIP)
-            if cut > 0:
-                return text[:cut] + b"}}"
+            end = text.find(mark, FRONT_SKIP)
+            if end > 0:
+                return text[:end] + b"}}"
     return text

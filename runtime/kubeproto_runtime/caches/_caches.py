@@ -1,7 +1,7 @@
 """`Caches`: exact caches of kinds, shared by all readers that ask for the same objects.
 
-A `Cache` is what readers see of one reflector. It holds bytes: each reader of an object gets a new one, so
-none can corrupt what another one reads, and what is never read is never typed.
+A `Cache` is the public side of one reflector. It holds bytes: each reader gets a new object, so no reader can
+corrupt the object of another, and an object that is never read is never typed.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Cache(Generic[K]):
 
     @property
     def place(self) -> str:
-        """What it follows, for people: the resource, and the namespace if it is one."""
+        """The followed resource, with its namespace if there is only one, for people."""
         namespace = self.namespace if isinstance(self.namespace, str) else ""
         return f"{self.resource} in namespace {namespace}" if namespace else f"{self.resource}"
 
@@ -90,26 +90,26 @@ class Cache(Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the last byte, the version, and why it is not in step."""
+        """The sync status: the time of the last byte, the version, and why it is not in step."""
         return self._reflector.sync_status
 
     @property
     def phase(self) -> str:
-        """What it does at this moment, as the resync machine calls it: `Watching`, `Listing` and so on."""
+        """The state of the resync machine: `Watching`, `Listing` and so on."""
         return self._reflector.phase
 
     async def wait_synced(self, *, timeout: float | None = None, wait_for_definition: bool = False) -> None:
-        """Wait until it has synced; `DeadlineExceeded` says why it has not.
+        """Wait until it has synced; `DeadlineExceeded` has the reason why it has not.
 
         `KindNotServed` if the server does not know the kind, unless `wait_for_definition`.
         """
         await self._reflector.wait_synced(timeout=timeout, wait_for_definition=wait_for_definition)
 
     async def reached(self, version: str, *, timeout: float | None = None) -> None:
-        """Wait until one can read here what was written at this version, such as one's own writes.
+        """Wait until the cache shows the write that has this version, such as a write of this program.
 
-        A relist that brings an older state, because a server was set back, counts as well: what was
-        written is either in it, or gone.
+        A relist that brings an older state, because a server was restored, ends the wait too: the write is
+        either in that state, or lost.
         """
         await self._reflector.reached(version, timeout=timeout)
 
@@ -120,20 +120,20 @@ class Cache(Generic[K]):
     # Its objects
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return a new object, or None; `InvalidObject` if what the server has does not fit the type.
+        """Return a new object, or None; `InvalidObject` if the server's object does not fit the type.
 
-        The namespace need not be given where one is cached; another one is a mistake.
+        A cache of one namespace needs no `namespace`; another namespace is a mistake.
         """
         self._reflector.require_synced()
-        own = self.namespace if isinstance(self.namespace, str) else ""
-        if own and namespace not in ("", own):
-            raise LocalProtocolError(f"{self!r} holds namespace {own!r}, and not {namespace!r}")
-        if not (namespace or own) and self.resource.namespaced:
+        cached_namespace = self.namespace if isinstance(self.namespace, str) else ""
+        if cached_namespace and namespace not in ("", cached_namespace):
+            raise LocalProtocolError(f"{self!r} holds namespace {cached_namespace!r}, and not {namespace!r}")
+        if not (namespace or cached_namespace) and self.resource.namespaced:
             raise LocalProtocolError(
                 f"{self!r} holds all namespaces, and {name!r} may be in each of them:"
                 f" say get({name!r}, namespace)"
             )
-        return self._store.get(name, namespace or own)
+        return self._store.get(name, namespace or cached_namespace)
 
     def entry(self, key: str) -> CachedObject | None:
         """Return the version and the bytes of the object under ``namespace/name``, or ``name``."""
@@ -155,7 +155,7 @@ class Cache(Generic[K]):
         return key in self._store
 
     def __iter__(self) -> Iterator[K]:
-        """Iterate over the objects of this moment; what is not an object is left out."""
+        """Iterate over the objects of this moment; malformed objects are left out."""
         self._reflector.require_synced()
         return iter(self._store)
 
@@ -169,7 +169,7 @@ class Cache(Generic[K]):
         self._reflector.add_index(name, values_of)
 
     def by_index(self, index: str, value: str) -> list[K]:
-        """Return the objects that have this value, new ones each time; what is not an object is left out."""
+        """Return new objects for all that have this value; malformed objects are left out."""
         return list(self.view(**{index: value}))
 
     def index_values(self, index: str) -> list[str]:
@@ -219,7 +219,7 @@ class NamespacedCache(Cache[K]):
 
     def __init__(self, reflector: Reflector[K], namespace: str) -> None:
         super().__init__(reflector, namespace)
-        self._own = View(reflector, namespace, None, {})
+        self._view = View(reflector, namespace, None, {})
 
     def get(self, name: str, namespace: str = "") -> K | None:
         """Return a new object, or None; in this namespace if no other is given."""
@@ -228,17 +228,17 @@ class NamespacedCache(Cache[K]):
 
     def keys(self) -> list[str]:
         """Return the keys of this moment."""
-        return self._own.keys()
+        return self._view.keys()
 
     def __len__(self) -> int:
-        return len(self._own)
+        return len(self._view)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._own
+        return key in self._view
 
     def __iter__(self) -> Iterator[K]:
-        """Iterate over the objects of this moment; what is not an object is left out."""
-        return iter(self._own)
+        """Iterate over the objects of this moment; malformed objects are left out."""
+        return iter(self._view)
 
     def view(self, *, namespace: str = "", selector: str | Selector = "", **indexed: str) -> View[K]:
         """Return a part of this, by labels and indexes."""
@@ -246,7 +246,7 @@ class NamespacedCache(Cache[K]):
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
         """Call `callback` with all changes of this namespace that arrive together; see `Cache.listen`."""
-        return self._own.listen(callback)
+        return self._view.listen(callback)
 
 
 class Caches:
@@ -257,16 +257,16 @@ class Caches:
         self._shared: dict[Any, tuple[Cache[Any], Reflector[Any]]] = {}
         self._tasks: TaskGroup | None = None
         self._stack = AsyncExitStack()
-        self._ended = False
+        self._closed = False
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({[cache for cache, _ in self._shared.values()]})"
 
     async def __aenter__(self) -> Self:
-        if self._tasks is not None or self._ended:
+        if self._tasks is not None or self._closed:
             raise LocalProtocolError("these caches have been opened already")
         self._tasks = await self._stack.enter_async_context(anyio.create_task_group())
-        self._stack.callback(self._end)
+        self._stack.callback(self._close)
         for _, reflector in self._shared.values():
             self._start(reflector)
         return self
@@ -287,9 +287,9 @@ class Caches:
             return False  # the error propagates unchanged
         raise error  # outside, so that its context stays what it was
 
-    def _end(self) -> None:
+    def _close(self) -> None:
         assert self._tasks is not None
-        self._ended = True
+        self._closed = True
         self._tasks.cancel_scope.cancel()
 
     def _start(self, reflector: Reflector[Any]) -> None:
@@ -311,21 +311,21 @@ class Caches:
         max_bytes: float = inf,
         settings: resync.Settings = _SETTINGS,
     ) -> Cache[K]:
-        """Return the cache of these objects, the same one for the same arguments. It begins on the first
-        call.
+        """Return the cache of these objects, the same cache for the same arguments.
 
-        Managed fields, a third of many objects, are kept only if wanted. `transform` makes other JSON of that
-        of an object, which is kept instead; where it fails, the object is kept as it came, which is logged
-        once. More objects or bytes than the limits are a `StoreFull`, which ends all caches.
+        Following begins on the first call. Managed fields, a third of many objects, are cached only with
+        `managed_fields`. `transform` converts the JSON of each object before it is cached; if it fails, the
+        received JSON is cached, and the first failure is logged. More objects or bytes than the limits are a
+        `StoreFull`, which ends all caches.
         """
-        if self._ended:
+        if self._closed:
             raise LocalProtocolError("these caches have been closed")
         selection = {"label_selector": str(label_selector), "field_selector": str(field_selector)}
         api = self._client.requests(kind, namespace=namespace, resource=resource)
-        given = (kind, api.namespace, api.resource, *selection.values())
-        mark = (*given, managed_fields, transform, max_objects, max_bytes, settings)
-        if mark in self._shared:
-            return self._shared[mark][0]
+        selected = (kind, api.namespace, api.resource, *selection.values())
+        cache_key = (*selected, managed_fields, transform, max_objects, max_bytes, settings)
+        if cache_key in self._shared:
+            return self._shared[cache_key][0]
         store = Store(
             kind,
             resource=api.resource,
@@ -336,34 +336,34 @@ class Caches:
         selection = {name: text for name, text in selection.items() if text}
         reflector = Reflector(self._client, api, store, settings=settings, selection=selection)
         cache = Cache(reflector, api.namespace)
-        self._shared[mark] = cache, reflector
+        self._shared[cache_key] = cache, reflector
         self._start(reflector)
         return cache
 
     def drop(self, cache: Cache[Any]) -> None:
         """Stop following. The cache can still be read; asking for the same again returns another one."""
-        for mark, (found, reflector) in list(self._shared.items()):
-            if found is cache:
-                del self._shared[mark]
+        for cache_key, (shared_cache, reflector) in list(self._shared.items()):
+            if shared_cache is cache:
+                del self._shared[cache_key]
                 reflector.close()
 
 
 def _transform(
     api: Api[Any], managed_fields: bool, transform: Callable[[bytes], bytes] | None
 ) -> Callable[[bytes], bytes] | None:
-    """What is applied to the bytes of each object."""
+    """Return the function that is applied to the bytes of each object."""
     if transform is None:
         return None if managed_fields else drop_managed_fields
-    said = False
+    logged = False
 
     def attempt(raw: bytes) -> bytes:
-        nonlocal said
+        nonlocal logged
         raw = raw if managed_fields else drop_managed_fields(raw)
         try:
             return transform(raw)
         except failures():
-            if not said:
-                said = True
+            if not logged:
+                logged = True
                 _log.exception(
                     "%s: a transform fails, and objects for which it does are kept as they came", api.resource
                 )

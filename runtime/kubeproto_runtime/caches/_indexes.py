@@ -38,7 +38,7 @@ class Index(Generic[K]):
         self._store = store
         self._keys: dict[str, set[str]] = {}
         self._values: dict[str, tuple[str, ...]] = {}
-        self._said = False
+        self._logged = False
 
     def build(self, snapshot: Mapping[str, CachedObject]) -> None:
         """Add the objects that exist already."""
@@ -46,7 +46,7 @@ class Index(Generic[K]):
             self._add(key, entry)
 
     def update(self, changes: Iterable[Change[K]]) -> None:
-        """Follow the changes."""
+        """Update the index by changes of the cache."""
         for change in changes:
             self._remove(change.key)
             if change.type != "DELETED" and change.new is not None:
@@ -65,19 +65,21 @@ class Index(Generic[K]):
         return self._read(key, entry)[0]
 
     def _read(self, key: str, entry: CachedObject) -> tuple[tuple[str, ...], str]:
-        """Return the values of one object, and why they could not be computed."""
+        """Return the values of one object, and the error if they could not be computed."""
         try:
             return tuple(dict.fromkeys(self.values_of(self._store.read(entry)))), ""
         except failures() as error:
-            if not self._said:
-                self._said = True
+            if not self._logged:
+                self._logged = True
                 _log.exception("index %r: %s is left out, and so is any other that fails", self.name, key)
             return (), f"{type(error).__name__}: {error}"
 
     def _add(self, key: str, entry: CachedObject) -> None:
-        values, why = self._read(key, entry)
-        if why:
-            self.failed[key] = why  # only here: `values_in` may still be called for an object that is deleted
+        values, error = self._read(key, entry)
+        if error:
+            self.failed[key] = (
+                error  # only here: `values_in` may still be called for an object that is deleted
+            )
         if values:
             self._values[key] = values
         for value in values:

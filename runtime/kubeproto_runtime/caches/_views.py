@@ -44,7 +44,7 @@ class View(Generic[K]):
         return self._reflector.closed
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return a new object, if it is in this view; the namespace need not be given if there is one."""
+        """Return a new object, if it is in this view; a view of one namespace needs no `namespace`."""
         self._reflector.require_synced()
         if not (namespace or self._prefix) and self._reflector.resource.namespaced:
             raise LocalProtocolError(
@@ -58,14 +58,14 @@ class View(Generic[K]):
         """Return the version and the bytes of an object, if it is in this view."""
         self._reflector.require_synced()
         entry = self._reflector.store.entry(key)
-        return entry if entry is not None and self._means(key, entry) else None
+        return entry if entry is not None and self._includes(key, entry) else None
 
     def keys(self) -> list[str]:
         """Return the keys of this moment."""
         return [key for key, _ in self._entries()]
 
     def __iter__(self) -> Iterator[K]:
-        """Iterate over the objects of this moment; what is not an object is left out."""
+        """Iterate over the objects of this moment; malformed objects are left out."""
         read = self._reflector.store.read
         for _, entry in list(self._entries()):
             try:
@@ -84,8 +84,10 @@ class View(Generic[K]):
         """Call `callback` with the changes of this part that arrive together; see `Cache.listen`."""
 
         def narrowed(changes: list[Change[K]]) -> None:
-            if mine := [seen for change in changes if (seen := self._see(change)) is not None]:
-                callback(mine)
+            if own_changes := [
+                own_change for change in changes if (own_change := self._narrow(change)) is not None
+            ]:
+                callback(own_changes)
 
         return self._reflector.listen(narrowed)
 
@@ -93,19 +95,19 @@ class View(Generic[K]):
         self._reflector.require_synced()
         store = self._reflector.store
         if not self._indexed:
-            found: Iterable[tuple[str, CachedObject]] = store.entries().items()
+            entries: Iterable[tuple[str, CachedObject]] = store.entries().items()
         else:
             sets = [self._reflector.index(name).keys(value) for name, value in self._indexed.items()]
             first, *others = sorted(sets, key=len)
             keys = first.intersection(*others)
-            found = [(key, entry) for key in sorted(keys) if (entry := store.entry(key)) is not None]
-        return ((key, entry) for key, entry in found if self._means(key, entry, indexed=False))
+            entries = [(key, entry) for key in sorted(keys) if (entry := store.entry(key)) is not None]
+        return ((key, entry) for key, entry in entries if self._includes(key, entry, indexed=False))
 
-    def _see(self, change: Change[K]) -> Change[K] | None:
+    def _narrow(self, change: Change[K]) -> Change[K] | None:
         """Return a change as this view sees it; None if it does not."""
         key, old, new = change.key, change.old, change.new
-        was = old is not None and self._means(key, old)
-        is_now = change.type != "DELETED" and new is not None and self._means(key, new)
+        was = old is not None and self._includes(key, old)
+        is_now = change.type != "DELETED" and new is not None and self._includes(key, new)
         if was and is_now:
             return change
         if was:
@@ -114,7 +116,7 @@ class View(Generic[K]):
             return Change(change.kind, "ADDED", key, None, new, change.initial, change.resource)
         return None
 
-    def _means(self, key: str, entry: CachedObject, *, indexed: bool = True) -> bool:
+    def _includes(self, key: str, entry: CachedObject, *, indexed: bool = True) -> bool:
         if not key.startswith(self._prefix):
             return False
         if self._selector is not None and not self._selector.matches(_labels(entry)):
