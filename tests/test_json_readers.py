@@ -52,7 +52,7 @@ PERMITTED: Final = {
     "runtime/kubeproto_cli": "files that the user names, with all three errors caught, and its own text",
     "runtime/kubeproto_runtime/_documents.py": _OWN,
     "runtime/kubeproto_runtime/credentials/_files.py": "documents that `kubeproto.config` has read before",
-    "runtime/kubeproto_runtime/testing/_comparing.py": _STORED,
+    "runtime/kubeproto_runtime/testing/_state_comparison.py": _STORED,
 }
 
 

@@ -198,7 +198,7 @@ def test_what_is_started_runs_until_the_end_and_no_longer(go: Go) -> None:
             await anyio.sleep(25)
         never = anyio.sleep(0)
         await anyio.sleep(100)
-        with pytest.raises(RuntimeError, match="over"):
+        with pytest.raises(RuntimeError, match="has ended"):
             client.start(never)
         never.close()
 

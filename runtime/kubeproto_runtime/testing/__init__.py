@@ -1,4 +1,4 @@
-"""A simulated cluster for the tests of a program: a client of it, faults, and time that takes none.
+"""A simulated cluster for the tests of a program: a client, faults, and virtual time.
 
 ::
 
@@ -8,22 +8,22 @@
 
     run(main, backend="trio")
 
-Time is a property of the event loop. `run` takes one whose clock jumps to the next thing that is due as soon
-as nothing is left to do, so an hour of sleeping costs nothing, and it is virtual for everything that runs on
-it: deadlines, backoffs, the sleeps of a reconciler. On an ordinary loop `simulated` works too, in real time.
-The clock does not wait for threads of your own; it jumps while they run.
+Time is a property of the event loop. `run` uses a loop whose clock jumps to the next timer as soon as there
+is no work, so an hour of sleeping costs nothing. This applies to deadlines, backoffs and the sleeps of a
+reconciler. `simulated` also works on an ordinary loop, in real time. The clock does not wait for your own
+threads; it jumps while they run.
 
-`install_webhooks` lets the cluster call the webhooks of a program in process, as does `connect_webhooks`
-where their configurations are there already. `AccessRecorder` notes which rights the requests of a program
-need.
+`install_webhooks` registers the webhooks of a program in the cluster, which calls them in process;
+`connect_webhooks` does so where their configurations exist already. `AccessRecorder` records the rights that
+the requests of a program need.
 
-Without an event loop, `simulated_blocking` gives a `BlockingClient` on the clock of the cluster.
+Without an event loop, `simulated_blocking` provides a `BlockingClient` on the clock of the cluster.
 """
 
 try:
     import kubeproto_sim as _simulator
 
-    del _simulator  # only its presence matters here
+    del _simulator  # imported to check that it is installed
 except ModuleNotFoundError as _error:
     if _error.name != "kubeproto_sim":
         raise
@@ -33,25 +33,22 @@ except ModuleNotFoundError as _error:
     ) from None
 
 from ._access_recorder import AccessRecorder
-from ._blocking import SimulatedBlockingClient, simulated_blocking
 from ._exploring import Difference, Exploration, explore
-from ._injecting import INJECTED_FAULTS, InjectedFault, Injection, ObservedWrite
-from ._simulation import BACKENDS, Backend, SimulatedClient, VirtualLoop, options, run, simulated
-from ._webhooks import connect_webhooks, install_webhooks
+from ._injecting import InjectedFault, Injection
+from ._simulated_blocking import SimulatedBlockingClient, simulated_blocking
+from ._simulated_webhooks import connect_webhooks, install_webhooks
+from ._simulation import BACKENDS, Backend, SimulatedClient, options, run, simulated
 
 __all__ = [
     "BACKENDS",
-    "INJECTED_FAULTS",
     "AccessRecorder",
     "Backend",
     "Difference",
     "Exploration",
     "InjectedFault",
     "Injection",
-    "ObservedWrite",
     "SimulatedBlockingClient",
     "SimulatedClient",
-    "VirtualLoop",
     "connect_webhooks",
     "explore",
     "install_webhooks",

@@ -1,4 +1,4 @@
-"""`AccessRecorder`: which rights the requests of a simulated operator need."""
+"""`AccessRecorder`: the rights that the requests of a simulated operator need."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _CREATED: Final = 201
 # Objects of these groups are few and have fixed names, so a rule can name them.
 _NAMED_GROUPS: Final = ("admissionregistration.k8s.io", "apiextensions.k8s.io")
 _EVENTS: Final = ("events.k8s.io", "create")
-# What every account may read; RBAC is never asked for more than a role that all of them have.
-_FOR_ALL: Final = ("authentication.k8s.io", "authorization.k8s.io")
+# Kubernetes' default roles allow them to every account.
+_GRANTED_TO_ALL: Final = ("authentication.k8s.io", "authorization.k8s.io")
 
 
 class AccessRecorder:
-    """Records what the requests of a client need to be allowed: give it to `simulated`.
+    """Records the rights that the requests of a client need: the argument `recorder` of `simulated`.
 
     ::
 
@@ -32,10 +32,10 @@ class AccessRecorder:
         async with simulated(cluster, namespace="library", recorder=recorder) as client:
             client.start(operator(client).run())
             ...
-        recorder.save("access.json")    # what `kubeproto manifests --access access.json` reads
+        recorder.save("access.json")    # for `kubeproto manifests --access access.json`
 
-    `namespace` is that of the operator itself, where its Lease and its Secrets are: rights there are for
-    single objects. Objects that it reconciles in a test should be in another one.
+    `namespace` is the operator's own namespace, with its Lease and its Secrets: rights in it are for single
+    objects. The objects that it reconciles in a test should be in another namespace.
     """
 
     def __init__(self, *, namespace: str) -> None:
@@ -45,26 +45,28 @@ class AccessRecorder:
     def __repr__(self) -> str:
         return f"<{len(self.needed)} rights needed so far>"
 
-    def note(self, head: Head, response: ServerResponse | None = None) -> None:
+    def record(self, head: Head, response: ServerResponse | None = None) -> None:
         """Record a request; a write that has created an object needs the right to create as well."""
-        asked = attributes_of(head)
-        if not asked.is_resource_request or asked.group in _FOR_ALL:
-            return  # discovery and reviews about oneself are allowed to every account
-        scope: Scope = "namespaces" if asked.namespace else "cluster"
-        if asked.namespace and asked.namespace == self.namespace:
+        attributes = attributes_of(head)
+        if not attributes.is_resource_request or attributes.group in _GRANTED_TO_ALL:
+            return
+        scope: Scope = "namespaces" if attributes.namespace else "cluster"
+        if attributes.namespace and attributes.namespace == self.namespace:
             scope = "own"
-        named = scope == "own" or (scope == "cluster" and asked.group in _NAMED_GROUPS)
-        name = asked.name if named and asked.verb != "create" else ""
-        self.needed.add(RequiredAccess(asked.group, asked.resource_path, asked.verb, scope, name))
-        if (asked.group, asked.verb) == _EVENTS:
-            # A repeated Event is patched, which few tests wait for.
-            self.needed.add(RequiredAccess(asked.group, asked.resource_path, "patch", scope))
-        if response is not None and response.status == _CREATED and asked.verb in ("patch", "update"):
-            self.needed.add(RequiredAccess(asked.group, asked.resource, "create", scope))
+        has_name = scope == "own" or (scope == "cluster" and attributes.group in _NAMED_GROUPS)
+        name = attributes.name if has_name and attributes.verb != "create" else ""
+        self.needed.add(
+            RequiredAccess(attributes.group, attributes.resource_path, attributes.verb, scope, name)
+        )
+        if (attributes.group, attributes.verb) == _EVENTS:
+            # A repeated Event is patched, but few tests last until then.
+            self.needed.add(RequiredAccess(attributes.group, attributes.resource_path, "patch", scope))
+        if response is not None and response.status == _CREATED and attributes.verb in ("patch", "update"):
+            self.needed.add(RequiredAccess(attributes.group, attributes.resource, "create", scope))
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write what was needed to a file, with what the file has already: several tests may share one."""
+        """Add the rights to a file, which several tests may share."""
         file = Path(path)
-        before = parse_access(file.read_bytes()) if file.exists() else frozenset[RequiredAccess]()
-        if not self.needed <= before:
-            file.write_text(dump_access(before | self.needed))
+        saved = parse_access(file.read_bytes()) if file.exists() else frozenset[RequiredAccess]()
+        if not self.needed <= saved:
+            file.write_text(dump_access(saved | self.needed))

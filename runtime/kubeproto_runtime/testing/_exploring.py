@@ -1,12 +1,13 @@
-"""`explore`: repeat a scenario with one fault at one write at a time, and compare the results.
+"""`explore`: repeat a scenario with a fault at each write in turn, and compare the results.
 
-    clean run ──► the writes that changed something, the final state
+    clean run ──► the writes with an effect, the final state
     each write and fault ──► a run of its own ──► the same final state, or a `Difference`
 
-An operator that reconciles towards a desired state ends in the same state whatever happened meanwhile. One
-that counts events, or does two things of which the second is lost if it dies in between, does not.
+An operator that reconciles towards a desired state ends in the same state after any fault. An operator that
+counts events, or loses the second of two actions if it dies in between, does not.
 
-Each run begins again: a cluster can be forked in the middle, the memory of an operator cannot.
+Each run repeats the scenario from its start: a cluster can be forked in the middle, the memory of an operator
+cannot.
 """
 
 from __future__ import annotations
@@ -18,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from msgspec import Struct
 
-from ._comparing import comparable_state, state_diff
 from ._injecting import (
     INJECTED_FAULTS,
     MAX_WRITES,
@@ -30,6 +30,7 @@ from ._injecting import (
     Tap,
 )
 from ._simulation import Backend, SimulatedClient, run, simulated
+from ._state_comparison import comparable_state, state_diff
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Generator, Iterable
@@ -38,11 +39,11 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-RESTART: Final = 1.0  # seconds until a process that was killed is started again
+RESTART: Final = 1.0  # seconds until a killed process is restarted
 IGNORED: Final = frozenset(("events", "events.events.k8s.io", "leases.coordination.k8s.io"))
-_EVERY: Final = 1.0
+_CHECK: Final = 1.0
 _OPERATOR: Final[Author] = "operator"
-_WRITES_OF_THE_OPERATOR: Final[tuple[InjectedFault, ...]] = (
+_OPERATOR_FAULTS: Final[tuple[InjectedFault, ...]] = (
     "crash before",
     "lost response",
     "refused",
@@ -55,26 +56,26 @@ class Difference(Struct, frozen=True):
 
     injection: Injection
     write: ObservedWrite
-    lines: tuple[str, ...]  # what is different
+    lines: tuple[str, ...]  # the differences
     transcript: tuple[str, ...]  # the writes of the run, in their order
 
     def __str__(self) -> str:
-        shown = [f"{self.injection.fault} at {self.write}"]
-        shown += [f"    {line}" for line in self.lines]
-        shown += ["  the writes of this run:", *(f"    {line}" for line in self.transcript)]
-        shown += [f"  to see it again: only=[Injection({self.injection.fault!r}, {self.injection.write})]"]
-        return "\n".join(shown)
+        lines = [f"{self.injection.fault} at {self.write}"]
+        lines += [f"    {line}" for line in self.lines]
+        lines += ["  the writes of this run:", *(f"    {line}" for line in self.transcript)]
+        lines += [f"  to repeat it: only=[Injection({self.injection.fault!r}, {self.injection.write})]"]
+        return "\n".join(lines)
 
 
 class Exploration(Struct, frozen=True):
-    """What an exploration has found."""
+    """The result of an exploration."""
 
     writes: tuple[ObservedWrite, ...]  # of the clean run
     runs: int
     differences: tuple[Difference, ...]
 
     def check(self) -> None:
-        """Raise an `AssertionError` that shows each difference, if there is one."""
+        """Raise an `AssertionError` with the differences, if there are any."""
         if self.differences:
             raise AssertionError(str(self))
 
@@ -97,22 +98,21 @@ def explore(
     ignored: Iterable[str] = IGNORED,
     backend: Backend = "asyncio",
 ) -> Exploration:
-    """Run a scenario once as it is, then once for each fault at each write, and compare the final states.
+    """Run a scenario without faults, then once for each fault at each write, and compare the final states.
 
-    `operator` makes and runs a new operator each time, with nothing left of the one before; `scenario` does
-    what users do, with a client of its own. Both begin on a fork of `cluster`, in virtual time. A run is
-    over when nothing has changed for `quiet` seconds after the scenario ended; after `within` seconds it
-    counts as one that does not come to rest. `faults` are those that are tried at each write that changed
-    something; `only` names the injections themselves, as a `Difference` shows them, and these runs are
-    logged. Resources that are `ignored` may differ. Raises ValueError if the clean run fails or does not come
-    to rest: then there is nothing to compare with.
+    `operator` creates and runs a new operator, which must share nothing with the previous one; `scenario`
+    acts as the users, with its own client. Each run begins on a fork of `cluster`, in virtual time. It ends
+    when nothing has changed for `quiet` seconds after the scenario; after `within` seconds it has failed to
+    settle. `faults` are injected at each write with an effect. `only` has the injections of some runs, as a
+    `Difference` prints them, and these runs are logged. Resources that are `ignored` may differ. Raises
+    ValueError if the clean run fails or does not settle: then there is nothing to compare with.
 
     ::
 
         explore(operator, scenario, cluster=Cluster(crds=[Book])).check()
     """
     settings = _Settings(operator, scenario, cluster, quiet, within, frozenset(ignored), backend)
-    clean = _play(settings, None)
+    clean = _run_with(settings, None)
     if clean.failure:
         raise ValueError(f"the run without faults {clean.failure}:\n" + "\n".join(clean.transcript))
     injections = list(_injections(clean.writes, faults)) if only is None else list(only)
@@ -120,8 +120,8 @@ def explore(
     for injection in injections:
         if not 0 < injection.write <= len(clean.writes):
             raise ValueError(f"{injection}: the clean run has {len(clean.writes)} writes")
-        with _logged(only is not None):
-            outcome = _play(settings, injection)
+        with _logging(only is not None):
+            outcome = _run_with(settings, injection)
         lines = [f"the run {outcome.failure}"] if outcome.failure else []
         lines += state_diff(clean.state, outcome.state)
         if lines:
@@ -131,11 +131,11 @@ def explore(
 
 
 @contextmanager
-def _logged(wanted: bool) -> Generator[None]:
-    """Log what the runtime does only if it is wanted: each fault of hundreds would print its traceback."""
+def _logging(enabled: bool) -> Generator[None]:
+    """Enable or disable the log of the runtime: hundreds of runs would print a traceback for each fault."""
     log = logging.getLogger("kubeproto")
     level = log.level
-    if not wanted:
+    if not enabled:
         log.setLevel(logging.CRITICAL + 1)
     try:
         yield
@@ -157,16 +157,15 @@ class _Outcome(Struct, frozen=True):
     state: dict[str, str]
     writes: tuple[ObservedWrite, ...]
     transcript: tuple[str, ...]
-    failure: str  # why there is no final state, or empty
+    failure: str  # why there is no final state; empty if there is one
 
 
 def _injections(writes: tuple[ObservedWrite, ...], faults: Collection[InjectedFault]) -> Iterable[Injection]:
     for write in writes:
         if not write.changed:
-            continue  # a write without an effect leaves nothing half done
+            continue  # a write without an effect cannot be half done
         for fault in faults:
-            mine = write.author == _OPERATOR
-            if fault in _WRITES_OF_THE_OPERATOR and not mine:
+            if fault in _OPERATOR_FAULTS and write.author != _OPERATOR:
                 continue
             if fault == "conflict" and not write.request.startswith(("PUT", "PATCH")):
                 continue
@@ -175,17 +174,17 @@ def _injections(writes: tuple[ObservedWrite, ...], faults: Collection[InjectedFa
             yield Injection(fault, write.number)
 
 
-def _play(settings: _Settings, injection: Injection | None) -> _Outcome:
+def _run_with(settings: _Settings, injection: Injection | None) -> _Outcome:
     observed = ObservedRun(settings.cluster.fork(), injection, settings.ignored)
-    failure = run(_run, settings, observed, backend=settings.backend)
+    failure = run(_run_scenario, settings, observed, backend=settings.backend)
     state = comparable_state(observed.cluster, settings.ignored)
     return _Outcome(state, tuple(observed.writes), tuple(observed.lines), failure)
 
 
-async def _run(settings: _Settings, observed: ObservedRun) -> str:
-    """Run a scenario to its end; return why there was none, or nothing."""
+async def _run_scenario(settings: _Settings, observed: ObservedRun) -> str:
+    """Run a scenario to its end; return why it did not settle, empty if it did."""
     replicas = _Replicas(settings.operator, observed)
-    resting = False
+    settled = False
     try:
         async with (
             simulated(observed.cluster, faults=Tap(observed, "user")) as user,
@@ -193,14 +192,14 @@ async def _run(settings: _Settings, observed: ObservedRun) -> str:
         ):
             tasks.start_soon(replicas.keep_running)
             await settings.scenario(user)
-            resting = await _until_quiet(observed, settings.quiet, settings.within)
-            replicas.kill()  # what it would clean up at its end is not part of the run
+            settled = await _until_quiet(observed, settings.quiet, settings.within)
+            replicas.kill()  # its cleanup is not part of the run
             tasks.cancel_scope.cancel()
     except Exception as error:
-        return f"failed: {_first(error)!r}"
+        return f"failed: {_first_error(error)!r}"
     if len(observed.writes) >= MAX_WRITES:
-        return f"sent {MAX_WRITES} writes, and would have gone on"
-    return "" if resting else f"did not come to rest within {settings.within:g} s"
+        return f"sent {MAX_WRITES} writes, and would have continued"
+    return "" if settled else f"did not settle within {settings.within:g} s"
 
 
 async def _until_quiet(observed: ObservedRun, quiet: float, within: float) -> bool:
@@ -208,12 +207,12 @@ async def _until_quiet(observed: ObservedRun, quiet: float, within: float) -> bo
     while anyio.current_time() < end:
         if observed.cluster.now - observed.changed_at >= quiet:
             return True
-        await anyio.sleep(_EVERY)
+        await anyio.sleep(_CHECK)
     return False
 
 
 class _Replicas:
-    """An operator that is restarted whenever it is killed."""
+    """An operator that is restarted after each crash."""
 
     def __init__(self, operator: Callable[[Client], Awaitable[object]], observed: ObservedRun) -> None:
         self._tap: Tap | None = None
@@ -226,20 +225,20 @@ class _Replicas:
             self._tap.dead = True
 
     async def keep_running(self) -> None:
-        """Run one life after the other. What was killed may clean up, which is not observed."""
-        async with anyio.create_task_group() as lives:
+        """Run one process after the other. A killed process may clean up, without effect on the cluster."""
+        async with anyio.create_task_group() as processes:
             while True:
                 killed = anyio.Event()
                 tap = self._tap = Tap(self._observed, _OPERATOR)
                 scope = anyio.CancelScope()
                 self._observed.on_crash = _killer(tap, killed)
-                lives.start_soon(self._live, tap, scope)
+                processes.start_soon(self._run_process, tap, scope)
                 await killed.wait()
                 scope.cancel()
                 await anyio.sleep(RESTART)
-                self._observed.note("the operator is started again")
+                self._observed.log("the operator is restarted")
 
-    async def _live(self, tap: Tap, scope: anyio.CancelScope) -> None:
+    async def _run_process(self, tap: Tap, scope: anyio.CancelScope) -> None:
         try:
             with scope:
                 async with simulated(self._observed.cluster, faults=tap) as client:
@@ -259,9 +258,9 @@ def _killer(tap: Tap, killed: anyio.Event) -> Callable[[], None]:
     return kill
 
 
-def _first(error: Any) -> BaseException:
-    """Return the first error of a group, which says more than the group."""
-    found: BaseException = error
-    for inner in getattr(error, "exceptions", ())[:1]:
-        found = _first(inner)
-    return found
+def _first_error(error: Any) -> BaseException:
+    """Return the first error of a group: its message is more specific than that of the group."""
+    while inner := getattr(error, "exceptions", ()):
+        error = inner[0]
+    first: BaseException = error
+    return first

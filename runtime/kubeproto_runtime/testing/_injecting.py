@@ -1,8 +1,8 @@
-"""One fault at one write of a run: the transports of the operator and of the user, observed.
+"""A fault at a write of a run, injected into the observed transports of the operator and of the user.
 
-All writes of a run are numbered in the order in which they are sent. A simulated run repeats itself, so the
-third write of the clean run is the third write of every other run in which nothing has gone wrong yet. (On
-asyncio: trio draws the order of its tasks.)
+The writes of a run are numbered in their order. A simulated run repeats itself, so the third write of the
+clean run is the third write of every run whose fault comes later. (This needs asyncio: trio randomizes the
+order of its tasks.)
 """
 
 from __future__ import annotations
@@ -31,20 +31,20 @@ InjectedFault = Literal[
 ]  # fmt: skip
 INJECTED_FAULTS: Final[tuple[InjectedFault, ...]] = get_args(InjectedFault)
 
-# A write takes time; otherwise two parties that undo each other's work at once would stop the clock forever:
-# an operator whose cache has yet to see a deletion creates what the garbage collector deletes.
+# Seconds. Without latency, two parties that undo each other's work at once would stop the clock forever: an
+# operator whose cache does not have a deletion yet creates the object that the garbage collector deletes.
 LATENCY: Final = 0.1
-MAX_WRITES: Final = 1000  # more than a scenario needs; an operator that sends more would do so forever
-HELD: Final = 10.0  # seconds for which a stale cache gets no events
+MAX_WRITES: Final = 1000  # an operator that sends more would never stop
+STALE: Final = 10.0  # seconds for which a stale cache gets no events
 GAP: Final = 5.0  # seconds whose events a cache never gets
-LEASE_OF_ANOTHER: Final = 15  # seconds
+OTHER_LEASE: Final = 15  # seconds
 _LEASE: Final = "coordination.k8s.io/v1/Lease"
 _LEASES: Final = "/leases/"
 _NAMESPACE: Final = re.compile(r"/namespaces/[^/]+(?=/)")
 
 
 class Injection(Struct, frozen=True):
-    """A fault, and the write at which it happens."""
+    """A fault and the number of its write."""
 
     fault: InjectedFault
     write: int
@@ -54,20 +54,20 @@ class Injection(Struct, frozen=True):
 
 
 class ObservedWrite(Struct, frozen=True):
-    """A write of a run: its number, who sent it, what it was, and whether anything changed by it."""
+    """A write of a run: its number, author and request, and whether it changed anything."""
 
     number: int
     author: Author
     request: str
     changed: bool
-    leading: bool  # a lease was held when it was sent
+    leading: bool  # whether a lease was held
 
     def __str__(self) -> str:
         return f"write {self.number}, by the {self.author}: {self.request}"
 
 
 class ObservedRun:
-    """One run of a scenario: its fault, and its transcript."""
+    """A run of a scenario: its fault and its transcript."""
 
     def __init__(self, cluster: Cluster, injection: Injection | None, ignored: frozenset[str]) -> None:
         self.cluster = cluster
@@ -78,29 +78,29 @@ class ObservedRun:
         self.changed_at = cluster.now
         self.refuses_until = 0.0
         self.streams: list[TappedStream] = []
-        self._begun = cluster.now
+        self._started = cluster.now
         self._ignored = ignored
         self._versions = 0
-        cluster.on_change = self._note_change
+        cluster.on_change = self._record_change
 
-    def note(self, text: str) -> None:
-        """Enter a line into the transcript."""
-        self.lines.append(f"{self.cluster.now - self._begun:9.1f} s  {text}")
+    def log(self, text: str) -> None:
+        """Add a line to the transcript."""
+        self.lines.append(f"{self.cluster.now - self._started:9.1f} s  {text}")
 
     def send(self, head: Head, author: Author, tap: Tap, respond: Respond) -> ServerResponse:
-        """Send a write, with its fault if it has one."""
+        """Send a write, with its fault, if any."""
         number = len(self.writes) + 1
         request = f"{head.method} {head.target}"
         fault = self._fault_at(number)
-        self.note(f"{author}: {request}" + (f"   <-- {fault}" if fault else ""))
-        leading = self._is_led()
-        before = self._versions
+        self.log(f"{author}: {request}" + (f"   <-- {fault}" if fault else ""))
+        leading = self._has_leader()
+        version = self._versions
         try:
             if fault is None:
                 return respond()
             return self._with_fault(fault, head, author, tap, respond)
         finally:
-            changed = self._versions != before
+            changed = self._versions != version
             self.writes.append(ObservedWrite(number, author, request, changed, leading))
 
     def _fault_at(self, number: int) -> InjectedFault | None:
@@ -128,49 +128,49 @@ class ObservedRun:
             case "conflict":
                 return tap.respond_with(ForceConflict())
             case "stale cache":
-                self._hold(self.streams)
+                self._delay_events(self.streams)
             case "late events":
-                self._hold([stream for stream in self.streams if stream.shows(head)])
+                self._delay_events([stream for stream in self.streams if stream.shows(head)])
             case "missed events":
-                self._cut()
+                self._skip_events()
             case "lost lease":
-                self._take_leases()
+                self._transfer_leases()
         return respond()
 
-    def _hold(self, streams: list[TappedStream]) -> None:
+    def _delay_events(self, streams: list[TappedStream]) -> None:
         for stream in streams:
-            stream.held_until = self.cluster.now + HELD
-        self.cluster.later(HELD, self._wake_all)
+            stream.delayed_until = self.cluster.now + STALE
+        self.cluster.later(STALE, self._wake_all)
 
-    def _cut(self) -> None:
-        """End the operator's watches, and forget what happens before it can watch again."""
+    def _skip_events(self) -> None:
+        """End the operator's watches, and compact the events before its next watch."""
         self.refuses_until = self.cluster.now + GAP
         for stream in self.streams:
             stream.broken = True
         self._wake_all()
         self.cluster.later(GAP, self.cluster.compact)
 
-    def _take_leases(self) -> None:
+    def _transfer_leases(self) -> None:
         for lease in self.cluster.objects(_LEASE):
             if lease.get("spec", {}).get("holderIdentity"):
                 metadata = lease["metadata"]
-                self.cluster.edit(_LEASE, metadata["name"], _give_to_another, metadata["namespace"])
+                self.cluster.edit(_LEASE, metadata["name"], _set_other_holder, metadata["namespace"])
 
-    def _is_led(self) -> bool:
+    def _has_leader(self) -> bool:
         return any(lease.get("spec", {}).get("holderIdentity") for lease in self.cluster.objects(_LEASE))
 
     def _wake_all(self) -> None:
         for stream in self.streams:
             stream.wake_reader()
 
-    def _note_change(self, one: Any) -> None:
-        if one.resource not in self._ignored:
+    def _record_change(self, change: Any) -> None:
+        if change.resource not in self._ignored:
             self._versions += 1
             self.changed_at = self.cluster.now
 
 
 class Tap(Faults):
-    """Between one client and the cluster of a run. A killed process sends and receives nothing more."""
+    """The connection of a client to the cluster of a run; a dead process sends and receives nothing."""
 
     def __init__(self, observed: ObservedRun, author: Author) -> None:
         super().__init__(observed.cluster)
@@ -181,11 +181,11 @@ class Tap(Faults):
     def respond(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
         """Respond to a request, unless its fault changes that."""
         observed, respond = self._observed, partial(self.cluster.respond, head, user, replies)
-        self._as_is = partial(super().respond, head, user, replies)
+        self._respond_normally = partial(super().respond, head, user, replies)
         if self.dead:
             raise ConnectError("the process was killed")
         if len(observed.writes) >= MAX_WRITES:
-            raise ConnectError("this run has sent too many writes")
+            raise ConnectError("the run has sent too many writes")
         if head.method != "GET":
             if _LEASES in head.target or head.target.endswith("/leases"):
                 return respond()
@@ -205,32 +205,32 @@ class Tap(Faults):
     def respond_with(self, fault: Fault) -> ServerResponse:
         """Respond to the request with one of the simulator's own faults."""
         self.script.append(fault)
-        return self._as_is()
+        return self._respond_normally()
 
 
 class TappedStream:
-    """A watch of the operator, which can be held back and cut."""
+    """A watch of the operator, which can be delayed and broken."""
 
     def __init__(self, observed: ObservedRun, tap: Tap, head: Head, source: Stream) -> None:
         self.wake: Callable[[], None] | None = None
         self.broken = False
-        self.held_until = 0.0
+        self.delayed_until = 0.0
         self._observed = observed
         self._tap = tap
-        self._path = _clusterwide(head)
+        self._path = _path_without_namespace(head)
         self._source = source
         source.wake = self.wake_reader
 
     @property
     def ended(self) -> bool:
         """Whether no more bytes will come."""
-        return not self._held and not self.broken and self._source.ended
+        return not self._delayed and not self.broken and self._source.ended
 
     def take(self) -> bytes:
         """Return the bytes since the last call."""
         if self.broken:
             raise TransportError("the connection was reset")
-        return b"" if self._held else self._source.take()
+        return b"" if self._delayed else self._source.take()
 
     def close(self) -> None:
         """Close the stream: the client has stopped reading."""
@@ -239,8 +239,8 @@ class TappedStream:
         self._source.close()
 
     def shows(self, write: Head) -> bool:
-        """Return whether the change of this write is seen on this watch."""
-        return f"{_clusterwide(write)}/".startswith(f"{self._path}/")
+        """Return whether this watch shows the change of a write."""
+        return f"{_path_without_namespace(write)}/".startswith(f"{self._path}/")
 
     def wake_reader(self) -> None:
         """Wake the reader."""
@@ -248,19 +248,19 @@ class TappedStream:
             self.wake()
 
     @property
-    def _held(self) -> bool:
-        return self._tap.dead or self._observed.cluster.now < self.held_until
+    def _delayed(self) -> bool:
+        return self._tap.dead or self._observed.cluster.now < self.delayed_until
 
 
-def _clusterwide(head: Head) -> str:
+def _path_without_namespace(head: Head) -> str:
     """Return the path of a request without its namespace."""
     return _NAMESPACE.sub("", head.target.partition("?")[0])
 
 
-def _give_to_another(lease: dict[str, Any]) -> None:
+def _set_other_holder(lease: dict[str, Any]) -> None:
     spec = lease["spec"]
     spec["holderIdentity"] = "another"
-    spec["leaseDurationSeconds"] = LEASE_OF_ANOTHER
+    spec["leaseDurationSeconds"] = OTHER_LEASE
     spec["leaseTransitions"] = spec.get("leaseTransitions", 0) + 1
 
 

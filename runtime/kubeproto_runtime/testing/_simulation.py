@@ -1,4 +1,4 @@
-"""Loops whose clock jumps, and a client of a simulated cluster for them."""
+"""Event loops in virtual time, and a client of a simulated cluster for them."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ Backend = Literal["asyncio", "trio"]
 BACKENDS: Final[tuple[Backend, ...]] = ("asyncio", "trio")
 
 
-# Loops whose clock jumps
+# Event loops in virtual time
 
 
-class _Jumping(selectors.DefaultSelector):
-    """A selector that never waits: where a loop would sleep until its next timer, time jumps."""
+class _VirtualSelector(selectors.DefaultSelector):
+    """A selector that never waits: instead of sleeping until the next timer, it advances time."""
 
     passed = 0.0
-    threads = 0  # at work for the loop: what they do takes no virtual time
+    threads = 0  # working for the loop; their work takes no virtual time
 
     def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
         if timeout is None or (self.threads and timeout > 0):
@@ -56,37 +56,37 @@ class _Jumping(selectors.DefaultSelector):
 
 
 class VirtualLoop(asyncio.SelectorEventLoop):
-    """An event loop of asyncio whose time stands still while there is work, and jumps when there is none."""
+    """An event loop of asyncio whose time advances only when there is no work, to the next timer."""
 
     def __init__(self) -> None:
-        self._jumping = _Jumping()
-        super().__init__(self._jumping)
+        self._virtual_selector = _VirtualSelector()
+        super().__init__(self._virtual_selector)
 
     def time(self) -> float:
-        """Virtual seconds since the loop was made."""
-        return self._jumping.passed
+        """Return the virtual seconds since the creation of the loop."""
+        return self._virtual_selector.passed
 
     async def getaddrinfo(self, *args: Any, **options: Any) -> Any:
-        """Look up an address, which a thread does."""
+        """Look up an address, in a thread."""
         with self._thread():
             return await super().getaddrinfo(*args, **options)
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """Wait for the threads, which end at their own time."""
+        """Wait for the threads, which run in real time."""
         with self._thread():
             await super().shutdown_default_executor()
 
     @contextmanager
     def _thread(self) -> Generator[None]:
-        self._jumping.threads += 1
+        self._virtual_selector.threads += 1
         try:
             yield
         finally:
-            self._jumping.threads -= 1
+            self._virtual_selector.threads -= 1
 
 
 def options(backend: Backend) -> dict[str, Any]:
-    """Return the options of a backend for anyio, so that it runs in virtual time; new each time."""
+    """Return new options for `anyio.run`, with which a backend runs in virtual time."""
     if backend == "asyncio":
         return {"loop_factory": VirtualLoop}
     from trio.testing import MockClock
@@ -116,25 +116,25 @@ class SimulatedClient(Client):
         self._offset = offset
         respond: Callable[[Head], ServerResponse] = partial((faults or cluster).respond, user=user)
         super().__init__(
-            _SimulatedTransport(cluster, offset, _recorded(respond, recorder) if recorder else respond),
+            _SimulatedTransport(cluster, offset, _recording(respond, recorder) if recorder else respond),
             namespace=namespace,
             wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
-            rng=random.Random(seed),  # the same test does the same each time
+            rng=random.Random(seed),  # so that a test repeats itself
         )
 
     def start(self, work: Awaitable[object]) -> None:
-        """Run something beside the test, until the simulation ends; what it raises ends the test.
+        """Run a task concurrently until the simulation ends; an exception in it ends the test.
 
         ``client.start(Controller(client, Book).run(reconcile))``
         """
         if self.tasks is None:
-            raise RuntimeError("this simulation is over")
+            raise RuntimeError("the simulation has ended")
         self.tasks.start_soon(_await, work)
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Call a function after this many seconds from now.
+        """Call a function after this many seconds.
 
-        The cluster's own `later` counts from the last time that it had something to do.
+        The cluster's own `later` counts from the time of its last event.
         """
         self.cluster.advance_to(anyio.current_time() + self._offset)
         self.cluster.later(seconds, action)
@@ -142,13 +142,13 @@ class SimulatedClient(Client):
     async def until(
         self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1
     ) -> T:
-        """Let time pass until a condition holds, and return its value; `DeadlineExceeded` names the time."""
+        """Wait until a condition holds, and return its result; raise `DeadlineExceeded` if it does not."""
         end = anyio.current_time() + within
-        while not (found := condition()):
+        while not (result := condition()):
             if anyio.current_time() >= end:
                 raise DeadlineExceeded(f"the condition did not hold within {within:g} s")
             await anyio.sleep(every)
-        return found
+        return result
 
 
 @asynccontextmanager
@@ -156,12 +156,12 @@ async def simulated(
     cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default",
     user: User | str | None = None, recorder: AccessRecorder | None = None,
 ) -> AsyncGenerator[SimulatedClient]:  # fmt: skip
-    """A client of a simulated cluster, whose clock goes with that of the event loop.
+    """Provide a client of a simulated cluster, whose clock follows that of the event loop.
 
-    Several may be open at once, on one cluster too. `faults` are injected between this client and the
-    cluster. `user` is whose requests these are, such as ``system:serviceaccount:default:operator``, for a
-    cluster with ``authorization="RBAC"``. `recorder` notes which rights its requests need. A single error
-    inside is raised without a group around it.
+    Several clients may be open at once, also on the same cluster. `faults` are injected between this client
+    and the cluster. `user` is the user of its requests, such as ``system:serviceaccount:default:operator``,
+    for a cluster with ``authorization="RBAC"``. `recorder` records the rights that its requests need. A
+    single error inside is raised without an exception group.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")
@@ -179,19 +179,19 @@ async def simulated(
         return
     finally:
         client.tasks = None
-    raise error  # outside, so that its context stays what it was
+    raise error  # outside of the except block, so that its context does not change
 
 
-def _recorded(
+def _recording(
     respond: Callable[[Head], ServerResponse], recorder: AccessRecorder
 ) -> Callable[[Head], ServerResponse]:
-    def recording(head: Head) -> ServerResponse:
-        recorder.note(head)  # even if a fault swallows it
+    def record_and_respond(head: Head) -> ServerResponse:
+        recorder.record(head)  # also if a fault prevents the response
         response = respond(head)
-        recorder.note(head, response)
+        recorder.record(head, response)
         return response
 
-    return recording
+    return record_and_respond
 
 
 async def _await(work: Awaitable[object]) -> None:
@@ -199,17 +199,17 @@ async def _await(work: Awaitable[object]) -> None:
 
 
 async def _drive(cluster: Cluster) -> None:
-    """Advance the cluster whenever something is due."""
+    """Advance the cluster at each of its timers."""
     offset = cluster.now - anyio.current_time()
-    before = cluster.on_due
+    previous = cluster.on_due
     wake = anyio.Event()
 
-    def told() -> None:
+    def notify() -> None:
         wake.set()
-        if before is not None:
-            before()
+        if previous is not None:
+            previous()
 
-    cluster.on_due = told
+    cluster.on_due = notify
     try:
         while True:
             cluster.advance_to(anyio.current_time() + offset)
@@ -218,8 +218,9 @@ async def _drive(cluster: Cluster) -> None:
             with anyio.move_on_at(float("inf") if due is None else due - offset):
                 await wake.wait()
     finally:
-        if cluster.on_due is told:  # a driver that came later calls this one, and keeps doing so
-            cluster.on_due = before
+        # A driver that started later calls this function, and continues to do so.
+        if cluster.on_due is notify:
+            cluster.on_due = previous
 
 
 class _Incoming:
@@ -232,7 +233,7 @@ class _Incoming:
         self._deadline = deadline
         self._idle = idle
 
-    # Not a generator: one that is left in the middle would have to be closed by its user.
+    # Not a generator: the user would have to close an unfinished one.
     def __aiter__(self) -> Self:
         return self
 
@@ -243,7 +244,7 @@ class _Incoming:
             if not body:
                 raise StopAsyncIteration
             return body
-        # Counted from here: a stream that wakes this task without bytes, as a half-open one does, is silent.
+        # A stream that wakes this task without bytes is silent too: a half-open connection does that.
         idle = inf if self._idle is None else anyio.current_time() + self._idle
         while not (data := self._body.take()):
             if self._body.ended:
@@ -252,18 +253,18 @@ class _Incoming:
         return data
 
     async def _wait(self, body: Stream, end: float) -> None:
-        """Wait until there may be bytes, but no longer than is allowed."""
-        came = anyio.Event()
-        body.wake = came.set
+        """Wait until there may be bytes, or raise `DeadlineExceeded`."""
+        arrived = anyio.Event()
+        body.wake = arrived.set
         with anyio.move_on_at(end) as scope:
-            await came.wait()
+            await arrived.wait()
         body.wake = None
         if scope.cancelled_caught:
-            raise DeadlineExceeded("no more bytes came in time")
+            raise DeadlineExceeded("no bytes arrived in time")
 
 
 class _SimulatedSocket:
-    """Messages to and from a simulated pod, as time passes."""
+    """A WebSocket to a simulated pod, in virtual time."""
 
     def __init__(
         self, cluster: Cluster, conversation: Conversation, offset: float, idle: float | None
@@ -282,13 +283,13 @@ class _SimulatedSocket:
         while not (message := conversation.take()):
             if conversation.ended:
                 return None
-            came = anyio.Event()
-            conversation.wake = came.set
+            arrived = anyio.Event()
+            conversation.wake = arrived.set
             with anyio.move_on_at(end) as scope:
-                await came.wait()
+                await arrived.wait()
             conversation.wake = None
             if scope.cancelled_caught:
-                raise DeadlineExceeded("no message came in time")
+                raise DeadlineExceeded("no message arrived in time")
         return message
 
     async def send(self, message: bytes) -> None:
@@ -296,12 +297,12 @@ class _SimulatedSocket:
         await checkpoint()
         self._cluster.advance_to(anyio.current_time() + self._offset)
         self._conversation.feed(message)
-        if self._cluster.on_due is not None:  # the command may be waiting for a time now
+        if self._cluster.on_due is not None:  # the message may have set a timer
             self._cluster.on_due()
 
 
 class _SimulatedTransport:
-    """Carries requests to a simulated cluster and lets them take their time."""
+    """Sends requests to a simulated cluster; they take virtual time."""
 
     def __init__(self, cluster: Cluster, offset: float, respond: Callable[[Head], ServerResponse]) -> None:
         self._cluster = cluster
@@ -317,22 +318,22 @@ class _SimulatedTransport:
     ) -> AsyncGenerator[_Incoming]:
         """Send a request and wait for the head of its response."""
         await checkpoint()
-        begun = anyio.current_time()
-        self._cluster.advance_to(begun + self._offset)
+        start = anyio.current_time()
+        self._cluster.advance_to(start + self._offset)
         due = self._cluster.due
         if head.check is not None:
             head.check()
         response = self._respond(head)
         try:
-            self._cluster.advance_to(begun + self._offset)
-            # The bookmarks and the end of a watch that is open now; most requests change nothing of this.
+            self._cluster.advance_to(start + self._offset)
+            # A new watch has timers for its bookmarks and its end; most requests do not change the timers.
             if self._cluster.on_due is not None and self._cluster.due != due:
                 self._cluster.on_due()
             limits = [limit for limit in (timeout, idle) if limit is not None]
             await anyio.sleep(min([response.delay, *limits]))
             if limits and response.delay > min(limits):
                 raise DeadlineExceeded(f"no response within {min(limits):g} s")
-            yield _Incoming(response, float("inf") if timeout is None else begun + timeout, idle)
+            yield _Incoming(response, float("inf") if timeout is None else start + timeout, idle)
         finally:
             if not isinstance(response.body, bytes):
                 response.body.close()
@@ -341,7 +342,7 @@ class _SimulatedTransport:
     async def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[_SimulatedSocket]:
-        """Send a request that becomes a WebSocket, which is closed when the context is left."""
+        """Open a WebSocket, which is closed at the end of the context."""
         await checkpoint()
         self._cluster.advance_to(anyio.current_time() + self._offset)
         conversation = begin_conversation(request, self._respond)

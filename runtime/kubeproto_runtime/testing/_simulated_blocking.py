@@ -1,4 +1,4 @@
-"""A blocking client of a simulated cluster: time passes where a thread would wait for it."""
+"""A blocking client of a simulated cluster: its clock advances instead of waiting."""
 
 from __future__ import annotations
 
@@ -29,28 +29,27 @@ class SimulatedBlockingClient(BlockingClient):
             namespace=namespace,
             clock=lambda: cluster.now,
             sleep=cluster.advance,
-            rng=random.Random(seed),  # the same test does the same each time
+            rng=random.Random(seed),  # so that a test repeats itself
         )
 
     def until(self, condition: Callable[[], T | None], *, within: float = 60.0, every: float = 0.1) -> T:
-        """Let time pass until a condition holds, and return what it returned; else `DeadlineExceeded`."""
+        """Advance time until a condition holds, and return its result, or raise `DeadlineExceeded`."""
         end = self.now() + within
-        while not (found := condition()):
+        while not (result := condition()):
             if self.now() >= end:
                 raise DeadlineExceeded(f"the condition did not hold within {within:g} s")
             self.cluster.advance(every)
-        return found
+        return result
 
 
 @contextmanager
 def simulated_blocking(
     cluster: Cluster, *, faults: Faults | None = None, seed: int = 0, namespace: str = "default"
 ) -> Generator[SimulatedBlockingClient]:
-    """Return a blocking client of a simulated cluster, whose clock is the cluster's: a minute takes no time.
+    """Provide a blocking client on the clock of a simulated cluster: waiting for a minute takes no time.
 
-    Several may be open at once, in one thread. `faults` are injected between this client and the cluster.
-    What runs in threads of its own (`reflect`) shares that clock and should be given an ordinary client
-    instead.
+    Several clients may be open at once, in the same thread. `faults` are injected between this client and the
+    cluster. Reflectors (`reflect`) run in threads of their own and need an ordinary client instead.
     """
     if faults is not None and faults.cluster is not cluster:
         raise ValueError("these faults belong to another cluster")
