@@ -1,24 +1,31 @@
 """The messages on the WebSockets of exec, attach and port-forward."""
 
-from ._commands import PIECE, V4, V5, CommandChannels, CommandEvent, Exited, Stderr, Stdout
-from ._forwarding import Forwarding, PortStream
-from ._ports import Arrived, PortChannels, PortEvent, Unreached
-from ._processes import Process
+from ._command_channels import (
+    MAX_DATA,
+    V4,
+    V5,
+    CommandChannels,
+    CommandEvent,
+    Exited,
+    Process,
+    Stderr,
+    Stdout,
+)
+from ._port_channels import PortChannels, PortData, PortError, PortForwarding, PortStream
 
 __all__ = [
-    "PIECE",
+    "MAX_DATA",
     "V4",
     "V5",
-    "Arrived",
     "CommandChannels",
     "CommandEvent",
     "Exited",
-    "Forwarding",
     "PortChannels",
-    "PortEvent",
+    "PortData",
+    "PortError",
+    "PortForwarding",
     "PortStream",
     "Process",
     "Stderr",
     "Stdout",
-    "Unreached",
 ]

@@ -1,4 +1,4 @@
-"""The channels of exec and attach: every message that either side may send, and those that it may not."""
+"""The channels of exec and attach: every allowed message of both sides, and invalid messages."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ BROKEN = (
         (b"\2oops", Stderr(b"oops")),
         (b"\2", None),
         (b"\3", None),
-        (b"\0what is written to stdin comes from here", None),
+        (b"\0stdin is written by the client", None),
         (b"\4", None),
         (b"\5from a later version", None),
         (b"\xff\1", None),  # stdout has ended
         (b"\xff", None),
     ],
 )
-def test_what_a_message_says(message: bytes, event: CommandEvent | None) -> None:
+def test_a_message_has_an_event(message: bytes, event: CommandEvent | None) -> None:
     assert CommandChannels(V5).feed(message) == event
 
 
@@ -67,7 +67,7 @@ def test_sv_24_the_last_word_tells_the_exit_code_if_there_is_one(
     channels.close()
 
 
-def test_the_status_keeps_what_the_server_said() -> None:
+def test_the_status_has_all_fields_of_the_server() -> None:
     event = CommandChannels(V5).feed(b"\3" + BROKEN)
     assert isinstance(event, Exited)
     expected = Status(status="Failure", message="no such container", reason="InternalError", code=500)
@@ -75,38 +75,38 @@ def test_the_status_keeps_what_the_server_said() -> None:
 
 
 @given(cuts=st.sets(st.integers(1, len(THREE) - 1)))
-def test_a_status_in_pieces_is_one_status(cuts: set[int]) -> None:
+def test_a_status_may_be_split_into_messages(cuts: set[int]) -> None:
     channels = CommandChannels(V5)
-    places = [0, *sorted(cuts), len(THREE)]
-    events = [channels.feed(b"\3" + THREE[a:b]) for a, b in pairwise(places)]
+    bounds = [0, *sorted(cuts), len(THREE)]
+    events = [channels.feed(b"\3" + THREE[start:end]) for start, end in pairwise(bounds)]
     assert events[:-1] == [None] * len(cuts)
     assert isinstance(events[-1], Exited)
     assert events[-1].code == 3
 
 
-def test_a_close_without_a_last_word_is_not_a_success() -> None:
-    with pytest.raises(TransportError, match="without reporting how"):
+def test_a_close_without_a_status_is_an_error() -> None:
+    with pytest.raises(TransportError, match="without an exit status"):
         CommandChannels(V5).close()
 
 
 @pytest.mark.parametrize(
-    "said", [b"exit status 1", b"[]", b'{"status":"Maybe"}', b"\xff", b"[" * 5000, THREE[:-1]]
+    "content", [b"exit status 1", b"[]", b'{"status":"Maybe"}', b"\xff", b"[" * 5000, THREE[:-1]]
 )
-def test_a_last_word_that_is_not_a_status_is_an_error_when_the_server_closes(said: bytes) -> None:
+def test_an_invalid_status_is_an_error_when_the_server_closes(content: bytes) -> None:
     channels = CommandChannels(V5)
-    assert channels.feed(b"\3" + said) is None
+    assert channels.feed(b"\3" + content) is None
     with pytest.raises(RemoteProtocolError, match="not a Status"):
         channels.close()
 
 
-def test_a_second_last_word_is_an_error() -> None:
+def test_a_second_status_is_an_error() -> None:
     channels = CommandChannels(V5)
     channels.feed(b"\3" + SUCCESS)
     with pytest.raises(RemoteProtocolError, match="too long"):
         channels.feed(b"\3" + SUCCESS)
 
 
-def test_a_last_word_without_an_end_is_an_error() -> None:
+def test_an_endless_status_is_an_error() -> None:
     channels = CommandChannels(V5)
     for _ in range(32):
         assert channels.feed(b"\3" + b" " * 32768) is None
@@ -115,7 +115,7 @@ def test_a_last_word_without_an_end_is_an_error() -> None:
 
 
 def test_a_message_without_a_channel_is_an_error() -> None:
-    with pytest.raises(RemoteProtocolError, match="no channel"):
+    with pytest.raises(RemoteProtocolError, match="without a channel"):
         CommandChannels(V5).feed(b"")
 
 
@@ -130,26 +130,26 @@ def test_stdin_ends_once_and_nothing_follows() -> None:
     channels = CommandChannels(V5)
     assert channels.stdin(b"x") == [b"\0x"]
     assert channels.end_stdin() == b"\xff\0"
-    with pytest.raises(LocalProtocolError, match="was ended"):
+    with pytest.raises(LocalProtocolError, match="after its end"):
         channels.stdin(b"y")
-    with pytest.raises(LocalProtocolError, match="before"):
+    with pytest.raises(LocalProtocolError, match="already ended"):
         channels.end_stdin()
 
 
-def test_v4_cannot_end_stdin_and_says_so() -> None:
+def test_v4_cannot_end_stdin() -> None:
     channels = CommandChannels(V4)
     with pytest.raises(LocalProtocolError, match="cannot end stdin"):
         channels.end_stdin()
     assert channels.stdin(b"more") == [b"\0more"]
 
 
-def test_a_terminal_is_told_its_size() -> None:
+def test_a_terminal_is_resized() -> None:
     assert CommandChannels(V5).resize(80, 24) == b'\4{"Width":80,"Height":24}'
 
 
 @pytest.mark.parametrize(("width", "height"), [(0, 24), (80, 65536), (-1, 1), (True, 24)])
-def test_a_size_that_no_terminal_has_is_refused(width: int, height: int) -> None:
-    with pytest.raises(LocalProtocolError, match="characters wide"):
+def test_an_invalid_size_of_a_terminal_is_refused(width: int, height: int) -> None:
+    with pytest.raises(LocalProtocolError, match="size of a terminal"):
         CommandChannels(V5).resize(width, height)
 
 
@@ -160,7 +160,7 @@ def test_an_unknown_protocol_is_refused(protocol: str) -> None:
 
 
 @given(messages=st.lists(st.binary(max_size=50) | st.binary(max_size=50).map(lambda data: b"\3" + data)))
-def test_whatever_a_server_says_gives_events_or_an_error_of_ours(messages: list[bytes]) -> None:
+def test_any_messages_give_events_or_a_protocol_error(messages: list[bytes]) -> None:
     channels = CommandChannels(V5)
     try:
         for message in messages:

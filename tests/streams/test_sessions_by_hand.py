@@ -1,4 +1,4 @@
-"""`Process` and `Forwarding` over a socket of paper, stepped by hand: no event loop, no time."""
+"""`Process` and `PortForwarding` over a fake WebSocket, stepped by hand without an event loop."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import pytest
 
 from kubeproto import LocalProtocolError, RemoteProtocolError, TransportError
-from kubeproto.streams import Exited, Forwarding, Process, Stderr, Stdout
+from kubeproto.streams import Exited, PortForwarding, Process, Stderr, Stdout
 
 T = TypeVar("T")
 
@@ -18,11 +18,11 @@ SUCCESS = b'\3{"status":"Success"}'
 
 
 class Cancelled(BaseException):
-    """What an event loop throws into a coroutine that it calls off."""
+    """The exception that an event loop throws into a cancelled coroutine."""
 
 
 @coroutine
-def stand_still() -> Generator[str, None, None]:
+def suspend() -> Generator[str, None, None]:
     yield "waiting"
 
 
@@ -35,154 +35,158 @@ class Signal:
 
     async def wait(self) -> None:
         while not self.raised:
-            await stand_still()
+            await suspend()
 
 
-class Paper:
-    """A WebSocket whose server says what stands here; at the end it closes, unless it stays."""
+class FakeWebSocket:
+    """A WebSocket with scripted messages of the server, which then closes, unless `stays_open`."""
 
-    def __init__(self, *says: bytes, protocol: str = "v5.channel.k8s.io", stays: bool = False) -> None:
+    def __init__(
+        self, *messages: bytes, protocol: str = "v5.channel.k8s.io", stays_open: bool = False
+    ) -> None:
         self.protocol = protocol
-        self.sent: list[bytes] = []
-        self.says = deque(says)
-        self.stays = stays
+        self.sent_messages: list[bytes] = []
+        self.messages = deque(messages)
+        self.stays_open = stays_open
 
     async def receive(self) -> bytes | None:
-        await stand_still()
-        while self.stays and not self.says:
-            await stand_still()
-        return self.says.popleft() if self.says else None
+        await suspend()
+        while self.stays_open and not self.messages:
+            await suspend()
+        return self.messages.popleft() if self.messages else None
 
     async def send(self, message: bytes) -> None:
-        await stand_still()
-        self.sent.append(message)
+        await suspend()
+        self.sent_messages.append(message)
 
 
-def run(running: Coroutine[Any, Any, T]) -> T:
+def run(task: Coroutine[Any, Any, T]) -> T:
     for _ in range(1000):
         try:
-            running.send(None)
-        except StopIteration as done:
-            result: T = done.value
+            task.send(None)
+        except StopIteration as stop:
+            result: T = stop.value
             return result
     raise AssertionError("it waits forever")
 
 
-def waits(running: Coroutine[Any, Any, Any], steps: int = 5) -> None:
+def step(task: Coroutine[Any, Any, Any], steps: int = 5) -> None:
     for _ in range(steps):
-        running.send(None)
+        task.send(None)
 
 
-async def everything(process: Process) -> list[object]:
+async def all_events(process: Process) -> list[object]:
     return [event async for event in process]
 
 
-def test_a_process_gives_what_it_writes_and_how_it_ended() -> None:
-    process = Process(Paper(b"\1", b"\1out", b"\2err", b"\1more", SUCCESS))
-    events = run(everything(process))
+def test_a_process_yields_its_output_and_its_exit() -> None:
+    process = Process(FakeWebSocket(b"\1", b"\1out", b"\2err", b"\1more", SUCCESS))
+    events = run(all_events(process))
     assert events[:-1] == [Stdout(b"out"), Stderr(b"err"), Stdout(b"more")]
     assert isinstance(events[-1], Exited)
     assert process.exited == events[-1]
 
 
 def test_a_process_is_written_to() -> None:
-    paper = Paper()
-    process = Process(paper)
+    socket = FakeWebSocket()
+    process = Process(socket)
     run(process.write(b"hello"))
     run(process.resize(80, 24))
     run(process.end_stdin())
-    assert paper.sent == [b"\0hello", b'\4{"Width":80,"Height":24}', b"\xff\0"]
+    assert socket.sent_messages == [b"\0hello", b'\4{"Width":80,"Height":24}', b"\xff\0"]
 
 
-def test_who_waits_for_the_end_gets_it_and_passes_over_the_rest() -> None:
-    process = Process(Paper(b"\1out", SUCCESS, stays=True))
+def test_waiting_for_the_exit_skips_the_output() -> None:
+    process = Process(FakeWebSocket(b"\1out", SUCCESS, stays_open=True))
     assert run(process.wait()).code == 0
     assert run(process.wait()).code == 0
 
 
-def test_a_process_that_is_cut_off_did_not_end_well() -> None:
-    process = Process(Paper(b"\1out"))
-    with pytest.raises(TransportError, match="without reporting how"):
-        run(everything(process))
-    with pytest.raises(TransportError, match="without reporting how"):
-        run(Process(Paper(b"\1out")).wait())
+def test_a_process_without_an_exit_status_is_an_error() -> None:
+    process = Process(FakeWebSocket(b"\1out"))
+    with pytest.raises(TransportError, match="without an exit status"):
+        run(all_events(process))
+    with pytest.raises(TransportError, match="without an exit status"):
+        run(Process(FakeWebSocket(b"\1out")).wait())
 
 
-def forwarding(paper: Paper, *ports: int) -> Forwarding:
-    paper.protocol = "v4.channel.k8s.io"
-    return Forwarding(paper, ports, signal=Signal)
+def forwarding(socket: FakeWebSocket, *ports: int) -> PortForwarding:
+    socket.protocol = "v4.channel.k8s.io"
+    return PortForwarding(socket, ports, signal=Signal)
 
 
 OPEN = (b"\0\x50\0", b"\1\x50\0", b"\2\x51\0", b"\3\x51\0")
 
 
 def test_each_port_has_its_own_bytes() -> None:
-    paper = Paper(*OPEN, b"\2for 81", b"\0for 80", b"\2more")
-    ports = forwarding(paper, 80, 81)
+    socket = FakeWebSocket(*OPEN, b"\2for 81", b"\0for 80", b"\2more")
+    ports = forwarding(socket, 80, 81)
     assert run(ports[80].receive()) == b"for 80"
     assert run(ports[81].receive()) == b"for 81"
     assert run(ports[81].receive()) == b"more"
     assert run(ports[80].receive()) == b""
     assert run(ports[81].receive()) == b""
     run(ports[81].send(b"question"))
-    assert paper.sent == [b"\2question"]
+    assert socket.sent_messages == [b"\2question"]
 
 
-def test_who_waits_for_one_port_is_woken_by_who_reads_for_another() -> None:
-    paper = Paper(*OPEN, stays=True)
-    ports = forwarding(paper, 80, 81)
+def test_a_waiting_task_is_woken_by_the_task_that_reads() -> None:
+    socket = FakeWebSocket(*OPEN, stays_open=True)
+    ports = forwarding(socket, 80, 81)
     first, second = ports[80].receive(), ports[81].receive()
-    waits(first)
-    waits(second)
-    paper.says.append(b"\2for 81")
-    waits(first)  # it reads what is for the other, and reads on
+    step(first)
+    step(second)
+    socket.messages.append(b"\2for 81")
+    step(first)  # reads the data of the other port, and continues
     assert run(second) == b"for 81"
-    paper.says.append(b"\0for 80")
+    socket.messages.append(b"\0for 80")
     assert run(first) == b"for 80"
 
 
-def test_when_the_reader_is_called_off_another_reads_on() -> None:
-    paper = Paper(*OPEN, stays=True)
-    ports = forwarding(paper, 80, 81)
+def test_when_the_reading_task_is_cancelled_another_task_reads() -> None:
+    socket = FakeWebSocket(*OPEN, stays_open=True)
+    ports = forwarding(socket, 80, 81)
     first, second = ports[80].receive(), ports[81].receive()
-    waits(first)
-    waits(second)
+    step(first)
+    step(second)
     with pytest.raises(Cancelled):
         first.throw(Cancelled())
-    paper.says.append(b"\2for 81")
+    socket.messages.append(b"\2for 81")
     assert run(second) == b"for 81"
 
 
-def test_a_port_that_nobody_reads_holds_up_the_others_when_it_has_enough() -> None:
-    piece = b"\2" + b"x" * 32 * 1024
-    paper = Paper(*OPEN, *[piece] * 40, b"\0for 80")
-    ports = forwarding(paper, 80, 81)
-    held_up = ports[80].receive()
-    waits(held_up, 100)
-    assert len(paper.says) == 8  # 32 of them are a MiB, and one more is above it
+def test_a_port_with_a_full_buffer_blocks_the_others() -> None:
+    chunk = b"\2" + b"x" * 32 * 1024
+    socket = FakeWebSocket(*OPEN, *[chunk] * 40, b"\0for 80")
+    ports = forwarding(socket, 80, 81)
+    blocked = ports[80].receive()
+    step(blocked, 100)
+    assert len(socket.messages) == 8  # 32 chunks are a MiB, and the 33rd exceeds it
     assert len(run(ports[81].receive())) == 33 * 32 * 1024
-    assert run(held_up) == b"for 80"
+    assert run(blocked) == b"for 80"
 
 
-def test_what_came_before_a_port_was_lost_is_still_read() -> None:
-    ports = forwarding(Paper(*OPEN, b"\0last words", b"\1connection\n refused", stays=True), 80, 81)
-    assert run(ports[80].receive()) == b"last words"
-    with pytest.raises(TransportError, match="port 80 is out of reach: connection refused"):
+def test_data_before_an_error_of_a_port_is_received() -> None:
+    ports = forwarding(
+        FakeWebSocket(*OPEN, b"\0last data", b"\1connection\n refused", stays_open=True), 80, 81
+    )
+    assert run(ports[80].receive()) == b"last data"
+    with pytest.raises(TransportError, match="the server cannot reach port 80: connection refused"):
         run(ports[80].receive())
-    with pytest.raises(TransportError, match="port 80 is out of reach"):
+    with pytest.raises(TransportError, match="the server cannot reach port 80"):
         run(ports[80].send(b"x"))
     run(ports[81].send(b"x"))
 
 
-def test_a_port_that_was_not_asked_for_has_no_stream() -> None:
-    with pytest.raises(LocalProtocolError, match="port 82 was not asked for"):
-        forwarding(Paper(), 80)[82]
+def test_a_port_that_was_not_requested_has_no_stream() -> None:
+    with pytest.raises(LocalProtocolError, match="port 82 was not requested"):
+        forwarding(FakeWebSocket(), 80)[82]
 
 
-def test_nonsense_reaches_who_reads_it_and_the_next_one_reads_on() -> None:
-    paper = Paper(*OPEN, b"\7", stays=True)
-    ports = forwarding(paper, 80, 81)
-    with pytest.raises(RemoteProtocolError, match="names no channel"):
+def test_an_invalid_message_fails_the_reading_task_alone() -> None:
+    socket = FakeWebSocket(*OPEN, b"\7", stays_open=True)
+    ports = forwarding(socket, 80, 81)
+    with pytest.raises(RemoteProtocolError, match="without a channel"):
         run(ports[80].receive())
-    paper.says.append(b"\2for 81")
+    socket.messages.append(b"\2for 81")
     assert run(ports[81].receive()) == b"for 81"

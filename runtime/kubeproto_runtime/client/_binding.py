@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar,
 import anyio
 
 from kubeproto import KubeObject
-from kubeproto.streams import Forwarding, Process
+from kubeproto.streams import PortForwarding, Process
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Sequence
@@ -122,13 +122,15 @@ def process(
 
 def ports(
     verb: Callable[Concatenate[Any, P], UpgradeRequest],
-) -> Only[_Running, P, AbstractAsyncContextManager[Forwarding]]:
+) -> Only[_Running, P, AbstractAsyncContextManager[PortForwarding]]:
     forward_request: Callable[..., UpgradeRequest] = verb
 
     @asynccontextmanager
-    async def forward(self: BoundTo[Any], /, name: str, ports: Sequence[int]) -> AsyncGenerator[Forwarding]:
+    async def forward(
+        self: BoundTo[Any], /, name: str, ports: Sequence[int]
+    ) -> AsyncGenerator[PortForwarding]:
         async with self.client.upgrade(forward_request(self.requests, name, ports)) as socket:
-            yield Forwarding(socket, ports, signal=anyio.Event)
+            yield PortForwarding(socket, ports, signal=anyio.Event)
 
     return Only(verb, forward)
 

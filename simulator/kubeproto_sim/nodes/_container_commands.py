@@ -10,7 +10,7 @@ import msgspec
 from msgspec import Struct
 
 from kubeproto import LocalProtocolError
-from kubeproto.streams import PIECE, V5
+from kubeproto.streams import MAX_DATA, V5
 
 from ._running_container import RunningContainer
 
@@ -131,8 +131,8 @@ class CommandConversation:
         if self.is_over or not is_requested:
             return
         self.message_count += 1
-        for start in range(0, len(data), PIECE):
-            self._outgoing.append(bytes((channel,)) + data[start : start + PIECE])
+        for start in range(0, len(data), MAX_DATA):
+            self._outgoing.append(bytes((channel,)) + data[start : start + MAX_DATA])
         self._notify()
 
     def end(self, status: dict[str, Any]) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TypeAlias
 
-from kubeproto.streams import PIECE, V4
+from kubeproto.streams import MAX_DATA, V4
 
 
 class PortConnection:
@@ -110,4 +110,4 @@ class PortConversation(PortMessages):
 
     def _write(self, index: int, data: bytes) -> None:
         channel = bytes((2 * index,))
-        self._send(*(channel + data[start : start + PIECE] for start in range(0, len(data), PIECE)))
+        self._send(*(channel + data[start : start + MAX_DATA] for start in range(0, len(data), MAX_DATA)))

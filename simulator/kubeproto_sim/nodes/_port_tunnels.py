@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from kubeproto.streams import PIECE
+from kubeproto.streams import MAX_DATA
 
 from ._pod_ports import PortConnection, PortHandler, PortMessages, echo, refusal_message
 from ._spdy import (
@@ -93,5 +93,5 @@ class TunnelConversation(PortMessages):
 
     def _write(self, stream: int, data: bytes) -> None:
         if stream in self._request_ids:
-            for start in range(0, len(data), PIECE):
-                self._send(data_frame(stream, data[start : start + PIECE]))
+            for start in range(0, len(data), MAX_DATA):
+                self._send(data_frame(stream, data[start : start + MAX_DATA]))

@@ -30,7 +30,7 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.config import Connection
-from kubeproto.streams import Exited, Forwarding, Process, Stderr, Stdout
+from kubeproto.streams import Exited, PortForwarding, Process, Stderr, Stdout
 from kubeproto.wire import Upgrader, UpgradeRequest, WebSocket
 
 T = TypeVar("T")
@@ -186,7 +186,7 @@ def test_a_refusal_is_the_error_of_its_status(rig: Rig, serve: Serve, code: str)
 
 def test_ports_are_independent_streams(rig: Rig, serve: Serve) -> None:
     async def talk(socket: WebSocket) -> list[bytes]:
-        ports = Forwarding(socket, [8080, 53], signal=anyio.Event)
+        ports = PortForwarding(socket, [8080, 53], signal=anyio.Event)
         received: dict[int, bytes] = {}
 
         async def converse(port: int, data: bytes) -> None:
@@ -213,8 +213,8 @@ def test_an_unreachable_port_does_not_affect_another(rig: Rig, serve: Serve) -> 
         await side.close()
 
     async def talk(socket: WebSocket) -> bytes:
-        ports = Forwarding(socket, [8080, 53], signal=anyio.Event)
-        with pytest.raises(TransportError, match="port 8080 is out of reach: nobody listens"):
+        ports = PortForwarding(socket, [8080, 53], signal=anyio.Event)
+        with pytest.raises(TransportError, match="the server cannot reach port 8080: nobody listens"):
             await ports[8080].receive()
         return await ports[53].receive() + await ports[53].receive()
 
@@ -274,7 +274,7 @@ def test_an_end_without_a_close_frame_is_an_error(rig: Rig, serve: Serve, then: 
     with pytest.raises((TransportError, kp.RemoteProtocolError)) as raised:
         upgraded(rig, serve(talking(go)), listen)
     words = {
-        "farewell": "without reporting how",
+        "farewell": "without an exit status",
         "bad farewell": r"1011 (oops)",
         "nonsense": "violates the WebSocket protocol",
     }
