@@ -22,7 +22,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto.crd.cel._cel_syntax": "the trees that expressions become; a rule shows their verdict alone",
     "kubeproto.crd.cel._semantic_versions": "compared with Go's by itself; a rule shows one number at a time",
     "kubeproto.crd.definitions._structural_checks": "one schema, without the names of a definition",
-    "kubeproto.kinds._names": "names of fields and modules, one by one; generated source shows each once",
+    "kubeproto.kinds._python_names": "each name by itself; generated source shows each once",
     "kubeproto.objects._json_hooks": "how a field of a generated kind is decoded by itself",
     "kubeproto_sim.access": "rules compared with Go's verdicts one by one; a request needs several at once",
     "kubeproto_sim.apply": "compared with Go's own cases of structured-merge-diff, which have no request",

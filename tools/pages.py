@@ -24,7 +24,7 @@ from packaging.requirements import Requirement
 from benchmarks._results import Run, load
 from benchmarks._speed_page import PAGE as SPEED_PAGE
 from benchmarks._speed_page import speed_page
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto.watching import resync
 from kubeproto_sim.kinds._kubernetes_releases import release_of
 from tools import resync_diagram
@@ -132,7 +132,7 @@ def release_differences(_: str) -> str:
     """Return the table of what each older release of Kubernetes lacks."""
     rows: list[list[str]] = []
     lacked: set[str] = set()
-    releases = table().releases
+    releases = kind_table().releases
     for number in sorted(releases, key=lambda number: int(number.partition(".")[2]), reverse=True):
         missing = set(releases[number].missing_resources)
         names = ", ".join(resource_names(missing - lacked)) or "nothing more"
@@ -145,7 +145,7 @@ def release_differences(_: str) -> str:
 
 def resource_names(resources: set[str]) -> Iterator[str]:
     """Yield group versions of which every resource is missing, and the other resources by name."""
-    served = [facts.resource for facts in table().resources]
+    served = [facts.resource for facts in kind_table().resources]
     by_version: dict[str, set[str]] = {}
     for resource in served:
         by_version.setdefault(resource.api_version, set()).add(f"{resource.api_version}/{resource.plural}")
@@ -170,13 +170,13 @@ def missing_features(number: str) -> Iterator[str]:
 
 def release_version(number: str) -> str:
     """Return the patch release whose kinds and server the tests compare with."""
-    releases = table().releases
-    return releases[number].kubernetes if number in releases else table().kubernetes
+    releases = kind_table().releases
+    return releases[number].kubernetes if number in releases else kind_table().kubernetes
 
 
 def newly_required_fields(_: str) -> str:
     """Return how many fields the newest release requires and an older one does not."""
-    return str(len({path for facts in table().releases.values() for path in facts.optional_fields}))
+    return str(len({path for facts in kind_table().releases.values() for path in facts.optional_fields}))
 
 
 def decisions(_: str) -> str:

@@ -1,22 +1,23 @@
-"""The built-in kinds of Kubernetes as classes: one module a group-version, imported only when asked for.
+"""The built-in kinds of Kubernetes as classes: a module for each group-version, imported on demand.
 
 ::
 
     from kubeproto.kinds.apps_v1 import Deployment, DeploymentSpec
     from kubeproto.kinds.core_v1 import Container, Pod, PodSpec
 
-A module is called after its group, without ``.k8s.io`` and with ``_`` for dots, and its version: `apps_v1`,
-`networking_v1`, `rbac_authorization_v1`. The group without a name is `core_v1`; what many groups share, such
-as LabelSelector, stands in `meta_v1`. ``kubeproto.kinds.Deployment`` says where a kind is.
+The name of a module is its group, without ``.k8s.io`` and with ``_`` for dots, and its version: `apps_v1`,
+`networking_v1`, `rbac_authorization_v1`. The core group is `core_v1`; types of several groups, such as
+LabelSelector, are in `meta_v1`. The error for ``kubeproto.kinds.Deployment`` names the module of the kind.
 
-Attributes are in Python's case (``cluster_ips``, ``continue_``), the wire keeps Kubernetes' own. What a
-server may leave out is None, and None is never sent; only `spec` is always there, and so is a list that the
-API requires, even where a server writes null. Enumerations are plain strings: the next Kubernetes has more.
+Attributes are in snake case (``cluster_ips``, ``continue_``), fields on the wire in Kubernetes' spelling.
+Optional fields are None if a server omits them, and None is never sent. Only `spec` and the required lists of
+the API are never None, even if a server writes null. Enumerations are plain strings: the next Kubernetes has
+more values.
 
-Fields that a newer server has and these classes do not are skipped. A `commit` sends what was changed and so
-never deletes them; a `replace` sends all that the object has, and deletes what is not in it.
+Unknown fields of a newer server are skipped. A `commit` sends the changed fields and so never deletes unknown
+fields; a `replace` sends the complete object, and deletes all other fields.
 
-The fastest way to read little of a kind is a class of one's own, of the same identity::
+The fastest way to read a few fields of a kind is your own class with the same identity::
 
     class SlimPodSpec(kp.Fields):
         node_name: str | None = None
@@ -24,42 +25,50 @@ The fastest way to read little of a kind is a class of one's own, of the same id
     class SlimPod(kp.KubeObject, version="v1", kind="Pod", plural="pods"):
         spec: SlimPodSpec
 
-``kubeproto generate -f crds.yaml -o library.py`` writes such modules for CustomResourceDefinitions, of files
-or of a server; `module_source` returns their text.
-`table()` is what a server knows of the built-in kinds besides: defaults, merge keys, list types.
+``kubeproto generate -f crds.yaml -o library.py`` writes such modules for CustomResourceDefinitions, from
+files or from a server; `module_source` returns their text. `kind_table()` returns further facts about the
+built-in kinds: defaults, merge keys, list types.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ._crds import InvalidDefinition, module_source
-    from ._table import FieldFacts, KindTable, ReleaseFacts, ResourceFacts, SubresourceFacts, TypeFacts, table
+    from ._kind_table import (
+        BuiltinField,
+        BuiltinResource,
+        BuiltinSubresource,
+        BuiltinType,
+        KindTable,
+        ReleaseDifferences,
+        kind_table,
+    )
 
 __all__ = [
-    "FieldFacts", "InvalidDefinition", "KindTable", "ReleaseFacts", "ResourceFacts", "SubresourceFacts",
-    "TypeFacts", "module_source", "table",
+    "BuiltinField", "BuiltinResource", "BuiltinSubresource", "BuiltinType", "InvalidDefinition", "KindTable",
+    "ReleaseDifferences", "kind_table", "module_source",
 ]  # fmt: skip
 
 
 def _on_demand(name: str) -> Any:
-    """Return the table and its parts, which are read on demand; for the name of a kind, say where it is."""
-    # Everything else is a module that is about to be imported: the import looks here first.
+    """Return the table and its types, imported on demand; the error for a kind names its module."""
+    # Other names are modules: an import looks here before it imports them.
     if name in ("InvalidDefinition", "module_source"):
         from . import _crds
 
         return getattr(_crds, name)
     if name in __all__ or name[0].isupper():
-        from . import _table
+        from . import _kind_table
 
         if name in __all__:
-            return getattr(_table, name)
-        if homes := _table.table().homes_of(name):
-            modules = " and in ".join(f"kubeproto.kinds.{home}" for home in homes)
+            return getattr(_kind_table, name)
+        if modules := _kind_table.kind_table().modules_of(name):
+            names = " and in ".join(f"kubeproto.kinds.{module}" for module in modules)
             # An AttributeError would lose its text in `from kubeproto.kinds import Deployment`.
-            raise ImportError(f"{name} is in {modules}", name=f"kubeproto.kinds.{homes[0]}")
+            raise ImportError(f"{name} is in {names}", name=f"kubeproto.kinds.{modules[0]}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 if not TYPE_CHECKING:
-    # To the checkers, a module with a `__getattr__` has every name.
+    # For type checkers, a module with a `__getattr__` would have every name.
     __getattr__ = _on_demand

@@ -15,12 +15,12 @@ _USAGE: Final = "usage: python -m kubeproto.kinds FILE [FILE…] > MODULE.py"
 
 
 def main(arguments: list[str]) -> int:
-    """Print a module for the definitions in the files; the exit code."""
+    """Print a module for the definitions in the files; return the exit code."""
     if not arguments or arguments[0] in ("-h", "--help"):
         (sys.stdout if arguments else sys.stderr).write(f"{_USAGE}\n{__doc__}")
         return 0 if arguments else 2
     try:
-        text = module_source(_documents(arguments))
+        text = module_source(_read_files(arguments))
     except (OSError, InvalidDefinition, ImportError) as error:
         sys.stderr.write(f"{error}\n")
         return 1
@@ -28,17 +28,17 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _documents(paths: Iterable[str]) -> Iterator[Any]:
+def _read_files(paths: Iterable[str]) -> Iterator[Any]:
     for path in paths:
         if path == "-":
             data = sys.stdin.buffer.read()
         else:
             with open(path, "rb") as file:
                 data = file.read()
-        yield from _values(path, data)
+        yield from _parse_documents(path, data)
 
 
-def _values(path: str, data: bytes) -> Iterator[Any]:
+def _parse_documents(path: str, data: bytes) -> Iterator[Any]:
     try:
         yield msgspec.json.decode(data)
         return

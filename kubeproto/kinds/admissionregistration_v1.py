@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..objects import HasStatus, KubeObject
-from ._forms import ALL_VERBS, Filled, Part
+from ._generated_base import ALL_VERBS, Filled, Part
 from .meta_v1 import Condition, LabelSelector
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ..objects import HasStatus
-from ._forms import ALL_VERBS, Filled, Part
+from ._generated_base import ALL_VERBS, Filled, Part
 
 __all__ = [
     "CustomResourceColumnDefinition",

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from ..objects import HasStatus
-from ._forms import ALL_VERBS, Part
+from ._generated_base import ALL_VERBS, Part
 
 __all__ = ["APIService", "APIServiceCondition", "APIServiceSpec", "APIServiceStatus", "ServiceReference"]
 

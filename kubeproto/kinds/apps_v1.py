@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ..objects import HasScale, HasStatus, KubeObject
-from ._forms import ALL_VERBS, IntOrString, Part
+from ._generated_base import ALL_VERBS, IntOrString, Part
 from .core_v1 import PersistentVolumeClaim, PodTemplateSpec
 from .meta_v1 import LabelSelector
 

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from ..objects import KubeObject
-from ._forms import Part, veiled
+from ._generated_base import Part, concealed_repr
 
 __all__ = [
     "BoundObjectReference",
@@ -45,7 +45,7 @@ class TokenRequestStatus(Part):
     token: str | None = None
 
     def __repr__(self) -> str:
-        return veiled(self, "token")
+        return concealed_repr(self, "token")
 
 
 class TokenReviewSpec(Part):
@@ -53,7 +53,7 @@ class TokenReviewSpec(Part):
     audiences: list[str] | None = None
 
     def __repr__(self) -> str:
-        return veiled(self, "token")
+        return concealed_repr(self, "token")
 
 
 class TokenReviewStatus(Part):

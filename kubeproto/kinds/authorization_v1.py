@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..objects import KubeObject
-from ._forms import Filled, Part
+from ._generated_base import Filled, Part
 from .meta_v1 import FieldSelectorRequirement, LabelSelectorRequirement
 
 __all__ = [

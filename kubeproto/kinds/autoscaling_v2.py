@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..objects import HasStatus, Quantity
-from ._forms import ALL_VERBS, Part
+from ._generated_base import ALL_VERBS, Part
 from .meta_v1 import LabelSelector
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from ..objects import HasStatus, ObjectMeta
-from ._forms import ALL_VERBS, Filled, Part
+from ._generated_base import ALL_VERBS, Filled, Part
 from .core_v1 import ObjectReference, PodTemplateSpec
 from .meta_v1 import LabelSelector
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ..objects import HasApproval, HasStatus
-from ._forms import ALL_VERBS, Filled, Part
+from ._generated_base import ALL_VERBS, Filled, Part
 
 __all__ = [
     "CertificateSigningRequest",

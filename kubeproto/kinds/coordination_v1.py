@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ..objects import KubeObject, MicroTime
-from ._forms import ALL_VERBS, Part
+from ._generated_base import ALL_VERBS, Part
 
 __all__ = ["Lease", "LeaseSpec"]
 

@@ -18,7 +18,7 @@ from ..objects import (
     Quantity,
     RunsContainers,
 )
-from ._forms import ALL_VERBS, Filled, IntOrString, Part, veiled
+from ._generated_base import ALL_VERBS, Filled, IntOrString, Part, concealed_repr
 from .meta_v1 import Condition, LabelSelector
 
 __all__ = [
@@ -1875,7 +1875,7 @@ class Secret(KubeObject, version="v1", plural="secrets", verbs=ALL_VERBS):
     type: str | None = None
 
     def __repr__(self) -> str:
-        return veiled(self, "data", "string_data")
+        return concealed_repr(self, "data", "string_data")
 
 
 class Service(

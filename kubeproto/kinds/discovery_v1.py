@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..objects import KubeObject
-from ._forms import ALL_VERBS, Filled, Part
+from ._generated_base import ALL_VERBS, Filled, Part
 from .core_v1 import ObjectReference
 
 __all__ = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from ..objects import KubeObject, MicroTime
-from ._forms import ALL_VERBS, Part
+from ._generated_base import ALL_VERBS, Part
 from .core_v1 import EventSource, ObjectReference
 
 __all__ = ["Event", "EventSeries"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from ._forms import Part
+from ._generated_base import Part
 
 __all__ = [
     "Condition",

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..objects import HasStatus, KubeObject
-from ._forms import ALL_VERBS, Filled, IntOrString, Part
+from ._generated_base import ALL_VERBS, Filled, IntOrString, Part
 from .core_v1 import TypedLocalObjectReference
 from .meta_v1 import Condition, LabelSelector
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..objects import KubeObject, Quantity
-from ._forms import ALL_VERBS, Part
+from ._generated_base import ALL_VERBS, Part
 from .core_v1 import Toleration
 
 __all__ = ["Overhead", "RuntimeClass", "Scheduling"]

@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 
 from ..objects import HasStatus, KubeObject
-from ._forms import ALL_VERBS, IntOrString, Part
+from ._generated_base import ALL_VERBS, IntOrString, Part
 from .meta_v1 import Condition, DeleteOptions, LabelSelector
 
 __all__ = ["Eviction", "PodDisruptionBudget", "PodDisruptionBudgetSpec", "PodDisruptionBudgetStatus"]

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from ..objects import KubeObject
-from ._forms import ALL_VERBS, Filled, Part
+from ._generated_base import ALL_VERBS, Filled, Part
 from .meta_v1 import LabelSelector
 
 __all__ = [

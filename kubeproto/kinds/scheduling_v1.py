@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..objects import KubeObject
-from ._forms import ALL_VERBS
+from ._generated_base import ALL_VERBS
 
 __all__ = ["PriorityClass"]
 

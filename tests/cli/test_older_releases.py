@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from command_processes import CommandLine
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto_serve import serving
 from kubeproto_sim import Cluster
 
@@ -37,17 +37,17 @@ spec:
 """
 
 
-@pytest.mark.parametrize("release", table().releases)
+@pytest.mark.parametrize("release", kind_table().releases)
 def test_each_command_works_with_a_server_of_an_older_release(release: str, tmp_path: Path) -> None:
     with serving(Cluster(kubernetes=release)) as server:
         cli = CommandLine(server, tmp_path)
         server_line = cli.call("doctor", status=0).stdout.splitlines()[3]
         assert server_line.split() == [
-            "ok", "server", "it", "is", "Kubernetes", f"v{table().releases[release].kubernetes}",
+            "ok", "server", "it", "is", "Kubernetes", f"v{kind_table().releases[release].kubernetes}",
         ]  # fmt: skip
         cli.call("apply", "-f", "-", stdin=BOOKS, status=0)
         made = cli.call("generate", "books.example.com", status=0).stdout
         assert "class BookSpec(kp.Fields):\n    title: str" in made
         refused = cli.call("apply", "-f", "-", stdin=POD, status=1)
-        assert "core_v1.PodSpec.schedulingGroup" in table().releases[release].missing_fields
+        assert "core_v1.PodSpec.schedulingGroup" in kind_table().releases[release].missing_fields
         assert ".spec.schedulingGroup: field not declared in schema" in refused.stderr + refused.stdout

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeVar
 
 import kubeproto_sim as sim
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto.objects import is_object
 from kubeproto.wire import Head
 
@@ -95,7 +95,7 @@ def value(draw: Draw, depth: int = 3) -> Any:
 
 def typed(draw: Draw, type_: str, depth: int = 5) -> Any:
     """An object of a type of the table, with some of its fields, and a few values of other types."""
-    type_facts = table().types.get(type_)
+    type_facts = kind_table().types.get(type_)
     if type_facts is None or not depth or draw.number(24) == 1:
         return value(draw)
     fields = list(type_facts.fields.items())
@@ -254,7 +254,7 @@ def kinds() -> list[tuple[str, str, str, bool, str]]:
             resource.resource.namespaced,
             resource.type,
         )
-        for resource in table().resources
+        for resource in kind_table().resources
     ]
     custom = [(f"example.com/{version}", "Book", "books", True, "") for version in ("v1", "v2")]
     often = [

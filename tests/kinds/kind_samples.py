@@ -9,7 +9,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 from msgspec import structs
 
-from kubeproto.kinds import FieldFacts, TypeFacts, table
+from kubeproto.kinds import BuiltinField, BuiltinType, kind_table
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -65,25 +65,25 @@ def class_of(name: str) -> Any:
     return getattr(import_module(f"kubeproto.kinds.{module}"), class_)
 
 
-def types_of(release: str) -> dict[str, TypeFacts]:
+def types_of(release: str) -> dict[str, BuiltinType]:
     """The types of an older release: without what came later, with what was dropped since."""
-    facts = table().releases[release]
-    types = {name: dict(found.fields) for name, found in (table().types | facts.dropped_types).items()}
+    facts = kind_table().releases[release]
+    types = {name: dict(found.fields) for name, found in (kind_table().types | facts.dropped_types).items()}
     for path, field in facts.dropped_fields.items():
         name, _, wire = path.rpartition(".")
         types[name][wire] = field
     for path in facts.missing_fields:
         name, _, wire = path.rpartition(".")
         del types[name][wire]
-    known = table().types | facts.dropped_types
+    known = kind_table().types | facts.dropped_types
     return {name: structs.replace(known[name], fields=fields) for name, fields in types.items()}
 
 
 def full(
-    name: str, types: Mapping[str, TypeFacts] | None = None, *, inside: tuple[str, ...] = ()
+    name: str, types: Mapping[str, BuiltinType] | None = None, *, inside: tuple[str, ...] = ()
 ) -> dict[str, Any]:
     """An object of this type with every field, down to where a type would hold itself."""
-    types = table().types if types is None else types
+    types = kind_table().types if types is None else types
     facts, inside = types[name], (*inside, name)
     made = {
         wire: _wrapped(
@@ -102,7 +102,7 @@ def objects(draw: Draw, name: str) -> dict[str, Any]:
 
 
 def _draw_object(draw: Draw, name: str, depth: int) -> dict[str, Any]:
-    facts = table().types[name]
+    facts = kind_table().types[name]
     required = [wire for wire, field in facts.fields.items() if field.required]
     optional = [wire for wire, field in facts.fields.items() if not field.required and wire != _GONE]
     if optional and depth < _DEEPEST:
@@ -112,7 +112,7 @@ def _draw_object(draw: Draw, name: str, depth: int) -> dict[str, Any]:
     return made | _identity(facts)
 
 
-def _draw_value(draw: Draw, field: FieldFacts, owner: str, depth: int) -> Any:
+def _draw_value(draw: Draw, field: BuiltinField, owner: str, depth: int) -> Any:
     least = 1 if owner in _META else 0
 
     def value(form: tuple[str, ...]) -> Any:
@@ -129,11 +129,11 @@ def _draw_value(draw: Draw, field: FieldFacts, owner: str, depth: int) -> Any:
     return value(field.form)
 
 
-def _wrapped(field: FieldFacts, value: Any) -> Any:
+def _wrapped(field: BuiltinField, value: Any) -> Any:
     for form in reversed(field.form):
         value = [value] if form == "list" else {"key": value}
     return value
 
 
-def _identity(facts: TypeFacts) -> dict[str, str]:
+def _identity(facts: BuiltinType) -> dict[str, str]:
     return {"apiVersion": facts.gvk.api_version, "kind": facts.gvk.kind} if facts.gvk else {}

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from kubeproto.kinds import KindTable, table
+from kubeproto.kinds import KindTable, kind_table
 from tools.kinds import _facts, _releases
 from tools.kinds.__main__ import KINDS, files_of, generate
 from tools.kinds._order import ORDER
@@ -44,13 +44,13 @@ def test_the_facts_are_written_in_one_form() -> None:
 
 
 def test_the_table_that_is_installed_is_that_of_the_facts() -> None:
-    assert table() == table_of(FACTS, RELEASES)
-    assert msgspec.json.decode(files_of(FACTS, RELEASES)["table.json"], type=KindTable) == table()
+    assert kind_table() == table_of(FACTS, RELEASES)
+    assert msgspec.json.decode(files_of(FACTS, RELEASES)["table.json"], type=KindTable) == kind_table()
 
 
 def test_the_order_of_a_server_names_fields_that_there_are() -> None:
     for name, wires in ORDER.items():
-        assert set(wires.split()) <= set(table().types[name].fields), name
+        assert set(wires.split()) <= set(kind_table().types[name].fields), name
 
 
 KIND = "x-kubernetes-group-version-kind"

@@ -12,8 +12,8 @@ from kind_samples import class_of, full
 
 import kubeproto as kp
 from kubeproto import kinds
-from kubeproto.kinds import ResourceFacts, table
-from kubeproto.kinds._names import attribute, camel, module_name
+from kubeproto.kinds import BuiltinResource, kind_table
+from kubeproto.kinds._python_names import attribute_name, camel_case, module_name
 from kubeproto.objects import (
     GroupVersionKind,
     HasApproval,
@@ -27,11 +27,11 @@ from kubeproto.objects import (
 from kubeproto.objects._json_hooks import dec_hook
 
 OWN = {"meta_v1.ManagedFieldsEntry", "meta_v1.ObjectMeta", "meta_v1.OwnerReference"}
-TYPES = sorted(set(table().types) - OWN)
+TYPES = sorted(set(kind_table().types) - OWN)
 NULLABLE = [
     (name, wire)
     for name in TYPES
-    for wire, field in table().types[name].fields.items()
+    for wire, field in kind_table().types[name].fields.items()
     if field.required and (field.form or field.type == "bytes")
 ]
 
@@ -41,15 +41,15 @@ def read(data: bytes, type_: Any) -> Any:
 
 
 def test_there_are_the_kinds_of_kubernetes_1_36() -> None:
-    found = {facts.resource.api_version for facts in table().resources}
-    assert table().kubernetes == "1.36.3"
-    assert len(table().resources) == 68
+    found = {facts.resource.api_version for facts in kind_table().resources}
+    assert kind_table().kubernetes == "1.36.3"
+    assert len(kind_table().resources) == 68
     assert {"v1", "apps/v1", "autoscaling/v1", "autoscaling/v2", "rbac.authorization.k8s.io/v1"} < found
     assert len(found) == 22
 
 
-@pytest.mark.parametrize("facts", table().resources, ids=lambda facts: str(facts.resource))
-def test_each_kind_of_the_discovery_knows_its_resource(facts: ResourceFacts) -> None:
+@pytest.mark.parametrize("facts", kind_table().resources, ids=lambda facts: str(facts.resource))
+def test_each_kind_of_the_discovery_knows_its_resource(facts: BuiltinResource) -> None:
     kind = class_of(facts.type)
     assert kind.resource == facts.resource
     assert facts.type == f"{module_name(facts.resource.group, facts.resource.version)}.{kind.__name__}"
@@ -70,8 +70,8 @@ CAPABILITIES: dict[type[kp.KubeObject], tuple[str, ...]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("facts", table().resources, ids=lambda facts: str(facts.resource))
-def test_each_kind_can_do_what_its_subresources_say(facts: ResourceFacts) -> None:
+@pytest.mark.parametrize("facts", kind_table().resources, ids=lambda facts: str(facts.resource))
+def test_each_kind_can_do_what_its_subresources_say(facts: BuiltinResource) -> None:
     kind = class_of(facts.type)
     able = {name for base, names in CAPABILITIES.items() if issubclass(kind, base) for name in names}
     every = {name for names in CAPABILITIES.values() for name in names}
@@ -85,12 +85,12 @@ def test_each_field_of_each_type_has_its_attribute_and_its_name_on_the_wire(name
     assert len(attributes) == len(class_.__struct_fields__)
     dropped = {
         path.removeprefix(f"{name}.")
-        for release in table().releases.values()
+        for release in kind_table().releases.values()
         for path in release.dropped_fields
         if path.startswith(f"{name}.")
     }
-    assert set(attributes) == set(table().types[name].fields) | dropped
-    assert attributes == {wire: attribute(wire) for wire in attributes}
+    assert set(attributes) == set(kind_table().types[name].fields) | dropped
+    assert attributes == {wire: attribute_name(wire) for wire in attributes}
 
 
 @pytest.mark.parametrize(
@@ -111,22 +111,22 @@ def test_each_field_of_each_type_has_its_attribute_and_its_name_on_the_wire(name
     ],
 )
 def test_attributes_are_what_one_would_guess(wire: str, python: str) -> None:
-    assert attribute(wire) == python
+    assert attribute_name(wire) == python
 
 
 @pytest.mark.parametrize("name", ["a_b", "continue_", "fields_v1", "x_3d", "a_1b", "openapi_v3x"])
 def test_the_camel_rule_is_the_one_of_msgspec(name: str) -> None:
     made = msgspec.defstruct("Made", [(name, int)], rename="camel")
-    assert made.__struct_encode_fields__ == (camel(name),)
+    assert made.__struct_encode_fields__ == (camel_case(name),)
 
 
 @pytest.mark.parametrize(("name", "wire"), NULLABLE)
 def test_a_null_where_a_list_is_required_is_read_as_empty(name: str, wire: str) -> None:
     made = read(msgspec.json.encode(full(name) | {wire: None}), class_of(name))
-    form = table().types[name].fields[wire].form
+    form = kind_table().types[name].fields[wire].form
     empties: dict[str, Any] = {"list": [], "map": {}}
     empty = empties[form[0]] if form else b""
-    assert getattr(made, attribute(wire)) == empty
+    assert getattr(made, attribute_name(wire)) == empty
     assert msgspec.json.decode(encode(made))[wire] == (empty if form else "")
 
 
@@ -190,7 +190,7 @@ def test_the_package_says_where_a_kind_is() -> None:
 
 
 def test_the_table_tells_how_a_list_is_merged() -> None:
-    types = table().types
+    types = kind_table().types
     containers = types["core_v1.PodSpec"].fields["containers"]
     assert (containers.type, containers.form, containers.required) == ("core_v1.Container", ("list",), True)
     assert (containers.list_type, containers.list_map_keys) == ("map", ("name",))
@@ -204,15 +204,15 @@ def test_the_table_tells_how_a_list_is_merged() -> None:
 
 
 def test_the_table_tells_what_subresources_speak_in() -> None:
-    (pods,) = (facts for facts in table().resources if facts.resource.plural == "pods")
+    (pods,) = (facts for facts in kind_table().resources if facts.resource.plural == "pods")
     spoken = {each.name: each for each in pods.subresources}
     assert tuple(spoken) == pods.resource.subresources
     assert spoken["eviction"].kind == GroupVersionKind("policy", "v1", "Eviction")
     assert spoken["status"].kind == GroupVersionKind("", "v1", "Pod")
     assert spoken["log"].verbs == ("get",)
-    assert table().type_of(GroupVersionKind("policy", "v1", "Eviction")) == "policy_v1.Eviction"
+    assert kind_table().type_of(GroupVersionKind("policy", "v1", "Eviction")) == "policy_v1.Eviction"
     with pytest.raises(KeyError, match="not a built-in kind"):
-        table().type_of(GroupVersionKind("policy", "v1", "Nothing"))
+        kind_table().type_of(GroupVersionKind("policy", "v1", "Nothing"))
 
 
 def test_a_module_is_imported_alone_and_the_table_only_when_asked_for() -> None:
@@ -223,7 +223,7 @@ def test_a_module_is_imported_alone_and_the_table_only_when_asked_for() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     loaded = {name.removeprefix("kubeproto.kinds.") for name in done.stdout.split()}
     assert "networking_v1" in loaded
-    assert loaded <= {"_forms", "core_v1", "meta_v1", "networking_v1"}
+    assert loaded <= {"_generated_base", "core_v1", "meta_v1", "networking_v1"}
 
 
 def test_a_replace_keeps_a_field_that_only_older_releases_have() -> None:

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from kind_samples import class_of, full, objects, types_of
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto.objects import GroupVersionKind, decode, encode, settle
 
 RECORDINGS = Path(__file__).parents[1] / "recordings"
-KINDS = sorted(name for name, facts in table().types.items() if facts.gvk)
+KINDS = sorted(name for name, facts in kind_table().types.items() if facts.gvk)
 
 
 def there_and_back(name: str, wire: Any) -> Any:
@@ -33,7 +33,7 @@ def test_every_field_of_a_kind_goes_in_and_out(name: str) -> None:
     assert there_and_back(name, sample) == sample
 
 
-@pytest.mark.parametrize("release", table().releases)
+@pytest.mark.parametrize("release", kind_table().releases)
 def test_every_field_that_an_older_release_knows_goes_in_and_out(release: str) -> None:
     types = types_of(release)
     for name in KINDS:
@@ -61,7 +61,7 @@ def recorded() -> list[tuple[str, str, Any]]:
         for each in _objects(answer):
             gvk = GroupVersionKind.of(each["apiVersion"], each["kind"])
             try:
-                found.append((table().type_of(gvk), path.stem, each))
+                found.append((kind_table().type_of(gvk), path.stem, each))
             except KeyError:
                 continue
     return found

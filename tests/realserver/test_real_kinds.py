@@ -9,7 +9,7 @@ import pytest
 from asked_release import NEWEST, RELEASE
 from kind_samples import class_of
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto.objects import decode, encode, settle
 from kubeproto.wire import Head
 from kubeproto_httpx import BlockingHttpxTransport
@@ -46,9 +46,9 @@ def test_the_table_matches_the_kinds_of_this_release(real_server: RealServer) ->
     with BlockingHttpxTransport(real_server.connection) as transport:
         theirs = table_of(facts_of(transport))
     if RELEASE == NEWEST:
-        assert (theirs.resources, theirs.types) == (table().resources, table().types)
+        assert (theirs.resources, theirs.types) == (kind_table().resources, kind_table().types)
     else:
-        assert difference(table(), theirs) == table().releases[RELEASE]
+        assert difference(kind_table(), theirs) == kind_table().releases[RELEASE]
 
 
 def test_every_object_of_a_new_cluster_goes_through_the_typed_classes_without_loss(
@@ -56,7 +56,7 @@ def test_every_object_of_a_new_cluster_goes_through_the_typed_classes_without_lo
 ) -> None:
     read = 0
     with BlockingHttpxTransport(real_server.connection) as transport:
-        for facts in table().resources:
+        for facts in kind_table().resources:
             resource = facts.resource
             if "list" not in resource.verbs or is_missing(f"{resource.api_version}/{resource.plural}"):
                 continue
@@ -74,7 +74,7 @@ def test_every_object_of_a_new_cluster_goes_through_the_typed_classes_without_lo
 
 def is_missing(resource: str) -> bool:
     """Return whether the tested release lacks a resource."""
-    return RELEASE in table().releases and resource in table().releases[RELEASE].missing_resources
+    return RELEASE in kind_table().releases and resource in kind_table().releases[RELEASE].missing_resources
 
 
 def without_nulls(value: Any) -> Any:
@@ -99,7 +99,9 @@ def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(real_serv
 
 
 def test_each_field_that_became_required_is_tried() -> None:
-    assert {path for facts in table().releases.values() for path in facts.optional_fields} == set(WITHOUT)
+    assert {path for facts in kind_table().releases.values() for path in facts.optional_fields} == set(
+        WITHOUT
+    )
 
 
 @pytest.mark.parametrize("field", WITHOUT)

@@ -16,7 +16,7 @@ from patched_server import Patched
 from virtual_time import Go, go, library
 
 import kubeproto as kp
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto_runtime import BlockingClient
 from kubeproto_runtime.testing import simulated
@@ -284,15 +284,15 @@ class Typed:
 
     def __init__(self, rng: random.Random, type_: str, depth: int) -> None:
         self.type = type_
-        self.fields: dict[str, tuple[str, FieldFacts, Typed | None]] = {}
+        self.fields: dict[str, tuple[str, BuiltinField, Typed | None]] = {}
         declared: list[tuple[str, Any, Any]] = []
-        for number, (wire, facts) in enumerate(table().types[type_].fields.items()):
+        for number, (wire, facts) in enumerate(kind_table().types[type_].fields.items()):
             below: Typed | None = None
             if rng.random() < 0.35 or len(facts.form) > 1:
                 continue
             if facts.type in SCALARS:
                 plain: Any = SCALARS[facts.type]
-            elif facts.type in table().types and depth:
+            elif facts.type in kind_table().types and depth:
                 below = Typed(rng, facts.type, depth - 1)
                 plain = below.made
             else:
@@ -322,7 +322,7 @@ class Maker:
 
     def document(self, type_: str, depth: int) -> dict[str, Any]:
         made: dict[str, Any] = {}
-        for wire, facts in table().types[type_].fields.items():
+        for wire, facts in kind_table().types[type_].fields.items():
             if self.rng.random() < (0.3 if depth else 0.6) or len(facts.form) > 1:
                 continue
             if facts.form == ("list",):
@@ -334,10 +334,10 @@ class Maker:
         made["unheardOf"] = self.scalar("string")  # of a newer server
         return made
 
-    def _one(self, facts: FieldFacts, depth: int) -> Any:
-        if facts.type in table().types and depth:
+    def _one(self, facts: BuiltinField, depth: int) -> Any:
+        if facts.type in kind_table().types and depth:
             return self.document(facts.type, depth - 1)
-        if facts.type in table().types or facts.type in ("object", "any"):
+        if facts.type in kind_table().types or facts.type in ("object", "any"):
             return {"unheardOf": self.scalar("string")}
         return self.scalar(facts.type)
 
@@ -381,7 +381,7 @@ class Editor:
             setattr(obj, name, new)
             document[wire] = new
 
-    def _list(self, below: Typed | None, facts: FieldFacts, held: list[Any], text: list[Any]) -> None:
+    def _list(self, below: Typed | None, facts: BuiltinField, held: list[Any], text: list[Any]) -> None:
         at, to = self.rng.randrange(len(held)), self.rng.randrange(len(held))
         match self.rng.choice(["edit", "edit", "move", "remove", "duplicate", "insert", "copy"]):
             case "edit" if below is not None:
@@ -402,7 +402,7 @@ class Editor:
                 pass
 
     def _insert(
-        self, below: Typed | None, facts: FieldFacts, held: list[Any], text: list[Any], to: int
+        self, below: Typed | None, facts: BuiltinField, held: list[Any], text: list[Any], to: int
     ) -> None:
         if below is None:
             new = self.maker.scalar(facts.type)
@@ -416,7 +416,7 @@ class Editor:
             wires = {name: wire for wire, (name, _, _) in below.fields.items()}
             text.insert(to, {wires[name]: value for name, value in made.items()})
 
-    def _copy(self, below: Typed, facts: FieldFacts, held: list[Any], text: list[Any], at: int) -> None:
+    def _copy(self, below: Typed, facts: BuiltinField, held: list[Any], text: list[Any], at: int) -> None:
         """Put a copy in its place, with the same merge key and something new."""
         keys = facts.list_map_keys or ((facts.patch_merge_key,) if facts.patch_merge_key else ())
         named = [below.fields[key][0] for key in keys if key in below.fields and key in text[at]]

@@ -15,7 +15,7 @@ import pytest
 from asking import Asker
 
 import kubeproto_sim as sim
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 
 HERE: Final = Path(__file__).parent
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -44,7 +44,7 @@ def test_a_minimal_object_is_shown_in_the_cells_of_a_real_server(target: str, se
 
 def test_every_kind_that_is_listed_has_columns() -> None:
     asker = Asker(sim.Cluster())
-    for resource_facts in table().resources:
+    for resource_facts in kind_table().resources:
         resource = resource_facts.resource
         if "list" in resource.verbs:
             root = "apis" if resource.group else "api"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from apply_cases import CONFIG_MAP, DEPLOYMENT, FOO, POD, SERVICE
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto.objects import GroupVersionKind
 from kubeproto_sim.apply import (
     ABSENT,
@@ -123,7 +123,7 @@ def test_every_built_in_kind_can_be_walked_to_its_end() -> None:
                 if below is not None and below is not UNTYPED:
                     walk(below)
 
-    for type_ in table().types.values():
+    for type_ in kind_table().types.values():
         if type_.gvk:
             walk(merge_schema_of_kind(type_.gvk))
     assert len(seen) > 1000

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto.wire import Head
 
 BODIES: Final[list[dict[str, Any]]] = json.loads((Path(__file__).parent / "protobuf_bodies.json").read_text())
@@ -114,7 +114,8 @@ def test_a_message_that_holds_itself_too_deeply_is_refused() -> None:
 def test_every_built_in_kind_that_is_stored_can_be_sent() -> None:
     kinds = json.loads((Path(sim.__file__).parent / "kinds" / "protobuf.json").read_text())["kinds"]
     stored_kinds = {
-        f"{kind_facts.resource.api_version} {kind_facts.resource.kind}" for kind_facts in table().resources
+        f"{kind_facts.resource.api_version} {kind_facts.resource.kind}"
+        for kind_facts in kind_table().resources
     }
     assert stored_kinds - set(kinds) == set()
 

@@ -7,10 +7,10 @@ from typing import Any, Final
 import pytest
 from asking import CONFIGMAPS, DEFINITIONS, Asker, definition
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto_sim import Cluster
 
-RELEASES: Final = (*table().releases, "1.36")
+RELEASES: Final = (*kind_table().releases, "1.36")
 BOOKS: Final = "/apis/example.com/v1/namespaces/default/books"
 DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/default/deployments"
 each_release = pytest.mark.parametrize("release", RELEASES)

@@ -7,11 +7,11 @@ from typing import Any, Final
 import pytest
 from asking import CONFIGMAPS, Asker
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto_sim import Cluster, Modes
 from kubeproto_sim.kinds._kubernetes_releases import release_of
 
-OLDER: Final = tuple(table().releases)
+OLDER: Final = tuple(kind_table().releases)
 NEWEST: Final = "1.36"
 PODS: Final = "/api/v1/namespaces/default/pods"
 DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -28,7 +28,7 @@ def server(release: str) -> Asker:
 
 
 def test_the_newest_release_is_the_one_whose_kinds_there_are() -> None:
-    assert table().kubernetes.rpartition(".")[0] == NEWEST
+    assert kind_table().kubernetes.rpartition(".")[0] == NEWEST
     assert Cluster().kubernetes == NEWEST
 
 
@@ -51,7 +51,7 @@ def test_a_server_says_which_release_it_is(release: str) -> None:
 @pytest.mark.parametrize("release", OLDER)
 def test_what_came_later_is_not_served(release: str) -> None:
     asker, newest = server(release), server(NEWEST)
-    for missing in table().releases[release].missing_resources:
+    for missing in kind_table().releases[release].missing_resources:
         api_version, _, path = missing.rpartition("/")
         plural, subresource = path, ""
         if api_version.count("/") == 2 or api_version == "v1/pods":
@@ -156,7 +156,7 @@ def test_the_kubelets_of_a_cluster_are_of_its_release(release: str) -> None:
     asker.cluster.nodes(1)
     asker.cluster.advance(1)
     [node] = asker.ask("GET", "/api/v1/nodes")["items"]
-    version = table().releases[release].kubernetes if release in OLDER else table().kubernetes
+    version = kind_table().releases[release].kubernetes if release in OLDER else kind_table().kubernetes
     assert node["status"]["nodeInfo"]["kubeletVersion"] == f"v{version}"
 
 
@@ -192,7 +192,7 @@ def test_a_field_behind_a_gate_that_is_off_is_dropped_without_a_warning(release:
 def test_each_field_behind_a_gate_is_one_that_an_older_release_knows_and_the_newest_keeps() -> None:
     for name in release_of("1.30").gated_fields:
         type_, _, wire = name.rpartition(".")
-        assert wire in table().types[type_].fields
-        knowing = [release for release in OLDER if name not in table().releases[release].missing_fields]
+        assert wire in kind_table().types[type_].fields
+        knowing = [release for release in OLDER if name not in kind_table().releases[release].missing_fields]
         assert any(name in release_of(release).gated_fields for release in knowing), name
     assert not release_of(NEWEST).gated_fields

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import Quantity
 from kubeproto_sim.kinds._kubernetes_releases import NEWEST, Release, release_of
 from kubeproto_sim.kinds._stored_form import stored_form
 from kubeproto_sim.kinds._typed_codec import TypedCodec
 
-TYPES = sorted(table().types)
+TYPES = sorted(kind_table().types)
 OLD = release_of("1.30")
 # Of each kind of value: what is stored as it is, what is brought into another form, and what is refused.
 LEAVES: dict[str, list[Any]] = {
@@ -34,7 +34,7 @@ LEAVES: dict[str, list[Any]] = {
 EMPTY: list[Any] = [None, {}, [], [None], {"a": None}, {"a": {}}, [{}]]
 
 
-def values(field: FieldFacts, depth: int) -> st.SearchStrategy[Any]:
+def values(field: BuiltinField, depth: int) -> st.SearchStrategy[Any]:
     """Values of a field, most of which fit."""
     strategy: st.SearchStrategy[Any]
     if "." in field.type:
@@ -54,7 +54,7 @@ def objects(type_: str, depth: int) -> st.SearchStrategy[dict[str, Any]]:
 
     @st.composite
     def made(draw: st.DrawFn) -> dict[str, Any]:
-        fields = table().types[type_].fields
+        fields = kind_table().types[type_].fields
         names = draw(st.lists(st.sampled_from(sorted(fields)), max_size=3, unique=True)) if fields else []
         obj = {name: draw(values(fields[name], depth)) for name in names}
         return obj | {"unheard": 1} if draw(st.integers(0, 20)) == 20 else obj
@@ -84,7 +84,7 @@ def test_what_is_taken_for_a_stored_form_is_not_changed_by_its_plan(
 @pytest.mark.parametrize("type_", TYPES)
 def test_each_field_alone_is_taken_for_a_stored_form_only_if_it_is_one(type_: str) -> None:
     fits = stored_form(type_, NEWEST)
-    for name, field in table().types[type_].fields.items():
+    for name, field in kind_table().types[type_].fields.items():
         for value in [*LEAVES.get(field.type, LEAVES["any"]), *EMPTY]:
             forms: list[Any] = [value, [value], {"a": value}, {"a": [value]}]
             for form in forms:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from kubeproto.kinds import ReleaseFacts
-from kubeproto.kinds._source import write
+from kubeproto.kinds import ReleaseDifferences
+from kubeproto.kinds._module_source import write
 from tools.kinds import _facts, _releases, _table
 from tools.kinds._modules import modules_of
 from tools.kinds._server import from_folder, from_server
@@ -15,7 +15,7 @@ from tools.kinds._server import from_folder, from_server
 KINDS: Final = Path(__file__).resolve().parents[2] / "kubeproto" / "kinds"
 
 
-def files_of(facts: _facts.Json, releases: Mapping[str, ReleaseFacts]) -> dict[str, bytes]:
+def files_of(facts: _facts.Json, releases: Mapping[str, ReleaseDifferences]) -> dict[str, bytes]:
     """All generated files, by name."""
     table = _table.table_of(facts, releases)
     classes = modules_of(_releases.with_dropped_fields(table))
@@ -23,7 +23,7 @@ def files_of(facts: _facts.Json, releases: Mapping[str, ReleaseFacts]) -> dict[s
     return {**modules, "table.json": _table.dump(table)}
 
 
-def generate(facts: _facts.Json, releases: Mapping[str, ReleaseFacts], into: Path) -> list[str]:
+def generate(facts: _facts.Json, releases: Mapping[str, ReleaseDifferences], into: Path) -> list[str]:
     """Write the files that differ, drop modules of group-versions that are no more; the names of both."""
     files = files_of(facts, releases)
     changed = [

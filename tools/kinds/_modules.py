@@ -8,10 +8,10 @@ bytes that nobody has set, required or not: so where they are required, null is 
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from kubeproto.kinds import FieldFacts, KindTable, ResourceFacts, TypeFacts
-from kubeproto.kinds._forms import ALL_VERBS
-from kubeproto.kinds._names import attribute
-from kubeproto.kinds._source import Class, Module, Name, SourceField, Value, import_line, words_of
+from kubeproto.kinds import BuiltinField, BuiltinResource, BuiltinType, KindTable
+from kubeproto.kinds._generated_base import ALL_VERBS
+from kubeproto.kinds._module_source import Class, Module, Name, SourceField, Value, import_line, names_in
+from kubeproto.kinds._python_names import attribute_name
 from tools.kinds._order import ORDER
 
 _SCALARS: Final = {
@@ -56,7 +56,7 @@ _OF_KINDS: Final = ("apiVersion", "kind", "metadata")  # what KubeObject brings
 def modules_of(table: KindTable) -> dict[str, Module]:
     """The modules of the table, by name."""
     resources = {facts.type: facts for facts in table.resources}
-    homes: dict[str, dict[str, TypeFacts]] = {}
+    homes: dict[str, dict[str, BuiltinType]] = {}
     for name, facts in table.types.items():
         home, _, class_ = name.partition(".")
         if home != "meta_v1" or class_ not in _OWN:
@@ -65,7 +65,7 @@ def modules_of(table: KindTable) -> dict[str, Module]:
 
 
 def _module(
-    home: str, types: Mapping[str, TypeFacts], resources: Mapping[str, ResourceFacts], table: KindTable
+    home: str, types: Mapping[str, BuiltinType], resources: Mapping[str, BuiltinResource], table: KindTable
 ) -> Module:
     parts = [_struct(name, facts, table) for name, facts in types.items() if facts.gvk is None]
     kinds = [_kind(name, facts, resources.get(name), table) for name, facts in types.items() if facts.gvk]
@@ -79,7 +79,7 @@ def _module(
     )
 
 
-def _struct(name: str, facts: TypeFacts, table: KindTable) -> Class:
+def _struct(name: str, facts: BuiltinType, table: KindTable) -> Class:
     fields = (_field(wire, field, table) for wire, field in facts.fields.items())
     return Class(
         name=_last(name),
@@ -89,7 +89,7 @@ def _struct(name: str, facts: TypeFacts, table: KindTable) -> Class:
     )
 
 
-def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: KindTable) -> Class:
+def _kind(name: str, facts: BuiltinType, found: BuiltinResource | None, table: KindTable) -> Class:
     own = ((wire, field) for wire, field in facts.fields.items() if wire not in _OF_KINDS)
     fields = _in_order(name, (_field(wire, field, table) for wire, field in own))
     if found is not None:
@@ -104,18 +104,18 @@ def _kind(name: str, facts: TypeFacts, found: ResourceFacts | None, table: KindT
     assert facts.gvk is not None
     said = {"kind": facts.gvk.kind, "apiVersion": facts.gvk.api_version}
     pinned = tuple(
-        SourceField(attribute=attribute(wire), wire=wire, type="str", value=f'"{value}"')
+        SourceField(attribute=attribute_name(wire), wire=wire, type="str", value=f'"{value}"')
         for wire, value in said.items()
     )
     return Class(name=_last(name), bases=("KubeObject",), fields=(*pinned, *fields))
 
 
-def _bases(found: ResourceFacts) -> tuple[str, ...]:
+def _bases(found: BuiltinResource) -> tuple[str, ...]:
     has = set(found.resource.subresources)
     return tuple(base for base, needs in _CAPABILITIES.items() if needs <= has) or ("KubeObject",)
 
 
-def _keywords(found: ResourceFacts) -> tuple[tuple[str, Value], ...]:
+def _keywords(found: BuiltinResource) -> tuple[tuple[str, Value], ...]:
     resource = found.resource
     words: dict[str, Value] = {
         "group": resource.group,
@@ -132,7 +132,7 @@ def _keywords(found: ResourceFacts) -> tuple[tuple[str, Value], ...]:
     return tuple((key, value) for key, value in words.items() if value != silent.get(key, ()))
 
 
-def _field(wire: str, facts: FieldFacts, table: KindTable) -> SourceField:
+def _field(wire: str, facts: BuiltinField, table: KindTable) -> SourceField:
     annotation = _SCALARS.get(facts.type) or _last(facts.type)
     for form in reversed(facts.form):
         annotation = _FORMS[form].format(annotation)
@@ -149,7 +149,12 @@ def _field(wire: str, facts: FieldFacts, table: KindTable) -> SourceField:
     elif facts.type in ("time", "micro-time"):
         required = False  # Go's zero time is null, and there is no empty time to read it as
     return SourceField(
-        attribute=attribute(wire), wire=wire, type=annotation, required=required, factory=factory, empty=empty
+        attribute=attribute_name(wire),
+        wire=wire,
+        type=annotation,
+        required=required,
+        factory=factory,
+        empty=empty,
     )
 
 
@@ -165,30 +170,30 @@ def _in_order(name: str, fields: Iterable[SourceField]) -> tuple[SourceField, ..
 
 
 def _imports(
-    home: str, types: Iterable[TypeFacts], classes: tuple[Class, ...]
+    home: str, types: Iterable[BuiltinType], classes: tuple[Class, ...]
 ) -> tuple[tuple[str, ...], ...]:
     words = {field.type for type_ in types for field in type_.fields.values()}
     fields = [field for made in classes for field in made.fields]
-    used = words_of(field.type for field in fields)
+    used = names_in(field.type for field in fields)
     if any(field.empty for field in fields):
         used.add("Any")  # in what reads null as empty
     standard = [line for name, line in _STANDARD.items() if name in used]
     bases = {base for made in classes for base in made.bases}
     objects = bases & {"KubeObject", *_CAPABILITIES} | used & {*_OWN, "MicroTime", "Quantity"}
-    forms = bases & {"Part"} | used & {"IntOrString"}
+    base_names = bases & {"Part"} | used & {"IntOrString"}
     if any(field.empty for field in fields):
-        forms.add("Filled")
+        base_names.add("Filled")
     if any(made.secrets for made in classes):
-        forms.add("veiled")
+        base_names.add("concealed_repr")
     if any(value == Name("ALL_VERBS") for made in classes for _, value in made.keywords):
-        forms.add("ALL_VERBS")
+        base_names.add("ALL_VERBS")
     others: dict[str, set[str]] = {}
     for word in words:
         other, dot, class_ = word.partition(".")
         if dot and other != home and class_ in used - {*_OWN}:
             others.setdefault(other, set()).add(class_)
     local = [import_line("..objects", objects)] if objects else []
-    local += [import_line("._forms", forms)] if forms else []
+    local += [import_line("._generated_base", base_names)] if base_names else []
     local += [import_line(f".{other}", names) for other, names in sorted(others.items())]
     msgspec = ("import msgspec",) if any(field.explicit for field in fields) else ()
     return tuple(standard), msgspec, tuple(local)

@@ -12,12 +12,12 @@ from typing import Final
 
 import msgspec
 
-from kubeproto.kinds import FieldFacts, KindTable, ReleaseFacts, TypeFacts
+from kubeproto.kinds import BuiltinField, BuiltinType, KindTable, ReleaseDifferences
 
 RELEASES: Final = Path(__file__).with_name("releases.json")
 
 
-def difference(newest: KindTable, older: KindTable) -> ReleaseFacts:
+def difference(newest: KindTable, older: KindTable) -> ReleaseDifferences:
     """What the older release has or lacks beside the newest one."""
     served = {
         _name(found.resource.gvk.api_version, found.resource.plural): found for found in older.resources
@@ -31,7 +31,7 @@ def difference(newest: KindTable, older: KindTable) -> ReleaseFacts:
         theirs = {each.name for each in served[name].subresources}
         missing_resources += [f"{name}/{each.name}" for each in found.subresources if each.name not in theirs]
     dropped = {f"{type_}.{wire}": facts for type_, wire, facts in _beside(older, newest)}
-    return ReleaseFacts(
+    return ReleaseDifferences(
         kubernetes=older.kubernetes,
         missing_resources=tuple(sorted(missing_resources)),
         missing_fields=tuple(f"{type_}.{wire}" for type_, wire, _ in _beside(newest, older)),
@@ -47,14 +47,14 @@ def difference(newest: KindTable, older: KindTable) -> ReleaseFacts:
     )
 
 
-_OPTIONAL: Final = FieldFacts(type="any")
+_OPTIONAL: Final = BuiltinField(type="any")
 
 
 def _name(api_version: str, plural: str) -> str:
     return f"{api_version}/{plural}"
 
 
-def _beside(one: KindTable, other: KindTable) -> Iterator[tuple[str, str, FieldFacts]]:
+def _beside(one: KindTable, other: KindTable) -> Iterator[tuple[str, str, BuiltinField]]:
     """The fields of types that both have, which only the first one has."""
     for type_, facts in one.types.items():
         if type_ in other.types:
@@ -63,9 +63,9 @@ def _beside(one: KindTable, other: KindTable) -> Iterator[tuple[str, str, FieldF
                     yield type_, wire, field
 
 
-def _types_of(fields: Iterable[FieldFacts], newest: KindTable, older: KindTable) -> dict[str, TypeFacts]:
+def _types_of(fields: Iterable[BuiltinField], newest: KindTable, older: KindTable) -> dict[str, BuiltinType]:
     """The types of these fields, and of theirs, that the newest release has no more."""
-    found: dict[str, TypeFacts] = {}
+    found: dict[str, BuiltinType] = {}
     waiting = [field.type for field in fields]
     while waiting:
         name = waiting.pop()
@@ -75,12 +75,12 @@ def _types_of(fields: Iterable[FieldFacts], newest: KindTable, older: KindTable)
     return found
 
 
-def read() -> dict[str, ReleaseFacts]:
+def read() -> dict[str, ReleaseDifferences]:
     """The differences of each older release, by its number such as 1.30."""
-    return msgspec.json.decode(RELEASES.read_bytes(), type=dict[str, ReleaseFacts])
+    return msgspec.json.decode(RELEASES.read_bytes(), type=dict[str, ReleaseDifferences])
 
 
-def dump(releases: Mapping[str, ReleaseFacts]) -> str:
+def dump(releases: Mapping[str, ReleaseDifferences]) -> str:
     """The text of `releases.json`."""
     return json.dumps(msgspec.to_builtins(releases), indent=1) + "\n"
 

@@ -5,8 +5,15 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.kinds import FieldFacts, KindTable, ReleaseFacts, ResourceFacts, SubresourceFacts, TypeFacts
-from kubeproto.kinds._names import module_name
+from kubeproto.kinds import (
+    BuiltinField,
+    BuiltinResource,
+    BuiltinSubresource,
+    BuiltinType,
+    KindTable,
+    ReleaseDifferences,
+)
+from kubeproto.kinds._python_names import module_name
 from kubeproto.objects import GroupVersionKind, Resource
 from tools.kinds._facts import Json, ref_of
 
@@ -25,11 +32,11 @@ _WORDS: Final = {
         "schema-or-strings"
     ),
 }
-_NONE: Final[Mapping[str, ReleaseFacts]] = {}
+_NONE: Final[Mapping[str, ReleaseDifferences]] = {}
 _FORMATS: Final = {"byte": "bytes", "date-time": "time", "int-or-string": "int-or-string"}
 
 
-def table_of(facts: Json, releases: Mapping[str, ReleaseFacts] = _NONE) -> KindTable:
+def table_of(facts: Json, releases: Mapping[str, ReleaseDifferences] = _NONE) -> KindTable:
     """The table of these facts, and of how older releases differ."""
     schemas: Json = facts["schemas"]
     names = _type_names(schemas)
@@ -82,7 +89,7 @@ def _spoken(named: Json) -> GroupVersionKind:
     return GroupVersionKind(named["group"], named["version"], named["kind"])
 
 
-def _resource(found: Json, kinds: dict[GroupVersionKind, str]) -> ResourceFacts:
+def _resource(found: Json, kinds: dict[GroupVersionKind, str]) -> BuiltinResource:
     resource = Resource(
         group=found["group"],
         version=found["version"],
@@ -96,7 +103,7 @@ def _resource(found: Json, kinds: dict[GroupVersionKind, str]) -> ResourceFacts:
         verbs=tuple(found["verbs"]),
     )
     subresources = tuple(
-        SubresourceFacts(
+        BuiltinSubresource(
             name=each["name"],
             kind=_spoken(each),
             verbs=tuple(each["verbs"]),
@@ -104,23 +111,23 @@ def _resource(found: Json, kinds: dict[GroupVersionKind, str]) -> ResourceFacts:
         )
         for each in found["subresources"]
     )
-    return ResourceFacts(resource=resource, type=kinds[resource.gvk], subresources=subresources)
+    return BuiltinResource(resource=resource, type=kinds[resource.gvk], subresources=subresources)
 
 
-def _type(schema: Json, names: dict[str, str]) -> TypeFacts:
+def _type(schema: Json, names: dict[str, str]) -> BuiltinType:
     required = schema.get("required", ())
     properties: Json = schema.get("properties", {})
-    return TypeFacts(
+    return BuiltinType(
         gvk=_gvk_of(schema),
         map_type=schema.get("x-kubernetes-map-type", ""),
         fields={wire: _field(each, names, wire in required) for wire, each in sorted(properties.items())},
     )
 
 
-def _field(schema: Json, names: dict[str, str], required: bool) -> FieldFacts:
+def _field(schema: Json, names: dict[str, str], required: bool) -> BuiltinField:
     type_, form = _shape(schema, names)
     strategy = schema.get("x-kubernetes-patch-strategy", "")
-    return FieldFacts(
+    return BuiltinField(
         type=type_,
         form=form,
         required=required,

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto.wire import BlockingTransport, Head
 from kubeproto_httpx import BlockingHttpxTransport
 from tools.probing.explore import Ask, Explorer
@@ -48,7 +48,7 @@ def object_sender(transport: BlockingTransport, target: str) -> Ask:
 def explore(transport: BlockingTransport) -> Observations:
     """Explore every kind that can be created."""
     observations, explored = Observations(), set[str]()
-    for facts in table().resources:
+    for facts in kind_table().resources:
         resource = facts.resource
         full_name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
         if full_name in MINIMAL:
@@ -66,7 +66,7 @@ def explore(transport: BlockingTransport) -> Observations:
 def columns_of(transport: BlockingTransport) -> dict[str, Any]:
     """Return the columns of every kind that can be listed, by full name."""
     columns: dict[str, Any] = {}
-    for facts in table().resources:
+    for facts in kind_table().resources:
         resource = facts.resource
         full_name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
         if "list" in resource.verbs and full_name not in columns:

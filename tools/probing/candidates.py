@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import is_object
 
 BY_NAME: Final[dict[str, tuple[Any, ...]]] = {
@@ -87,7 +87,7 @@ BY_TYPE: Final[dict[str, tuple[Any, ...]]] = {
 }
 
 
-def values(name: str, field: FieldFacts, depth: int = 4) -> list[Any]:
+def values(name: str, field: BuiltinField, depth: int = 4) -> list[Any]:
     """Return candidates for a field, the likeliest first."""
     candidates: list[Any] = []
     if "." in field.type:
@@ -111,7 +111,7 @@ def values(name: str, field: FieldFacts, depth: int = 4) -> list[Any]:
 def struct(type_: str, depth: int) -> dict[str, Any]:
     """Return a minimal object of a type: its required fields without a default."""
     obj: dict[str, Any] = {}
-    for name, field in table().types[type_].fields.items():
+    for name, field in kind_table().types[type_].fields.items():
         if (
             field.required
             and field.default in (None, "", 0)

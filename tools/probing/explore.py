@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable
 from typing import Any, Final
 
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import is_object
 from tools.probing.candidates import struct, values
 from tools.probing.notes import Observations, text_of
@@ -53,7 +53,7 @@ class Explorer:
         if depth > 9 or (not is_first_visit and depth > 3):
             return
         self._explored.add(type_)
-        for name, field in table().types[type_].fields.items():
+        for name, field in kind_table().types[type_].fields.items():
             if (not path and name in _SKIPPED) or field.type.startswith("schema-") or field.type == type_:
                 continue
             field_path = (*path, name)
@@ -82,7 +82,7 @@ class Explorer:
             self._observations.record_accepted(self._type, obj, body)
         self._observations.record_response(type_, name, None, text_of((*path, name)), code, body)
 
-    def _add(self, base: Json, path: Path, type_: str, name: str, field: FieldFacts) -> Json | None:
+    def _add(self, base: Json, path: Path, type_: str, name: str, field: BuiltinField) -> Json | None:
         first_accepted: Json | None = None
         for value in values(name, field):
             obj = copy.deepcopy(base)
@@ -146,19 +146,21 @@ class Explorer:
             return False
         return True
 
-    def _field(self, steps: Path) -> FieldFacts | None:
+    def _field(self, steps: Path) -> BuiltinField | None:
         type_, field = self._type, None
         for step in steps:
             if isinstance(step, int):
                 continue
-            type_facts = table().types.get(type_)
+            type_facts = kind_table().types.get(type_)
             field = type_facts.fields.get(step) if type_facts else None
             if field is None:
                 return None
             type_ = field.type
         return field
 
-    def _try_bad_values(self, obj: Json, field_path: Path, type_: str, name: str, field: FieldFacts) -> None:
+    def _try_bad_values(
+        self, obj: Json, field_path: Path, type_: str, name: str, field: BuiltinField
+    ) -> None:
         """Record the responses to values that may be invalid, and to empty values."""
         bad_values: tuple[Any, ...] = ()
         match field.type:
@@ -200,7 +202,7 @@ def _value_at(obj: Any, path: Path) -> Any:
     return obj
 
 
-def _first(value: Any, path: Path, field: FieldFacts) -> tuple[Any, Path]:
+def _first(value: Any, path: Path, field: BuiltinField) -> tuple[Any, Path]:
     """Return the first struct in a field, and its path."""
     for form in field.form:
         if not value:

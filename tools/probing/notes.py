@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from typing import Any
 
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import is_list, is_object
 
 Json = dict[str, Any]
@@ -32,7 +32,7 @@ class Observations:
 
     def _walk(self, type_: str, sent: Json, response: Json, *, top: bool = False) -> None:
         self.orders[type_].add(tuple(response))
-        for name, field in table().types[type_].fields.items():
+        for name, field in kind_table().types[type_].fields.items():
             if (top and name in ("metadata", "apiVersion", "kind")) or field.type == "meta_v1.ObjectMeta":
                 continue
             if name not in sent:
@@ -51,7 +51,7 @@ class Observations:
             if "." in field.type and name in response:
                 self._walk_nested(field, value, response[name], 0)
 
-    def _order(self, field: FieldFacts, response: Any, level: int) -> None:
+    def _order(self, field: BuiltinField, response: Any, level: int) -> None:
         """Record the order of the fields that a server has filled in."""
         if level < len(field.form):
             for element in (
@@ -60,11 +60,11 @@ class Observations:
                 self._order(field, element, level + 1)
         elif is_object(response):
             self.orders[field.type].add(tuple(response))
-            for name, inner in table().types[field.type].fields.items():
+            for name, inner in kind_table().types[field.type].fields.items():
                 if "." in inner.type and name in response:
                     self._order(inner, response[name], 0)
 
-    def _walk_nested(self, field: FieldFacts, sent: Any, response: Any, level: int) -> None:
+    def _walk_nested(self, field: BuiltinField, sent: Any, response: Any, level: int) -> None:
         if level == len(field.form):
             if is_object(sent) and is_object(response):
                 self._walk(field.type, sent, response)

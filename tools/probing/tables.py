@@ -7,7 +7,7 @@ import re
 from collections import defaultdict
 from typing import Any, Final
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from tools.probing.notes import MISSING, Observations
 
 Json = dict[str, Any]
@@ -211,5 +211,5 @@ def _order(observed: set[tuple[str, ...]]) -> list[str]:
 
 def check_types(tables: Json) -> None:
     """Assert that every type is in the table of kinds."""
-    types = table().types
+    types = kind_table().types
     assert all(type_ in types for part in tables.values() for type_ in part)

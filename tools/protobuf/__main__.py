@@ -6,7 +6,7 @@ import subprocess
 from pathlib import Path
 from typing import Any, Final
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from tools.protobuf._source import Json, read_package
 
 TABLE: Final = Path(__file__).resolve().parents[2] / "simulator/kubeproto_sim/kinds/protobuf.json"
@@ -24,21 +24,21 @@ _SHARED: Final = ("pkg/runtime", "pkg/util/intstr", "pkg/api/resource", "pkg/api
 
 def build(folder_of: dict[str, Path]) -> Json:
     """Return the table: the types of kinds by apiVersion and name, and all types that they contain."""
-    homes = {name.partition(".")[0] for name in table().types}
+    homes = {name.partition(".")[0] for name in kind_table().types}
     packages = {_HOMES.get(home, ("k8s.io/api", home.replace("_", "/"))) for home in homes}
     packages |= {("k8s.io/apimachinery", path) for path in _SHARED}
     messages: Json = {}
     for module, path in sorted(packages):
         messages |= read_package(folder_of[module] / path)
     kinds: dict[str, str] = {}
-    for name, type_facts in table().types.items():
+    for name, type_facts in kind_table().types.items():
         home, _, class_ = name.partition(".")
         module, path = _HOMES.get(home, ("k8s.io/api", home.replace("_", "/")))
         package = f"{module.removeprefix('k8s.io/')}/{path}".replace("/", ".").replace("-", "_")
         if type_facts.gvk is not None and f"{package}.{class_}" in messages:
             kinds[f"{type_facts.gvk.api_version} {type_facts.gvk.kind}"] = f"{package}.{class_}"
     kinds["v1 DeleteOptions"] = "apimachinery.pkg.apis.meta.v1.DeleteOptions"
-    return {"kubernetes": table().kubernetes, "kinds": kinds, "types": _reachable(messages, kinds)}
+    return {"kubernetes": kind_table().kubernetes, "kinds": kinds, "types": _reachable(messages, kinds)}
 
 
 def _reachable(messages: Json, kinds: dict[str, str]) -> Json:
@@ -80,7 +80,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tools.protobuf", description=__doc__)
     parser.add_argument("--into", type=Path, default=TABLE, help="the file to write")
     arguments = parser.parse_args()
-    arguments.into.write_text(dump(build(download(table().kubernetes))))
+    arguments.into.write_text(dump(build(download(kind_table().kubernetes))))
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Final
 
 from kubeproto import ApiError, BadRequest, Forbidden, NotFound, ObjectMeta, RemoteProtocolError, Unauthorized
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 from kubeproto.requests import version
 from kubeproto.wire import header, printable
 
@@ -66,7 +66,9 @@ def _describe(error: Exception) -> str:
 
 
 def _release(release: tuple[int, int], name: str) -> Check:
-    releases = sorted(_numbers(release_name) for release_name in (*table().releases, table().kubernetes))
+    releases = sorted(
+        _numbers(release_name) for release_name in (*kind_table().releases, kind_table().kubernetes)
+    )
     oldest, newest = releases[0], releases[-1]
     name = printable(name, 40)
     bounds = f"{'.'.join(map(str, oldest))} to {'.'.join(map(str, newest))}"

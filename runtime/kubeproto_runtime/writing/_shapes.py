@@ -13,7 +13,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from kubeproto import Dynamic
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import is_object
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ _UNKNOWN: Final = _Unknown()
 class _BuiltIn:
     """A field of a built-in kind."""
 
-    def __init__(self, facts: FieldFacts) -> None:
+    def __init__(self, facts: BuiltinField) -> None:
         self._facts = facts
         self.keys = facts.list_map_keys or ((facts.patch_merge_key,) if facts.patch_merge_key else ())
 
     def default(self, key: str) -> Any:
-        field = table().types[self._facts.type].fields.get(key)
+        field = kind_table().types[self._facts.type].fields.get(key)
         return UNSET if field is None or field.required or field.default is None else field.default
 
     def member(self, name: str) -> Shape:
@@ -68,7 +68,7 @@ class _BuiltIn:
                 self._facts, form=self._facts.form[1:], list_map_keys=(), patch_merge_key="", list_type=""
             )
             return _BuiltIn(inner)
-        owner = table().types.get(self._facts.type)
+        owner = kind_table().types.get(self._facts.type)
         facts = None if owner is None else owner.fields.get(name)
         return _UNKNOWN if facts is None else _BuiltIn(facts)
 
@@ -109,7 +109,7 @@ class _Root:
 @cache
 def shape_of(kind: type[KubeObject], resource: Resource) -> Shape:
     """Return the shape of a kind, whose class may have a few of its fields only."""
-    for name, facts in table().types.items():
+    for name, facts in kind_table().types.items():
         if facts.gvk == resource.gvk:
             return _BuiltIn(_field(name))
     described = get_origin(kind) or kind
@@ -133,6 +133,6 @@ def _metadata() -> Shape:
     return _BuiltIn(_field("meta_v1.ObjectMeta"))
 
 
-def _field(type_: str) -> FieldFacts:
+def _field(type_: str) -> BuiltinField:
 
-    return FieldFacts(type=type_)
+    return BuiltinField(type=type_)

@@ -16,7 +16,7 @@ import functools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
-from kubeproto.kinds import FieldFacts
+from kubeproto.kinds import BuiltinField
 from kubeproto.objects import GroupVersionKind
 
 from ..storage._json_values import is_map
@@ -105,9 +105,9 @@ def merge_schema_of_kind(gvk: GroupVersionKind, *, without: frozenset[str] = _NO
 
     `without` are the fields that an older server lacks, such as ``core_v1.PodSpec.resources``.
     """
-    from kubeproto.kinds import table
+    from kubeproto.kinds import kind_table
 
-    return _type(table().type_of(gvk), without)
+    return _type(kind_table().type_of(gvk), without)
 
 
 def merge_schema_of_openapi(schema: Mapping[str, Any]) -> MergeSchema:
@@ -130,25 +130,25 @@ _SCALARS: Final = {
 
 @functools.cache
 def _type(name: str, without: frozenset[str] = _NO_FIELDS) -> MergeSchema:
-    from kubeproto.kinds import table
+    from kubeproto.kinds import kind_table
 
-    type_facts = table().types[name]
+    type_facts = kind_table().types[name]
     return MergeSchema(
         "map", atomic=type_facts.map_type == "atomic", fields=lambda: _typed_fields(name, without)
     )
 
 
 def _typed_fields(name: str, without: frozenset[str]) -> Mapping[str, MergeSchema]:
-    from kubeproto.kinds import table
+    from kubeproto.kinds import kind_table
 
     return {
         field: _field(field_facts, without)
-        for field, field_facts in table().types[name].fields.items()
+        for field, field_facts in kind_table().types[name].fields.items()
         if f"{name}.{field}" not in without
     }
 
 
-def _field(field: FieldFacts, without: frozenset[str]) -> MergeSchema:
+def _field(field: BuiltinField, without: frozenset[str]) -> MergeSchema:
     """Return the merge schema of a field of a built-in type."""
     merges, replaces = "merge" in field.patch_strategy, "replace" in field.patch_strategy
     match field.form:

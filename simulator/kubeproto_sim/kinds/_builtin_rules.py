@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 from kubeproto.crd import Violation
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import (
     dns_label_errors,
     dns_subdomain_errors,
@@ -42,11 +42,11 @@ def check_fields(type_: str, obj: Json, path: str = "") -> Iterator[Violation]:
 
 
 @functools.cache
-def ruled_fields(type_: str) -> list[tuple[str, FieldFacts, BuiltinRule | None, bool]]:
+def ruled_fields(type_: str) -> list[tuple[str, BuiltinField, BuiltinRule | None, bool]]:
     """Return the fields of a type that have rules, or nested fields with rules."""
     rules = built_in().rules.get(type_, {})
-    fields: list[tuple[str, FieldFacts, BuiltinRule | None, bool]] = []
-    for name, field in table().types[type_].fields.items():
+    fields: list[tuple[str, BuiltinField, BuiltinRule | None, bool]] = []
+    for name, field in kind_table().types[type_].fields.items():
         has_nested_rules = (
             "." in field.type and field.type != "meta_v1.ObjectMeta" and _has_nested_rules(field.type)
         )
@@ -70,7 +70,7 @@ def _may_be_empty(type_: str, name: str, obj: Json) -> bool:
     return obj.get("type") == "ExternalName" or obj.get("clusterIP") == "None"
 
 
-def _counts(field: FieldFacts) -> bool:
+def _counts(field: BuiltinField) -> bool:
     return field.type == "integer" and field.required
 
 
@@ -96,7 +96,7 @@ def _reaches(type_: str, visited: set[str]) -> bool:
     if type_ in built_in().rules:
         return True
     visited.add(type_)
-    type_facts = table().types.get(type_)
+    type_facts = kind_table().types.get(type_)
     field_types = (
         {field.type for field in type_facts.fields.values() if "." in field.type}
         if type_facts
@@ -106,7 +106,7 @@ def _reaches(type_: str, visited: set[str]) -> bool:
 
 
 def _check(
-    type_: str, name: str, field: FieldFacts, rule: BuiltinRule, value: Any, path: str
+    type_: str, name: str, field: BuiltinField, rule: BuiltinRule, value: Any, path: str
 ) -> Iterator[Violation]:
     # An empty selector is valid: it selects everything.
     empty_values: tuple[Any, ...] = ("", []) if name == "selector" and "." in field.type else ("", [], {})

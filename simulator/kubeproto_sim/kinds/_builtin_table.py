@@ -13,7 +13,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 
 from ..storage._json_values import is_list, is_map
 
@@ -73,7 +73,7 @@ def _reaches(type_: str, targets: frozenset[str], visited: set[str]) -> bool:
     if type_ in targets:
         return True
     visited.add(type_)
-    type_facts = table().types.get(type_)
+    type_facts = kind_table().types.get(type_)
     field_types = (
         {field.type for field in type_facts.fields.values() if "." in field.type}
         if type_facts
@@ -85,7 +85,7 @@ def _reaches(type_: str, targets: frozenset[str], visited: set[str]) -> bool:
 @functools.cache
 def _plan(type_: str) -> _Plan:
     rules = built_in().defaults.get(type_, {})
-    type_facts = table().types.get(type_)
+    type_facts = kind_table().types.get(type_)
     plan = _Plan([], [], [], [])
     for name, rule in rules.items():
         if len(rule) == 1:

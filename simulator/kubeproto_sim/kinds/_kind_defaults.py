@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.kinds import table
+from kubeproto.kinds import kind_table
 
 from ..storage._json_values import listed, member, texts
 from ._builtin_table import built_in, fill, has_defaults
@@ -63,7 +63,11 @@ def fill_in(served: Served, obj: Json) -> None:
 @cache
 def _has_any_defaults(type_: str, full_name: str) -> bool:
     """Return whether a kind has any defaults; a ConfigMap and a Lease have none."""
-    if full_name in _COMPUTED_DEFAULTS or full_name in POD_SPECS or "subjects" in table().types[type_].fields:
+    if (
+        full_name in _COMPUTED_DEFAULTS
+        or full_name in POD_SPECS
+        or "subjects" in kind_table().types[type_].fields
+    ):
         return True
     return has_defaults(type_)
 

@@ -11,7 +11,7 @@ from kubeproto.crd import (
     DefinedKind,
     DefinedVersion,
 )
-from kubeproto.kinds import ResourceFacts, SubresourceFacts, table
+from kubeproto.kinds import BuiltinResource, BuiltinSubresource, kind_table
 from kubeproto.objects import GroupVersionKind
 
 from ..storage._storage import Storage
@@ -37,7 +37,7 @@ class Kinds:
         self.by_storage: dict[str, Served] = {}
         self.converter: Converter | None = None
         self.changes = 0  # incremented when the served kinds change
-        for resource_facts in table().resources:
+        for resource_facts in kind_table().resources:
             if _resource_path(resource_facts) not in release.missing_resources:
                 self._add(_built_in(resource_facts, storage, release))
         for served in self:
@@ -109,11 +109,11 @@ class Kinds:
         self.by_storage.setdefault(served.storage.name, served)
 
 
-def _resource_path(resource_facts: ResourceFacts) -> str:
+def _resource_path(resource_facts: BuiltinResource) -> str:
     return f"{resource_facts.resource.gvk.api_version}/{resource_facts.resource.plural}"
 
 
-def _built_in(resource_facts: ResourceFacts, storage: Storage, release: Release) -> Served:
+def _built_in(resource_facts: BuiltinResource, storage: Storage, release: Release) -> Served:
     resource = resource_facts.resource
     subresources = tuple(
         subresource
@@ -136,13 +136,13 @@ def _custom(
     kind: DefinedKind, version: DefinedVersion, storage: Storage, codecs: dict[str, SchemaCodec]
 ) -> Served:
     resource = msgspec.structs.replace(version.resource, verbs=_CUSTOM_VERBS)
-    subresources: list[SubresourceFacts] = []
+    subresources: list[BuiltinSubresource] = []
     if version.has_status:
         subresources.append(
-            SubresourceFacts(name="status", kind=resource.gvk, verbs=("get", "patch", "update"))
+            BuiltinSubresource(name="status", kind=resource.gvk, verbs=("get", "patch", "update"))
         )
     if version.scale:
-        subresources.append(SubresourceFacts(name="scale", kind=_SCALE, verbs=("get", "patch", "update")))
+        subresources.append(BuiltinSubresource(name="scale", kind=_SCALE, verbs=("get", "patch", "update")))
     served = Served(
         resource, storage.resource(kind.name), codecs[resource.api_version], tuple(subresources), version,
         kind.list_kind,

@@ -7,9 +7,9 @@ from typing import Final
 
 from msgspec import Struct, structs
 
-from kubeproto.kinds import ReleaseFacts, TypeFacts, table
+from kubeproto.kinds import BuiltinType, ReleaseDifferences, kind_table
 
-_NO_FACTS: Final = ReleaseFacts(kubernetes="")
+_NO_FACTS: Final = ReleaseDifferences(kubernetes="")
 # Streaming lists were on in 1.32, off again in 1.33, and are on for good since 1.34.
 _STREAMING_LISTS: Final = (32, 34, 35, 36)
 _SELECTABLE_FIELDS_SINCE: Final = 31
@@ -55,7 +55,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
     """A release of Kubernetes, such as 1.36, with the differences from the newest kinds."""
 
     number: str
-    facts: ReleaseFacts = _NO_FACTS
+    facts: ReleaseDifferences = _NO_FACTS
 
     @property
     def minor(self) -> int:
@@ -65,7 +65,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
     @property
     def version(self) -> str:
         """The version that the server reports, such as 1.36.3."""
-        return self.facts.kubernetes or table().kubernetes
+        return self.facts.kubernetes or kind_table().kubernetes
 
     @property
     def streaming_lists(self) -> bool:
@@ -137,7 +137,7 @@ class Release(Struct, frozen=True, eq=False, dict=True):
         """The fields that are dropped without a warning because a feature gate is off."""
         return frozenset(name for name, since in _STORED_SINCE.items() if self.minor < since)
 
-    def type_facts(self, name: str, type_facts: TypeFacts) -> TypeFacts:
+    def type_facts(self, name: str, type_facts: BuiltinType) -> BuiltinType:
         """Return the fields of a type in this release, from those of the newest release."""
         if not self.facts.missing_fields:
             return type_facts
@@ -160,8 +160,8 @@ def release_of(number: str) -> Release:
     """Return the release of this number; ValueError if it cannot be simulated."""
     if number == NEWEST.number:
         return NEWEST
-    release_facts = table().releases.get(number)
+    release_facts = kind_table().releases.get(number)
     if release_facts is None:
-        numbers = ", ".join((*table().releases, NEWEST.number))
+        numbers = ", ".join((*kind_table().releases, NEWEST.number))
         raise ValueError(f"Kubernetes {number!r} cannot be simulated; the releases are {numbers}")
     return Release(number, release_facts)

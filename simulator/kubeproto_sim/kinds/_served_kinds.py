@@ -22,7 +22,7 @@ from kubeproto.crd import (
     prune,
     validate,
 )
-from kubeproto.kinds import SubresourceFacts
+from kubeproto.kinds import BuiltinSubresource
 from kubeproto.objects import Resource
 
 from ..apply._merge_schemas import MergeSchema
@@ -138,7 +138,7 @@ class Served:
 
     def __init__(
         self, resource: Resource, storage: ResourceStorage, codec: TypedCodec | SchemaCodec,
-        subresources: tuple[SubresourceFacts, ...] = (), defined: DefinedVersion | None = None,
+        subresources: tuple[BuiltinSubresource, ...] = (), defined: DefinedVersion | None = None,
         list_kind: str = "", type_: str = "",
     ) -> None:  # fmt: skip
         self.resource = resource

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 
 from ._builtin_table import built_in
 from ._field_orders import POINTERS
@@ -76,7 +76,7 @@ def _never(_: Any) -> bool:
 def _struct(type_: str, release: Release) -> Any:
     zeros = built_in().zeros.get(type_, {})
     fields: list[Any] = []
-    for name, field in table().types[type_].fields.items():
+    for name, field in kind_table().types[type_].fields.items():
         if f"{type_}.{name}" in release.missing_fields or f"{type_}.{name}" in release.gated_fields:
             continue
         if field.type == type_:
@@ -89,7 +89,7 @@ def _struct(type_: str, release: Release) -> Any:
     return msgspec.defstruct("StoredForm", fields, forbid_unknown_fields=True)
 
 
-def _field(field: FieldFacts, release: Release, *, keeps_empty: bool, drops_zero: bool) -> Any:
+def _field(field: BuiltinField, release: Release, *, keeps_empty: bool, drops_zero: bool) -> Any:
     """Return the type of a field."""
     if field.type.startswith("schema-"):
         leaf: Any = Any

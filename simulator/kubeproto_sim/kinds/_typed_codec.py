@@ -14,7 +14,7 @@ from typing import Annotated, Any, Final
 import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from kubeproto.kinds import FieldFacts, table
+from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import Quantity, format_time, parse_time
 
 from ..storage._json_values import is_list, is_map
@@ -60,7 +60,7 @@ class FieldPlan:
 
     def prepared(self) -> FieldPlan:
         """Return the plan with its fields, which are built on first use because types are recursive."""
-        if not self.fields and (type_facts := table().types.get(self._type)):
+        if not self.fields and (type_facts := kind_table().types.get(self._type)):
             zeros = built_in().zeros.get(self._type, {})
             self._dropped = frozenset(name for name, keeps_empty in zeros.items() if not keeps_empty)
             for name, field in type_facts.fields.items():
@@ -181,20 +181,20 @@ class TypedCodec:
             f"json: cannot unmarshal {go_value} into Go struct field {struct_name}{field} of type {go_type}"
         )
 
-    def _holder(self, field: str) -> tuple[str, FieldFacts | None]:
+    def _holder(self, field: str) -> tuple[str, BuiltinField | None]:
         """Return the type of the struct that declares a field, and the field."""
         holder, field_facts = self.type, None
         for name in field.split(".")[1:]:
             if field_facts is not None:
                 holder = field_facts.type
-            type_facts = table().types.get(holder)
+            type_facts = kind_table().types.get(holder)
             field_facts = type_facts.fields.get(name) if type_facts else None
             if field_facts is None:
                 return self.type, None
         return holder, field_facts
 
 
-def _go_type(holder: str, name: str, field: FieldFacts, *, is_element: bool) -> str:
+def _go_type(holder: str, name: str, field: BuiltinField, *, is_element: bool) -> str:
     """Return the Go type of a field or of its elements."""
     forms = field.form[1:] if is_element else field.form
     form = "".join("[]" if container_form == "list" else "map[string]" for container_form in forms)
@@ -238,7 +238,7 @@ def go_escaped(data: bytes) -> bytes:
 @cache
 def struct_of(type_: str) -> type[Struct]:
     """Return a Struct that encodes a type in the server's order and rejects values of other types."""
-    fields_of_type = table().types[type_].fields
+    fields_of_type = kind_table().types[type_].fields
     fields: list[tuple[str, Any, Any]] = []
     nulls = built_in().nulls.get(NULLS_LIKE.get(type_, type_), [])
     for name in in_order(type_, fields_of_type):
@@ -259,7 +259,7 @@ def struct_of(type_: str) -> type[Struct]:
     return msgspec.defstruct(type_.rpartition(".")[2], fields, kw_only=True)
 
 
-def _annotation(field: FieldFacts, struct_type: str, name: str) -> Any:
+def _annotation(field: BuiltinField, struct_type: str, name: str) -> Any:
     if field.type == struct_type or field.type.startswith("schema-"):
         annotation: Any = Any  # nested JSON schemas are written unchanged
     elif field.type == "integer":

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Final
 
-from kubeproto.kinds import FieldFacts, TypeFacts, table
+from kubeproto.kinds import BuiltinField, BuiltinType, kind_table
 
 from ..kinds._kind_registry import Kinds
 from ..kinds._kubernetes_releases import Release, release_of
@@ -119,7 +119,7 @@ def _schemas(kinds: list[Served], refs: str, release: Release) -> Json:
 def _type_of_subresource(served: Served, name: str) -> str:
     gvk = served.subresources[name].kind
     try:
-        return table().type_of(gvk)
+        return kind_table().type_of(gvk)
     except KeyError:
         return ""  # the custom resource itself
 
@@ -129,7 +129,7 @@ def _closure(roots: tuple[str, ...], refs: str, release: str) -> Json:
     """Return the schemas of these types, and of all types that they refer to, in a release."""
     known_release = release_of(release)
     pending, schemas = list(roots), dict[str, Json](_SHARED)
-    types = table().types
+    types = kind_table().types
     while pending:
         name = pending.pop()
         if _name(name) in schemas:
@@ -145,7 +145,7 @@ def _name(type_: str) -> str:
     return f"{_HOMES.get(home) or 'io.k8s.api.' + home.replace('_', '.')}.{class_}"
 
 
-def _schema(type_facts: TypeFacts, refs: str) -> Json:
+def _schema(type_facts: BuiltinType, refs: str) -> Json:
     schema: Json = {"type": "object"}
     if required := sorted(name for name, field in type_facts.fields.items() if field.required):
         schema["required"] = required
@@ -165,7 +165,7 @@ def _gvk(group: str, version: str, kind: str) -> Json:
     return {"group": group, "kind": kind, "version": version}
 
 
-def _field(field: FieldFacts, refs: str) -> Json:
+def _field(field: BuiltinField, refs: str) -> Json:
     schema = _leaf(field.type, refs)
     for form in reversed(field.form):
         inner = schema

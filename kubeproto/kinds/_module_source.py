@@ -1,4 +1,4 @@
-"""Modules of Structs as values, and the Python that they are written as, in the form that ruff gives it."""
+"""Modules of Structs as values, and their source code in the format of ruff."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -6,14 +6,14 @@ from typing import Final
 import msgspec
 from msgspec import Struct
 
-from ._names import camel
+from ._python_names import camel_case
 
 _WIDTH: Final = 110
 _INDENT: Final = "    "
 
 
 class Name(str):
-    """A value that is written as it stands."""
+    """A value that is written without quotes."""
 
     __slots__ = ()
 
@@ -22,9 +22,10 @@ Value = str | bool | tuple[str, ...]
 
 
 class SourceField(Struct, frozen=True, kw_only=True):
-    """An attribute: `type` is its annotation without None, `value` its default or `factory` what makes it.
+    """An attribute: `type` is its annotation without None, `value` its default, `factory` its default
+    factory.
 
-    `empty` is what stands for the null that a server may send where the field is required.
+    `empty` replaces the null that a server may send for a required field.
     """
 
     attribute: str
@@ -37,12 +38,12 @@ class SourceField(Struct, frozen=True, kw_only=True):
 
     @property
     def explicit(self) -> bool:
-        """True if the attribute needs a `msgspec.field` to say what it is."""
-        return bool(self.factory) or camel(self.attribute) != self.wire
+        """Whether the attribute needs a `msgspec.field`."""
+        return bool(self.factory) or camel_case(self.attribute) != self.wire
 
 
 class Class(Struct, frozen=True, kw_only=True):
-    """A class with its bases, class keywords and fields. What is in `secrets` its repr does not show."""
+    """A class with its bases, class keywords and fields. Its repr conceals the fields in `secrets`."""
 
     name: str
     bases: tuple[str, ...]
@@ -53,7 +54,7 @@ class Class(Struct, frozen=True, kw_only=True):
 
 
 class Module(Struct, frozen=True, kw_only=True):
-    """A module: `imports` are lines of one group each, an empty line between the groups."""
+    """A module: `imports` are groups of lines, separated by empty lines."""
 
     doc: str
     imports: tuple[tuple[str, ...], ...]
@@ -61,56 +62,60 @@ class Module(Struct, frozen=True, kw_only=True):
 
 
 def write(module: Module) -> str:
-    """The module as Python text."""
+    """Return the source code of a module."""
     heads = [f'"""{module.doc}"""', "from __future__ import annotations"]
     heads += ["\n".join(group) for group in module.imports if group]
-    names = sorted(made.name for made in module.classes)
-    heads.append(_wrapped("__all__ = [", [f'"{name}"' for name in names], "]"))
-    return "\n\n".join(heads) + "".join(f"\n\n\n{_class(made)}" for made in module.classes) + "\n"
+    names = sorted(class_.name for class_ in module.classes)
+    heads.append(_wrap("__all__ = [", [f'"{name}"' for name in names], "]"))
+    return "\n\n".join(heads) + "".join(f"\n\n\n{_class_source(class_)}" for class_ in module.classes) + "\n"
 
 
-def words_of(types: Iterable[str]) -> set[str]:
-    """The names that stand in annotations."""
+def names_in(types: Iterable[str]) -> set[str]:
+    """Return the names in annotations."""
     return set(" ".join(types).replace("[", " ").replace("]", " ").replace(",", " ").split())
 
 
 def import_line(module: str, names: Iterable[str]) -> str:
-    """``from module import names``, over several lines where it is long."""
+    """Return ``from module import names``, on several lines if it is too long."""
     line = f"from {module} import {', '.join(sorted(names))}"
     if len(line) <= _WIDTH:
         return line
-    return _listed(f"from {module} import (", sorted(names), ")")
+    return _one_per_line(f"from {module} import (", sorted(names), ")")
 
 
 def quoted(text: str) -> str:
-    """A string literal in double quotes: JSON's are Python's too."""
+    """Return a string literal in double quotes: JSON's are valid in Python."""
     return msgspec.json.encode(text).decode()
 
 
-def _class(made: Class) -> str:
-    keywords = [f"{name}={_value(name, value)}" for name, value in made.keywords]
-    head = _wrapped(f"class {made.name}(", [*made.bases, *keywords], "):")
+def _class_source(class_: Class) -> str:
+    keywords = [f"{name}={_keyword_source(name, value)}" for name, value in class_.keywords]
+    head = _wrap(f"class {class_.name}(", [*class_.bases, *keywords], "):")
     body: list[str] = []
-    if made.doc:
-        body += [f'{_INDENT}"""{made.doc}"""', ""]
-    body += [_field(field) for field in made.fields]
-    nullable = [field for field in made.fields if field.empty]
+    if class_.doc:
+        body += [f'{_INDENT}"""{class_.doc}"""', ""]
+    body += [_field_source(field) for field in class_.fields]
+    nullable = [field for field in class_.fields if field.empty]
     if nullable:
-        # To the checkers, who look at `Filled`, such a field is never None; hence `Any`.
+        # For type checkers, which see `Filled`, such a field is never None; hence `Any`.
         body += ["", f"{_INDENT}def __post_init__(self: Any) -> None:"]
     for field in nullable:
         body.append(f"{_INDENT * 2}if self.{field.attribute} is None:")
         body.append(f"{_INDENT * 3}self.{field.attribute} = {field.empty}")
-    if made.secrets:
-        names = ", ".join(quoted(name) for name in made.secrets)
-        body += ["", f"{_INDENT}def __repr__(self) -> str:", f"{_INDENT * 2}return veiled(self, {names})"]
+    if class_.secrets:
+        names = ", ".join(quoted(name) for name in class_.secrets)
+        body += [
+            "",
+            f"{_INDENT}def __repr__(self) -> str:",
+            f"{_INDENT * 2}return concealed_repr(self, {names})",
+        ]
     while body and not body[-1]:
         body.pop()
     return "\n".join([head, *(body or [f"{_INDENT}pass"])])
 
 
-def _value(name: str, value: Value) -> str:
-    """A class keyword's value, which begins behind its name in a line of its own if it is long."""
+def _keyword_source(name: str, value: Value) -> str:
+    """Return the value of a class keyword; a long value is split into lines."""
     match value:
         case Name():
             return value
@@ -118,17 +123,17 @@ def _value(name: str, value: Value) -> str:
             return quoted(value)
         case bool():
             return repr(value)
-        case (only,):
-            return f"({quoted(only)},)"
+        case (element,):
+            return f"({quoted(element)},)"
         case _:
             parts = [quoted(part) for part in value]
             line = f"({', '.join(parts)})"
             if len(f"{_INDENT}{name}={line},") <= _WIDTH:
                 return line
-            return _listed("(", [f"{_INDENT}{part}" for part in parts], f"{_INDENT})")
+            return _one_per_line("(", [f"{_INDENT}{part}" for part in parts], f"{_INDENT})")
 
 
-def _field(field: SourceField) -> str:
+def _field_source(field: SourceField) -> str:
     arguments: list[str] = []
     type_ = field.type
     if field.factory:
@@ -140,7 +145,7 @@ def _field(field: SourceField) -> str:
     elif not field.required:
         arguments.append("default=None")
         type_ = type_ if type_ == "Any" else f"{type_} | None"
-    if camel(field.attribute) != field.wire:
+    if camel_case(field.attribute) != field.wire:
         arguments.append(f"name={quoted(field.wire)}")
     head = f"{_INDENT}{field.attribute}: {type_}"
     if not arguments:
@@ -153,18 +158,18 @@ def _field(field: SourceField) -> str:
     return f"{head} = msgspec.field(\n{_INDENT * 2}{', '.join(arguments)}\n{_INDENT})"
 
 
-def _wrapped(opening: str, parts: list[str], closing: str) -> str:
-    """One line, or the parts on a line of their own, or a line each: the first that is short enough."""
+def _wrap(opening: str, parts: list[str], closing: str) -> str:
+    """Return a single line, or the parts on a separate line, or a line for each part, as the width allows."""
     line = f"{opening}{', '.join(parts)}{closing}"
     if len(line) <= _WIDTH:
         return line
     inner = f"{_INDENT}{', '.join(parts)}"
-    # A list keeps a line each; ruff gathers only what stands in parentheses.
+    # ruff joins parts on a line only in parentheses, and keeps a line for each element of a list.
     if len(inner) <= _WIDTH and closing != "]":
         return f"{opening}\n{inner}\n{closing}"
-    return _listed(opening, parts, closing)
+    return _one_per_line(opening, parts, closing)
 
 
-def _listed(opening: str, parts: Iterable[str], closing: str) -> str:
+def _one_per_line(opening: str, parts: Iterable[str], closing: str) -> str:
     lines = "".join(f"{_INDENT}{part},\n" for part in parts)
     return f"{opening}\n{lines}{closing}"

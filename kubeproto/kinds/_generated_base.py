@@ -1,4 +1,4 @@
-"""What the generated modules use, besides the objects."""
+"""Names that the generated modules import."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ ALL_VERBS: Final = ("create", "delete", "deletecollection", "get", "list", "patc
 
 
 class Part(Fields, gc=False):
-    """The base of what is inside the built-in kinds.
+    """The base of the types inside the built-in kinds.
 
-    Objects of the API are trees, so the garbage collector need not walk them: a cache of a hundred thousand
-    pods contains millions of parts.
+    API objects are trees, so the garbage collector need not visit them: a cache of a hundred thousand pods
+    contains millions of parts.
     """
 
 
 if TYPE_CHECKING:
     Filled = Annotated[T, "never None: a server's null becomes empty"]
 else:
-    # Go writes null for a slice, a map or bytes that nobody has set, also where a field is required.
-    Filled = Optional[T]  # noqa: UP045 # an alias that takes its argument later
+    # Go writes null for a slice, a map or bytes that were not set, even if the field is required.
+    Filled = Optional[T]  # noqa: UP045 # an alias with a type parameter
 
 
-def veiled(obj: Struct, *secrets: str) -> str:
-    """Return the repr of an object whose secrets must not reach a log."""
-    shown = (
+def concealed_repr(obj: Struct, *secrets: str) -> str:
+    """Return the repr of an object without its secrets."""
+    fields = (
         f"{name}={'…' if name in secrets and value is not None else repr(value)}"
         for name in obj.__struct_fields__
         for value in (getattr(obj, name),)
     )
-    return f"{type(obj).__name__}({', '.join(shown)})"
+    return f"{type(obj).__name__}({', '.join(fields)})"
