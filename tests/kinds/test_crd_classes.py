@@ -215,7 +215,7 @@ def test_what_is_not_a_definition_is_refused(tmp_path: Path, capsys: pytest.Capt
         assert "x.json" in capsys.readouterr().err
     path.write_text(json.dumps({**FULL, "spec": {"names": {}}}))
     assert main([str(path)]) == 1
-    assert "books.example.com is not whole" in capsys.readouterr().err
+    assert "books.example.com is incomplete" in capsys.readouterr().err
     assert main([str(tmp_path / "missing.json")]) == 1
     assert main([]) == 2
     assert "usage" in capsys.readouterr().err

@@ -11,12 +11,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tools.kinds._kind_table import table_of
-
 from kubeproto.wire import BlockingTransport, Head
 from kubeproto_httpx import BlockingHttpxTransport
 from tools.kinds import _facts, _releases
 from tools.kinds._server import from_reader
+from tools.kinds._table import table_of
 
 from . import RealServer
 from ._real_build import releases
