@@ -72,11 +72,11 @@ class Stream:
     def next(self) -> Any:
         """The next event; None at the end."""
         while not self._lines:
-            piece = next(self._pieces, None)
-            if piece is None:
+            chunk = next(self._pieces, None)
+            if chunk is None:
                 assert not self._rest
                 return None
-            *lines, self._rest = (self._rest + piece).split(b"\n")
+            *lines, self._rest = (self._rest + chunk).split(b"\n")
             self._lines += lines
         return json.loads(self._lines.pop(0))
 
@@ -105,9 +105,11 @@ class Client:
 
     def send(self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str) -> Answer:
         """The response to a request; a body that is bytes goes out as it is."""
-        with self.server.transport.send(_head(method, target, body, media, headers), timeout=PATIENCE) as got:
-            data = b"".join(got)
-            return Answer(got.status, got.headers, inflate(got.headers, data))
+        with self.server.transport.send(
+            _head(method, target, body, media, headers), timeout=PATIENCE
+        ) as response:
+            data = b"".join(response)
+            return Answer(response.status, response.headers, inflate(response.headers, data))
 
     def ask(self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str) -> Any:
         """The decoded body of a success."""
@@ -144,15 +146,15 @@ class Client:
 
     def call(self, request: Request[T]) -> Reply[T]:
         """What the core reads in the response to a request of its own; or the `ApiError` that it is."""
-        with self.server.transport.send(request, timeout=PATIENCE) as got:
-            return request.parse(got.status, got.headers, b"".join(got))
+        with self.server.transport.send(request, timeout=PATIENCE) as response:
+            return request.parse(response.status, response.headers, b"".join(response))
 
     @contextmanager
     def watch(self, target: str, **headers: str) -> Generator[Stream]:
         """An open watch."""
         target = f"{target}{'&' if '?' in target else '?'}watch=true"
-        with self.server.transport.send(_head("GET", target, None, JSON, headers), idle=PATIENCE) as got:
-            yield Stream(got.status, got.headers, iter(got))
+        with self.server.transport.send(_head("GET", target, None, JSON, headers), idle=PATIENCE) as response:
+            yield Stream(response.status, response.headers, iter(response))
 
     def until(self, target: str, name: str, holds: Callable[[Any], object]) -> Any:
         """An object once something holds of it; None if it goes before that."""
@@ -174,8 +176,8 @@ class Client:
         own, so that a write that is answered, or even told by a watch, is not known to all of them yet.
         """
         for _ in range(round(PATIENCE / LOOK)):
-            if found := holds():
-                return found
+            if value := holds():
+                return value
             self.server.wait(LOOK)
         raise AssertionError("the server does not come to it")
 
@@ -214,7 +216,7 @@ class Client:
 def established(definition: Any) -> bool:
     """Whether a definition says that its kind is served, under the names that it asked for."""
     conditions: list[dict[str, Any]] = definition.get("status", {}).get("conditions") or []
-    true = {one["type"] for one in conditions if one["status"] == "True"}
+    true = {condition["type"] for condition in conditions if condition["status"] == "True"}
     return true >= {"Established", "NamesAccepted"}
 
 
@@ -233,8 +235,8 @@ def version_of(obj: Any) -> str:
 
 def names(listed: Any) -> list[str]:
     """The names in a list, but for what a controller puts into every namespace."""
-    found = [item["metadata"]["name"] for item in listed["items"]]
-    return [name for name in found if name != "kube-root-ca.crt"]
+    item_names = [item["metadata"]["name"] for item in listed["items"]]
+    return [name for name in item_names if name != "kube-root-ca.crt"]
 
 
 def causes(status: Any) -> list[tuple[str, str]]:
@@ -244,6 +246,6 @@ def causes(status: Any) -> list[tuple[str, str]]:
 
 def _head(method: str, target: str, body: Any, media: str, headers: dict[str, str]) -> Head:
     data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-    named = {"User-Agent": "suite/1.0", "Accept": JSON} | ({"Content-Type": media} if data else {})
-    named |= {name.replace("_", "-"): value for name, value in headers.items()}
-    return Head(method, target, tuple(named.items()), data)
+    header_values = {"User-Agent": "suite/1.0", "Accept": JSON} | ({"Content-Type": media} if data else {})
+    header_values |= {name.replace("_", "-"): value for name, value in headers.items()}
+    return Head(method, target, tuple(header_values.items()), data)

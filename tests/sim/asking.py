@@ -61,9 +61,9 @@ class Asker:
     ) -> sim.ServerResponse:
         """The response to a request; a body that is bytes goes out as it is."""
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        named = {"User-Agent": "tests/1.0", "Accept": "application/json", "Content-Type": media}
-        named |= {name.replace("_", "-"): value for name, value in headers.items()}
-        self.response = self.cluster.respond(Head(method, target, tuple(named.items()), data))
+        header_values = {"User-Agent": "tests/1.0", "Accept": "application/json", "Content-Type": media}
+        header_values |= {name.replace("_", "-"): value for name, value in headers.items()}
+        self.response = self.cluster.respond(Head(method, target, tuple(header_values.items()), data))
         return self.response
 
     def ask(
@@ -76,10 +76,10 @@ class Asker:
 
     def refused(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
         """The Status of a refusal; nothing may have changed."""
-        before = self.cluster.version
+        version = self.cluster.version
         status = self.ask(method, target, body, media)
         assert self.response.status >= 400, status
-        assert self.cluster.version == before
+        assert self.cluster.version == version
         return status
 
     def watch(self, target: str, **headers: str) -> sim.Stream:
@@ -90,12 +90,12 @@ class Asker:
 
     def config(self, name: str, data: dict[str, str] | None = None, **metadata: Any) -> Any:
         """Create a ConfigMap."""
-        return self.made(CONFIGMAPS, {"metadata": {"name": name, **metadata}, "data": data or {"a": "1"}})
+        return self.create(CONFIGMAPS, {"metadata": {"name": name, **metadata}, "data": data or {"a": "1"}})
 
     def book(self, name: str, **spec: Any) -> Any:
         """Create a book."""
         spec = {"title": "Moby-Dick"} | spec
-        return self.made(
+        return self.create(
             BOOKS,
             {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": name}, "spec": spec},
         )
@@ -104,16 +104,16 @@ class Asker:
         """Create a pod."""
         spec: dict[str, Any] = {"containers": [{"name": "c", "image": "i"}]}
         meta = {"name": name} | ({"labels": labels} if labels else {})
-        return self.made(
+        return self.create(
             "/api/v1/namespaces/default/pods",
             {"metadata": meta, "spec": spec | ({"nodeName": node} if node else {})},
         )
 
-    def made(self, target: str, body: Any) -> Any:
+    def create(self, target: str, body: Any) -> Any:
         """What a POST made."""
-        made = self.ask("POST", target, body)
-        assert self.response.status == 201, made
-        return made
+        created = self.ask("POST", target, body)
+        assert self.response.status == 201, created
+        return created
 
     @property
     def status(self) -> int:

@@ -37,8 +37,8 @@ class Cache:
 
     def truth(self) -> dict[str, str]:
         """The same, of what the cluster holds."""
-        found = [obj["metadata"] for obj in self.cluster.objects(Book)]
-        return {f"{meta['namespace']}/{meta['name']}": meta["resourceVersion"] for meta in found}
+        stored = [obj["metadata"] for obj in self.cluster.objects(Book)]
+        return {f"{meta['namespace']}/{meta['name']}": meta["resourceVersion"] for meta in stored}
 
     def tell(self, event: resync.Event, batch: Any = ()) -> None:
         self.state, actions = resync.step(self.state, event, self.now)
@@ -76,7 +76,7 @@ class Cache:
         planned = self.planned
         assert planned is not None, self.state
         share = ((self.seed * 7 + self.requests) % 10) / 10
-        self.cluster.advance_to(max(planned.at + (planned.latest - planned.at) * share, self.now))
+        self.cluster.advance_to(max(planned.earliest + (planned.latest - planned.earliest) * share, self.now))
         self.planned, self.requests = None, self.requests + 1
         try:
             if isinstance(planned, resync.SendList):
@@ -113,8 +113,8 @@ class Cache:
                 return
             self.open = True
             self.tell(resync.Opened())
-            for piece in incoming:
-                self._hear(decoder.feed(piece))
+            for chunk in incoming:
+                self._hear(decoder.feed(chunk))
                 if not self.open:
                     return
             self._hear(decoder.finish())

@@ -51,11 +51,11 @@ def test_sv_20_an_apply_that_creates_leaves_the_entry_that_was_recorded() -> Non
 
 def test_sv_20_conflicts_are_told_as_recorded() -> None:
     first, _ = recorded("apply-create-201")
-    one, one_answer = recorded("apply-conflict-409")
+    single, single_answer = recorded("apply-conflict-409")
     several, several_answer = recorded("apply-conflicts-409")
     live = applied(None, first, "m1")
     for conflicts, answer in (
-        (refused(live, one, "m2"), one_answer),
+        (refused(live, single, "m2"), single_answer),
         (refused(applied(live, config_map(a="1", b="1"), "m2"), several, "m3"), several_answer),
     ):
         assert conflicts.message == answer["message"]
@@ -96,16 +96,16 @@ def test_sv_20_who_loses_every_field_by_force_loses_the_entry() -> None:
 def test_sv_20_equal_values_are_shared_and_kept_while_one_of_them_wants_them() -> None:
     live = applied(applied(None, config_map(a="1")), config_map(a="1"), "m2")
     assert owners(live) == {"m1": {"f:data": {"f:a": {}}}, "m2": {"f:data": {"f:a": {}}}}
-    left = applied(live, config_map(), "m1")
-    assert left["data"] == {"a": "1"}
-    assert applied(left, config_map(), "m2").get("data", {}) == {}
+    without_m1 = applied(live, config_map(), "m1")
+    assert without_m1["data"] == {"a": "1"}
+    assert applied(without_m1, config_map(), "m2").get("data", {}) == {}
 
 
 def test_sv_20_what_is_no_longer_applied_is_removed_but_not_what_others_wrote() -> None:
     live = applied(None, config_map(a="1", b="1", c="1"))
     changed = written(live, {**live, "data": {**live["data"], "b": "2", "d": "2"}}, "other")
-    left = applied(changed, config_map(a="1"))
-    assert left["data"] == {"a": "1", "b": "2", "d": "2"}
+    reapplied = applied(changed, config_map(a="1"))
+    assert reapplied["data"] == {"a": "1", "b": "2", "d": "2"}
 
 
 def test_sv_20_a_field_that_nobody_owns_stays_when_its_neighbours_go() -> None:
@@ -121,15 +121,15 @@ def test_sv_20_a_struct_goes_with_the_last_field_in_it() -> None:
 
 def test_sv_20_an_element_of_a_list_goes_with_its_owner() -> None:
     both = applied(None, foo(ports=[{"port": 1, "name": "a"}, {"port": 2, "name": "b"}], tags=["x", "y"]))
-    left = applied(both, foo(ports=[{"port": 2, "name": "b"}], tags=["y"]))
-    assert left["spec"] == {"ports": [{"port": 2, "name": "b"}], "tags": ["y"]}
+    remaining = applied(both, foo(ports=[{"port": 2, "name": "b"}], tags=["y"]))
+    assert remaining["spec"] == {"ports": [{"port": 2, "name": "b"}], "tags": ["y"]}
 
 
 def test_sv_20_an_element_that_another_extended_keeps_what_that_one_owns() -> None:
     live = applied(None, foo(ports=[{"port": 1, "protocol": "TCP"}]), "m1")
     shared = applied(live, foo(ports=[{"port": 1, "protocol": "TCP", "name": "n"}]), "m2")
-    left = applied(shared, foo(ports=[]), "m1")
-    assert left["spec"]["ports"] == [{"port": 1, "protocol": "TCP", "name": "n"}]
+    remaining = applied(shared, foo(ports=[]), "m1")
+    assert remaining["spec"]["ports"] == [{"port": 1, "protocol": "TCP", "name": "n"}]
 
 
 def test_identity_and_what_the_server_keeps_is_never_owned() -> None:
@@ -153,8 +153,8 @@ def test_identity_and_what_the_server_keeps_is_never_owned() -> None:
 
 def test_an_apply_does_not_touch_what_only_the_server_sets() -> None:
     live = applied(None, config_map(a="1"))
-    kept = {"creationTimestamp": NOW, "uid": "u", "resourceVersion": "7", "generation": 2}
-    live["metadata"] = {"name": "ap", **kept, "managedFields": live["metadata"]["managedFields"]}
+    server_fields = {"creationTimestamp": NOW, "uid": "u", "resourceVersion": "7", "generation": 2}
+    live["metadata"] = {"name": "ap", **server_fields, "managedFields": live["metadata"]["managedFields"]}
     body = config_map(a="1")
     body["metadata"] |= {"creationTimestamp": None, "generation": 9}
     outcome = applying(live, body, now=LATER)
@@ -343,8 +343,8 @@ def test_kubectl_refreshes_its_annotation_where_there_is_one() -> None:
     live = applied(None, config_map(a="1"), "kubectl")
     assert "annotations" not in live["metadata"]
     live["metadata"]["annotations"] = {LAST_APPLIED: "{}"}
-    after = applied(live, config_map(a="2"), "kubectl")
-    assert after["metadata"]["annotations"][LAST_APPLIED] == (
+    reapplied = applied(live, config_map(a="2"), "kubectl")
+    assert reapplied["metadata"]["annotations"][LAST_APPLIED] == (
         '{"apiVersion":"v1","data":{"a":"2"},"kind":"ConfigMap","metadata":{"name":"ap"}}\n'
     )
     assert applied(live, config_map(a="1"), "other")["metadata"]["annotations"] == {LAST_APPLIED: "{}"}

@@ -80,11 +80,11 @@ def test_applying_twice_is_applying_once(
 def test_what_is_applied_is_there_and_is_owned(
     writes: list[tuple[str, Object, bool]], body: Object, manager: str
 ) -> None:
-    after = applied(history(writes), body, manager, force=True)
-    assert not compare(after, merged(after, body, FOO), FOO).written
+    result = applied(history(writes), body, manager, force=True)
+    assert not compare(result, merged(result, body, FOO), FOO).written
     [mine] = [
         decode_fields(entry["fieldsV1"])
-        for entry in after["metadata"].get("managedFields", [])
+        for entry in result["metadata"].get("managedFields", [])
         if (entry["manager"], entry["operation"]) == (manager, "Apply")
     ] or [EMPTY]
     assert mine == own(body)
@@ -118,10 +118,10 @@ def owners_of(live: Object, manager: str) -> Any:
 @given(WRITES)
 def test_what_is_owned_is_there(writes: list[tuple[str, Object, bool]]) -> None:
     live = history(writes)
-    there = with_parents(fields_of(live, FOO), FOO)
+    present = with_parents(fields_of(live, FOO), FOO)
     for fields in owners(live).values():
         # A map that stands for itself in an entry may be there for what others put into it.
-        assert not difference(leaves(decode_fields(fields)), union(there, shells(live)))
+        assert not difference(leaves(decode_fields(fields)), union(present, shells(live)))
 
 
 def shells(live: Object) -> Any:
@@ -136,17 +136,17 @@ def test_who_creates_by_writing_owns_every_leaf(before: Object, after: Object) -
     owned = decode_fields(owners(created).get("w", {}))
     assert not difference(everything, owned)
     changed = written(created, after, "other", now=LATER)
-    left = [decode_fields(fields) for fields in owners(changed).values()]
+    field_sets = [decode_fields(fields) for fields in owners(changed).values()]
     # Whatever the second did not change is still the first's, and nothing belongs to two.
-    assert not intersection(*left) if len(left) == 2 else True
+    assert not intersection(*field_sets) if len(field_sets) == 2 else True
 
 
 @given(FOOS, FOOS)
 def test_a_comparison_seen_from_the_other_side_adds_what_was_removed(a: Object, b: Object) -> None:
-    there, back = compare(a, b, FOO), compare(b, a, FOO)
-    assert (there.added, there.removed) == (back.removed, back.added)
-    assert there.modified == back.modified
-    assert not intersection(there.added, there.removed)
+    forward, backward = compare(a, b, FOO), compare(b, a, FOO)
+    assert (forward.added, forward.removed) == (backward.removed, backward.added)
+    assert forward.modified == backward.modified
+    assert not intersection(forward.added, forward.removed)
 
 
 @given(FOOS)
@@ -158,15 +158,15 @@ def test_an_object_does_not_differ_from_itself(body: Object) -> None:
 
 @given(FOOS, FOOS)
 def test_fields_that_are_removed_are_gone_and_no_others(body: Object, other: Object) -> None:
-    gone = intersection(own(body), own(other))
-    left = fields_of(removed(body, gone, FOO), FOO)
-    assert not intersection(left, gone)
-    spared = {path for path in paths(fields_of(body, FOO)) if not beneath(path, set(paths(gone)))}
-    assert spared <= set(paths(left))
+    shared = intersection(own(body), own(other))
+    remaining = fields_of(removed(body, shared, FOO), FOO)
+    assert not intersection(remaining, shared)
+    spared = {path for path in paths(fields_of(body, FOO)) if not beneath(path, set(paths(shared)))}
+    assert spared <= set(paths(remaining))
 
 
-def beneath(path: tuple[str, ...], gone: set[tuple[str, ...]]) -> bool:
-    return any(path[: len(each)] == each for each in gone)
+def beneath(path: tuple[str, ...], removed_paths: set[tuple[str, ...]]) -> bool:
+    return any(path[: len(each)] == each for each in removed_paths)
 
 
 @given(FOOS, FOOS)

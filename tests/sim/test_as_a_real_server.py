@@ -42,11 +42,11 @@ def accepted(asker: Asker, plural: str) -> tuple[str, str]:
 
 
 def test_a_definition_waits_for_its_names_until_nobody_has_them(asker: Asker) -> None:
-    asker.made(DEFINITIONS, definition("tomes", "Tome", "t"))
+    asker.create(DEFINITIONS, definition("tomes", "Tome", "t"))
     assert accepted(asker, "tomes") == ("True", "NoConflicts")
-    asker.made(DEFINITIONS, definition("thieves", "Tome"))
+    asker.create(DEFINITIONS, definition("thieves", "Tome"))
     assert accepted(asker, "thieves") == ("False", "ListKindConflict")
-    asker.made(DEFINITIONS, definition("others", "Other", "t"))
+    asker.create(DEFINITIONS, definition("others", "Other", "t"))
     assert accepted(asker, "others") == ("False", "ShortNamesConflict")
     assert asker.send("GET", "/apis/example.io/v1/thieves").status == 404
     asker.ask("DELETE", f"{DEFINITIONS}/tomes.example.io")
@@ -56,7 +56,7 @@ def test_a_definition_waits_for_its_names_until_nobody_has_them(asker: Asker) ->
 
 
 def test_a_fork_goes_on_waiting_for_names(asker: Asker) -> None:
-    asker.made(DEFINITIONS, definition("thieves", "Book"))
+    asker.create(DEFINITIONS, definition("thieves", "Book"))
     assert accepted(asker, "thieves")[0] == "False"
     twin = Asker(asker.cluster.fork())
     twin.ask("DELETE", f"{DEFINITIONS}/books.example.io")
@@ -91,7 +91,7 @@ def test_a_refusal_shows_the_keys_sorted_that_the_patch_went_through(asker: Aske
 def test_nulls_inside_of_lists_of_new_values_are_dropped_too(asker: Asker) -> None:
     asker.cluster.define(definition("loose", "Loose") | {"spec": _loose()})
     target = "/apis/example.io/v1/namespaces/default/loose"
-    asker.made(target, {"apiVersion": "example.io/v1", "kind": "Loose", "metadata": {"name": "a"}})
+    asker.create(target, {"apiVersion": "example.io/v1", "kind": "Loose", "metadata": {"name": "a"}})
     merged = asker.ask("PATCH", f"{target}/a", {"x": [1, {"a": None, "b": 1}], "y": {"z": None}}, MERGE)
     assert (merged["x"], merged["y"]) == ([1, {"b": 1}], {})
 
@@ -106,11 +106,11 @@ def _loose() -> dict[str, Any]:
 
 def test_a_status_that_does_not_fit_costs_the_book_on_fields(asker: Asker) -> None:
     body = {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "a"}, "spec": {"title": "t"}}
-    book = asker.made(BOOKS, body | {"status": {"readers": "x"}})
+    book = asker.create(BOOKS, body | {"status": {"readers": "x"}})
     assert "managedFields" not in book["metadata"]
     assert (
         "managedFields"
-        in asker.made(BOOKS, body | {"metadata": {"name": "b"}, "status": {"readers": 1}})["metadata"]
+        in asker.create(BOOKS, body | {"metadata": {"name": "b"}, "status": {"readers": 1}})["metadata"]
     )
 
 

@@ -25,7 +25,7 @@ SERVICES: Final = "/api/v1/namespaces/default/services"
 def test_a_minimal_object_comes_out_as_on_a_real_server(
     target: str, sent: dict[str, Any], wanted: dict[str, Any]
 ) -> None:
-    got = Asker().made(f"{target}?dryRun=All", sent)
+    got = Asker().create(f"{target}?dryRun=All", sent)
     for name in ("uid", "creationTimestamp", "managedFields"):
         got["metadata"].pop(name, None)
     if "certificatesigningrequests" in target:  # who asks has another name there
@@ -45,7 +45,7 @@ def test_zeros_are_kept_where_go_keeps_them() -> None:
         "replicas": 0,
     }
     target = "/apis/apps/v1/namespaces/default/deployments"
-    created = Asker().made(target, {"metadata": {"name": "a"}, "spec": spec})
+    created = Asker().create(target, {"metadata": {"name": "a"}, "spec": spec})
     assert created["spec"]["replicas"] == 0
     assert "minReadySeconds" not in created["spec"]
 
@@ -53,8 +53,8 @@ def test_zeros_are_kept_where_go_keeps_them() -> None:
 def test_services_get_addresses_and_ports_of_their_own_and_keep_them() -> None:
     asker = Asker()
     port = [{"port": 80}]
-    first = asker.made(SERVICES, {"metadata": {"name": "a"}, "spec": {"ports": port, "type": "NodePort"}})
-    second = asker.made(SERVICES, {"metadata": {"name": "b"}, "spec": {"ports": port, "type": "NodePort"}})
+    first = asker.create(SERVICES, {"metadata": {"name": "a"}, "spec": {"ports": port, "type": "NodePort"}})
+    second = asker.create(SERVICES, {"metadata": {"name": "b"}, "spec": {"ports": port, "type": "NodePort"}})
     assert first["spec"]["clusterIP"] != second["spec"]["clusterIP"]
     assert first["spec"]["ports"][0]["nodePort"] != second["spec"]["ports"][0]["nodePort"]
     body = {"metadata": {"name": "a"}, "spec": {"ports": [{"port": 80}], "type": "NodePort"}}
@@ -67,10 +67,10 @@ def test_a_claim_that_a_pod_uses_stays_until_the_pod_is_gone() -> None:
     claims = "/api/v1/namespaces/default/persistentvolumeclaims"
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
     for name in ("used", "free"):
-        asker.made(claims, {"metadata": {"name": name}, "spec": spec})
+        asker.create(claims, {"metadata": {"name": name}, "spec": spec})
     volume = {"name": "v", "persistentVolumeClaim": {"claimName": "used"}}
     container = {"name": "c", "image": "i"}
-    asker.made(PODS, {"metadata": {"name": "p"}, "spec": {"containers": [container], "volumes": [volume]}})
+    asker.create(PODS, {"metadata": {"name": "p"}, "spec": {"containers": [container], "volumes": [volume]}})
     for name in ("used", "free"):
         asker.send("DELETE", f"{claims}/{name}")
     asker.cluster.settle()

@@ -87,5 +87,5 @@ def test_no_more_specs_are_remembered_than_fit_in_memory() -> None:
     remembered = opened.viewer.served.valid_specs
     for number in range(1030):
         spec = {"containers": [{"name": "c", "image": str(number)}]}
-        asker.made("/api/v1/namespaces/default/pods", {"metadata": {"name": f"a{number}"}, "spec": spec})
+        asker.create("/api/v1/namespaces/default/pods", {"metadata": {"name": f"a{number}"}, "spec": spec})
         assert 0 < len(remembered) <= 1024

@@ -20,10 +20,10 @@ def storm(cluster: sim.Cluster, rng: Random) -> None:
 
     def write(number: int) -> None:
         name = f"b{rng.randrange(8)}"
-        here = cluster.get(Book, name)
+        stored = cluster.get(Book, name)
         if number % 23 == 0:
             cluster.compact()
-        elif here is not None and rng.random() < 0.3:
+        elif stored is not None and rng.random() < 0.3:
             cluster.remove(Book, name)
         else:
             body: dict[str, Any] = {
@@ -69,8 +69,8 @@ def test_the_cache_is_exact_after_quiet(tens: int) -> None:
 
 
 def test_a_run_is_repeated_exactly_by_its_seed() -> None:
-    (first, one), (second, two) = troubled(3), troubled(3)
-    assert one.transcript == two.transcript
-    assert "!!" in one.transcript
+    (first, first_lines), (second, second_lines) = troubled(3), troubled(3)
+    assert first_lines.transcript == second_lines.transcript
+    assert "!!" in first_lines.transcript
     assert first.snapshot() == second.snapshot()
-    assert troubled(4)[1].transcript != one.transcript
+    assert troubled(4)[1].transcript != first_lines.transcript

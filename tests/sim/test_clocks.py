@@ -10,29 +10,29 @@ from kubeproto_sim import Cluster, DriftingClock
 def test_a_clock_runs_at_its_own_rate_from_its_own_time() -> None:
     cluster = Cluster()
     fast, slow = DriftingClock(cluster, rate=1.25, ahead=5.0), DriftingClock(cluster, rate=0.5)
-    begun = cluster.now
+    start = cluster.now
     cluster.advance(8.0)
-    assert fast() == begun + 5.0 + 10.0
-    assert slow() == begun + 4.0
+    assert fast() == start + 5.0 + 10.0
+    assert slow() == start + 4.0
 
 
 def test_a_change_of_rate_keeps_what_has_passed() -> None:
     cluster = Cluster()
     clock = DriftingClock(cluster)
-    begun = clock()
+    start = clock()
     cluster.advance(10.0)
     clock.drift(2.0)
     cluster.advance(10.0)
-    assert clock() == begun + 30.0
+    assert clock() == start + 30.0
 
 
 def test_a_clock_is_set_back_and_runs_on() -> None:
     cluster = Cluster()
     clock = DriftingClock(cluster)
-    begun = clock()
+    start = clock()
     clock.jump(-60.0)
     cluster.advance(1.0)
-    assert clock() == begun - 59.0
+    assert clock() == start - 59.0
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0])

@@ -76,7 +76,7 @@ def test_a_child_of_nobody_goes_and_one_with_another_owner_left_stays(asker: Ask
 def test_a_definition_is_served_after_a_moment_and_its_storage_a_moment_later() -> None:
     asker = Asker(sim.Cluster())
     definition = json.loads(encode(definition_of(Book)))
-    asker.made(DEFINITIONS, definition)
+    asker.create(DEFINITIONS, definition)
     assert asker.send("GET", BOOKS).status == 404
     asker.cluster.advance(0.1)
     conditions = asker.ask("GET", f"{DEFINITIONS}/books.example.io")["status"]["conditions"]

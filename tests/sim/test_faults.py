@@ -19,9 +19,9 @@ GET = Head("GET", BOOKS)
 
 
 def cluster() -> sim.Cluster:
-    made = sim.Cluster(crds=[Book])
-    made.put(BOOK)
-    return made
+    faulty_cluster = sim.Cluster(crds=[Book])
+    faulty_cluster.put(BOOK)
+    return faulty_cluster
 
 
 def read(faults: sim.Faults, head: Head, *, idle: float = 75.0) -> tuple[int, bytes]:
@@ -48,25 +48,25 @@ def test_a_scripted_fault_hits_once_the_first_request_that_it_fits() -> None:
 
 
 def test_a_body_is_cut_at_any_byte_or_ends_as_if_it_were_whole() -> None:
-    whole = read(sim.Faults(cluster()), GET)[1]
-    for after in (0, 1, 17, len(whole) - 1):
-        faults = sim.Faults(cluster(), script=[sim.Cut(after)])
+    body = read(sim.Faults(cluster()), GET)[1]
+    for length in (0, 1, 17, len(body) - 1):
+        faults = sim.Faults(cluster(), script=[sim.Cut(length)])
         pieces: list[bytes] = []
         with (
             faults.blocking_transport().send(GET) as incoming,
             pytest.raises(kp.TransportError, match="reset"),
         ):
             pieces.extend(incoming)
-        assert b"".join(pieces) == whole[:after]
-        assert read(sim.Faults(cluster(), script=[sim.Cut(after, clean=True)]), GET)[1] == whole[:after]
+        assert b"".join(pieces) == body[:length]
+        assert read(sim.Faults(cluster(), script=[sim.Cut(length, clean=True)]), GET)[1] == body[:length]
 
 
 def test_a_half_open_stream_says_nothing_until_the_client_has_had_enough() -> None:
     faults = sim.Faults(cluster(), script=[sim.HalfOpen()])
-    begun = faults.cluster.now
+    start = faults.cluster.now
     with pytest.raises(kp.DeadlineExceeded):
         read(faults, watch_head(faults.cluster), idle=75)
-    assert faults.cluster.now - begun == 75
+    assert faults.cluster.now - start == 75
 
 
 @pytest.mark.parametrize("fault", [sim.LoseResponse(), sim.Fail(after=True)])
@@ -93,19 +93,19 @@ def test_a_write_may_take_effect_although_its_response_is_lost(fault: sim.Fault)
 )
 def test_a_refused_write_has_no_effect(fault: sim.Fault, status: int) -> None:
     faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
-    before = faults.cluster.version
+    version = faults.cluster.version
     head = Head("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
     assert read(faults, head)[0] == status
-    assert faults.cluster.version == before
+    assert faults.cluster.version == version
 
 
 def test_two_faults_of_one_request_hit_it_together() -> None:
-    whole = read(sim.Faults(cluster(), script=[sim.Html()]), GET)[1]
+    page = read(sim.Faults(cluster(), script=[sim.Html()]), GET)[1]
     faults = sim.Faults(cluster(), script=[sim.Both(sim.Cut(30), sim.Both(sim.Delay(4.0), sim.Html()))])
     answer = faults.respond(GET)
     assert (answer.status, answer.delay) == (502, 4.0)
     assert not isinstance(answer.body, bytes)
-    assert answer.body.take() == whole[:30]
+    assert answer.body.take() == page[:30]
     with pytest.raises(kp.TransportError, match="reset"):
         answer.body.take()
 
@@ -135,8 +135,8 @@ def test_sv_28_a_busy_server_answers_in_plain_text_with_the_seconds_in_a_header(
 )
 def test_a_version_is_gone_in_each_form(form: Any, status: int, reason: str) -> None:
     faults = sim.Faults(cluster(), script=[sim.Expire(form)])
-    got, body = read(faults, watch_head(faults.cluster))
-    assert got == status
+    response, body = read(faults, watch_head(faults.cluster))
+    assert response == status
     assert reason.encode() in body
 
 
@@ -150,12 +150,12 @@ def test_a_replica_that_is_behind_shows_what_was() -> None:
 
 def test_a_response_is_late_and_later_than_a_caller_waits() -> None:
     faults = sim.Faults(cluster(), script=[sim.Delay(5), sim.Delay(5)])
-    begun = faults.cluster.now
+    start = faults.cluster.now
     assert read(faults, GET)[0] == 200
-    assert faults.cluster.now - begun == 5
+    assert faults.cluster.now - start == 5
     with pytest.raises(kp.DeadlineExceeded):
         read(faults, GET, idle=3)
-    assert faults.cluster.now - begun == 8
+    assert faults.cluster.now - start == 8
 
 
 def test_what_is_drawn_is_drawn_from_the_seed_and_stops_when_it_is_calm() -> None:

@@ -38,14 +38,14 @@ PATH_SETS: st.SearchStrategy[set[Path]] = st.sets(PATHS, max_size=8)
 
 
 @given(PATH_SETS)
-def test_a_set_holds_the_paths_that_it_is_made_of(wanted: set[Path]) -> None:
-    assert set(paths(fieldset(wanted))) == wanted
+def test_a_set_holds_the_paths_that_it_is_made_of(expected: set[Path]) -> None:
+    assert set(paths(fieldset(expected))) == expected
 
 
 @given(PATH_SETS)
-def test_equal_sets_are_equal_however_they_came_about(wanted: set[Path]) -> None:
-    assert fieldset(sorted(wanted)) == fieldset(sorted(wanted, reverse=True))
-    assert decode_fields(json.loads(json.dumps(encode_fields(fieldset(wanted))))) == fieldset(wanted)
+def test_equal_sets_are_equal_however_they_came_about(expected: set[Path]) -> None:
+    assert fieldset(sorted(expected)) == fieldset(sorted(expected, reverse=True))
+    assert decode_fields(json.loads(json.dumps(encode_fields(fieldset(expected))))) == fieldset(expected)
 
 
 @given(PATH_SETS, PATH_SETS)
@@ -65,22 +65,22 @@ def test_no_set_is_changed_by_what_is_made_of_it(a: set[Path], b: set[Path]) -> 
 
 
 @given(PATH_SETS)
-def test_leaves_are_the_paths_that_no_other_goes_on_from(wanted: set[Path]) -> None:
+def test_leaves_are_the_paths_that_no_other_goes_on_from(expected: set[Path]) -> None:
     def goes_on(path: Path) -> bool:
-        return any(other != path and other[: len(path)] == path for other in wanted)
+        return any(other != path and other[: len(path)] == path for other in expected)
 
-    assert leaves(fieldset(wanted)) == fieldset({path for path in wanted if not goes_on(path)})
+    assert leaves(fieldset(expected)) == fieldset({path for path in expected if not goes_on(path)})
 
 
 def entries() -> list[Any]:
     """Every set of fields in the recorded answers, as it stands there."""
-    found: list[Any] = []
+    collected: list[Any] = []
 
     def look(value: Any) -> None:
         if is_object(value):
             for name, held in value.items():
                 if name == "fieldsV1":
-                    found.append(held)
+                    collected.append(held)
                 else:
                     look(held)
         elif is_list(value):
@@ -92,7 +92,7 @@ def entries() -> list[Any]:
         for line in body.splitlines() if isinstance(body, str) else ():
             if "fieldsV1" in line:
                 look(json.loads(line))
-    return found
+    return collected
 
 
 def test_recorded_sets_come_out_as_they_went_in_to_the_order_of_the_keys() -> None:

@@ -95,18 +95,18 @@ class History(RuleBasedStateMachine):
     @precondition(lambda self: self.pages)
     @rule()
     def go_on_paging(self) -> None:
-        token, snapshot, seen = self.pages.pop()
+        token, snapshot, seen_names = self.pages.pop()
         page = self.asker.ask("GET", f"{BOOKS}?limit=1&continue={token}")
         if self.asker.status == 410:
             assert page["metadata"]["continue"]
             return
         for item in page["items"]:
             assert item == snapshot[item["metadata"]["name"]]
-            seen.append(item["metadata"]["name"])
-        if rest := page["metadata"]["continue"]:
-            self.pages.append((rest, snapshot, seen))
+            seen_names.append(item["metadata"]["name"])
+        if next_token := page["metadata"]["continue"]:
+            self.pages.append((next_token, snapshot, seen_names))
         else:
-            assert seen == sorted(snapshot)
+            assert seen_names == sorted(snapshot)
 
     @rule()
     def compact(self) -> None:
@@ -123,7 +123,7 @@ class History(RuleBasedStateMachine):
     @invariant()
     def a_watch_replays_exactly_the_changes_after_its_version(self) -> None:
         now = self.snapshots.get(self.cluster.version, {})
-        left: list[tuple[sim.Stream, dict[str, Any], str]] = []
+        remaining: list[tuple[sim.Stream, dict[str, Any], str]] = []
         for watch, snapshot, label in self.watches:
             last = 0
             for change, obj in events(watch.take()):
@@ -139,16 +139,16 @@ class History(RuleBasedStateMachine):
             selected = {n: o for n, o in now.items() if not label or o["metadata"]["labels"]["l"] == label}
             assert snapshot == selected
             if not watch.ended:
-                left.append((watch, snapshot, label))
-        self.watches = left
+                remaining.append((watch, snapshot, label))
+        self.watches = remaining
 
     @invariant()
     def a_list_is_the_fold_of_the_history(self) -> None:
         storage = self.cluster._state.storage.resource("books.example.io")
         for version, snapshot in self.snapshots.items():
             if version >= self.oldest:
-                seen = storage.objects_at(version)
-                assert {one.name: json.loads(one.data) for one in seen.values()} == snapshot
+                objects = storage.objects_at(version)
+                assert {stored.name: json.loads(stored.data) for stored in objects.values()} == snapshot
 
 
 TestHistory = History.TestCase

@@ -29,9 +29,9 @@ def test_a_page_of_the_latest_version_goes_on_with_the_objects_of_that_version()
     first = asker.ask("GET", f"{CONFIGMAPS}?limit=1")
     assert names(first) == ["a"]
     asker.ask("DELETE", f"{CONFIGMAPS}/b")
-    rest = asker.ask("GET", f"{CONFIGMAPS}?limit=1&continue={first['metadata']['continue']}")
-    assert names(rest) == ["b"]
-    assert rest["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
+    second = asker.ask("GET", f"{CONFIGMAPS}?limit=1&continue={first['metadata']['continue']}")
+    assert names(second) == ["b"]
+    assert second["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
 
 
 def test_a_streaming_list_ends_at_the_version_of_its_objects_and_repeats_no_event() -> None:
@@ -52,10 +52,10 @@ def test_a_streaming_list_loses_no_event_to_a_compaction_behind_which_the_cache_
     watch = asker.watch(_STREAMING)
     asker.ask("PATCH", f"{CONFIGMAPS}/a", {"data": {"a": "2"}}, MERGE)
     asker.ask("DELETE", f"{CONFIGMAPS}/b")
-    seen = watch.take()
+    received = watch.take()
     asker.cluster.lag = 0
     last: dict[str, str] = {}
-    for change, obj in events(seen + watch.take()):
+    for change, obj in events(received + watch.take()):
         if change != "BOOKMARK":
             last[obj["metadata"]["name"]] = f"{change} {obj['data']['a']}"
     assert last == {"a": "MODIFIED 2", "b": "DELETED 1"}

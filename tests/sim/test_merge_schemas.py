@@ -24,9 +24,9 @@ PRESERVES = "x-kubernetes-preserve-unknown-fields"
 def at(merge_schema: MergeSchema, path: str) -> MergeSchema:
     """The merge_schema at a path; ``*`` is the element of a list."""
     for name in path.split("."):
-        below = merge_schema.element if name == "*" else merge_schema.member(name)
-        assert below is not None, path
-        merge_schema = below
+        member_schema = merge_schema.element if name == "*" else merge_schema.member(name)
+        assert member_schema is not None, path
+        merge_schema = member_schema
     return merge_schema
 
 
@@ -56,8 +56,8 @@ def at(merge_schema: MergeSchema, path: str) -> MergeSchema:
 def test_a_place_is_known_by_its_path(
     merge_schema: MergeSchema, path: str, shape: str, atomic: bool, keys: tuple[str, ...]
 ) -> None:
-    found = at(merge_schema, path)
-    assert (found.shape, found.atomic, found.keys) == (shape, atomic, keys)
+    schema = at(merge_schema, path)
+    assert (schema.shape, schema.atomic, schema.keys) == (shape, atomic, keys)
 
 
 def test_what_is_not_declared_is_not_there() -> None:
@@ -100,10 +100,10 @@ def test_merge_keys_are_those_of_the_patch_strategy() -> None:
     ],
 )  # fmt: skip
 def test_a_schema_is_open_where_it_says_so(schema: dict[str, Any], shape: str, closed: bool) -> None:
-    below = merge_schema_of_openapi({"type": "object", "properties": {"here": schema}}).member("here")
-    assert below is not None
-    assert below.shape == shape
-    assert (below.member("unknown") is None) == closed
+    member_schema = merge_schema_of_openapi({"type": "object", "properties": {"here": schema}}).member("here")
+    assert member_schema is not None
+    assert member_schema.shape == shape
+    assert (member_schema.member("unknown") is None) == closed
 
 
 def test_an_embedded_object_has_metadata() -> None:
@@ -113,20 +113,20 @@ def test_an_embedded_object_has_metadata() -> None:
 
 
 def test_every_built_in_kind_can_be_walked_to_its_end() -> None:
-    seen: set[int] = set()
+    visited: set[int] = set()
 
     def walk(merge_schema: MergeSchema) -> None:
-        if id(merge_schema) not in seen:
-            seen.add(id(merge_schema))
+        if id(merge_schema) not in visited:
+            visited.add(id(merge_schema))
             assert merge_schema.keys == () or not merge_schema.atomic
-            for below in (*merge_schema.fields.values(), merge_schema.elements):
-                if below is not None and below is not UNTYPED:
-                    walk(below)
+            for member_schema in (*merge_schema.fields.values(), merge_schema.elements):
+                if member_schema is not None and member_schema is not UNTYPED:
+                    walk(member_schema)
 
     for type_ in kind_table().types.values():
         if type_.gvk:
             walk(merge_schema_of_kind(type_.gvk))
-    assert len(seen) > 1000
+    assert len(visited) > 1000
 
 
 def test_a_kind_that_is_not_built_in_is_a_key_error() -> None:

@@ -65,10 +65,10 @@ def test_while_watches_lag_behind_a_write_of_any_resource_brings_older_ones_into
 def test_a_driver_of_the_clock_is_notified_of_a_watch_that_was_opened() -> None:
     asker = Asker()
     cluster = asker.cluster
-    due: list[float | None] = []
-    cluster.on_due = lambda: due.append(cluster.due)
+    due_times: list[float | None] = []
+    cluster.on_due = lambda: due_times.append(cluster.due)
     asker.watch(f"{HERE}?timeoutSeconds=3")
-    assert due == [cluster.now + 3]
+    assert due_times == [cluster.now + 3]
 
 
 def test_a_new_schema_wakes_the_watches_that_it_ends() -> None:
@@ -105,7 +105,7 @@ def test_watches_that_have_ended_are_not_kept_until_their_time_would_have_come()
     cluster.log.clear()
     gc.collect()
     assert cluster.watches == []
-    assert sum(one() is not None for one in ended) < 100
+    assert sum(reference() is not None for reference in ended) < 100
 
 
 steps = st.lists(
@@ -124,13 +124,13 @@ def test_what_is_due_and_who_watches_is_what_looking_at_each_watch_gives(course:
     cluster = sim.Cluster()
     asker = Asker(cluster)
     opened = list[Any]()
-    for number, (what, value, seconds) in enumerate(course):
-        if what == "open":
+    for number, (action, value, seconds) in enumerate(course):
+        if action == "open":
             opened.append(asker.watch(f"{value}?timeoutSeconds={seconds}&allowWatchBookmarks=true"))
-        elif what == "close":
+        elif action == "close":
             for watch in opened[value : value + 1]:
                 watch.close()
-        elif what == "write":
+        elif action == "write":
             cluster.put(config_map(value, text=str(number)))
         else:
             cluster.advance(value)

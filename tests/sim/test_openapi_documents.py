@@ -45,15 +45,15 @@ def references(document: Any) -> set[str]:
 
 def documents(cluster: sim.Cluster) -> list[Any]:
     paths: dict[str, Any] = body(get(cluster, "/openapi/v3"))["paths"]
-    return [body(get(cluster, one["serverRelativeURL"])) for one in paths.values()]
+    return [body(get(cluster, entry["serverRelativeURL"])) for entry in paths.values()]
 
 
 def test_every_reference_leads_to_a_schema(cluster: sim.Cluster) -> None:
     for document in documents(cluster):
-        known = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
-        assert references(document) <= known
-    whole = body(get(cluster, "/openapi/v2"))
-    assert references(whole) <= {f"#/definitions/{name}" for name in whole["definitions"]}
+        schema_names = {f"#/components/schemas/{name}" for name in document["components"]["schemas"]}
+        assert references(document) <= schema_names
+    document_v2 = body(get(cluster, "/openapi/v2"))
+    assert references(document_v2) <= {f"#/definitions/{name}" for name in document_v2["definitions"]}
 
 
 def test_every_kind_that_is_patched_says_that_it_knows_field_validation(cluster: sim.Cluster) -> None:
@@ -61,7 +61,7 @@ def test_every_kind_that_is_patched_says_that_it_knows_field_validation(cluster:
     for document in documents(cluster):
         for path in document["paths"].values():
             if operation := path.get("patch"):
-                assert "fieldValidation" in [one["name"] for one in operation["parameters"]]
+                assert "fieldValidation" in [parameter["name"] for parameter in operation["parameters"]]
                 gvk = operation["x-kubernetes-group-version-kind"]
                 patched.add((gvk["group"], gvk["kind"]))
     assert {("", "Pod"), ("apps", "Deployment"), ("library.example.io", "Book")} <= patched
@@ -76,9 +76,9 @@ def test_a_patch_of_a_custom_resource_may_be_of_any_type_but_the_strategic_one(c
     core = body(get(cluster, "/openapi/v3/api/v1"))["paths"]
     assert books[path]["patch"]["requestBody"]["content"].keys() == others
     assert core[pod]["patch"]["requestBody"]["content"].keys() == others | {strategic}
-    whole = body(get(cluster, "/openapi/v2"))["paths"]
-    assert set(whole[path]["patch"]["consumes"]) == others
-    assert set(whole[pod]["patch"]["consumes"]) == others | {strategic}
+    paths = body(get(cluster, "/openapi/v2"))["paths"]
+    assert set(paths[path]["patch"]["consumes"]) == others
+    assert set(paths[pod]["patch"]["consumes"]) == others | {strategic}
 
 
 def test_schemas_have_kinds_merge_keys_and_the_fields_of_custom_resources(cluster: sim.Cluster) -> None:

@@ -49,9 +49,9 @@ def test_a_project_gets_a_cluster_with_its_kinds_and_sees_the_requests_of_a_fail
 ) -> None:
     (tmp_path / "test_books.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "--rootdir", ".", "-q"]
-    done = run(
+    completed = run(
         [*command, "-p", "no:cacheprovider"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
-    assert "1 failed, 2 passed" in done.stdout, done.stdout + done.stderr
-    assert "requests to the simulated cluster" in done.stdout
-    assert "GET /apis/example.io/v1/books -> 200" in done.stdout
+    assert "1 failed, 2 passed" in completed.stdout, completed.stdout + completed.stderr
+    assert "requests to the simulated cluster" in completed.stdout
+    assert "GET /apis/example.io/v1/books -> 200" in completed.stdout

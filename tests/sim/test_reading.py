@@ -25,13 +25,13 @@ def test_sv_01_list_pages_keep_one_version_and_what_changes_between_them_is_not_
     first = asker.ask("GET", f"{CONFIGMAPS}?limit=2")
     asker.config("bb")
     asker.ask("DELETE", f"{CONFIGMAPS}/d")
-    rest: list[str] = []
+    later_names: list[str] = []
     page = first
     while token := page["metadata"].get("continue"):
         page = asker.ask("GET", f"{CONFIGMAPS}?limit=2&continue={token}")
         assert page["metadata"]["resourceVersion"] == first["metadata"]["resourceVersion"]
-        rest += names(page)
-    assert names(first) + rest == ["a", "b", "c", "d", "e"]
+        later_names += names(page)
+    assert names(first) + later_names == ["a", "b", "c", "d", "e"]
 
 
 def token(version: int, start: str) -> str:
@@ -50,9 +50,9 @@ def test_sv_02_a_compacted_token_is_a_410_with_a_token_that_gives_the_rest_as_it
     token = asker.ask("GET", f"{CONFIGMAPS}?limit=2")["metadata"]["continue"]
     asker.config("bb")
     asker.cluster.compact()
-    gone = asker.refused("GET", f"{CONFIGMAPS}?limit=2&continue={token}")
-    assert (gone["code"], gone["reason"]) == (410, "Expired")
-    fresh = gone["metadata"]["continue"]
+    status = asker.refused("GET", f"{CONFIGMAPS}?limit=2&continue={token}")
+    assert (status["code"], status["reason"]) == (410, "Expired")
+    fresh = status["metadata"]["continue"]
     assert decoded(fresh)["rv"] == -1
     assert names(asker.ask("GET", f"{CONFIGMAPS}?continue={fresh}")) == ["bb", "c", "d"]
 
@@ -184,15 +184,15 @@ def test_sv_26_lists_and_watches_come_as_tables_and_as_metadata(asker: Asker) ->
     listed = asker.ask("GET", CONFIGMAPS, Accept=table)
     assert [column["name"] for column in listed["columnDefinitions"]] == ["Name", "Data", "Age"]
     assert [row["cells"] for row in listed["rows"]] == [["a", 1, "0s"]]
-    whole = asker.ask("GET", f"{CONFIGMAPS}?includeObject=Object", Accept=table)
-    assert whole["rows"][0]["object"]["data"] == {"a": "1"}
+    full_table = asker.ask("GET", f"{CONFIGMAPS}?includeObject=Object", Accept=table)
+    assert full_table["rows"][0]["object"]["data"] == {"a": "1"}
     watch = asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true&includeObject=None", Accept=table)
     asker.config("b")
-    (_, one), (_, mark), (_, two) = events(watch.take())
-    assert one["columnDefinitions"]
-    assert two["columnDefinitions"] is None
-    assert two["rows"][0]["object"] is None
-    marked = mark["rows"][0]["object"]["metadata"]["annotations"]
+    (_, first_event), (_, bookmark), (_, second_event) = events(watch.take())
+    assert first_event["columnDefinitions"]
+    assert second_event["columnDefinitions"] is None
+    assert second_event["rows"][0]["object"] is None
+    marked = bookmark["rows"][0]["object"]["metadata"]["annotations"]
     assert marked == {"k8s.io/initial-events-end": "true"}
     one_only = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
     assert asker.ask("GET", CONFIGMAPS, Accept=one_only)["code"] == 406

@@ -53,7 +53,7 @@ def with_books(asker: Asker) -> Asker:
             "names": {"kind": "Book", "plural": "books"},
         },
     }  # fmt: skip
-    asker.made(DEFINITIONS, definition)
+    asker.create(DEFINITIONS, definition)
     asker.cluster.advance(10)
     return asker
 
@@ -116,7 +116,7 @@ def test_a_selector_that_changes_or_does_not_fit(release: str) -> None:
             "metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]},
         },
     }  # fmt: skip
-    asker.made(DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec})
+    asker.create(DEPLOYMENTS, {"metadata": {"name": "web"}, "spec": spec})
     spec["template"]["metadata"]["labels"] = {"a": "c", "b": "d"}
     other = {"metadata": {"name": "web2"}, "spec": spec}
     labels = 'map[string]string{"a":"c", "b":"d"}' if number(release) < 34 else '{"a":"c","b":"d"}'
@@ -140,7 +140,7 @@ def test_a_selector_that_changes_or_does_not_fit(release: str) -> None:
 @each_release
 def test_a_kind_that_is_new_is_refused_for_a_moment_since_1_31(release: str) -> None:
     asker = server(release)
-    asker.made(DEFINITIONS, definition())
+    asker.create(DEFINITIONS, definition())
     statuses: list[int] = []
     for _ in range(200):
         statuses.append(asker.send("GET", "/apis/a.b/v1/as").status)
@@ -157,7 +157,7 @@ def test_a_taint_that_keeps_a_pod_away(release: str) -> None:
     node["spec"]["taints"] = [{"key": "gpu", "value": "a100", "effect": "NoSchedule"}]
     asker.ask("PUT", f"/api/v1/nodes/{node['metadata']['name']}", node)
     pods = "/api/v1/namespaces/default/pods"
-    asker.made(pods, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    asker.create(pods, {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "image": "i"}]}})
     asker.cluster.advance(10)
     [condition] = asker.ask("GET", f"{pods}/p")["status"]["conditions"]
     taint = "taint(s)" if number(release) >= 34 else "taint {gpu: a100}"
@@ -170,7 +170,7 @@ def test_the_conditions_of_a_job_that_ends(release: str) -> None:
     asker.cluster.nodes(1)
     pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
     jobs = "/apis/batch/v1/namespaces/default/jobs"
-    asker.made(jobs, {"metadata": {"name": "j"}, "spec": {"template": {"spec": pod}}})
+    asker.create(jobs, {"metadata": {"name": "j"}, "spec": {"template": {"spec": pod}}})
     asker.cluster.wait(lambda: "conditions" in asker.ask("GET", f"{jobs}/j")["status"])
     asker.cluster.advance(30)
     conditions = asker.ask("GET", f"{jobs}/j")["status"]["conditions"]
@@ -206,7 +206,7 @@ def test_an_empty_selector_and_one_that_selects_other_pods_are_refused(kind: str
         spec["selector"] = {"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "x", **expression}]}
         body = {"metadata": {"name": "web"}, "spec": spec}
         if fits:
-            asker.made(f"{target}", body)
+            asker.create(f"{target}", body)
         else:
             assert refusal(asker, target, body) == (
                 'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template'

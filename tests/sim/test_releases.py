@@ -105,7 +105,7 @@ def test_a_mode_decides_what_a_feature_gate_may_turn_on() -> None:
 def test_a_shard_is_everything_where_the_release_knows_none(release: str) -> None:
     asker = server(release)
     for name in "abcd":
-        asker.made(CONFIGMAPS, {"metadata": {"name": name}})
+        asker.create(CONFIGMAPS, {"metadata": {"name": name}})
     shard = "shardRange(object.metadata.uid,'0x0000000000000000','0x4000000000000000')"
     listed = asker.ask("GET", f"{CONFIGMAPS}?shardSelector={shard}")
     assert (len(listed["items"]) == 4) == (release != NEWEST)
@@ -121,7 +121,7 @@ def test_selectable_fields_of_a_definition_are_dropped_where_the_gate_was_off(re
     }  # fmt: skip
     spec = {"group": "example.com", "names": {"kind": "Book", "plural": "books"}, "scope": "Namespaced"}
     name = {"name": "books.example.com"}
-    definition = asker.made(DEFINITIONS, {"metadata": name, "spec": {**spec, "versions": [version]}})
+    definition = asker.create(DEFINITIONS, {"metadata": name, "spec": {**spec, "versions": [version]}})
     asker.cluster.advance(10)
     assert ("selectableFields" in definition["spec"]["versions"][0]) == (release != "1.30")
     answer = asker.send("GET", "/apis/example.com/v1/books?fieldSelector=title%3DMoby")
@@ -164,7 +164,7 @@ def test_the_kubelets_of_a_cluster_are_of_its_release(release: str) -> None:
 def test_a_pod_has_a_generation_and_shows_it_in_its_status_as_the_release_does(release: str) -> None:
     asker = server(release)
     asker.cluster.nodes(1)
-    asker.made(PODS, pod())
+    asker.create(PODS, pod())
     asker.cluster.advance(10)
     created = asker.ask("GET", f"{PODS}/one")
     assert created["status"]["phase"] == "Running"

@@ -34,10 +34,10 @@ def test_controllers_stay_as_they_were_set_when_a_backup_is_restored() -> None:
 
 def test_what_was_planned_happens_after_a_restored_backup_too() -> None:
     cluster, happened = Asker().cluster, list[float]()
-    begun = cluster.now
-    cluster.later(10, lambda: happened.append(cluster.now - begun))
+    start = cluster.now
+    cluster.later(10, lambda: happened.append(cluster.now - start))
     cluster.restore(cluster.snapshot())
-    cluster.later(5, lambda: happened.append(cluster.now - begun))
+    cluster.later(5, lambda: happened.append(cluster.now - start))
     cluster.advance(20)
     assert happened == [5, 10]
 
@@ -59,7 +59,7 @@ def test_a_controller_that_failed_retries_in_time() -> None:
     _with_an_orphan(asker)
     asker.cluster.settle()
     assert _there(asker)
-    due = asker.cluster.due
-    assert due is not None
-    asker.cluster.advance_to(due + 0.1)
+    due_time = asker.cluster.due
+    assert due_time is not None
+    asker.cluster.advance_to(due_time + 0.1)
     assert not _there(asker)

@@ -31,16 +31,16 @@ def write(cluster: sim.Cluster, namespace: str, number: int) -> None:
 def test_a_watch_sees_beside_others_what_it_sees_alone(acts: list[str | int]) -> None:
     asker = Asker()
     since = asker.cluster.version
-    watches = [asker.watch(f"{place}?resourceVersion={since}") for place in PLACES * 2]
-    seen = [b""] * len(watches)
+    watches = [asker.watch(f"{path}?resourceVersion={since}") for path in PLACES * 2]
+    received = [b""] * len(watches)
     for number, act in enumerate(acts):
         if isinstance(act, int):
-            seen[act] += watches[act].take()
+            received[act] += watches[act].take()
         else:
             write(asker.cluster, act, number)
-    for at, watch in enumerate(watches):
-        alone = asker.watch(f"{PLACES[at % 3]}?resourceVersion={since}")
-        assert seen[at] + watch.take() == alone.take()
+    for index, watch in enumerate(watches):
+        alone = asker.watch(f"{PLACES[index % 3]}?resourceVersion={since}")
+        assert received[index] + watch.take() == alone.take()
 
 
 def test_who_follows_the_same_events_is_given_the_same_bytes() -> None:
@@ -62,7 +62,7 @@ def test_lines_are_kept_for_others_no_longer_than_until_the_next_event(count: in
         asker.config(f"a{number}")
     watch.take()
     [opened] = asker.cluster.watches
-    kept = opened.storage.lines
-    assert bool(kept) == (count == 60)
+    lines = opened.storage.lines
+    assert bool(lines) == (count == 60)
     asker.config("b")
-    assert not kept
+    assert not lines

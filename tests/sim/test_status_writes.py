@@ -36,7 +36,7 @@ CHANGE: Final = {
 def test_metadata_of_a_built_in_kind_comes_along_with_its_status(target: str, spec: dict[str, Any]) -> None:
     asker = Asker()
     meta = {"name": "a", "labels": {"l": "1"}, "annotations": {"n": "1"}}
-    created = asker.made(target, {"metadata": meta, "spec": spec})
+    created = asker.create(target, {"metadata": meta, "spec": spec})
     patched = asker.ask("PATCH", f"{target}/a/status", CHANGE, MERGE)
     meta = patched["metadata"]
     assert meta["annotations"]["n"] == "2"

@@ -17,8 +17,8 @@ META = "metadata"
 Map = dict[str, Any]
 
 
-def containers(*held: Map) -> Map:
-    return {"spec": {"containers": [*held]}}
+def containers(*entries: Map) -> Map:
+    return {"spec": {"containers": [*entries]}}
 
 
 ROWS: list[tuple[str, MergeSchema, Map, Map, Map]] = [
@@ -233,9 +233,9 @@ ROWS: list[tuple[str, MergeSchema, Map, Map, Map]] = [
 def test_sv_19_a_strategic_patch_merges_by_the_keys_of_the_kind(
     schema: MergeSchema, current: Map, patch: Map, expected: Map
 ) -> None:
-    before, change = deepcopy(current), deepcopy(patch)
+    unchanged, change = deepcopy(current), deepcopy(patch)
     assert strategic_merge(current, patch, schema) == expected
-    assert (current, patch) == (before, change)
+    assert (current, patch) == (unchanged, change)
 
 
 def element_order(*names: Any) -> Map:

@@ -60,13 +60,13 @@ def make_patch(before: Map, after: Map, schema: MergeSchema) -> Map:
     patch: Map = {name: None for name in before if name not in after}
     for name, value in after.items():
         old = before.get(name)
-        below = schema.member(name) or SCHEMALESS
+        member_schema = schema.member(name) or SCHEMALESS
         if old == value:
             continue
         if is_object(value) and is_object(old):
-            patch[name] = make_patch(old, value, below)
-        elif is_list(value) and is_list(old) and below.merges:
-            patch |= make_list_patch(name, old, value, below)
+            patch[name] = make_patch(old, value, member_schema)
+        elif is_list(value) and is_list(old) and member_schema.merges:
+            patch |= make_list_patch(name, old, value, member_schema)
         else:
             patch[name] = value
     return patch
@@ -75,11 +75,11 @@ def make_patch(before: Map, after: Map, schema: MergeSchema) -> Map:
 def make_list_patch(name: str, old: list[Any], new: list[Any], schema: MergeSchema) -> Map:
     key = schema.merge_key
     if not key:
-        gone = [value for value in old if value not in new]
+        removed_elements = [value for value in old if value not in new]
         added = [value for value in new if value not in old]
         return {
             f"$setElementOrder/{name}": new,
-            f"$deleteFromPrimitiveList/{name}": gone,
+            f"$deleteFromPrimitiveList/{name}": removed_elements,
             **({name: added} if added else {}),
         }
     was = {element[key]: element for element in old}
@@ -89,8 +89,11 @@ def make_list_patch(name: str, old: list[Any], new: list[Any], schema: MergeSche
         if was.get(element[key]) != element
     ]
     names = {element[key] for element in new}
-    gone = [{key: at, "$patch": "delete"} for at in was if at not in names]
-    return {f"$setElementOrder/{name}": [{key: element[key]} for element in new], name: changed + gone}
+    removed_elements = [{key: value, "$patch": "delete"} for value in was if value not in names]
+    return {
+        f"$setElementOrder/{name}": [{key: element[key]} for element in new],
+        name: changed + removed_elements,
+    }
 
 
 @given(PODS, PODS)

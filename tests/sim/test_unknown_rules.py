@@ -35,7 +35,7 @@ def test_a_rule_that_cannot_be_evaluated_is_a_warning_of_the_write_and_no_silent
     asker = tagging(spec)
     tagged: dict[str, Any] = {"apiVersion": "example.io/v1", "kind": "Tagged", "metadata": {"name": "a"}}
     tagged["spec"] = {"tags": ["a"]}
-    asker.made(TAGGED, tagged)
+    asker.create(TAGGED, tagged)
     (warning,) = [value for name, value in asker.response.headers if name == "Warning"]
     assert "spec.tags: the rule " in warning
     assert "was not evaluated: == ignores the order" in warning

@@ -46,16 +46,16 @@ def test_sv_07_a_watch_from_the_future_waits_and_a_streaming_list_from_there_fai
 def test_sv_08_objects_enter_and_leave_a_selector_with_the_versions_of_the_changes(asker: Asker) -> None:
     watch = asker.watch(f"{CONFIGMAPS}?labelSelector=app=x&resourceVersion={asker.cluster.version}")
     asker.config("a", labels={"app": "x"})
-    left = asker.ask(
+    relabelled = asker.ask(
         "PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "y"}}, "data": {"a": "2"}}, MERGE
     )
     asker.ask("PATCH", f"{CONFIGMAPS}/a", {"data": {"a": "3"}}, MERGE)
     asker.ask("PATCH", f"{CONFIGMAPS}/a", {"metadata": {"labels": {"app": "x"}}}, MERGE)
-    seen = events(watch.take())
-    assert [change for change, _ in seen] == ["ADDED", "DELETED", "ADDED"]
-    assert seen[1][1]["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
-    assert seen[1][1]["data"] == {"a": "1"}
-    assert seen[2][1]["data"] == {"a": "3"}
+    received = events(watch.take())
+    assert [change for change, _ in received] == ["ADDED", "DELETED", "ADDED"]
+    assert received[1][1]["metadata"]["resourceVersion"] == relabelled["metadata"]["resourceVersion"]
+    assert received[1][1]["data"] == {"a": "1"}
+    assert received[2][1]["data"] == {"a": "3"}
 
 
 def test_sv_09_bookmarks_come_each_minute_and_before_the_end_to_who_allows_them(asker: Asker) -> None:
@@ -63,11 +63,11 @@ def test_sv_09_bookmarks_come_each_minute_and_before_the_end_to_who_allows_them(
     allowed = asker.watch(f"{CONFIGMAPS}?{since}&allowWatchBookmarks=true")
     silent = asker.watch(f"{CONFIGMAPS}?{since}")
     times: list[float] = []
-    begun = asker.cluster.now
+    start = asker.cluster.now
     while not allowed.ended:
         asker.cluster.advance(0.5)
         if data := allowed.take():
-            times.append(asker.cluster.now - begun)
+            times.append(asker.cluster.now - start)
             [(change, obj)] = events(data)
             assert change == "BOOKMARK"
             assert obj == {
@@ -82,9 +82,12 @@ def test_sv_09_bookmarks_come_each_minute_and_before_the_end_to_who_allows_them(
 
 def test_sv_09_the_closing_bookmark_is_marked_and_nobody_gets_it_unasked(asker: Asker) -> None:
     asker.book("a")
-    (_, book), (change, mark) = events(asker.watch(f"{BOOKS}?allowWatchBookmarks=true").take())
+    (_, book), (change, bookmark) = events(asker.watch(f"{BOOKS}?allowWatchBookmarks=true").take())
     assert book["metadata"]["name"] == "a"
-    assert (change, mark["metadata"]["annotations"]) == ("BOOKMARK", {"k8s.io/initial-events-end": "true"})
+    assert (change, bookmark["metadata"]["annotations"]) == (
+        "BOOKMARK",
+        {"k8s.io/initial-events-end": "true"},
+    )
     assert told(asker.watch(BOOKS).take()) == [("ADDED", "a")]
 
 
@@ -119,13 +122,13 @@ def test_sv_10_an_old_server_begins_with_what_is_there_and_marks_nothing(asker: 
 @pytest.mark.parametrize("mark", ["missing", "false", "without-version"])
 def test_servers_that_do_not_mark_the_end_can_be_had(asker: Asker, mark: Any) -> None:
     asker.cluster.modes = sim.Modes(end_mark=mark)
-    seen = events(asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take())
+    received = events(asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true").take())
     if mark == "missing":
-        assert seen == []
+        assert received == []
     elif mark == "false":
-        assert seen[0][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "false"}
+        assert received[0][1]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "false"}
     else:
-        assert "resourceVersion" not in seen[0][1]["metadata"]
+        assert "resourceVersion" not in received[0][1]["metadata"]
 
 
 def test_a_watch_ends_cleanly_when_its_time_is_over_and_hears_nothing_later(asker: Asker) -> None:
@@ -200,12 +203,12 @@ def test_one_event_is_the_same_bytes_for_every_watcher(asker: Asker) -> None:
 def test_a_transport_reads_an_idle_watch_by_letting_time_pass(asker: Asker) -> None:
     books = kp.Api(Book, namespace="default")
     request = books.watch(resource_version=str(asker.cluster.version), timeout_seconds=90)
-    begun = asker.cluster.now
+    start = asker.cluster.now
     with asker.cluster.blocking_transport().send(request) as incoming:
         decoder = request.open(incoming.status, incoming.headers)
-        seen = [event for piece in incoming for event in decoder.feed(piece)]
-    assert [type(event) for event in seen] == [kp.Bookmark, kp.Bookmark]
-    assert asker.cluster.now - begun == 90
+        received = [event for chunk in incoming for event in decoder.feed(chunk)]
+    assert [type(event) for event in received] == [kp.Bookmark, kp.Bookmark]
+    assert asker.cluster.now - start == 90
 
 
 def test_silence_beyond_what_a_caller_allows_is_a_deadline_exceeded(asker: Asker) -> None:

@@ -29,7 +29,7 @@ def probed(port: Any) -> dict[str, Any]:
 
 
 def test_a_probe_has_its_defaults() -> None:
-    created = Asker().made(f"{APPS}/deployments", deployment(containers=[probed(80)]))
+    created = Asker().create(f"{APPS}/deployments", deployment(containers=[probed(80)]))
     (container,) = created["spec"]["template"]["spec"]["containers"]
     counts = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
     assert container["livenessProbe"] == {"httpGet": {"path": "/", "port": 80, "scheme": "HTTP"}} | counts
@@ -51,7 +51,7 @@ def test_a_template_is_refused_for_what_a_server_blames(pod: dict[str, Any], fie
 
 def test_what_a_workload_selects_stays() -> None:
     asker = Asker()
-    asker.made(f"{APPS}/deployments", deployment())
+    asker.create(f"{APPS}/deployments", deployment())
     labels = {"c": "d"}
     change = {"spec": {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}}
     causes = blamed(asker, "PATCH", f"{APPS}/deployments/d", change, MERGE)
@@ -60,7 +60,7 @@ def test_what_a_workload_selects_stays() -> None:
 
 def test_a_stateful_set_keeps_what_is_not_its_template() -> None:
     asker = Asker()
-    created = asker.made(f"{APPS}/statefulsets", deployment())
+    created = asker.create(f"{APPS}/statefulsets", deployment())
     assert created["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
     causes = blamed(asker, "PATCH", f"{APPS}/statefulsets/d", {"spec": {"serviceName": "s"}}, MERGE)
     assert causes == [("spec", "FieldValueForbidden")]
@@ -95,10 +95,10 @@ def test_the_pods_of_a_job_change_only_while_it_is_suspended_and_has_none(
 ) -> None:
     patch = {"spec": {"template": change}}
     asker = Asker()
-    asker.made(JOBS, batch_job(suspend=False))
+    asker.create(JOBS, batch_job(suspend=False))
     assert blamed(asker, "PATCH", f"{JOBS}/j", patch, MERGE) == [("spec.template", "FieldValueInvalid")]
     asker = Asker()
-    asker.made(JOBS, batch_job(suspend=True))
+    asker.create(JOBS, batch_job(suspend=True))
     if while_suspended:
         asker.ask("PATCH", f"{JOBS}/j", patch, MERGE)
         assert asker.response.status == 200
@@ -171,4 +171,4 @@ def test_a_mutation_has_the_form_that_its_type_names(mutation: dict[str, Any], f
     if field:
         assert blamed(Asker(), "POST", target, body) == [(field, "FieldValueRequired")]
     else:
-        Asker().made(target, body)
+        Asker().create(target, body)

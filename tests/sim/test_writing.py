@@ -32,7 +32,7 @@ def test_sv_11_a_write_that_changes_nothing_keeps_the_version_and_is_not_an_even
 
 
 def test_sv_12_status_is_isolated_both_ways_and_generation_counts_what_is_outside_it(asker: Asker) -> None:
-    created = asker.made(BOOKS, {
+    created = asker.create(BOOKS, {
         "apiVersion": "example.io/v1", "kind": "Book",
         "metadata": {"name": "a", "generation": 9}, "spec": {"title": "t"}, "status": {"readers": 3},
     })  # fmt: skip
@@ -122,7 +122,7 @@ def test_sv_16_a_name_is_taken_until_its_object_is_gone(asker: Asker) -> None:
 
 def test_sv_17_names_are_generated_from_the_alphabet_of_the_server(asker: Asker) -> None:
     names = {
-        asker.made(CONFIGMAPS, {"metadata": {"generateName": "b" * 70 + "-"}})["metadata"]["name"]
+        asker.create(CONFIGMAPS, {"metadata": {"generateName": "b" * 70 + "-"}})["metadata"]["name"]
         for _ in range(50)
     }
     assert len(names) == 50
@@ -253,7 +253,7 @@ def test_sv_23_scale_speaks_for_its_object(asker: Asker) -> None:
     template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 2, "selector": {"matchLabels": labels}, "template": template}
     path = "/apis/apps/v1/namespaces/default/deployments"
-    asker.made(path, {"metadata": {"name": "d"}, "spec": spec})
+    asker.create(path, {"metadata": {"name": "d"}, "spec": spec})
     scale = asker.ask("GET", f"{path}/d/scale")
     assert (scale["spec"], scale["status"]) == ({"replicas": 2}, {"replicas": 0, "selector": "a=b"})
     scale["spec"]["replicas"] = 5
@@ -273,7 +273,7 @@ def test_sv_23_a_custom_resource_scales_where_its_definition_says() -> None:
     asker = Asker(sim.Cluster(crds=[Shelf]))
     path = BOOKS.replace("books", "shelves")
     body = {"apiVersion": "example.io/v1", "kind": "Shelf", "metadata": {"name": "a"}, "spec": {"title": "t"}}
-    created = asker.made(path, body)
+    created = asker.create(path, body)
     scale = asker.ask("GET", f"{path}/a/scale")
     assert scale["metadata"]["resourceVersion"] == created["metadata"]["resourceVersion"]
     assert (scale["spec"], scale["status"]) == ({"replicas": 1}, {"replicas": 0})
@@ -288,20 +288,20 @@ def test_sv_23_an_eviction_asks_the_budget_and_a_token_has_a_least_lifetime(aske
         "metadata": {"name": "b"},
         "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "x"}}},
     }
-    asker.made("/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
+    asker.create("/apis/policy/v1/namespaces/default/poddisruptionbudgets", budget)
     assert asker.ask("POST", f"{PODS}/p/eviction", {"metadata": {"name": "p"}})["code"] == 201
     refused = asker.refused("POST", f"{PODS}/q/eviction", {"metadata": {"name": "q"}})
     assert refused["details"]["causes"][0]["reason"] == "DisruptionBudget"
     accounts = "/api/v1/namespaces/default/serviceaccounts"
-    asker.made(accounts, {"metadata": {"name": "s"}})
-    assert asker.made(f"{accounts}/s/token", {"spec": {}})["spec"]["expirationSeconds"] == 3600
+    asker.create(accounts, {"metadata": {"name": "s"}})
+    assert asker.create(f"{accounts}/s/token", {"spec": {}})["spec"]["expirationSeconds"] == 3600
     assert asker.refused("POST", f"{accounts}/s/token", {"spec": {"expirationSeconds": 599}})["code"] == 422
 
 
 def test_sv_23_a_pod_that_is_bound_stays_where_it_is_and_needs_a_kubelet_for_its_log(asker: Asker) -> None:
     asker.pod("p")
     assert asker.send("GET", f"{PODS}/p/log").status == 204
-    assert asker.made(f"{PODS}/p/binding", {"target": {"name": "n1"}})["status"] == "Success"
+    assert asker.create(f"{PODS}/p/binding", {"target": {"name": "n1"}})["status"] == "Success"
     assert (
         asker.refused("POST", f"{PODS}/p/binding", {"target": {"name": "n2"}})["details"]["kind"]
         == "pods/binding"
@@ -310,10 +310,10 @@ def test_sv_23_a_pod_that_is_bound_stays_where_it_is_and_needs_a_kubelet_for_its
 
 
 def test_sv_29_a_namespace_that_goes_takes_nothing_new_and_everything_in_it_along(asker: Asker) -> None:
-    asker.made("/api/v1/namespaces", {"metadata": {"name": "n"}})
+    asker.create("/api/v1/namespaces", {"metadata": {"name": "n"}})
     inside = "/api/v1/namespaces/n/configmaps"
-    asker.made(inside, {"metadata": {"name": "a", "finalizers": ["x.io/a"]}})
-    asker.made(inside, {"metadata": {"name": "b"}})
+    asker.create(inside, {"metadata": {"name": "a", "finalizers": ["x.io/a"]}})
+    asker.create(inside, {"metadata": {"name": "b"}})
     watch = asker.watch(f"{inside}?resourceVersion={asker.cluster.version}")
     assert asker.ask("DELETE", "/api/v1/namespaces/n")["status"] == {"phase": "Terminating"}
     status = asker.refused("POST", inside, {"metadata": {"name": "c"}})
@@ -354,13 +354,13 @@ def test_unknown_fields_are_pruned_with_a_warning_or_refused(asker: Asker) -> No
 def test_values_are_stored_in_the_one_form_that_a_server_has_for_them(asker: Asker) -> None:
     resources = {"limits": {"cpu": "0.5", "memory": "1024Mi"}, "requests": {"cpu": 0.25}}
     spec = {"containers": [{"name": "c", "image": "a<b", "resources": resources}]}
-    created = asker.made(PODS, {"metadata": {"name": "p"}, "spec": spec})
+    created = asker.create(PODS, {"metadata": {"name": "p"}, "spec": spec})
     assert created["spec"]["containers"][0]["resources"] == {
         "limits": {"cpu": "500m", "memory": "1Gi"}, "requests": {"cpu": "250m", "memory": "1Gi"},
     }  # fmt: skip
     assert isinstance(asker.response.body, bytes)
     assert b"a\\u003cb" in asker.response.body
-    secret = asker.made(
+    secret = asker.create(
         "/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}, "stringData": {"a": "x"}}
     )
     assert secret["data"] == {"a": "eA=="}
