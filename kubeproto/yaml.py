@@ -16,12 +16,12 @@ import math
 import re
 import struct
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["MAX_DEPTH", "Document", "YamlError", "YamlUnavailable", "read_documents", "write_documents"]
+__all__ = ["Document", "YamlError", "YamlUnavailable", "read_documents", "write_documents"]
 
 # The limit for the values of a text with its aliases written out. The largest manifests that people
 # apply, bundles of custom-resource definitions, have some 200,000.
@@ -29,8 +29,6 @@ _MAX_VALUES: Final = 1_000_000
 # The limit for the characters that aliases add to a text. Anchors in manifests hold labels or a pod's
 # template, some kilobytes in a few places; without this bound 200 KB of text become 800 MB.
 _MAX_COPIED: Final = 16 << 20
-# Kubernetes' decoder stops at 10,000 levels, Python's own stack long before that.
-MAX_DEPTH: Final = 200
 
 _PREFIX: Final = "tag:yaml.org,2002:"
 _NO_TAG: Final = "this tag has no meaning in JSON: a text that begins with ! needs quotes"
@@ -67,7 +65,10 @@ class YamlUnavailable(ImportError):
 
 
 class Document:
-    """One document of a text: its value, and the line of each part of it."""
+    """A document of a text: its value, and the line of each part of it."""
+
+    # Kubernetes' decoder stops at 10,000 levels, Python's own stack long before that.
+    MAX_DEPTH: ClassVar = 200
 
     def __init__(self, node: _Node) -> None:
         self._node = node
@@ -158,8 +159,8 @@ class _Composer:
         if kind == "AliasEvent":
             return self._alias(event)
         node = _Node(event)
-        if depth > MAX_DEPTH:
-            raise YamlError(f"values are nested more than {MAX_DEPTH} deep", node.line)
+        if depth > Document.MAX_DEPTH:
+            raise YamlError(f"values are nested more than {Document.MAX_DEPTH} deep", node.line)
         anchor: str | None = event.anchor
         if anchor:
             self._anchored[anchor] = None

@@ -6,13 +6,13 @@ import ast
 import importlib
 import re
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from test_one_name import MACHINES, modules
-from test_public_names import MODULES, ROOT
+from needed_names import needed_names, public_names
+from test_one_name import modules
+from test_public_names import ROOT
 
 import kubeproto as kp
 import kubeproto_runtime
@@ -54,6 +54,7 @@ TOPICS: Final = {
     "kubeproto_sim": "the simulated server",
     "kubeproto.watching.resync": "a machine, which is used qualified",
     "kubeproto.wire": "what a transport is made of",
+    "kubeproto.yaml": "YAML by the rules of kubectl",
     "kubeproto_asyncio": "a transport",
     "kubeproto_h11": "what a transport is made of",
     "kubeproto_httpx": "a transport",
@@ -147,31 +148,8 @@ def test_each_error_that_a_program_catches_is_on_the_first_level_or_beside_what_
     assert all(issubclass(error, CAUGHT_AS[error.__name__]) for error in hidden)
 
 
-@cache
-def words_outside_of_the_core() -> frozenset[str]:
-    folders = ("runtime", "simulator", "transports", "examples", "docs", "tests", "benchmarks", "tools")
-    texts = [
-        path.read_text(encoding="utf-8")
-        for folder in folders
-        for path in (ROOT / folder).rglob("*")
-        if path.suffix in (".py", ".md") and path != Path(__file__)
-    ]
-    return frozenset(re.findall(r"\w+", "\n".join(texts)))
-
-
-def test_functions_that_only_the_core_uses_are_not_public() -> None:
-    """Functions of the core that nothing outside of the core uses are not public.
-
-    Types are public if a signature shows them, and constants of a machine describe it.
-    """
-    unused = {
-        f"{module}.{name}"
-        for module in MODULES.keys() - MACHINES.keys()
-        if module.startswith("kubeproto.") and not module.startswith("kubeproto.kinds.")
-        for name in getattr(importlib.import_module(module), "__all__", ())
-        if name[0].islower() and name not in words_outside_of_the_core()
-    }
-    assert unused - {"kubeproto_sim.apply.fieldsets.field_step"} == set()  # one of three forms of a step
+def test_a_page_an_example_or_a_signature_needs_each_public_name() -> None:
+    assert public_names().keys() - needed_names() == set()
 
 
 def test_a_name_outside_of_all_pages_is_detected() -> None:

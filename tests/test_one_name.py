@@ -14,6 +14,7 @@ from test_public_names import MODULES, ROOT
 # module.
 MACHINES: Final = {
     "kubeproto.config.credentials": ("_credentials_values",),
+    "kubeproto.control.certificates": (),
     "kubeproto.control.election": ("_election_values", "_election_lease"),
     "kubeproto.control.finalizers": (),
     "kubeproto_sim.nodes.node_health": (),

@@ -46,7 +46,8 @@ def offered(source: str, *, package: bool = True) -> set[str]:
             case ast.ImportFrom(level=level, module=module) if package and (
                 level or (module or "").startswith("kubeproto")
             ):
-                names |= {alias.asname or alias.name for alias in node.names}
+                # `import Name as Name` is for the other packages of this repository, without a promise.
+                names |= {alias.asname or alias.name for alias in node.names if alias.asname != alias.name}
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 names.add(name)
             case ast.Assign(value=ast.Call(func=ast.Name(id="TypeVar" | "ParamSpec"))):

@@ -22,8 +22,7 @@ from typing import Final
 from packaging.requirements import Requirement
 
 from benchmarks._results import Run, load
-from benchmarks._speed_page import PAGE as SPEED_PAGE
-from benchmarks._speed_page import speed_page
+from benchmarks._speed_page import PAGE as SPEED_PAGE, speed_page
 from kubeproto.kinds import kind_table
 from kubeproto.watching import resync
 from kubeproto_sim.kinds._kubernetes_releases import release_of

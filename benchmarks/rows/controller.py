@@ -17,8 +17,7 @@ import msgspec
 
 from benchmarks import _controller_program as program
 from benchmarks._contenders import Peer, ProcessProbe, peers
-from benchmarks._controller_server import FLOOD, PACE, Course, controller_server
-from benchmarks._controller_server import Options as ServerOptions
+from benchmarks._controller_server import FLOOD, PACE, Course, Options as ServerOptions, controller_server
 from benchmarks._measure import ROUNDS, Absent, Contest, Further, Metered, Probe, Unit
 from benchmarks._peers import PeerProcess
 from benchmarks._rows import EVENTS_PER_SECOND, LATENCY, MEGABYTES, MILLISECONDS, Goal, Row, Setting

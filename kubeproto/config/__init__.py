@@ -2,19 +2,18 @@
 
 from .._errors import ConfigError, CredentialsError
 from . import credentials
-from ._concealed_values import ConcealedVariables
-from ._identity import Identity, Impersonation, UnreadableFile
-from ._inference import Config, Needs, Overrides, infer
-from ._kubeconfig import Kubeconfig, kubeconfig_paths
+from ._concealed_values import ConcealedVariables as ConcealedVariables
+from ._identity import Identity, Impersonation, UnreadableFile as UnreadableFile
+from ._inference import Config, Needs as Needs, Overrides as Overrides, infer as infer
+from ._kubeconfig import Kubeconfig as Kubeconfig, kubeconfig_paths as kubeconfig_paths
 from ._oidc import Oidc
 from ._plugin import Plugin, PluginPolicy
-from ._proxies import proxy_for
+from ._proxies import proxy_for as proxy_for
 from ._server_connection import Connection
 from ._server_urls import Url
 from ._signing_credentials import Credentials
 
 __all__ = [
-    "ConcealedVariables",
     "Config",
     "ConfigError",
     "Connection",
@@ -22,16 +21,9 @@ __all__ = [
     "CredentialsError",
     "Identity",
     "Impersonation",
-    "Kubeconfig",
-    "Needs",
     "Oidc",
-    "Overrides",
     "Plugin",
     "PluginPolicy",
-    "UnreadableFile",
     "Url",
     "credentials",
-    "infer",
-    "kubeconfig_paths",
-    "proxy_for",
 ]

@@ -11,7 +11,7 @@ import msgspec
 
 from .._errors import ConfigError
 from ..objects import is_list, is_object
-from ..yaml import MAX_DEPTH, YamlError, YamlUnavailable, read_documents
+from ..yaml import Document, YamlError, YamlUnavailable, read_documents
 from ._concealed_values import CONCEALED
 
 _BYTE_ORDER_MARKS: Final = (
@@ -63,7 +63,7 @@ def parse_documents(content: bytes, source: str) -> list[LocatedDocument]:
             value = msgspec.json.decode(text)
             if not _is_too_deep(value):
                 return [_JsonDocument(text, value)]
-            raise RecursionError(f"values are nested more than {MAX_DEPTH} deep")
+            raise RecursionError(f"values are nested more than {Document.MAX_DEPTH} deep")
         except (msgspec.DecodeError, RecursionError) as error:
             line = _line_of_error(text, str(error))
             problem = f"this is not JSON: {str(error).partition(' (byte')[0]}"
@@ -82,7 +82,7 @@ def parse_documents(content: bytes, source: str) -> list[LocatedDocument]:
 def _is_too_deep(value: Any) -> bool:
     """Return whether values are nested deeper than allowed in YAML: the code that reads them recurses."""
     level: list[Any] = [value]
-    for _ in range(MAX_DEPTH + 1):
+    for _ in range(Document.MAX_DEPTH + 1):
         containers = [
             element.values() if is_object(element) else element
             for element in level

@@ -3,9 +3,16 @@
 from typing import TYPE_CHECKING
 
 from .. import _deferred
-from ._api_versions import api_version_priority
-from ._base import Constant, Fields, KubeObject, Object
-from ._capabilities import HasApproval, HasFinalize, HasScale, HasStatus, HasToken, RunsContainers
+from ._api_versions import api_version_priority as api_version_priority
+from ._base import Constant as Constant, Fields, KubeObject, Object
+from ._capabilities import (
+    HasApproval as HasApproval,
+    HasFinalize as HasFinalize,
+    HasScale as HasScale,
+    HasStatus as HasStatus,
+    HasToken as HasToken,
+    RunsContainers as RunsContainers,
+)
 from ._codec import decode, encode
 from ._definition import (
     Atomic,
@@ -20,41 +27,55 @@ from ._definition import (
     Scale,
 )
 from ._depths import Dynamic, Metadata
-from ._durations import Duration, human_duration
+from ._durations import Duration, human_duration as human_duration
 from ._fields import FieldRequirement, FieldSelector
-from ._json_values import is_list, is_object, json_equal, without_nulls
+from ._json_values import (
+    is_list as is_list,
+    is_object as is_object,
+    json_equal as json_equal,
+    without_nulls as without_nulls,
+)
 from ._labels import Requirement, Selector
 from ._list import ObjectList
-from ._meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo
+from ._meta import ListMeta, ManagedFieldsEntry, ObjectMeta, OwnerReference, ShardInfo as ShardInfo
 from ._names import (
-    check_dns_subdomain,
-    check_finalizer,
-    check_label_key,
-    check_label_value,
-    check_path_segment,
-    dns_1035_label_errors,
-    dns_label_errors,
-    dns_subdomain_errors,
-    label_value_errors,
-    qualified_name_errors,
+    check_dns_subdomain as check_dns_subdomain,
+    check_finalizer as check_finalizer,
+    check_label_key as check_label_key,
+    check_label_value as check_label_value,
+    check_path_segment as check_path_segment,
+    dns_1035_label_errors as dns_1035_label_errors,
+    dns_label_errors as dns_label_errors,
+    dns_subdomain_errors as dns_subdomain_errors,
+    label_value_errors as label_value_errors,
+    qualified_name_errors as qualified_name_errors,
 )
-from ._pointers import format_pointer, parse_pointer, resolve_pointer
-from ._reading import Reader, TooDeep
+from ._pointers import (
+    format_pointer as format_pointer,
+    parse_pointer as parse_pointer,
+    resolve_pointer as resolve_pointer,
+)
+from ._reading import Reader as Reader, TooDeep
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource
-from ._scanning import members
+from ._scanning import members as members
 from ._status import Status, StatusCause, StatusDetails
-from ._times import MicroTime, format_time, parse_time
-from ._versions import comparable, compare_versions, is_newer
-from ._view_methods import asdict, kind_of, replace, settle
+from ._times import MicroTime as MicroTime, format_time as format_time, parse_time as parse_time
+from ._versions import comparable as comparable, compare_versions as compare_versions, is_newer as is_newer
+from ._view_methods import asdict, kind_of as kind_of, replace, settle
 
 if TYPE_CHECKING:
-    from ._json_patch import JsonPatch, PatchError, apply_json_patch, make_json_patch
+    from ._json_patch import (
+        JsonPatch as JsonPatch,
+        PatchError,
+        apply_json_patch as apply_json_patch,
+        make_json_patch as make_json_patch,
+    )
     from ._json_paths import JsonPath
     from ._manifests import InvalidManifest, dump_yaml, parse_manifest
-    from ._merge_patch import apply_merge_patch, make_merge_patch
+    from ._merge_patch import apply_merge_patch as apply_merge_patch, make_merge_patch as make_merge_patch
     from ._quantity import Quantity
-    from ._table import Table, TableColumn, TableRow
+    from ._table import Table, TableColumn as TableColumn, TableRow as TableRow
 else:
     # Patches, manifests and tables take a third as long to import as everything else here, and a program that
     # reads and watches objects needs none of them.
@@ -81,7 +102,6 @@ else:
 __all__ = [
     "Atomic",
     "Column",
-    "Constant",
     "ConversionWebhook",
     "Definition",
     "Duration",
@@ -91,13 +111,7 @@ __all__ = [
     "FieldSelector",
     "Fields",
     "GroupVersionKind",
-    "HasApproval",
-    "HasFinalize",
-    "HasScale",
-    "HasStatus",
-    "HasToken",
     "InvalidManifest",
-    "JsonPatch",
     "JsonPath",
     "KubeObject",
     "ListMap",
@@ -105,7 +119,6 @@ __all__ = [
     "ListSet",
     "ManagedFieldsEntry",
     "Metadata",
-    "MicroTime",
     "Object",
     "ObjectList",
     "ObjectMeta",
@@ -114,56 +127,21 @@ __all__ = [
     "PatchError",
     "PreserveUnknown",
     "Quantity",
-    "Reader",
     "Requirement",
     "Resource",
     "Rule",
-    "RunsContainers",
     "Scale",
     "Selector",
-    "ShardInfo",
     "Status",
     "StatusCause",
     "StatusDetails",
     "Table",
-    "TableColumn",
-    "TableRow",
     "TooDeep",
-    "api_version_priority",
-    "apply_json_patch",
-    "apply_merge_patch",
     "asdict",
-    "check_dns_subdomain",
-    "check_finalizer",
-    "check_label_key",
-    "check_label_value",
-    "check_path_segment",
-    "comparable",
-    "compare_versions",
     "decode",
-    "dns_1035_label_errors",
-    "dns_label_errors",
-    "dns_subdomain_errors",
     "dump_yaml",
     "encode",
-    "format_pointer",
-    "format_time",
-    "human_duration",
-    "is_list",
-    "is_newer",
-    "is_object",
-    "json_equal",
-    "kind_of",
-    "label_value_errors",
-    "make_json_patch",
-    "make_merge_patch",
-    "members",
     "parse_manifest",
-    "parse_pointer",
-    "parse_time",
-    "qualified_name_errors",
     "replace",
-    "resolve_pointer",
     "settle",
-    "without_nulls",
 ]

@@ -1,13 +1,20 @@
 """Every verb of the API as a request: a value that is sent, and that reads the response."""
 
-from ._api import Api, Tables
+from ._api import Api, Tables as Tables
 from ._discovery_documents import Discovery
-from ._discovery_requests import Discovering
-from ._parameters import ApplyOptions, DeletionOptions, ListOptions, WriteOptions
+from ._discovery_requests import Discovering as Discovering
+from ._parameters import ApplyOptions, DeletionOptions, ListOptions as ListOptions, WriteOptions
 from ._request import Reply, Request, StreamRequest
-from ._server_requests import Health, ServerVersion, health, openapi_document, openapi_index, version
+from ._server_requests import (
+    Health,
+    ServerVersion,
+    health,
+    openapi_document as openapi_document,
+    openapi_index as openapi_index,
+    version,
+)
 from ._shard_selector import Shard
-from ._subresource_requests import Subresource
+from ._subresource_requests import Subresource as Subresource
 from ._targets import ALL, AllNamespaces
 
 __all__ = [
@@ -16,20 +23,14 @@ __all__ = [
     "Api",
     "ApplyOptions",
     "DeletionOptions",
-    "Discovering",
     "Discovery",
     "Health",
-    "ListOptions",
     "Reply",
     "Request",
     "ServerVersion",
     "Shard",
     "StreamRequest",
-    "Subresource",
-    "Tables",
     "WriteOptions",
     "health",
-    "openapi_document",
-    "openapi_index",
     "version",
 ]

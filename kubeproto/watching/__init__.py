@@ -4,11 +4,11 @@ from typing import TYPE_CHECKING
 
 from .. import _deferred
 from ..objects._shared import Malformed
-from ._decoder import WatchDecoder
+from ._decoder import WatchDecoder as WatchDecoder
 from ._events import Added, Bookmark, Deleted, Modified, Unknown, WatchEvent, WatchFailed
-from ._line_buffer import MAX_LINE
-from ._list_decoder import ListDecoder
-from ._pages import read_page
+from ._line_buffer import MAX_LINE as MAX_LINE
+from ._list_decoder import ListDecoder as ListDecoder
+from ._pages import read_page as read_page
 
 if TYPE_CHECKING:
     from . import log_tail, pager, resync
@@ -31,23 +31,19 @@ else:
 
 
 __all__ = [
-    "MAX_LINE",
     "Added",
     "Bookmark",
     "Deleted",
-    "ListDecoder",
     "Malformed",
     "Modified",
     "RecordedEvent",
     "RecordingHead",
     "Unknown",
-    "WatchDecoder",
     "WatchEvent",
     "WatchFailed",
     "WatchRecording",
     "log_tail",
     "pager",
-    "read_page",
     "read_recording",
     "resync",
 ]

@@ -89,9 +89,7 @@ from __future__ import annotations
 from typing import Final
 
 from .._errors import InvalidRequest
-from . import _resync_listing as listing
-from . import _resync_streaming as streaming
-from . import _resync_watching as watching
+from . import _resync_listing as listing, _resync_streaming as streaming, _resync_watching as watching
 from ._resync_digest import digest, newer
 from ._resync_pace import Backoff
 from ._resync_requests import Step, refuse, relist, to_opening

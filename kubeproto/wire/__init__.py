@@ -1,10 +1,16 @@
 """Between the core and the bytes: the interface of transports, inflating, and the meaning of outcomes."""
 
-from .._errors import printable
-from .._pacing import exponential_backoff
-from .._reasons import code_of, phrase_of, reason_of
-from ._bodies import Body, BodyUntilClose, ChunkedBody, SizedBody, open_body
-from ._inflate import Inflater, Unchanged, inflate, open_inflater
+from .._errors import printable as printable
+from .._pacing import exponential_backoff as exponential_backoff
+from .._reasons import code_of as code_of, phrase_of as phrase_of, reason_of as reason_of
+from ._bodies import (
+    Body,
+    BodyUntilClose as BodyUntilClose,
+    ChunkedBody as ChunkedBody,
+    SizedBody as SizedBody,
+    open_body,
+)
+from ._inflate import Inflater as Inflater, Unchanged as Unchanged, inflate, open_inflater as open_inflater
 from ._outcomes import (
     Broken,
     Conflicted,
@@ -23,13 +29,21 @@ from ._outcomes import (
     Unsupported,
     classify,
 )
-from ._responses import REFUSAL_TIME, header, is_enough, read_status, refusal, retry_after, warnings
+from ._responses import (
+    REFUSAL_TIME as REFUSAL_TIME,
+    header as header,
+    is_enough as is_enough,
+    read_status as read_status,
+    refusal,
+    retry_after as retry_after,
+    warnings,
+)
 from ._retries import (
-    CONFLICT_BACKOFF,
-    CONFLICT_RETRY,
+    CONFLICT_BACKOFF as CONFLICT_BACKOFF,
+    CONFLICT_RETRY as CONFLICT_RETRY,
     NO_RETRIES,
     ConflictPolicy,
-    GiveUp,
+    GiveUp as GiveUp,
     Retry,
     RetryPolicy,
     Safety,
@@ -37,39 +51,31 @@ from ._retries import (
 from ._transport import (
     BlockingIncoming,
     BlockingTransport,
-    Concealed,
+    Concealed as Concealed,
     Decoder,
     Head,
     Headers,
     Incoming,
-    Signal,
+    Signal as Signal,
     Transport,
 )
 from ._upgrades import Upgrader, UpgradeRequest, WebSocket
 
 __all__ = [
-    "CONFLICT_BACKOFF",
-    "CONFLICT_RETRY",
     "NO_RETRIES",
-    "REFUSAL_TIME",
     "BlockingIncoming",
     "BlockingTransport",
     "Body",
-    "BodyUntilClose",
     "Broken",
-    "ChunkedBody",
-    "Concealed",
     "ConflictPolicy",
     "Conflicted",
     "Decoder",
     "Expired",
     "Failure",
     "Garbled",
-    "GiveUp",
     "Head",
     "Headers",
     "Incoming",
-    "Inflater",
     "Outcome",
     "Refused",
     "Rejected",
@@ -77,13 +83,10 @@ __all__ = [
     "RetryPolicy",
     "Safety",
     "ServerFailed",
-    "Signal",
-    "SizedBody",
     "Throttled",
     "TimedOut",
     "TooLarge",
     "Transport",
-    "Unchanged",
     "Unreachable",
     "Unreadable",
     "Unsupported",
@@ -91,18 +94,8 @@ __all__ = [
     "Upgrader",
     "WebSocket",
     "classify",
-    "code_of",
-    "exponential_backoff",
-    "header",
     "inflate",
-    "is_enough",
     "open_body",
-    "open_inflater",
-    "phrase_of",
-    "printable",
-    "read_status",
-    "reason_of",
     "refusal",
-    "retry_after",
     "warnings",
 ]

@@ -104,8 +104,7 @@ def _packaging(options: ManifestOptions) -> Packaging:
 def _manifest_files(options: ManifestOptions) -> Mapping[str, str]:
     """Return the text of each file."""
     from kubeproto import dump_yaml
-    from kubeproto_runtime.manifests import dockerfile, helm_chart, kustomization
-    from kubeproto_runtime.manifests import manifests as manifests_of
+    from kubeproto_runtime.manifests import dockerfile, helm_chart, kustomization, manifests as manifests_of
 
     packaging = _packaging(options)
     namespace = packaging.namespace or packaging.name

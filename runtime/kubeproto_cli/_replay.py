@@ -71,8 +71,7 @@ def replay(**options: Any) -> None:
 async def _replay(cluster: Cluster, recording: WatchRecording, options: dict[str, Any]) -> None:
     import anyio
 
-    from kubeproto_serve import prepare_replay, serve
-    from kubeproto_serve import replay as replay_events
+    from kubeproto_serve import prepare_replay, replay as replay_events, serve
 
     events = prepare_replay(cluster, recording)
     with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:

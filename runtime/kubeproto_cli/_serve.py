@@ -270,8 +270,7 @@ async def _serve(
 ) -> None:  # fmt: skip
     import anyio
 
-    from kubeproto_serve import RequestLog
-    from kubeproto_serve import serve as serve_cluster
+    from kubeproto_serve import RequestLog, serve as serve_cluster
     from kubeproto_sim import Faults
 
     faults = None if options.faults is None else Faults(cluster, seed=options.faults, share=_FAULT_SHARE)

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Condition",
-    "Missing",
     "Presence",
     "at_path",
     "condition",
@@ -42,7 +41,7 @@ __all__ = [
 K = TypeVar("K", bound=KubeObject)
 K_contra = TypeVar("K_contra", bound=KubeObject, contravariant=True)
 
-Missing: TypeAlias = "Callable[[Any], str]"
+_Missing: TypeAlias = "Callable[[Any], str]"
 
 
 class Condition(Generic[K_contra]):
@@ -96,14 +95,14 @@ class Presence(Condition[K_contra]):
         return super().__or__(other)
 
 
-def _both(first: Missing, second: Missing) -> Missing:
+def _both(first: _Missing, second: _Missing) -> _Missing:
     def missing(obj: Any) -> str:
         return " and ".join(words for words in (first(obj), second(obj)) if words)
 
     return missing
 
 
-def _either(first: Missing, second: Missing) -> Missing:
+def _either(first: _Missing, second: _Missing) -> _Missing:
     """A side that can never hold does not matter while the other one can."""
 
     def missing(obj: Any) -> str:
@@ -125,7 +124,7 @@ def _either(first: Missing, second: Missing) -> Missing:
     return missing
 
 
-def _not(name: str, positive: Missing) -> Missing:
+def _not(name: str, positive: _Missing) -> _Missing:
     def missing(obj: Any) -> str:
         try:
             return "" if positive(obj) else f"it is still {name}"

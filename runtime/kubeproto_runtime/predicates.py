@@ -24,7 +24,6 @@ __all__ = [
     "changed",
     "finalizers",
     "generation",
-    "is_news_of_deletion",
     "labels",
     "selected",
 ]
@@ -197,7 +196,7 @@ def _same(one: bytes | Raw | None, other: bytes | Raw | None) -> bool:
     return bytes(one) == bytes(other) or bool(_read_value(one) == _read_value(other))
 
 
-def is_news_of_deletion(change: Change[Any]) -> bool:
+def _begins_deletion(change: Change[Any]) -> bool:
     """Return whether the object is being deleted from now on: then finalizers wait for a run.
 
     A controller lets such a change pass in any case. With the predicate `labels`, for example, it would

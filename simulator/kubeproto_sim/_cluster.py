@@ -39,8 +39,7 @@ from ._direct_objects import (
 )
 from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, take_snapshot
 from ._state import Modes, ServerState
-from .access._authorizer import Access
-from .access._authorizer import Mode as AuthorizationMode
+from .access._authorizer import Access, Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
 from .admission._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply

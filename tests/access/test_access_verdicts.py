@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from access_cases import RECORDED, SEED, Cases, verdicts
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from simulated_access import sender, simulated
 
 from kubeproto_sim.access._escalation import uncovered

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
 from kubeproto.crd import AdmissionRequest, AdmissionVerdict, allow, change, deny

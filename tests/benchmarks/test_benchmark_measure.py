@@ -4,8 +4,7 @@ import gc
 from collections.abc import Callable, Iterator
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from benchmarks._measure import ROUNDS, Absent, Contest, Late, Probe, Unit, hold
 from benchmarks._stopwatch import Stopwatch

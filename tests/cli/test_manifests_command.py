@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from command_processes import PROGRAM as PROCESS
-from command_processes import call_in
+from command_processes import PROGRAM as PROCESS, call_in
 
 import kubeproto as kp
 

@@ -9,8 +9,7 @@ from typing import Final
 
 import pytest
 
-from kubeproto.config import Credentials, CredentialsError, Identity, Plugin
-from kubeproto.config import credentials as c
+from kubeproto.config import Credentials, CredentialsError, Identity, Plugin, credentials as c
 
 IDENTITY: Final = Identity(plugin=Plugin(command="login"))
 

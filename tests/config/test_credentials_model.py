@@ -13,12 +13,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from asked_examples import examples
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from kubeproto.config import Credentials, Identity, Oidc, Plugin, UnreadableFile
-from kubeproto.config import credentials as c
+from kubeproto.config import Credentials, Identity, Oidc, Plugin, UnreadableFile, credentials as c
 
 BEGIN: Final = 1_000_000.0
 API: Final = "client.authentication.k8s.io/v1"

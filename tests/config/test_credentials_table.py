@@ -11,8 +11,7 @@ from diagrams import arrows
 from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError
-from kubeproto.config import ConfigError, Identity, Oidc, Plugin, UnreadableFile
-from kubeproto.config import credentials as c
+from kubeproto.config import ConfigError, Identity, Oidc, Plugin, UnreadableFile, credentials as c
 from kubeproto.wire import Head
 
 NOW: Final = 1_000_000.0

@@ -6,8 +6,7 @@ from typing import Final
 
 import pytest
 
-from kubeproto.config import Identity, Plugin
-from kubeproto.config import credentials as c
+from kubeproto.config import Identity, Plugin, credentials as c
 
 V1: Final = "client.authentication.k8s.io/v1"
 BETA: Final = "client.authentication.k8s.io/v1beta1"

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kubeproto.config import (
     ConfigError,

@@ -6,8 +6,7 @@ from base64 import urlsafe_b64encode
 
 import pytest
 
-from kubeproto.config import CredentialsError, Identity, Oidc
-from kubeproto.config import credentials as c
+from kubeproto.config import CredentialsError, Identity, Oidc, credentials as c
 
 OIDC = Oidc(issuer="https://issuer.test", client_id="me", refresh_token="r")
 PROVIDER = b'{"token_endpoint": "https://issuer.test/token"}'

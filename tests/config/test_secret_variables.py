@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto import KubeprotoError
 from kubeproto.config import (

@@ -11,8 +11,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 
-from kubeproto import KubeprotoError
-from kubeproto import config as package
+from kubeproto import KubeprotoError, config as package
 from kubeproto.config import (
     Config,
     ConfigError,
@@ -29,10 +28,10 @@ from kubeproto.config import (
     UnreadableFile,
     Url,
     credentials,
+    credentials as c,
     infer,
     proxy_for,
 )
-from kubeproto.config import credentials as c
 
 MARK: Final = "hunter2"
 B64: Final = b64encode(MARK.encode()).decode()

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import pytest
 from asked_release import RELEASE
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 
 import kubeproto_sim as sim
 from conformance.client import Client, fresh_namespace

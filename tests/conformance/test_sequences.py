@@ -6,8 +6,7 @@ import json
 from typing import Any, Final
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import kubeproto_sim as sim
 from conformance.client import Client

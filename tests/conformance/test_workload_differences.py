@@ -7,8 +7,7 @@ import sys
 from typing import Any, Final
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, seed, settings, strategies as st
 
 from conformance.client import fresh_namespace
 from conformance.comparing import Ask, Difference, Side

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kubeproto.control import certificates as c
 

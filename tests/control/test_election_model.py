@@ -10,8 +10,7 @@ from random import Random
 from typing import Final
 
 from asked_examples import examples
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from msgspec import Struct
 from msgspec.structs import replace

@@ -7,8 +7,7 @@ from math import inf
 from typing import Final
 
 from asked_examples import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from kubeproto.control import LOW_PRIORITY, ExponentialBackoff, WorkQueue, _queue

@@ -7,8 +7,7 @@ from typing import Any, Final
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 from kubeproto.control import CreateEvent, PatchEvent, Recorder

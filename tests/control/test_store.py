@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 from kubeproto import InvalidObject, LocalProtocolError, ObjectMeta

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 import pytest
 from asked_examples import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import kubeproto as kp
 from kubeproto import InvalidObject, RemoteProtocolError

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import pytest
 from cel_rules import ROWS
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.crd import NotEvaluated, Passed, RuleViolated, check_rules
 from kubeproto.crd.cel._cel_syntax import (

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec import Meta
 
 import kubeproto as kp

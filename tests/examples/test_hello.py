@@ -7,8 +7,7 @@ import hello
 import pytest
 from hello_kind import Hello, HelloSpec, OldHello, downgraded, upgraded
 from hello_webhooks import webhooks
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 import kubeproto_sim as sim

@@ -8,8 +8,7 @@ from typing import Final
 
 import anyio
 import librarian
-from book import Book as BookOfExample
-from book import BookSpec as BookOfExampleSpec
+from book import Book as BookOfExample, BookSpec as BookOfExampleSpec
 from echo import Echo, EchoSpec
 from foos import Foo, FooSpec
 from hello import WEBHOOKS
@@ -21,6 +20,7 @@ from kubeproto import KubeObject
 from kubeproto.kinds.apps_v1 import Deployment
 from kubeproto.kinds.core_v1 import (
     ConfigMap,
+    Event as OldEvent,
     Node,
     NodeCondition,
     NodeSpec,
@@ -28,7 +28,6 @@ from kubeproto.kinds.core_v1 import (
     ObjectReference,
     Secret,
 )
-from kubeproto.kinds.core_v1 import Event as OldEvent
 from kubeproto.kinds.events_v1 import Event
 from kubeproto_runtime import Client
 

@@ -1,8 +1,7 @@
 """Field selectors: terms, escapes, matching."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.objects import FieldRequirement, FieldSelector
 

@@ -4,8 +4,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.objects import apply_merge_patch, is_list, is_object, json_equal, make_merge_patch
 

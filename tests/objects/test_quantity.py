@@ -5,8 +5,7 @@ import pickle
 from fractions import Fraction
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kubeproto.objects import Duration, Quantity
 

@@ -6,8 +6,7 @@ import pickle
 from datetime import UTC, timedelta, timezone
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 from kubeproto.objects import MicroTime, encode, format_time, parse_time

@@ -1,8 +1,7 @@
 """Resource versions: an order where KEP-5504 defines it, an error elsewhere."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.objects import comparable, compare_versions, is_newer
 

@@ -12,8 +12,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto import RemoteProtocolError
 from kubeproto_runtime.pods import CopyError

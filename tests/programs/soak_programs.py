@@ -15,10 +15,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from killing import Operator, kill_and_check
 from program_rig import Site
-from test_echo_program import PROGRAM as ECHO
-from test_echo_program import an_echo
-from test_hello_program import PROGRAM as HELLO
-from test_hello_program import a_hello
+from test_echo_program import PROGRAM as ECHO, an_echo
+from test_hello_program import PROGRAM as HELLO, a_hello
 
 import kubeproto_sim as sim
 from kubeproto_serve import serving

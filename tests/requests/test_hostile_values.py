@@ -8,8 +8,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from request_kinds import CONFIG_MAPS, PODS, SERVICE_ACCOUNTS, ConfigMap
 
 import kubeproto as kp

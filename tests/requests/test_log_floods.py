@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 from kubeproto.kinds.core_v1 import Pod

@@ -9,8 +9,7 @@ import textwrap
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from request_kinds import ConfigMap, Foo, FooSpec
 
 import kubeproto as kp

@@ -5,8 +5,7 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from request_kinds import CONFIG_MAPS, PODS
 
 import kubeproto as kp

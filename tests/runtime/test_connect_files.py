@@ -27,8 +27,8 @@ from kubeproto.config import (
     Oidc,
     Overrides,
     UnreadableFile,
+    credentials as c,
 )
-from kubeproto.config import credentials as c
 from kubeproto.wire import header
 from kubeproto_runtime.client._connect import token_writer
 from kubeproto_runtime.credentials import Authorized

@@ -13,8 +13,7 @@ from typing import Any, Final
 
 import msgspec
 from asked_examples import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from patched_server import Patched
 
 import kubeproto as kp

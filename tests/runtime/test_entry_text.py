@@ -10,8 +10,7 @@ from typing import Annotated, Any
 import msgspec
 import pytest
 from asked_examples import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from patched_server import Patched
 from virtual_time import Go, go, library
 

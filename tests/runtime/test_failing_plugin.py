@@ -12,8 +12,7 @@ import pytest
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.config import Config, Connection, Identity, Plugin
-from kubeproto.config import credentials as c
+from kubeproto.config import Config, Connection, Identity, Plugin, credentials as c
 from kubeproto_runtime import Context, Controller, Operator
 from kubeproto_runtime.credentials import Authorized
 from kubeproto_runtime.operator import LeaderElector

@@ -10,8 +10,7 @@ from typing import Any
 import anyio
 import pytest
 from asked_examples import examples
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp

@@ -17,8 +17,7 @@ from credential_rig import SERVER, credential
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.config import Config, Connection, Identity, Plugin
-from kubeproto.config import credentials as c
+from kubeproto.config import Config, Connection, Identity, Plugin, credentials as c
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.wire import header
 from kubeproto_runtime import Action, Client, Context, Controller, requeue

@@ -11,8 +11,7 @@ from typing import Any
 
 import anyio
 import pytest
-from sync_rig import Book as PlainBook
-from sync_rig import book as plain_book
+from sync_rig import Book as PlainBook, book as plain_book
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto_sim as sim

@@ -13,8 +13,7 @@ import pytest
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.control import Action, requeue
-from kubeproto.control import election as elections
+from kubeproto.control import Action, election as elections, requeue
 from kubeproto_runtime import Context, Controller, Operator
 from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated

@@ -6,8 +6,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 from kubeproto.control import CachedObject, Change

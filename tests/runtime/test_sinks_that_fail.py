@@ -6,9 +6,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from sync_rig import Book as SyncBook
-from sync_rig import book as sync_book
-from sync_rig import client_of
+from sync_rig import Book as SyncBook, book as sync_book, client_of
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp

@@ -8,8 +8,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 from asked_examples import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from kubeproto.control import ExponentialBackoff, Rate, Work, WorkQueue
 from kubeproto_runtime.reconciling._workers import Workers

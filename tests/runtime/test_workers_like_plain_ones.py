@@ -11,8 +11,7 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 from asked_examples import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from msgspec import Struct
 from plain_workers import PlainWorkers, plain_perform
 

@@ -11,8 +11,7 @@ from functools import cache
 from typing import Any, Final
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 from sets_rig import (
     PARENT,
     Cutting,

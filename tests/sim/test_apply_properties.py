@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from apply_cases import FOO, LATER, NOW, Object, applied, applying, foo, owners, written
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto_sim.apply import AppliedObject, Conflicts
 from kubeproto_sim.apply._merge import merged, removed, with_parents

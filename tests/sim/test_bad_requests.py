@@ -6,8 +6,7 @@ import json
 
 import pytest
 from asking import BOOKS, CONFIGMAPS, MERGE, Asker
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
 from kubeproto.wire import Head

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 from apply_cases import RECORDINGS
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.objects import is_list, is_object
 from kubeproto_sim.apply.fieldsets import (

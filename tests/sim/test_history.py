@@ -7,8 +7,7 @@ from typing import Any
 
 from asked_examples import examples
 from asking import BOOKS, MERGE, Asker, events
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 import kubeproto_sim as sim

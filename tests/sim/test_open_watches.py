@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 from asking import BOOKS, MERGE, Asker
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
 

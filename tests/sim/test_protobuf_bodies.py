@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 import kubeproto_sim as sim

@@ -6,8 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.crd import apply_defaults, prune, validate
 from kubeproto_sim.kinds._schema_quick_check import quick_check

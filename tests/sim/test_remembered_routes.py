@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from asking import BOOKS, Asker, Book
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
 from kubeproto_sim.kinds._kind_registry import Kinds

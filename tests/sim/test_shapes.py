@@ -5,8 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto_sim.apply import SCHEMALESS, update
 from kubeproto_sim.writing._object_shapes import difference, shape_of

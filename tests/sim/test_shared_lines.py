@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from asking import Asker
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
 

@@ -6,8 +6,7 @@ import copy
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import Quantity

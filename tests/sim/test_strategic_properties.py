@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from apply_cases import POD
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.objects import is_list, is_object
 from kubeproto_sim.apply import SCHEMALESS, MergeSchema, strategic_merge

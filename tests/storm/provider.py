@@ -15,8 +15,7 @@ from typing import Any, Final, Literal
 import anyio
 
 import kubeproto as kp
-from kubeproto.config import Config, Connection, Identity, Oidc, Plugin, UnreadableFile
-from kubeproto.config import credentials as c
+from kubeproto.config import Config, Connection, Identity, Oidc, Plugin, UnreadableFile, credentials as c
 from kubeproto_runtime.credentials import Authorized
 
 SERVER: Final = "https://cluster.example.com"

@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final
 
-from kubeproto.config import Identity, Oidc, Plugin, UnreadableFile
-from kubeproto.config import credentials as c
+from kubeproto.config import Identity, Oidc, Plugin, UnreadableFile, credentials as c
 
 from .walk import STEPS, Walk
 

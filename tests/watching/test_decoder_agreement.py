@@ -8,8 +8,7 @@ from typing import Any, Final
 import msgspec
 import pytest
 from asked_examples import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from strategies import (
     MARKS,
     REALMS,

@@ -7,8 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import pytest
 from asked_examples import examples
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from plain_decoder import PlainDecoder
 from strategies import Draw, Realm, Settings, Widget, cuts, lines, mangled
 

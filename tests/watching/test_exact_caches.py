@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from asked_examples import examples
 from driving import Driver
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from model import GONE, Server, Stream, lost
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from driving import Book, Event, added, bookmark, deleted, mark, modified
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 from kubeproto.watching import WatchEvent

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.watching._resync_pace import NOW, Wait, take_token, wait_after
 from kubeproto.watching.resync import Backoff

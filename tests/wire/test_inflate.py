@@ -9,8 +9,7 @@ import tracemalloc
 import zlib
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto import RemoteProtocolError
 from kubeproto.wire import Headers, Inflater, Unchanged, inflate, open_inflater

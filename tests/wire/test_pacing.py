@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.control import ExponentialBackoff, Rate
 from kubeproto.watching import resync

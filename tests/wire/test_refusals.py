@@ -8,8 +8,7 @@ import traceback
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto as kp
 from kubeproto.objects import Status, StatusDetails

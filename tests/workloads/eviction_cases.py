@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from cron_cases import CORE, change_quota, quota
-from cron_cases import pod as quota_pod
-from cron_cases import service as quota_service
+from cron_cases import CORE, change_quota, pod as quota_pod, quota, service as quota_service
 from daemon_cases import no_nodes, nodes
 from deployment_cases import WEB, change, create, deployment
 from set_cases import change_set, claim, statefulset

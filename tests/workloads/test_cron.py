@@ -6,8 +6,7 @@ import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
 from kubeproto_sim.writing._cron_schedules import BadSchedule, Schedule, read_schedule

@@ -6,8 +6,7 @@ from math import ceil, floor
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto.objects import Selector
 from kubeproto_sim.storage._storage import Stored, StoredEvent

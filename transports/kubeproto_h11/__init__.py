@@ -9,19 +9,19 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from . import pool
-from ._byte_streams import ByteStream
-from ._connection_pool import ConnectionPool
-from ._exchange import Exchange, ResponseHead, request_name
-from ._request_driver import IncomingResponse, RequestDriver
-from ._request_loop import Channel, Handler, Response, serve_requests
+from ._byte_streams import ByteStream as ByteStream
+from ._connection_pool import ConnectionPool as ConnectionPool
+from ._exchange import Exchange as Exchange, ResponseHead as ResponseHead, request_name as request_name
+from ._request_driver import IncomingResponse as IncomingResponse, RequestDriver as RequestDriver
+from ._request_loop import Channel, Handler, Response, serve_requests as serve_requests
 from ._request_reader import RequestRefused
-from ._server_connection import ServerConnection
-from ._tunnels import open_tunnel
-from ._websocket_handshake import accept_upgrade
-from ._websocket_streams import WebSocketStream
+from ._server_connection import ServerConnection as ServerConnection
+from ._tunnels import open_tunnel as open_tunnel
+from ._websocket_handshake import accept_upgrade as accept_upgrade
+from ._websocket_streams import WebSocketStream as WebSocketStream
 
 if TYPE_CHECKING:
-    from ._websocket_framing import CloseReason, WebSocketFraming
+    from ._websocket_framing import CloseReason as CloseReason, WebSocketFraming as WebSocketFraming
 else:
 
     def __getattr__(name: str) -> object:
@@ -35,23 +35,9 @@ else:
 
 
 __all__ = [
-    "ByteStream",
     "Channel",
-    "CloseReason",
-    "ConnectionPool",
-    "Exchange",
     "Handler",
-    "IncomingResponse",
-    "RequestDriver",
     "RequestRefused",
     "Response",
-    "ResponseHead",
-    "ServerConnection",
-    "WebSocketFraming",
-    "WebSocketStream",
-    "accept_upgrade",
-    "open_tunnel",
     "pool",
-    "request_name",
-    "serve_requests",
 ]

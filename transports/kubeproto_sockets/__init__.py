@@ -4,19 +4,17 @@
 of certificates exist once.
 """
 
-from ._socket_options import CONNECT_TIMEOUT, HANDSHAKE_TIMEOUT, keep_alive_options, set_options
-from ._tls_contexts import TlsContexts, load_client_certificate, trust_authorities
-from ._tls_sessions import MAX_RECORD, TlsSession, TlsStack
+from ._socket_options import (
+    CONNECT_TIMEOUT as CONNECT_TIMEOUT,
+    HANDSHAKE_TIMEOUT as HANDSHAKE_TIMEOUT,
+    keep_alive_options as keep_alive_options,
+    set_options as set_options,
+)
+from ._tls_contexts import (
+    TlsContexts as TlsContexts,
+    load_client_certificate as load_client_certificate,
+    trust_authorities as trust_authorities,
+)
+from ._tls_sessions import MAX_RECORD as MAX_RECORD, TlsSession as TlsSession, TlsStack as TlsStack
 
-__all__ = [
-    "CONNECT_TIMEOUT",
-    "HANDSHAKE_TIMEOUT",
-    "MAX_RECORD",
-    "TlsContexts",
-    "TlsSession",
-    "TlsStack",
-    "keep_alive_options",
-    "load_client_certificate",
-    "set_options",
-    "trust_authorities",
-]
+__all__ = []

@@ -14,8 +14,7 @@ import enum
 import types
 import typing
 import uuid
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Mapping, Sequence, Set as AbstractSet
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 import msgspec

@@ -1,19 +1,18 @@
 """One call of a client: its rate, attempts and limits, and the effects that drivers perform."""
 
-from ._base_client import BaseClient, Streamed
-from ._blocking_base_client import BlockingBaseClient, BlockingStreamed
+from ._base_client import BaseClient as BaseClient, Streamed as Streamed
+from ._blocking_base_client import (
+    BlockingBaseClient as BlockingBaseClient,
+    BlockingStreamed as BlockingStreamed,
+)
 from ._body_limits import BodyLimits
 from ._discovery import KindNotServed
 from ._kinds import UnknownKind
 from ._outgoing import LeaseLost
 
 __all__ = [
-    "BaseClient",
-    "BlockingBaseClient",
-    "BlockingStreamed",
     "BodyLimits",
     "KindNotServed",
     "LeaseLost",
-    "Streamed",
     "UnknownKind",
 ]

@@ -2,6 +2,6 @@
 
 from ._client import Client
 from ._connect import ConnectOptions, connect
-from ._verbs import BoundApi, BoundSubresource, BoundTables
+from ._verbs import BoundApi, BoundSubresource as BoundSubresource, BoundTables as BoundTables
 
-__all__ = ["BoundApi", "BoundSubresource", "BoundTables", "Client", "ConnectOptions", "connect"]
+__all__ = ["BoundApi", "Client", "ConnectOptions", "connect"]

@@ -1,5 +1,5 @@
 """Credentials: configuration files, exec plugins, and the transport that sends credentials."""
 
-from ._authorized import Authorized
+from ._authorized import Authorized as Authorized
 
-__all__ = ["Authorized"]
+__all__ = []

@@ -19,8 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeAlias, Type
 from msgspec import Struct
 
 from kubeproto import Unauthorized
-from kubeproto.config import ConfigError, Credentials
-from kubeproto.config import credentials as c
+from kubeproto.config import ConfigError, Credentials, credentials as c
 from kubeproto.wire import header
 
 from ._plugins import terminal

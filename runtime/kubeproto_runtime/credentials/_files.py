@@ -31,8 +31,7 @@ from kubeproto.wire import Concealed
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
 
-    from kubeproto.config import Oidc
-    from kubeproto.config import credentials as c
+    from kubeproto.config import Oidc, credentials as c
 
 # A kubeconfig of a thousand clusters has some megabytes; a longer file is a device, or a mistake.
 _MAX_FILE: Final = 64 * 1024 * 1024

@@ -3,13 +3,11 @@
 from ._description import FollowedKind, ProgramDescription
 from ._election import Election
 from ._leader_elector import LeaderElector
-from ._lease_candidate import Coordinated
-from ._lease_clocks import BootClock
+from ._lease_candidate import Coordinated as Coordinated
+from ._lease_clocks import BootClock as BootClock
 from ._operator import Operator, Run
 
 __all__ = [
-    "BootClock",
-    "Coordinated",
     "Election",
     "FollowedKind",
     "LeaderElector",

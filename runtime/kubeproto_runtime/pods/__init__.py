@@ -5,7 +5,7 @@ from ._container_log import LogLine
 from ._copying import copy_from, copy_to
 from ._extracting import Copied, CopyError
 from ._forwarding import ForwardedPort, ForwardingError, PortForwarder, forward_ports
-from ._merged_logs import LogReading, MergedLogs, read_logs
+from ._merged_logs import LogReading as LogReading, MergedLogs, read_logs
 from ._pod_choice import NoRunningPod
 
 __all__ = [
@@ -16,7 +16,6 @@ __all__ = [
     "ForwardedPort",
     "ForwardingError",
     "LogLine",
-    "LogReading",
     "MergedLogs",
     "NoRunningPod",
     "PortForwarder",

@@ -12,7 +12,7 @@ from anyio.lowlevel import checkpoint
 
 from kubeproto.control import LOW_PRIORITY, ExponentialBackoff, WorkQueue
 
-from ..predicates import is_news_of_deletion
+from ..predicates import _begins_deletion
 from ..tasks._stray_cancellations import failures
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class KeyFeed:
                 if keys_of is None and change.type == "DELETED":
                     request(keys, reason, now)
                     self._forget_deleted(change.key)  # whatever the predicate returns
-                if when is not None and not is_news_of_deletion(change) and not passes(when, change):
+                if when is not None and not _begins_deletion(change) and not passes(when, change):
                     continue
                 # Objects of a list, and repetitions, may wait until actual changes are reconciled.
                 is_listed = change.initial or change.old is change.new

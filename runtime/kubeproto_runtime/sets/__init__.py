@@ -7,10 +7,24 @@
     await client.perform(plan)
 """
 
-from ._apply_set import ApplySet, ApplySetError, Extent, Parent, applyset_id
-from ._deciding import DryRun, Listing, NotApplied, NotTried, Observation, Returned, decide_plan
+from ._apply_set import (
+    ApplySet,
+    ApplySetError,
+    Extent as Extent,
+    Parent as Parent,
+    applyset_id as applyset_id,
+)
+from ._deciding import (
+    DryRun as DryRun,
+    Listing as Listing,
+    NotApplied as NotApplied,
+    NotTried as NotTried,
+    Observation as Observation,
+    Returned as Returned,
+    decide_plan as decide_plan,
+)
 from ._manifests import ManifestFiles, read_manifests
-from ._membership import Membership
+from ._membership import Membership as Membership
 from ._performing import DeletionHeld, Performed, StalePlan
 from ._plan import (
     ManagerConflict,
@@ -28,16 +42,8 @@ __all__ = [
     "ApplySet",
     "ApplySetError",
     "DeletionHeld",
-    "DryRun",
-    "Extent",
-    "Listing",
     "ManagerConflict",
     "ManifestFiles",
-    "Membership",
-    "NotApplied",
-    "NotTried",
-    "Observation",
-    "Parent",
     "Performed",
     "Plan",
     "PlanRefused",
@@ -47,9 +53,6 @@ __all__ = [
     "PlannedRefusal",
     "PlannedStep",
     "PlannedWrite",
-    "Returned",
     "StalePlan",
-    "applyset_id",
-    "decide_plan",
     "read_manifests",
 ]

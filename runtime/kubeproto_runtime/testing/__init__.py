@@ -36,23 +36,26 @@ from ._access_recorder import AccessRecorder
 from ._exploring import Difference, Exploration, explore
 from ._injecting import InjectedFault, Injection
 from ._simulated_blocking import SimulatedBlockingClient, simulated_blocking
-from ._simulated_webhooks import connect_webhooks, install_webhooks
-from ._simulation import BACKENDS, Backend, SimulatedClient, options, run, simulated
+from ._simulated_webhooks import connect_webhooks as connect_webhooks, install_webhooks
+from ._simulation import (
+    BACKENDS as BACKENDS,
+    Backend as Backend,
+    SimulatedClient,
+    options as options,
+    run,
+    simulated,
+)
 
 __all__ = [
-    "BACKENDS",
     "AccessRecorder",
-    "Backend",
     "Difference",
     "Exploration",
     "InjectedFault",
     "Injection",
     "SimulatedBlockingClient",
     "SimulatedClient",
-    "connect_webhooks",
     "explore",
     "install_webhooks",
-    "options",
     "run",
     "simulated",
     "simulated_blocking",

@@ -4,7 +4,7 @@ from ._admission_handlers import Admission, Defaulter, Validator
 from ._certificate_files import CertificateFiles, CertificateSource
 from ._managed_certificates import ManagedCertificates
 from ._webhook_configurations import WebhookAddress, WebhookOptions
-from ._webhook_server import WebhookServer, WebhookStats
+from ._webhook_server import WebhookServer, WebhookStats as WebhookStats
 from ._webhooks import WebhookApplication, Webhooks
 
 __all__ = [
@@ -18,6 +18,5 @@ __all__ = [
     "WebhookApplication",
     "WebhookOptions",
     "WebhookServer",
-    "WebhookStats",
     "Webhooks",
 ]

@@ -1,7 +1,7 @@
 """Writes of several requests: entries, statuses, manifests, draining and migrating."""
 
 from ._applying import Applied, ApplyError, apply_manifests
-from ._draining import Drained, DrainError, decide_eviction
+from ._draining import Drained, DrainError, decide_eviction as decide_eviction
 from ._entry import BlockingEntry, Entry
 from ._migrating import Migration, MigrationError
 
@@ -15,5 +15,4 @@ __all__ = [
     "Migration",
     "MigrationError",
     "apply_manifests",
-    "decide_eviction",
 ]

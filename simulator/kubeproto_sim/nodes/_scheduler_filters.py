@@ -16,8 +16,7 @@ from msgspec import Struct
 from kubeproto.objects import Quantity
 
 from ..storage._json_values import listed, member
-from ..workloads.objects._node_selection import selects
-from ..workloads.objects._node_selection import tolerates as toleration_matches
+from ..workloads.objects._node_selection import selects, tolerates as toleration_matches
 
 Json = dict[str, Any]
 _NO_SCHEDULE: Final = ("NoSchedule", "NoExecute")

@@ -32,8 +32,13 @@ from ..kinds._kubernetes_releases import NEWEST
 from ..kinds._release_wording import in_release_wording
 from ..kinds._served_kinds import Served
 from ..kinds._typed_codec import go_escaped
-from ..reading._list_requests import ListResult, list_body, list_objects, read_version
-from ..reading._list_requests import invalid_version as _invalid_version
+from ..reading._list_requests import (
+    ListResult,
+    invalid_version as _invalid_version,
+    list_body,
+    list_objects,
+    read_version,
+)
 from ..reading._negotiation import (
     accepts_plainly,
     accepts_yaml,

@@ -6,8 +6,7 @@ from typing import Final
 
 import msgspec
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from nodes_rig import Json, Rig
 
 import kubeproto_sim as sim

@@ -7,8 +7,7 @@ from typing import Any, Final, get_args
 
 import pytest
 from diagrams import arrows
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError

@@ -7,8 +7,7 @@ import zlib
 from typing import Any, Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from nodes_rig import Rig
 
 import kubeproto_sim as sim

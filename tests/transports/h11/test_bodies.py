@@ -7,8 +7,7 @@ from typing import Final, Literal, NamedTuple
 
 import h11
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kubeproto import RemoteProtocolError, TransportError
 from kubeproto.wire import BodyUntilClose, ChunkedBody, Headers, SizedBody, open_body

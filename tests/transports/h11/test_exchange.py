@@ -6,8 +6,7 @@ from itertools import pairwise
 from typing import Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto import (
     Head,

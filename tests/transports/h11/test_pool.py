@@ -6,8 +6,7 @@ from typing import Final
 
 import pytest
 from asked_examples import examples
-from hypothesis import settings
-from hypothesis import strategies as st
+from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from kubeproto import LocalProtocolError

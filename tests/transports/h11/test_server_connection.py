@@ -7,8 +7,7 @@ from itertools import pairwise
 
 import h11
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kubeproto import LocalProtocolError
 from kubeproto.wire import Head

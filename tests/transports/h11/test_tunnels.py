@@ -6,8 +6,7 @@ import traceback
 from typing import Final
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from kubeproto import ConnectError, KubeprotoError, LocalProtocolError, RemoteProtocolError
 from kubeproto.config import Connection

@@ -9,8 +9,7 @@ from itertools import pairwise
 import h11
 import httpcore
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
 from kubeproto_httpx._chunk_merging import ChunkMerger
 from kubeproto_httpx._network_backends import AsyncStream, BlockingStream
