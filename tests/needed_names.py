@@ -90,17 +90,17 @@ def names_in_signatures(name: str) -> Iterator[str]:
 
 
 @cache
-def _definitions(module: str) -> dict[str, ast.stmt]:
+def _definitions(module: str) -> dict[str, Any]:
     file = (
         getattr(importlib.import_module(module), "__file__", None) if module.startswith("kubeproto") else None
     )
     if file is None:
         return {}
-    statements = ast.parse(Path(file).read_text()).body
-    return {node.name: node for node in statements if isinstance(node, _Definition)}
-
-
-_Definition: Final[Any] = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    return {
+        node.name: node
+        for node in ast.parse(Path(file).read_text()).body
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+    }
 
 
 def _words_of_annotations(definition: ast.AST) -> Iterator[str]:

@@ -74,7 +74,7 @@ class ObjectReading(Struct, Generic[K], frozen=True):
         if self.resource is not None:
             partial = ("PartialObjectMetadata",) if isinstance(obj, Metadata) else ()
             _check_kind(obj.kind, self.resource.kind, *partial)
-        return obj
+        return obj  # pyright: ignore[reportUnknownVariableType] # a K, which isinstance has narrowed
 
 
 class ObjectOrStatusReading(Struct, Generic[K], frozen=True):

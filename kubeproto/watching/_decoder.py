@@ -118,7 +118,8 @@ class WatchDecoder(Generic[K]):
         if self._fronts is not None and self._fronts.suits(runs[-1]):
             items: list[Any] = []
             if self._fronts.read(runs, items):
-                items = [self._read_line(*item) if type(item) is tuple else item for item in items]
+                read_line: Any = self._read_line
+                items = [read_line(*item) if type(item) is tuple else item for item in items]
                 items = [event for event in items if event is not None]
             events += items
         elif self._one_by_one or not self._read_bulk(runs, events):

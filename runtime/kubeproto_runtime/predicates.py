@@ -196,7 +196,7 @@ def _same(one: bytes | Raw | None, other: bytes | Raw | None) -> bool:
     return bytes(one) == bytes(other) or bool(_read_value(one) == _read_value(other))
 
 
-def _begins_deletion(change: Change[Any]) -> bool:
+def _begins_deletion(change: Change[Any]) -> bool:  # pyright: ignore[reportUnusedFunction] # by key feeds
     """Return whether the object is being deleted from now on: then finalizers wait for a run.
 
     A controller lets such a change pass in any case. With the predicate `labels`, for example, it would

@@ -242,6 +242,7 @@ def test_w_27_an_object_that_does_not_fit_is_kept_as_it_came() -> None:
     [change] = store.update([broken("a", "2", line)])
     assert (change.type, change.key, store.version) == ("MODIFIED", "a", "2")
     kept = store.entry("a")
+    assert kept is not None
     assert kept == CachedObject("2", b'{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}')
     with pytest.raises(InvalidObject):
         store.read(kept, strict=True)

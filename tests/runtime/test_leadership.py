@@ -97,7 +97,7 @@ def test_no_run_begins_once_the_workers_are_cancelled_however_long_the_last_one_
             on_timeout=lambda work, error: None,
             on_error=lambda work, error: None,
             may_begin=None,
-            hold=lambda *_: False,
+            hold=lambda key, writes, started, ended: False,
             concurrency=3,
             limit=None,
         )

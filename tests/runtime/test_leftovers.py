@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -61,7 +62,7 @@ def test_of_an_object_that_is_deleted_a_controller_keeps_nothing(
             operator = Operator()
             # With an attempt that is far away, the key must not merely go by itself when its time comes.
             wait = 3600.0 if reconcile is fails_late else 0.01
-            slow: Any = {"backoff": lambda failures: wait}
+            slow: dict[str, Any] = {"backoff": partial(max, wait)}
             options: Any = slow if when is None else slow | {"when": when}
             tasks.start_soon(operator.run, Controller(client, Book, **options).run(reconcile))
             await anyio.sleep(1)

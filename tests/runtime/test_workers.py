@@ -36,7 +36,7 @@ class Rig:
             on_timeout=self._time_out,
             on_error=self._time_out,
             may_begin=None,
-            hold=lambda *_: False,
+            hold=lambda key, writes, started, ended: False,
             concurrency=concurrency,
             limit=limit,
         )

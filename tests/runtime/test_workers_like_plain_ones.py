@@ -43,6 +43,10 @@ class Scenario(Struct, frozen=True):
     stopped_at: float
 
 
+def never_hold(*_: object) -> bool:
+    return False
+
+
 def scenario_of(seed: int) -> Scenario:
     """Return the scenario of a seed."""
     random = Random(seed)
@@ -151,7 +155,7 @@ def play(scenario: Scenario, make: Callable[..., Any], backend: Backend) -> Log:
         on_timeout=time_out,
         on_error=fail,
         may_begin=lambda: leads,
-        hold=lambda *_: False,
+        hold=never_hold,
         concurrency=scenario.concurrency,
         limit=scenario.limit,
     )

@@ -7,14 +7,14 @@ on random streams.
 from __future__ import annotations
 
 import json
-from typing import Any, Never
+from typing import Any, Final, Never
 
 import msgspec
 
 import kubeproto as kp
 from kubeproto.watching import Added, Bookmark, Deleted, Malformed, Modified, Unknown, WatchFailed
 
-CHANGES = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
+CHANGES: Final[dict[str, Any]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
 
 class PlainDecoder:
@@ -48,8 +48,8 @@ def read_line(line: bytes, kind: type[Any]) -> Any:
         match value:
             case {"type": "ADDED" | "MODIFIED" | "DELETED" as type_, "object": _}:
                 return CHANGES[type_](read_object(line, kind))
-            case {"type": "BOOKMARK", "object": {"metadata": dict(metadata)}}:
-                return read_bookmark(metadata)
+            case {"type": "BOOKMARK", "object": {"metadata": dict()}}:
+                return read_bookmark(value["object"]["metadata"])
             case {"type": "ERROR", "object": status} | ({"kind": "Status"} as status):
                 return WatchFailed(msgspec.convert(status, kp.Status, strict=False))
             case {"type": str(type_), "object": _} if type_ and type_ != "BOOKMARK":
@@ -89,7 +89,7 @@ def read_object(line: bytes, kind: type[Any]) -> Any:
 
 def read_bookmark(metadata: dict[str, Any]) -> Bookmark:
     """Return the bookmark of this metadata."""
-    annotations = metadata.get("annotations") or {}
+    annotations: dict[str, Any] = metadata.get("annotations") or {}
     initial_events_end = annotations.get("k8s.io/initial-events-end") == "true"
     return Bookmark(metadata.get("resourceVersion", ""), initial_events_end)
 

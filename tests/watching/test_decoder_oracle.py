@@ -92,6 +92,7 @@ def outcome(decoder: Any, chunks: list[bytes], shuffle: Shuffle = list) -> list[
 
 def comparable(event: Any, shuffle: Shuffle) -> Any:
     """Return an event with its object read, part by part in the order of `shuffle`, and then as a whole."""
+    received = event  # the match narrows `event` to an event of an unknown kind
     match event:
         case Malformed():
             return "Malformed"
@@ -99,10 +100,10 @@ def comparable(event: Any, shuffle: Shuffle) -> Any:
             return "WatchFailed", status.code, status.reason
         case kp.Added() | kp.Modified() | kp.Deleted():
             try:
-                for part in shuffle([event.object, event.object.metadata]):
+                for part in shuffle([received.object, received.object.metadata]):
                     for name in shuffle(list(part.__struct_fields__)):
                         getattr(part, name)
-                return type(event), settle(event.object)
+                return type(received), settle(received.object)
             except kp.InvalidObject:
                 # Without `strict` an object is typed when it is read, and without `checked` a long line may
                 # be malformed behind its front.

@@ -52,7 +52,8 @@ def pod_port(owner: Json, pod: Json, port: str) -> int:
     containers: list[Json] = pod["spec"]["containers"]
     numbers: dict[str, int] = {}
     for container in containers:
-        for container_port in container.get("ports") or []:
+        ports: list[Json] = container.get("ports") or []
+        for container_port in ports:
             if "name" in container_port:
                 numbers.setdefault(container_port["name"], int(container_port["containerPort"]))
     if port not in numbers:

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
@@ -71,6 +71,6 @@ def only_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
 def _leaves(group: BaseExceptionGroup[BaseException]) -> Generator[BaseException]:
     for error in group.exceptions:
         if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(error)
+            yield from _leaves(cast("BaseExceptionGroup[BaseException]", error))
         else:
             yield error

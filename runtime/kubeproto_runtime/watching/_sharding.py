@@ -26,9 +26,10 @@ def in_shard(shard: Shard, items: list[Any]) -> list[Any]:
 
 
 def _metadata(item: Any) -> Any:
+    event = item  # the match narrows only `item`, to a kind that nobody knows
     match item:
         case Added() | Modified() | Deleted():
-            return item.object.metadata
+            return event.object.metadata
         case KubeObject():
             return item.metadata
         case Malformed(metadata=metadata) if metadata is not None and metadata.uid:

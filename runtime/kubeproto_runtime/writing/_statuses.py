@@ -38,7 +38,7 @@ def patch_status(
     old, new = plain(old_status), plain(status)
     if json_equal(old, new):
         return obj
-    old, new = old or {}, new or {}
+    old, new = old or dict[str, Any](), new or dict[str, Any]()
     if contains_element_list(make_merge_patch(old, new)) and not isinstance(obj, Dynamic):
         text = yield from _status_text(client, api, obj)
         if text is not None:

@@ -84,11 +84,11 @@ class RequestGate(Gate):
     def mutates(self) -> bool:
         return bool(self._chain.hooks.webhooks("mutating"))
 
-    def mutate(self, obj: Json, old: Json | None, tidy: Normalize) -> Json:
+    def mutate(self, obj: Json, old: Json | None, normalize: Normalize) -> Json:
         if not self.mutates:
             return obj
         try:
-            return self._gates.admission.mutate(self._write(obj, old), tidy) or obj
+            return self._gates.admission.mutate(self._write(obj, old), normalize) or obj
         finally:
             self._gates.store_wait()
 

@@ -45,11 +45,11 @@ class ObjectWriter(Protocol[W_co]):
         """Raise a `Rejection` for an object that does not match the URL."""
         ...
 
-    def tidy(self, obj: dict[str, Any], twice: list[str]) -> None:
+    def tidy(self, obj: dict[str, Any], duplicate_paths: list[str]) -> None:
         """Bring an object into the stored form of its kind."""
         ...
 
-    def create(self, obj: dict[str, Any], twice: list[str]) -> W_co:
+    def create(self, obj: dict[str, Any], duplicate_paths: list[str]) -> W_co:
         """Create the object."""
         ...
 

@@ -46,7 +46,7 @@ class ControllerContext:
     def __init__(self, objects: ObjectClient, notify: Callable[[], None]) -> None:
         self.objects = objects
         self.notify = notify
-        self.dependents = {resource: OwnerIndex() for resource in _DEPENDENTS}
+        self.dependents: dict[str, OwnerIndex] = {resource: OwnerIndex() for resource in _DEPENDENTS}
         self.pod_labels = LabelIndex()
         self.owner_keys: dict[str, str] = {}  # by uid
         self.recorder = EventRecorder(objects)
