@@ -113,9 +113,9 @@ def test_a_proxys_password_is_sent_unescaped_and_never_shown() -> None:
     assert it.proxy_headers == (("Proxy-Authorization", "Basic dXNlcjpNQVJL"),)
     assert it.proxy_url is not None
     assert (it.proxy_url.user, it.proxy_url.password) == ("user", "MARK")
-    shown = repr(it) + repr(it.proxy_url) + str(it) + repr(it.__rich_repr__())
-    assert "p:3128" in shown
-    assert not any(secret in shown for secret in ("MARK", "M%41RK", "dXNlc"))
+    text = repr(it) + repr(it.proxy_url) + str(it) + repr(it.__rich_repr__())
+    assert "p:3128" in text
+    assert not any(secret in text for secret in ("MARK", "M%41RK", "dXNlc"))
 
 
 def test_socks_and_a_proxy_without_a_user_need_no_header() -> None:
@@ -170,16 +170,16 @@ def test_secrets_are_not_shown() -> None:
         client_key=PEM + b"MARK",
         headers=(("Authorization", "MARK"), ("User-Agent", "me")),
     )
-    for shown in (repr(it), str(it), f"{it}", repr(it.__rich_repr__())):
-        assert "MARK" not in shown
-        assert "me" in shown
+    for text in (repr(it), str(it), f"{it}", repr(it.__rich_repr__())):
+        assert "MARK" not in text
+        assert "me" in text
 
 
 def test_equal_connections_may_share_a_pool() -> None:
-    one, other = Connection(server="https://h"), Connection(server="https://h")
-    assert one == other
-    assert len({one, other}) == 1
-    assert one != Connection(server="https://h", client_certificate=PEM, client_key=PEM)
+    connection, other = Connection(server="https://h"), Connection(server="https://h")
+    assert connection == other
+    assert len({connection, other}) == 1
+    assert connection != Connection(server="https://h", client_certificate=PEM, client_key=PEM)
 
 
 def test_a_request_goes_out_with_what_it_lacks() -> None:

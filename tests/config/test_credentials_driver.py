@@ -90,8 +90,12 @@ class Plugins:
         if self.fails:
             return c.PluginExited(1, b"")
         status = {"token": token, "expirationTimestamp": "1970-01-01T00:33:20Z"}  # 2000
-        said = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1", "status": status}
-        return c.PluginExited(0, json.dumps(said).encode())
+        messages = {
+            "kind": "ExecCredential",
+            "apiVersion": "client.authentication.k8s.io/v1",
+            "status": status,
+        }
+        return c.PluginExited(0, json.dumps(messages).encode())
 
 
 async def settle() -> None:
@@ -149,16 +153,16 @@ def test_a_request_that_is_refused_anew_is_not_sent_a_third_time() -> None:
         plugins = Plugins()
         plugins.go.set()
         driver = Driver(plugins)
-        sent: list[int] = []
+        requests: list[int] = []
 
         def server(credentials: Credentials) -> int:
-            sent.append(credentials.generation)
+            requests.append(credentials.generation)
             return 401
 
         assert await driver.send(server) == 401
-        assert sent == [1, 2]
+        assert requests == [1, 2]
         assert await driver.send(server) == 401  # at the same time: no other run of the plugin
-        assert sent == [1, 2, 2]
+        assert requests == [1, 2, 2]
         assert plugins.runs == 2
 
     asyncio.run(main())
@@ -176,7 +180,9 @@ def test_the_task_that_runs_the_plugin_may_be_cancelled_and_another_takes_over()
         first.cancel()
         await settle()
         plugins.go.set()
-        assert {given.authorization for given in await asyncio.gather(*others)} == {"Bearer t2"}
+        assert {credentials_list.authorization for credentials_list in await asyncio.gather(*others)} == {
+            "Bearer t2"
+        }
         assert plugins.runs == 2
         assert driver.warned == []
 

@@ -71,9 +71,9 @@ class CredentialsModel(RuleBasedStateMachine):
 
     def request(self) -> c.UseCredentials | c.Wait | c.RefuseRequest:
         """Ask for credentials, and check the reply."""
-        begun = self.task
+        started = self.task
         [reply] = self.step(c.CredentialsRequested())
-        if begun is None and self.task is not None:
+        if started is None and self.task is not None:
             self.for_a_401 = False
         match reply:
             case c.UseCredentials(credentials):
@@ -94,9 +94,9 @@ class CredentialsModel(RuleBasedStateMachine):
 
     def refuse(self, credentials: Credentials) -> None:
         """Tell the machine of a 401."""
-        begun = self.task
+        started = self.task
         assert self.step(c.CredentialsRejected(credentials.generation)) == []
-        if begun is None and self.task is not None:
+        if started is None and self.task is not None:
             self.for_a_401 = True
             times, since = self.pressed
             assert not times or self.now >= since + min(300.0, 2.0 ** (times - 1)), "a loop of renewals"
@@ -119,16 +119,16 @@ class CredentialsModel(RuleBasedStateMachine):
     @rule(data=st.data())
     def hear_a_late_401(self, data: st.DataObject) -> None:
         old = data.draw(st.sampled_from(self.used))
-        before, task = self.state, self.task
+        previous, task = self.state, self.task
         self.refuse(old)
-        if old.generation != self.used[-1].generation and not isinstance(before, c.Renewing):
-            current = before.current.credentials.generation if isinstance(before, c.Active) else 0
-            assert old.generation == current or (self.state, self.task) == (before, task)
+        if old.generation != self.used[-1].generation and not isinstance(previous, c.Renewing):
+            current = previous.current.credentials.generation if isinstance(previous, c.Active) else 0
+            assert old.generation == current or (self.state, self.task) == (previous, task)
 
     @precondition(lambda self: self.task is not None)
     @rule(life=st.sampled_from(LIVES))
     def succeed(self, life: float) -> None:
-        held = self.state.current if isinstance(self.state, c.Renewing) else None
+        current = self.state.current if isinstance(self.state, c.Renewing) else None
         while self.task is not None:
             task, self.task = self.task, None
             self.step(self.outcome_of(task, life))
@@ -136,9 +136,9 @@ class CredentialsModel(RuleBasedStateMachine):
         self.failed = (0, self.now)
         if self.for_a_401:
             times, since = self.pressed
-            well = held is not None and self.now >= since + 300.0
+            well = current is not None and self.now >= since + 300.0
             self.pressed = (1 if well else times + 1, self.now)
-        elif held is None:
+        elif current is None:
             self.pressed = (0, self.now)
 
     def outcome_of(self, task: Task, life: float) -> c.Event:

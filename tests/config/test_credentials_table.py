@@ -93,12 +93,12 @@ def held(context: c.RenewalContext, **fields: Any) -> c.Active:
     return c.Active(context, replace(ENDLESS, **fields))
 
 
-def troubled(before: c.Renewing, why: str, *, after: float = 1.0) -> c.BackingOff:
-    return c.BackingOff(before.context, before.current, before.failures + 1, NOW + after, why)
+def troubled(state: c.Renewing, reason: str, *, delay: float = 1.0) -> c.BackingOff:
+    return c.BackingOff(state.context, state.current, state.failures + 1, NOW + delay, reason)
 
 
-def failed(before: c.Renewing, why: str, *, after: float = 1.0) -> tuple[c.State, tuple[c.Action, ...]]:
-    return troubled(before, why, after=after), (c.Warn(why),)
+def failed(state: c.Renewing, reason: str, *, delay: float = 1.0) -> tuple[c.State, tuple[c.Action, ...]]:
+    return troubled(state, reason, delay=delay), (c.Warn(reason),)
 
 
 Row = tuple[str, c.State, c.Event, float, tuple[c.State, tuple[c.Action, ...]]]
@@ -440,14 +440,14 @@ ROWS: Final[list[Row]] = [
         replace(RUNNING, failures=3),
         c.Failed("x"),
         NOW,
-        failed(replace(RUNNING, failures=3), "the plugin 'login': x", after=8),
+        failed(replace(RUNNING, failures=3), "the plugin 'login': x", delay=8),
     ),
     (
         "the five-thousandth a minute",
         replace(RUNNING, failures=4999),
         c.Failed("x"),
         NOW,
-        failed(replace(RUNNING, failures=4999), "the plugin 'login': x", after=60),
+        failed(replace(RUNNING, failures=4999), "the plugin 'login': x", delay=60),
     ),
     (
         "success forgets the failures",
@@ -467,12 +467,12 @@ ROWS: Final[list[Row]] = [
 
 
 @pytest.mark.parametrize(
-    ("before", "event", "now", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
+    ("state", "event", "now", "expected"), [row[1:] for row in ROWS], ids=[row[0] for row in ROWS]
 )
 def test_a_row(
-    before: c.State, event: c.Event, now: float, expected: tuple[c.State, tuple[c.Action, ...]]
+    state: c.State, event: c.Event, now: float, expected: tuple[c.State, tuple[c.Action, ...]]
 ) -> None:
-    assert c.step(before, event, now) == expected
+    assert c.step(state, event, now) == expected
 
 
 STATES: Final = (FIXED, VACANT, HELD, READING, RUNNING, DISCOVERING, REDEEMING, TROUBLED)
@@ -500,8 +500,8 @@ IN_TABLE: Final = {(kind(row[1]), type(row[2])) for row in ROWS} | {
 
 
 def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
-    rows = {(type(before), type(event), type(after)) for _, before, event, _, (after, _) in ROWS}
-    assert arrows(c.__doc__) == {(one.__name__, event.__name__, to.__name__) for one, event, to in rows}
+    rows = {(type(state), type(event), type(delay)) for _, state, event, _, (delay, _) in ROWS}
+    assert arrows(c.__doc__) == {(arm.__name__, event.__name__, to.__name__) for arm, event, to in rows}
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: type(event).__name__)
@@ -618,7 +618,7 @@ def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "why"),
+    ("answer", "reason"),
     [
         (c.Responded(200, (), b"{}"), "no token_endpoint"),
         (c.Responded(200, (), b'{"token_endpoint": "http://id/MARK"}'), "begins with https://"),
@@ -630,11 +630,11 @@ def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
         (c.Responded(200, (), b"[" * 100_000), "is not valid JSON"),
     ],
 )
-def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Responded, why: str) -> None:
+def test_a_provider_that_answers_wrongly_is_trouble(answer: c.Responded, reason: str) -> None:
     state, [warn] = c.step(DISCOVERING, answer, NOW)
     assert isinstance(state, c.BackingOff)
     assert isinstance(warn, c.Warn)
-    assert why in warn.reason
+    assert reason in warn.reason
     assert "MARK" not in warn.reason
 
 
@@ -686,6 +686,6 @@ def test_a_server_that_refuses_everything_cannot_make_a_loop_of_plugins() -> Non
 def test_credentials_sign_a_request_that_has_none() -> None:
     head = Head("GET", "/api")
     assert ONE.sign(head).headers == (("Authorization", "Bearer one"),)
-    own = head.with_headers(("authorization", "Bearer mine"))
-    assert ONE.sign(own) == own
+    own_arrows = head.with_headers(("authorization", "Bearer mine"))
+    assert ONE.sign(own_arrows) == own_arrows
     assert c.Credentials().sign(head) == head

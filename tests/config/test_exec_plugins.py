@@ -70,7 +70,7 @@ def test_it_says_when_they_expire(time: str, expires: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stdout", "why"),
+    ("stdout", "reason"),
     [
         ("", "is not a single document"),
         ("# nothing\n", "is not a single document"),
@@ -102,8 +102,8 @@ def test_it_says_when_they_expire(time: str, expires: float) -> None:
         ("\udcff".encode("utf-8", "surrogateescape"), "not UTF-8"),
     ],
 )
-def test_what_makes_no_sense_is_trouble_with_the_plugins_name(stdout: str | bytes, why: str) -> None:
+def test_what_makes_no_sense_is_trouble_with_the_plugins_name(stdout: str | bytes, reason: str) -> None:
     state = read(stdout)
     assert isinstance(state, c.BackingOff)
     assert state.reason.startswith("the output of the plugin 'login'")
-    assert why in state.reason
+    assert reason in state.reason

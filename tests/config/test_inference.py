@@ -59,11 +59,11 @@ def asked(
     """The end of the conversation, and each file that was asked for. What is not given is not there."""
     told: dict[str, bytes | UnreadableFile] = {}
     environ = {"KUBECONFIG": "/k/config"} if environ is None else environ
-    while isinstance(found := infer(environ, told, overrides, home=home), Needs):
-        assert found.paths
-        assert not told.keys() & set(found.paths)
-        told |= {path: files.get(path, NOT_THERE) for path in found.paths}
-    return found, [*told]
+    while isinstance(result := infer(environ, told, overrides, home=home), Needs):
+        assert result.paths
+        assert not told.keys() & set(result.paths)
+        told |= {path: files.get(path, NOT_THERE) for path in result.paths}
+    return result, [*told]
 
 
 # In which order.
@@ -242,8 +242,8 @@ def test_headers_go_with_every_request() -> None:
 
 def test_a_connection_shows_the_certificate_of_the_credentials() -> None:
     config, _ = asked(kubeconfig())
-    shown = config.connection_for(Credentials(client_certificate=CERTIFICATE, client_key=KEY))
-    assert (shown.client_certificate, shown.client_key, shown.server) == (CERTIFICATE, KEY, "https://h")
+    text = config.connection_for(Credentials(client_certificate=CERTIFICATE, client_key=KEY))
+    assert (text.client_certificate, text.client_key, text.server) == (CERTIFICATE, KEY, "https://h")
     assert config.connection_for(Credentials()) == config.connection
 
 
@@ -359,8 +359,8 @@ def test_impersonation_comes_from_the_file_or_the_program() -> None:
 
 
 def test_escaped_keys_can_stand_in_a_headers_name() -> None:
-    made = Impersonation(user="u", extra=(("a b%é:", ("v",)),))
-    assert made.headers[1] == ("Impersonate-Extra-a%20b%25%C3%A9%3A", "v")
+    config = Impersonation(user="u", extra=(("a b%é:", ("v",)),))
+    assert config.headers[1] == ("Impersonate-Extra-a%20b%25%C3%A9%3A", "v")
 
 
 def test_an_impersonated_name_cannot_add_a_header() -> None:

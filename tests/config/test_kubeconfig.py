@@ -135,9 +135,9 @@ def test_paths_are_relative_to_their_file(
     path: str, key: str, command: str, expected: tuple[str, str]
 ) -> None:
     value = {"users": [{"name": "u", "user": {"client-key": key, "exec": {"command": command}}}]}
-    [named] = Kubeconfig.parse(json.dumps(value).encode(), path).users
-    assert named.user.exec is not None
-    assert (named.user.client_key, named.user.exec.command) == expected
+    [message] = Kubeconfig.parse(json.dumps(value).encode(), path).users
+    assert message.user.exec is not None
+    assert (message.user.client_key, message.user.exec.command) == expected
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_the_first_to_name_a_thing_wins_it_whole() -> None:
     )
     merged = Kubeconfig.merge([first, second])
     assert [
-        (named.name, named.cluster.server, named.cluster.tls_server_name) for named in merged.clusters
+        (message.name, message.cluster.server, message.cluster.tls_server_name) for message in merged.clusters
     ] == [
         ("a", "https://1", ""),
         ("b", "", ""),
@@ -266,10 +266,10 @@ def test_the_first_to_name_a_thing_wins_it_whole() -> None:
 
 def test_paths_stay_with_their_files() -> None:
     text = "users: [{name: %s, user: {client-key: key, tokenFile: /t}}]"
-    one = Kubeconfig.parse((text % "a").encode(), "/one/config")
+    entry = Kubeconfig.parse((text % "a").encode(), "/one/config")
     two = Kubeconfig.parse((text % "b").encode(), "/two/config")
-    merged = Kubeconfig.merge([one, two])
-    assert [named.user.client_key for named in merged.users] == ["/one/key", "/two/key"]
+    merged = Kubeconfig.merge([entry, two])
+    assert [message.user.client_key for message in merged.users] == ["/one/key", "/two/key"]
     assert Kubeconfig.parse(merged.dump(), "/three/config").users == merged.users
 
 
@@ -308,19 +308,19 @@ def test_a_merge_is_what_one_would_find_by_looking_in_one_file_after_another(
     merged = Kubeconfig.merge([written(config) for config in configs])
     first_wins: dict[str, dict[str, str]] = {"clusters": {}, "users": {}, "contexts": {}}
     for config in configs:
-        for key, known in first_wins.items():
-            for name, said in config.get(key, {}).items():
-                known.setdefault(name, said)
-    assert {one.name: one.cluster.server for one in merged.clusters} == first_wins["clusters"]
-    assert {one.name: one.user.token for one in merged.users} == first_wins["users"]
-    assert {one.name: one.context.namespace for one in merged.contexts} == first_wins["contexts"]
+        for key, names in first_wins.items():
+            for name, value in config.get(key, {}).items():
+                names.setdefault(name, value)
+    assert {entry.name: entry.cluster.server for entry in merged.clusters} == first_wins["clusters"]
+    assert {entry.name: entry.user.token for entry in merged.users} == first_wins["users"]
+    assert {entry.name: entry.context.namespace for entry in merged.contexts} == first_wins["contexts"]
     assert merged.current_context == next(filter(None, (c.get("current-context") for c in configs)), "")
 
 
 @given(CONFIGS, st.integers(0, 4))
-def test_merging_is_associative(configs: list[dict[str, Any]], cut: int) -> None:
+def test_merging_is_associative(configs: list[dict[str, Any]], content: int) -> None:
     files = [written(config) for config in configs]
-    halves = [Kubeconfig.merge(files[:cut]), Kubeconfig.merge(files[cut:])]
+    halves = [Kubeconfig.merge(files[:content]), Kubeconfig.merge(files[content:])]
     once, twice = Kubeconfig.merge(files), Kubeconfig.merge(halves)
     assert (once.clusters, once.users, once.contexts) == (twice.clusters, twice.users, twice.contexts)
     assert once.current_context == twice.current_context
@@ -341,18 +341,18 @@ def test_kubectl_merges_the_same(tmp_path: Path) -> None:
         path.parent.mkdir()
         path.write_text(text)
         paths.append(str(path))
-    done = subprocess.run(
+    result = subprocess.run(
         ["kubectl", "config", "view", "--raw", "-o", "json"],
         env={"KUBECONFIG": ":".join(paths), "HOME": str(tmp_path), "PATH": "/usr/bin:/usr/local/bin:/bin"},
         capture_output=True,
         check=True,
     )
-    theirs = Kubeconfig.parse(done.stdout)
+    theirs = Kubeconfig.parse(result.stdout)
     ours = Kubeconfig.merge([Kubeconfig.parse(Path(path).read_bytes(), path) for path in paths])
 
     def by_name(config: Kubeconfig) -> tuple[object, ...]:
         lists = (config.clusters, config.users, config.contexts)
-        return config.current_context, [{one.name: one for one in entries} for entries in lists]
+        return config.current_context, [{entry.name: entry for entry in entries} for entries in lists]
 
     assert by_name(ours) == by_name(theirs)
 

@@ -23,11 +23,11 @@ def renewing(*bodies: bytes) -> c.State:
 
 
 @pytest.mark.parametrize("body", BODIES)
-@pytest.mark.parametrize("before", [(), (PROVIDER,)])
+@pytest.mark.parametrize("earlier_bodies", [(), (PROVIDER,)])
 def test_garbage_of_a_provider_ends_the_renewal_and_the_requests_that_wait(
-    before: tuple[bytes, ...], body: bytes
+    earlier_bodies: tuple[bytes, ...], body: bytes
 ) -> None:
-    state, actions = c.step(renewing(*before, body), c.CredentialsRequested(), 1.5)
+    state, actions = c.step(renewing(*earlier_bodies, body), c.CredentialsRequested(), 1.5)
     [action] = actions
     assert isinstance(action, c.RefuseRequest)
     assert isinstance(action.error, CredentialsError)

@@ -58,12 +58,12 @@ def found(overrides: Overrides, environ: Mapping[str, str] | None = None, **more
 
 
 def test_a_server_takes_the_place_of_the_clusters_and_its_name_in_certificates_goes() -> None:
-    before = found(Overrides())
-    assert before.connection.tls_server_name == "kubernetes"
+    content = found(Overrides())
+    assert content.connection.tls_server_name == "kubernetes"
     config = found(Overrides(server="https://other"))
     assert (config.connection.server, config.connection.tls_server_name) == ("https://other", "")
     assert (config.connection.ca, config.connection.proxy) == (PEM.encode(), "http://proxy:3128")
-    assert (config.namespace, config.identity) == ("ns", before.identity)
+    assert (config.namespace, config.identity) == ("ns", content.identity)
 
 
 def test_a_server_needs_no_kubeconfig_and_no_context() -> None:

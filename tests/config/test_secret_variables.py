@@ -37,10 +37,10 @@ def kubeconfig(user: dict[str, Any], **more: Any) -> bytes:
 
 
 def inferred(content: bytes, overrides: Overrides | None = None, **environ: str) -> None:
-    found: Any = None
+    leaks: Any = None
     contents: dict[str, Any] = {"/k": content}
-    found = infer({"KUBECONFIG": "/k", **environ}, contents, overrides)
-    assert not isinstance(found, Needs)
+    leaks = infer({"KUBECONFIG": "/k", **environ}, contents, overrides)
+    assert not isinstance(leaks, Needs)
 
 
 OIDC: Final = {
@@ -107,31 +107,31 @@ URL_PLACES: Final[dict[str, Callable[[str], object]]] = {
 }
 
 
-@pytest.mark.parametrize("place", URL_PLACES)
+@pytest.mark.parametrize("frame_name", URL_PLACES)
 @pytest.mark.parametrize("url", URLS)
-def test_no_variable_of_a_traceback_holds_the_password_of_a_url(place: str, url: str) -> None:
+def test_no_variable_of_a_traceback_holds_the_password_of_a_url(frame_name: str, url: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        URL_PLACES[place](url)
+        URL_PLACES[frame_name](url)
     assert list(shown(raised.value)) == []
 
 
 @given(scheme=st.sampled_from(["https", "http", "socks5"]) | st.text(), user=st.text(), host=st.text())
 @pytest.mark.parametrize(
-    "place", ["a connection", "a connection's proxy", "a proxy for a server", "an override"]
+    "frame_name", ["a connection", "a connection's proxy", "a proxy for a server", "an override"]
 )
-def test_no_url_however_broken_shows_its_password(place: str, scheme: str, user: str, host: str) -> None:
+def test_no_url_however_broken_shows_its_password(frame_name: str, scheme: str, user: str, host: str) -> None:
     refused: ConfigError | None = None
     try:
-        URL_PLACES[place](f"{scheme}://{user}:{MARK}@{host}")
+        URL_PLACES[frame_name](f"{scheme}://{user}:{MARK}@{host}")
     except ConfigError as error:
         refused = error
     assert list(shown(refused)) == []
 
 
-@pytest.mark.parametrize("what", BROKEN)
-def test_no_variable_of_a_traceback_holds_a_secret_of_a_kubeconfig(what: str) -> None:
+@pytest.mark.parametrize("source", BROKEN)
+def test_no_variable_of_a_traceback_holds_a_secret_of_a_kubeconfig(source: str) -> None:
     with pytest.raises(ConfigError) as raised:
-        BROKEN[what]()
+        BROKEN[source]()
     assert list(shown(raised.value)) == []
 
 
@@ -146,7 +146,7 @@ def shown(error: BaseException | None) -> Iterator[str]:
             if "/tests/" in frame.f_code.co_filename:
                 continue
             for name, value in frame.f_locals.items():
-                if any(mark in repr(value) for mark in (MARK, B64)):
+                if any(marker in repr(value) for marker in (MARK, B64)):
                     yield f"{frame.f_code.co_name}: {name}"
         error = error.__cause__ or error.__context__
 
@@ -180,8 +180,8 @@ def test_the_output_of_a_plugin_is_in_no_variable() -> None:
     from kubeproto.config import Plugin
     from kubeproto.config._plugin import read_output
 
-    said = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"}
+    result = {"kind": "ExecCredential", "apiVersion": "client.authentication.k8s.io/v1"}
     for status in ({"token": MARK, "expirationTimestamp": "soon"}, {"token": MARK, "clientKeyData": MARK}):
         with pytest.raises(KubeprotoError) as raised:
-            read_output(json.dumps(said | {"status": status}).encode(), Plugin(command="p"))
+            read_output(json.dumps(result | {"status": status}).encode(), Plugin(command="p"))
         assert list(shown(raised.value)) == []

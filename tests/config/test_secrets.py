@@ -268,12 +268,12 @@ MISTAKES: Final[dict[str, Callable[[], object]]] = {
 
 def everything(error: BaseException) -> Iterator[str]:
     """All that hangs on an exception: itself, what it came from, their arguments and notes."""
-    seen: list[BaseException | None] = [error]
-    while seen:
-        one = seen.pop()
-        if one is not None:
-            yield f"{one} {one!r} {one.args} {vars(one)} {getattr(one, '__notes__', '')}"
-            seen += [one.__cause__, one.__context__]
+    texts: list[BaseException | None] = [error]
+    while texts:
+        frame = texts.pop()
+        if frame is not None:
+            yield f"{frame} {frame!r} {frame.args} {vars(frame)} {getattr(frame, '__notes__', '')}"
+            texts += [frame.__cause__, frame.__context__]
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

@@ -16,62 +16,68 @@ A: Final = c.TrustedAuthority("A", 0.0, 1000.0)
 B: Final = c.TrustedAuthority("B", 880.0, 1880.0)
 
 
-def leaf(issuer: str, made: float, hosts: frozenset[str] = HOSTS) -> c.Leaf:
-    return c.Leaf(issuer, made, made + 90.0, hosts)
+def leaf(issuer: str, start: float, hosts: frozenset[str] = HOSTS) -> c.Leaf:
+    return c.Leaf(issuer, start, start + 90.0, hosts)
 
 
-def chain(*authorities: c.TrustedAuthority, by: str, made: float, hosts: frozenset[str] = HOSTS) -> c.Chain:
-    return c.Chain(authorities, leaf(by, made, hosts))
+def chain(*authorities: c.TrustedAuthority, by: str, start: float, hosts: frozenset[str] = HOSTS) -> c.Chain:
+    return c.Chain(authorities, leaf(by, start, hosts))
 
 
 ROWS: Final[list[tuple[str, c.Chain | None, dict[str, float], float, c.Renewal]]] = [
     ("nothing is there", None, {}, 0.0, c.Begin()),
     ("no authority is there", c.Chain((), leaf("A", 0.0)), {}, 0.0, c.Begin()),
-    ("the newest authority has ended", chain(A, by="A", made=950.0), {}, 1000.0, c.Begin()),
-    ("all is well", chain(A, by="A", made=0.0), {}, 1.0, c.Wait(60.0)),
-    ("all is well, and was not published", chain(A, by="A", made=0.0), {"A": 5.0}, 1.0, c.Wait(60.0)),
-    ("two thirds of the leaf are over", chain(A, by="A", made=0.0), {}, 60.0, c.Issue()),
-    ("the leaf has ended", chain(A, by="A", made=0.0), {}, 90.0, c.Issue()),
-    ("the names have changed", chain(A, by="A", made=0.0, hosts=frozenset("x")), {}, 1.0, c.Issue()),
-    ("the leaf is by somebody else", chain(A, by="", made=0.0), {}, 1.0, c.Issue()),
-    ("the authority ends within the overlap", chain(A, by="A", made=880.0), {}, 880.0, c.AddAuthority()),
-    ("and its leaf is not fresh", chain(A, by="A", made=830.0), {}, 880.0, c.Issue()),
-    ("its leaf is as fresh as it has to be", chain(A, by="A", made=850.0), {}, 880.0, c.AddAuthority()),
-    ("a fresher leaf would not last longer", chain(A, by="A", made=930.0), {}, 985.0, c.AddAuthority()),
-    ("the names have changed before that", chain(A, by="A", made=880.0, hosts=frozenset("x")), {}, 880.0,
+    ("the newest authority has ended", chain(A, by="A", start=950.0), {}, 1000.0, c.Begin()),
+    ("all is well", chain(A, by="A", start=0.0), {}, 1.0, c.Wait(60.0)),
+    ("all is well, and was not published", chain(A, by="A", start=0.0), {"A": 5.0}, 1.0, c.Wait(60.0)),
+    ("two thirds of the leaf are over", chain(A, by="A", start=0.0), {}, 60.0, c.Issue()),
+    ("the leaf has ended", chain(A, by="A", start=0.0), {}, 90.0, c.Issue()),
+    ("the names have changed", chain(A, by="A", start=0.0, hosts=frozenset("x")), {}, 1.0, c.Issue()),
+    ("the leaf is by somebody else", chain(A, by="", start=0.0), {}, 1.0, c.Issue()),
+    ("the authority ends within the overlap", chain(A, by="A", start=880.0), {}, 880.0, c.AddAuthority()),
+    ("and its leaf is not fresh", chain(A, by="A", start=830.0), {}, 880.0, c.Issue()),
+    ("its leaf is as fresh as it has to be", chain(A, by="A", start=850.0), {}, 880.0, c.AddAuthority()),
+    ("a fresher leaf would not last longer", chain(A, by="A", start=930.0), {}, 985.0, c.AddAuthority()),
+    ("the names have changed before that", chain(A, by="A", start=880.0, hosts=frozenset("x")), {}, 880.0,
      c.Issue()),
-    ("it is about to", chain(A, by="A", made=840.0), {}, 870.0, c.Wait(880.0)),
-    ("the new one is not published", chain(A, B, by="A", made=840.0), {"A": 0.0}, 900.0, c.Wait(910.0)),
-    ("it was published just now", chain(A, B, by="A", made=840.0), {"B": 895.0}, 900.0, c.Wait(905.0)),
-    ("a newer one is due meanwhile", chain(A, B, by="A", made=1750.0), {}, 1800.0, c.Wait(1810.0)),
-    ("it has settled", chain(A, B, by="A", made=840.0), {"B": 890.0}, 900.0, c.Issue()),
-    ("nobody accepts the old leaf", chain(A, B, by="A", made=840.0), {}, 930.0, c.Issue()),
-    ("old leaves may still be shown", chain(A, B, by="B", made=905.0), {}, 910.0, c.Wait(915.0)),
-    ("none is shown any more", chain(A, B, by="B", made=905.0), {}, 915.0, c.Retire()),
-    ("the old one is gone", chain(B, by="B", made=905.0), {}, 915.0, c.Wait(965.0)),
-    ("the authority is of a clock that was ahead", chain(B, by="B", made=880.0), {}, 869.0, c.Begin()),
-    ("it is valid soon", chain(B, by="B", made=880.0), {}, 870.0, c.Wait(940.0)),
-    ("the leaf is of a clock that was ahead", chain(A, by="A", made=500.0), {}, 489.0, c.Issue()),
-    ("the leaf is valid soon", chain(A, by="A", made=500.0), {}, 490.0, c.Wait(560.0)),
-    ("it is so before the new authority is published", chain(A, B, by="A", made=920.0), {"A": 0.0}, 900.0,
+    ("it is about to", chain(A, by="A", start=840.0), {}, 870.0, c.Wait(880.0)),
+    ("the new one is not published", chain(A, B, by="A", start=840.0), {"A": 0.0}, 900.0, c.Wait(910.0)),
+    ("it was published just now", chain(A, B, by="A", start=840.0), {"B": 895.0}, 900.0, c.Wait(905.0)),
+    ("a newer one is due meanwhile", chain(A, B, by="A", start=1750.0), {}, 1800.0, c.Wait(1810.0)),
+    ("it has settled", chain(A, B, by="A", start=840.0), {"B": 890.0}, 900.0, c.Issue()),
+    ("nobody accepts the old leaf", chain(A, B, by="A", start=840.0), {}, 930.0, c.Issue()),
+    ("old leaves may still be shown", chain(A, B, by="B", start=905.0), {}, 910.0, c.Wait(915.0)),
+    ("none is shown any more", chain(A, B, by="B", start=905.0), {}, 915.0, c.Retire()),
+    ("the old one is gone", chain(B, by="B", start=905.0), {}, 915.0, c.Wait(965.0)),
+    ("the authority is of a clock that was ahead", chain(B, by="B", start=880.0), {}, 869.0, c.Begin()),
+    ("it is valid soon", chain(B, by="B", start=880.0), {}, 870.0, c.Wait(940.0)),
+    ("the leaf is of a clock that was ahead", chain(A, by="A", start=500.0), {}, 489.0, c.Issue()),
+    ("the leaf is valid soon", chain(A, by="A", start=500.0), {}, 490.0, c.Wait(560.0)),
+    ("it is so before the new authority is published", chain(A, B, by="A", start=920.0), {"A": 0.0}, 900.0,
      c.Issue()),
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("what", "held", "published", "now", "decision"), ROWS, ids=[row[0] for row in ROWS])
+@pytest.mark.parametrize(
+    ("description", "current_chain", "published", "now", "decision"), ROWS, ids=[row[0] for row in ROWS]
+)
 def test_a_row(
-    what: str, held: c.Chain | None, published: Mapping[str, float], now: float, decision: c.Renewal
+    description: str,
+    current_chain: c.Chain | None,
+    published: Mapping[str, float],
+    now: float,
+    decision: c.Renewal,
 ) -> None:
-    assert c.decide(held, HOSTS, published, now, SPAN) == decision
+    assert c.decide(current_chain, HOSTS, published, now, SPAN) == decision
 
 
 @pytest.mark.parametrize(
-    "facts",
+    "changes",
     [{"settle": 0.0}, {"settle": 30 * 86400.0}, {"leaf": 130 * 86400.0}, {"overlap": 400 * 86400.0}],
 )
-def test_lifetimes_that_would_leave_a_gap_are_refused(facts: dict[str, float]) -> None:
+def test_lifetimes_that_would_leave_a_gap_are_refused(changes: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must satisfy"):
-        c.Lifetimes(**facts)
+        c.Lifetimes(**changes)
 
 
 class Years:
@@ -92,7 +98,9 @@ class Years:
         self.decisions: list[c.Renewal] = []
 
     def decide(self) -> c.Renewal:
-        self.published = {one: self.published.get(one, self.now) for one in self.bundle(self.now)}
+        self.published = {
+            authority: self.published.get(authority, self.now) for authority in self.bundle(self.now)
+        }
         decision = c.decide(self.held, HOSTS, self.published, self.now, SPAN)
         self.decisions.append(decision)
         return decision
@@ -100,21 +108,21 @@ class Years:
     def perform(self, decision: c.Renewal) -> None:
         match decision, self.held:
             case c.Begin(), _:
-                made = self.authority()
-                self.held = c.Chain((made,), self.leaf(made))
-            case c.AddAuthority(), c.Chain(authorities, shown):
-                self.held = c.Chain((*authorities, self.authority()), shown)
+                not_before = self.authority()
+                self.held = c.Chain((not_before,), self.leaf(not_before))
+            case c.AddAuthority(), c.Chain(authorities, leaf_time):
+                self.held = c.Chain((*authorities, self.authority()), leaf_time)
             case c.Issue(), c.Chain(authorities, _):
                 self.held = c.Chain(authorities, self.leaf(authorities[-1]))
-            case c.Retire(), c.Chain(authorities, shown):
-                self.held = c.Chain(authorities[-1:], shown)
+            case c.Retire(), c.Chain(authorities, leaf_time):
+                self.held = c.Chain(authorities[-1:], leaf_time)
             case _:
                 raise AssertionError(decision)
         assert self.held is not None
         late = self.delays.pop() if self.delays and self.bundles else 0.0
         before = self.bundles[-1][0] if self.bundles else 0.0
         self.bundles.append(
-            (max(before, self.now + late), frozenset(one.id for one in self.held.authorities))
+            (max(before, self.now + late), frozenset(authority.id for authority in self.held.authorities))
         )
         self.shown.append((self.now, self.held.leaf))
 
@@ -126,8 +134,8 @@ class Years:
         return c.Leaf(by.id, self.now, min(self.now + SPAN.leaf, by.not_after), HOSTS)
 
     def bundle(self, at: float) -> frozenset[str]:
-        found = [ids for since, ids in self.bundles if since <= at]
-        return found[-1] if found else frozenset[str]()
+        findings = [ids for since, ids in self.bundles if since <= at]
+        return findings[-1] if findings else frozenset[str]()
 
     def pass_to(self, until: float) -> None:
         """Let time pass, and look wherever something changes for the client or the server."""
@@ -139,8 +147,8 @@ class Years:
     def check(self) -> None:
         """Every client trusts what any server shows."""
         trusted = [self.bundle(self.now), self.bundle(self.now - LAG)] if self.now > LAG else []
-        recent = [one for since, one in self.shown if since > self.now - LAG]
-        before = [one for since, one in self.shown if since <= self.now - LAG][-1:]
+        recent = [authority for since, authority in self.shown if since > self.now - LAG]
+        before = [authority for since, authority in self.shown if since <= self.now - LAG][-1:]
         for leaf_ in (*before, *recent):
             assert leaf_.not_after > self.now
             assert all(leaf_.issuer in ids for ids in trusted)
@@ -177,7 +185,7 @@ def test_in_years_of_renewals_every_client_trusts_every_server(slow: tuple[list[
             raise AssertionError("it never rests")
         assert decision.until > years.now
         years.pass_to(decision.until + (pauses.pop() if pauses else 0.0))
-    kinds = [type(one).__name__ for one in years.decisions]
+    kinds = [type(authority).__name__ for authority in years.decisions]
     assert kinds.count("Begin") == 1
     assert kinds.count("AddAuthority") == 2
     assert kinds.count("Retire") == 2

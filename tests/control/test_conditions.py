@@ -38,7 +38,7 @@ def test_a_new_condition_begins_now_or_when_it_says() -> None:
 
 
 @pytest.mark.parametrize(
-    ("new", "after", "changed"),
+    ("new", "expected", "changed"),
     [
         pytest.param(ready(), ready(at=THEN), False, id="the same"),
         pytest.param(ready(at=NOW), ready(at=THEN), False, id="the same at another time"),
@@ -49,12 +49,12 @@ def test_a_new_condition_begins_now_or_when_it_says() -> None:
     ],
 )
 def test_the_time_of_transition_moves_only_with_the_status(
-    new: Condition, after: Condition, changed: bool
+    new: Condition, expected: Condition, changed: bool
 ) -> None:
     first = Condition(type="First", status="True", reason="R", message="")
     conditions = [first, ready(at=THEN)]
     assert set_condition(conditions, new, now=NOW) is changed
-    assert conditions == [first, after]
+    assert conditions == [first, expected]
 
 
 def test_a_status_that_changes_at_a_time_of_its_own_keeps_it() -> None:
@@ -101,7 +101,7 @@ def test_an_owner_in_no_namespace_owns_what_is_anywhere() -> None:
 
 
 @pytest.mark.parametrize(
-    ("owner", "child", "said"),
+    ("owner", "child", "message"),
     [
         (config(), owned("m"), "n/owner cannot own ConfigMap 'child' in namespace 'm'"),
         (config(), CLUSTER, "cannot own Namespace 'all' in no namespace"),
@@ -116,9 +116,9 @@ def test_an_owner_in_no_namespace_owns_what_is_anywhere() -> None:
     ],
 )
 def test_owners_that_a_server_refuses_are_refused(
-    owner: kp.KubeObject, child: kp.KubeObject | None, said: str
+    owner: kp.KubeObject, child: kp.KubeObject | None, message: str
 ) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(ValueError, match=message):
         owner_reference(owner, dependent=child)
 
 

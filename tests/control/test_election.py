@@ -72,21 +72,21 @@ MINE: Final = lease("me")
 OTHERS: Final = lease("other")
 
 
-def seen(held: Lease = MINE, *, since: float = 90, candidate: Candidate = ME) -> ObservedLease:
-    return ObservedLease(candidate, held, since, held.spec.holder_identity or "")
+def seen(observed: Lease = MINE, *, since: float = 90, candidate: Candidate = ME) -> ObservedLease:
+    return ObservedLease(candidate, observed, since, observed.spec.holder_identity or "")
 
 
-def update(held: Lease, at: float = 100, **spec: Any) -> SendUpdate:
-    return SendUpdate(replace(held, spec=replace(held.spec, **spec)), at, at)
+def update(observed: Lease, at: float = 100, **spec: Any) -> SendUpdate:
+    return SendUpdate(replace(observed, spec=replace(observed.spec, **spec)), at, at)
 
 
-def renewal(held: Lease = MINE, at: float = 100) -> SendUpdate:
-    return update(held, at, renew_time=None)
+def renewal(observed: Lease = MINE, at: float = 100) -> SendUpdate:
+    return update(observed, at, renew_time=None)
 
 
-def taking(held: Lease, transitions: int = 4) -> SendUpdate:
+def taking(observed: Lease, transitions: int = 4) -> SendUpdate:
     return update(
-        held,
+        observed,
         holder_identity="me",
         lease_duration_seconds=15,
         lease_transitions=transitions,
@@ -363,11 +363,11 @@ ROWS: Final[dict[str, Row]] = {
 }
 
 
-@pytest.mark.parametrize(("state", "event", "after", "actions"), ROWS.values(), ids=ROWS)
+@pytest.mark.parametrize(("state", "event", "next_state", "actions"), ROWS.values(), ids=ROWS)
 def test_le_01_to_08_and_12_to_18_each_row_of_the_table(
-    state: State, event: Event, after: State, actions: tuple[Action, ...]
+    state: State, event: Event, next_state: State, actions: tuple[Action, ...]
 ) -> None:
-    assert step(state, event, 100) == (after, actions)
+    assert step(state, event, 100) == (next_state, actions)
 
 
 COORDINATED: Final[dict[str, Row]] = {
@@ -434,11 +434,11 @@ COORDINATED: Final[dict[str, Row]] = {
 }
 
 
-@pytest.mark.parametrize(("state", "event", "after", "actions"), COORDINATED.values(), ids=COORDINATED)
+@pytest.mark.parametrize(("state", "event", "next_state", "actions"), COORDINATED.values(), ids=COORDINATED)
 def test_le_09_le_10_who_is_coordinated_leads_when_the_server_says_so_and_no_longer(
-    state: State, event: Event, after: State, actions: tuple[Action, ...]
+    state: State, event: Event, next_state: State, actions: tuple[Action, ...]
 ) -> None:
-    assert step(state, event, 100) == (after, actions)
+    assert step(state, event, 100) == (next_state, actions)
 
 
 STATES: Final[tuple[State, ...]] = (
@@ -474,24 +474,26 @@ def test_every_other_pair_is_refused() -> None:
                     step(state, event, 100)
 
 
-def arrow(before: State, event: Event, after: State) -> tuple[str, str, str]:
-    return type(before).__name__, type(event).__name__, type(after).__name__
+def arrow(previous_state: State, event: Event, next_state: State) -> tuple[str, str, str]:
+    return type(previous_state).__name__, type(event).__name__, type(next_state).__name__
 
 
 def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
     rows = (*ROWS.values(), *COORDINATED.values())
-    assert arrows(election.__doc__) == {arrow(before, event, after) for before, event, after, _ in rows}
+    assert arrows(election.__doc__) == {
+        arrow(previous_state, event, next_state) for previous_state, event, next_state, _ in rows
+    }
 
 
 def test_no_state_and_event_of_the_table_take_an_arrow_that_the_diagram_has_not() -> None:
     rows, drawn = (*ROWS.values(), *COORDINATED.values()), arrows(election.__doc__)
-    for before, *_ in rows:
+    for previous_state, *_ in rows:
         for _, event, *_ in rows:
             try:
-                after, _ = step(before, event, 100)
+                next_state, _ = step(previous_state, event, 100)
             except LocalProtocolError:
                 continue
-            assert arrow(before, event, after) in drawn
+            assert arrow(previous_state, event, next_state) in drawn
 
 
 # What is written
@@ -512,8 +514,8 @@ def test_the_times_in_a_lease_are_those_of_the_wall_when_it_is_sent() -> None:
 
 def test_le_11_what_a_lease_holds_besides_survives_a_round_trip_and_a_take() -> None:
     raw = kp.encode(lease("other", strategy="OldestEmulationVersion", preferred_holder="x"))
-    found = kp.decode(raw, Lease)
-    _, actions = step(Observing(seen(found, since=0)), LeaseRead(found), 100)
+    decoded = kp.decode(raw, Lease)
+    _, actions = step(Observing(seen(decoded, since=0)), LeaseRead(decoded), 100)
     [send] = actions
     assert isinstance(send, SendUpdate)
     document = msgspec.json.decode(kp.encode(send.body(WALL)))
@@ -539,7 +541,7 @@ def test_a_new_lease_is_made_from_the_candidates_own_with_its_labels() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wrong", "said"),
+    ("wrong", "message"),
     [
         ({"identity": ""}, "needs an identity"),
         ({"lease": Lease()}, "a name and a namespace"),
@@ -558,8 +560,10 @@ def test_a_new_lease_is_made_from_the_candidates_own_with_its_labels() -> None:
         ({"jitter": -0.1}, "must not be negative"),
     ],
 )
-def test_le_16_a_candidate_that_could_not_keep_its_word_is_refused(wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+def test_le_16_a_candidate_that_could_not_keep_its_word_is_refused(
+    wrong: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ValueError, match=message):
         replace(ME, **wrong)
 
 
@@ -571,7 +575,7 @@ def test_the_defaults_are_those_of_gos_clients() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "now", "said"),
+    ("state", "now", "message"),
     [
         (Idle(ME), 0, LeadershipStatus(False, "", True)),
         (Observing(seen(OTHERS)), 1e6, LeadershipStatus(False, "other", True)),
@@ -584,9 +588,9 @@ def test_the_defaults_are_those_of_gos_clients() -> None:
     ],
 )
 def test_le_19_it_leads_until_its_time_is_up_and_is_ill_only_after_lease_and_tolerance(
-    state: State, now: float, said: LeadershipStatus
+    state: State, now: float, message: LeadershipStatus
 ) -> None:
-    assert leadership_status(state, now) == said
+    assert leadership_status(state, now) == message
 
 
 def test_le_17_the_requests_of_a_quiet_start_are_get_create_update_update() -> None:
@@ -605,5 +609,5 @@ def test_le_17_the_requests_of_a_quiet_start_are_get_create_update_update() -> N
 
 
 def test_a_create_that_came_too_late_looks_again() -> None:
-    taken = Failed(Rejected("already exists", 409))
-    assert step(Acquiring(BLANK_COURSE, 99), taken, 100) == (Observing(BLANK_COURSE), (GET_SOON,))
+    steps = Failed(Rejected("already exists", 409))
+    assert step(Acquiring(BLANK_COURSE, 99), steps, 100) == (Observing(BLANK_COURSE), (GET_SOON,))

@@ -63,13 +63,13 @@ class Server:
         self.version = 0
 
     def receive(self, lease: Lease | None) -> Event:
-        held = self.lease
+        current_lease = self.lease
         if lease is None:
-            return Failed(Refused("not found", 404)) if held is None else LeaseRead(held)
+            return Failed(Refused("not found", 404)) if current_lease is None else LeaseRead(current_lease)
         version = lease.metadata.resource_version
-        if not version and held is not None:
+        if not version and current_lease is not None:
             return Failed(Rejected("already exists", 409))
-        if version and (held is None or held.metadata.resource_version != version):
+        if version and (current_lease is None or current_lease.metadata.resource_version != version):
             return Failed(Conflicted("changed", 409))
         self.version += 1
         metadata = replace(lease.metadata, resource_version=str(self.version))

@@ -84,23 +84,23 @@ def test_fn_04_the_patch_of_a_clean_up_removes_the_finalizer_alone() -> None:
 NAMES = st.lists(st.sampled_from([MINE, OTHER, "a.io/a", "b.io/b"]), unique=True)
 
 
-@given(seen=NAMES, there=NAMES, deleting=st.booleans(), same=st.booleans())
+@given(cached_names=NAMES, present_names=NAMES, deleting=st.booleans(), same=st.booleans())
 def test_fn_06_a_patch_works_on_what_was_seen_and_never_touches_another(
-    seen: list[str], there: list[str], deleting: bool, same: bool
+    cached_names: list[str], present_names: list[str], deleting: bool, same: bool
 ) -> None:
-    decision = decide(tome(*seen, deleting=deleting), MINE)
+    decision = decide(tome(*cached_names, deleting=deleting), MINE)
     if not isinstance(decision, AddFinalizer | CleanUp):
         return
-    now = tome(*there, deleting=deleting, uid="u" if same else "another")
-    before = list(now.metadata.finalizers)
+    now = tome(*present_names, deleting=deleting, uid="u" if same else "another")
+    previous = list(now.metadata.finalizers)
     try:
-        after = patched(now, decision).metadata.finalizers
+        patched_names = patched(now, decision).metadata.finalizers
     except PatchError:
-        assert not same or seen != there
+        assert not same or cached_names != present_names
         return
     assert same
-    assert [name for name in after if name != MINE] == [name for name in before if name != MINE]
-    assert (MINE in after) is isinstance(decision, AddFinalizer)
+    assert [name for name in patched_names if name != MINE] == [name for name in previous if name != MINE]
+    assert (MINE in patched_names) is isinstance(decision, AddFinalizer)
 
 
 def test_of_two_that_add_at_once_the_second_reads_again_and_stands_behind() -> None:
@@ -135,12 +135,12 @@ def test_fn_06_fn_07_a_failed_test_reads_again_and_404_is_success(
 
 
 def test_fn_06_a_servers_own_words_for_a_failed_test_read_again() -> None:
-    said = "the server rejected our request due to an error in our request"
-    assert interpret(classify(kp.Status(code=422, reason="Invalid", message=said))) == ReadAgain()
+    message = "the server rejected our request due to an error in our request"
+    assert interpret(classify(kp.Status(code=422, reason="Invalid", message=message))) == ReadAgain()
 
 
 @pytest.mark.parametrize(
-    ("before", "fresh", "decision"),
+    ("previous", "fresh", "decision"),
     [
         pytest.param(CleanUp(MINE, 1, "u"), tome(MINE, deleting=True), CleanUp(MINE, 0, "u"), id="moved"),
         pytest.param(CleanUp(MINE, 1, "u"), tome(OTHER, deleting=True), Ignore(), id="was removed"),
@@ -156,9 +156,9 @@ def test_fn_06_a_servers_own_words_for_a_failed_test_read_again() -> None:
     ],
 )
 def test_fn_06_the_fresh_object_decides_and_the_same_patch_again_is_a_failure(
-    before: AddFinalizer | CleanUp, fresh: Tome | None, decision: Decision | Failed
+    previous: AddFinalizer | CleanUp, fresh: Tome | None, decision: Decision | Failed
 ) -> None:
-    assert decide_again(before, REJECTED, fresh) == decision
+    assert decide_again(previous, REJECTED, fresh) == decision
 
 
 def test_an_object_without_a_uid_is_not_tested_for_one() -> None:

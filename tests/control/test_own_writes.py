@@ -28,8 +28,8 @@ def pod(version: str = "7", **meta: Any) -> kp.Dynamic:
 
 
 def write(version: str = "7", **more: Any) -> OwnWrite:
-    given: dict[str, Any] = {"group": "", "plural": "pods", "key": "a/web", "uid": "u", "version": version}
-    return OwnWrite(**given | more)
+    fields: dict[str, Any] = {"group": "", "plural": "pods", "key": "a/web", "uid": "u", "version": version}
+    return OwnWrite(**fields | more)
 
 
 def cached(version: str = "5", uid: str = "u", *, deleting: bool = False) -> CachedObject:
@@ -113,7 +113,7 @@ def test_what_a_404_says_of_an_object(target: str, status: kp.Status, expected: 
 
 
 @pytest.mark.parametrize(
-    ("followed", "written", "known", "expected"),
+    ("followed", "written", "entry", "expected"),
     [
         (CacheScope.of(PODS, "", "", ""), write(), None, True),
         (CacheScope.of(PODS, "a", "", ""), write(), None, True),
@@ -134,13 +134,13 @@ def test_what_a_404_says_of_an_object(target: str, status: kp.Status, expected: 
     ],
 )
 def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
-    followed: CacheScope, written: OwnWrite, known: CachedObject | None, expected: bool
+    followed: CacheScope, written: OwnWrite, entry: CachedObject | None, expected: bool
 ) -> None:
-    assert followed.will_show(written, known) is expected
+    assert followed.will_show(written, entry) is expected
 
 
 @pytest.mark.parametrize(
-    ("written", "version", "known", "expected"),
+    ("written", "version", "entry", "expected"),
     [
         (write("7"), "6", cached("6"), False),
         (write("7"), "7", cached("7"), True),
@@ -163,13 +163,13 @@ def test_a_cache_is_waited_for_only_if_it_will_show_the_write(
     ],
 )
 def test_when_a_cache_shows_a_write(
-    written: OwnWrite, version: str, known: CachedObject | None, expected: bool
+    written: OwnWrite, version: str, entry: CachedObject | None, expected: bool
 ) -> None:
-    assert written.is_shown(version, known) is expected
+    assert written.is_shown(version, entry) is expected
 
 
 @pytest.mark.parametrize(
-    ("written", "version", "known", "expected"),
+    ("written", "version", "entry", "expected"),
     [
         (write("7"), "1000", cached("5"), True),
         (write("7"), "1000", None, True),
@@ -186,9 +186,9 @@ def test_when_a_cache_shows_a_write(
     ],
 )
 def test_what_a_cache_has_lost_that_was_listed_while_the_run_went_on(
-    written: OwnWrite, version: str, known: CachedObject | None, expected: bool
+    written: OwnWrite, version: str, entry: CachedObject | None, expected: bool
 ) -> None:
-    assert written.is_lost(version, known) is expected
+    assert written.is_lost(version, entry) is expected
 
 
 def nothing(key: str) -> CachedObject | None:
@@ -196,56 +196,56 @@ def nothing(key: str) -> CachedObject | None:
 
 
 def test_a_key_is_released_when_every_cache_shows_what_was_written() -> None:
-    own = OwnWrites[str]()
-    assert own.hold("a", [(1, write("7")), (2, write("9"))], 10)
-    assert ("a" in own, own.waiting, own.next_at()) == (True, 1, 11)
-    assert own.progress(1, "8", nothing, 10.1) == []
-    assert own.progress(2, "8", nothing, 10.2) == []
-    assert own.progress(2, "9", nothing, 10.25) == ["a"]
-    assert ("a" in own, own.next_at(), own.expire(99)) == (False, None, [])
-    assert (own.waits, own.timeouts, own.seconds) == (1, 0, 0.25)
+    waiting = OwnWrites[str]()
+    assert waiting.hold("a", [(1, write("7")), (2, write("9"))], 10)
+    assert ("a" in waiting, waiting.waiting, waiting.next_at()) == (True, 1, 11)
+    assert waiting.progress(1, "8", nothing, 10.1) == []
+    assert waiting.progress(2, "8", nothing, 10.2) == []
+    assert waiting.progress(2, "9", nothing, 10.25) == ["a"]
+    assert ("a" in waiting, waiting.next_at(), waiting.expire(99)) == (False, None, [])
+    assert (waiting.waits, waiting.timeouts, waiting.seconds) == (1, 0, 0.25)
 
 
 def test_nothing_to_wait_for_holds_nothing() -> None:
-    own = OwnWrites[str]()
-    assert not own.hold("a", [], 10)
-    assert (own.waits, own.next_at()) == (0, None)
+    waiting = OwnWrites[str]()
+    assert not waiting.hold("a", [], 10)
+    assert (waiting.waits, waiting.next_at()) == (0, None)
 
 
 def test_nobody_waits_for_longer_than_the_limit() -> None:
-    own = OwnWrites[str](limit=2)
-    own.hold("a", [(1, write("7"))], 10)
-    own.hold("b", [(1, write("8"))], 11)
-    assert (own.expire(11.9), own.next_at()) == ([], 12)
-    assert (own.expire(12), own.next_at(), own.timeouts, own.seconds) == (["a"], 13, 1, 2)
-    assert own.hold("a", [(1, write("7"))], 12)
-    assert own.progress(1, "7", nothing, 12.5) == ["a"]
-    assert own.expire(14) == ["b"]
+    waiting = OwnWrites[str](limit=2)
+    waiting.hold("a", [(1, write("7"))], 10)
+    waiting.hold("b", [(1, write("8"))], 11)
+    assert (waiting.expire(11.9), waiting.next_at()) == ([], 12)
+    assert (waiting.expire(12), waiting.next_at(), waiting.timeouts, waiting.seconds) == (["a"], 13, 1, 2)
+    assert waiting.hold("a", [(1, write("7"))], 12)
+    assert waiting.progress(1, "7", nothing, 12.5) == ["a"]
+    assert waiting.expire(14) == ["b"]
 
 
 def test_a_list_that_went_back_shows_all() -> None:
-    own = OwnWrites[str]()
-    own.hold("a", [(1, write("70"))], 10)
-    own.hold("b", [(1, write("x-1"))], 10)
-    assert own.progress(1, "60", nothing, 10) == []
-    assert own.progress(1, "9", nothing, 10) == ["a", "b"]
+    waiting = OwnWrites[str]()
+    waiting.hold("a", [(1, write("70"))], 10)
+    waiting.hold("b", [(1, write("x-1"))], 10)
+    assert waiting.progress(1, "60", nothing, 10) == []
+    assert waiting.progress(1, "9", nothing, 10) == ["a", "b"]
 
 
 def test_a_deletion_is_looked_up_by_its_uid() -> None:
-    own = OwnWrites[str]()
-    found: dict[str, CachedObject] = {"a/web": cached()}
-    own.hold("a", [(1, write("", deleted=True))], 10)
-    assert own.progress(1, "6", found.get, 10) == []
-    found["a/web"] = cached(uid="another")
-    assert own.progress(1, "7", found.get, 10) == ["a"]
+    waiting = OwnWrites[str]()
+    entries: dict[str, CachedObject] = {"a/web": cached()}
+    waiting.hold("a", [(1, write("", deleted=True))], 10)
+    assert waiting.progress(1, "6", entries.get, 10) == []
+    entries["a/web"] = cached(uid="another")
+    assert waiting.progress(1, "7", entries.get, 10) == ["a"]
 
 
 def test_the_end_releases_all() -> None:
-    own = OwnWrites[str]()
-    own.hold("a", [(1, write("7"))], 10)
-    own.hold("b", [(1, write("", deleted=True))], 10)
-    assert own.clear(11) == ["a", "b"]
-    assert (own.waiting, own.next_at(), own.progress(1, "9", nothing, 12)) == (0, None, [])
+    waiting = OwnWrites[str]()
+    waiting.hold("a", [(1, write("7"))], 10)
+    waiting.hold("b", [(1, write("", deleted=True))], 10)
+    assert waiting.clear(11) == ["a", "b"]
+    assert (waiting.waiting, waiting.next_at(), waiting.progress(1, "9", nothing, 12)) == (0, None, [])
 
 
 @given(
@@ -260,41 +260,43 @@ def test_the_end_releases_all() -> None:
     )
 )  # fmt: skip
 def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allows(story: list[Any]) -> None:
-    own, now = OwnWrites[str](), 0.0
+    waiting, now = OwnWrites[str](), 0.0
     versions: list[int] = [1, 1]
     plain: dict[str, tuple[list[tuple[int, int]], float]] = {}
-    for what, first, second in story:
+    for step, first, second in story:
         released: list[str] = []
-        if what == "hold":
+        if step == "hold":
             pairs: list[tuple[int, int]] = second
             missing = [(cache, version) for cache, version in pairs if versions[cache] < version]
             if first not in plain:
-                held = own.hold(first, [(cache, write(str(version))) for cache, version in missing], now)
-                assert held == bool(missing)
+                is_held = waiting.hold(
+                    first, [(cache, write(str(version))) for cache, version in missing], now
+                )
+                assert is_held == bool(missing)
                 if missing:
                     plain[first] = (missing, now + 1)
-        elif what == "progress":
+        elif step == "progress":
             cache = int(first)
             versions[cache] += int(second)
-            released = own.progress(cache, str(versions[cache]), nothing, now)
+            released = waiting.progress(cache, str(versions[cache]), nothing, now)
         else:
             now += first
-            released = own.expire(now)
-        gone = {
+            released = waiting.expire(now)
+        due_keys = {
             key
             for key, (missing, until) in plain.items()
             if all(versions[cache] >= version for cache, version in missing)
-            or (what == "wait" and until <= now)
+            or (step == "wait" and until <= now)
         }
-        assert sorted(released) == sorted(gone)
-        for key in gone:
+        assert sorted(released) == sorted(due_keys)
+        for key in due_keys:
             del plain[key]
-        assert own.waiting == len(plain)
-        assert own.next_at() == min((until for _, until in plain.values()), default=None)
+        assert waiting.waiting == len(plain)
+        assert waiting.next_at() == min((until for _, until in plain.values()), default=None)
 
 
 @pytest.mark.parametrize(
-    ("known", "relisted", "lost"),
+    ("entry", "relisted", "lost"),
     [
         (cached("7"), False, []),
         (cached("9"), False, []),
@@ -308,7 +310,7 @@ def test_a_key_waits_exactly_as_long_as_something_is_missing_and_the_limit_allow
 )
 @pytest.mark.parametrize("late", [False, True])
 def test_a_write_that_a_cache_has_passed_and_does_not_show_is_lost(
-    late: bool, known: CachedObject | None, relisted: bool, lost: list[str]
+    late: bool, entry: CachedObject | None, relisted: bool, lost: list[str]
 ) -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     writes.hold("k", [("pods", write("7"))], 0.0)
@@ -317,13 +319,13 @@ def test_a_write_that_a_cache_has_passed_and_does_not_show_is_lost(
     assert writes.outstanding
     writes.progress("pods", "6", lambda _: cached("5"), 2.0, relisted=relisted)
     assert (writes.take_lost(), writes.outstanding) == ([], True)
-    writes.progress("pods", "1000", lambda _: known, 3.0, relisted=relisted)
+    writes.progress("pods", "1000", lambda _: entry, 3.0, relisted=relisted)
     assert (writes.take_lost(), writes.outstanding) == (lost, False)
     assert writes.take_lost() == []
 
 
 @pytest.mark.parametrize(
-    ("known", "relisted", "settled", "lost"),
+    ("entry", "relisted", "settled", "lost"),
     [
         (cached("5"), False, False, []),
         (None, False, True, []),
@@ -335,13 +337,13 @@ def test_a_write_that_a_cache_has_passed_and_does_not_show_is_lost(
 )
 @pytest.mark.parametrize("late", [False, True])
 def test_a_deletion_is_lost_if_a_list_still_has_the_object(
-    late: bool, known: CachedObject | None, relisted: bool, settled: bool, lost: list[str]
+    late: bool, entry: CachedObject | None, relisted: bool, settled: bool, lost: list[str]
 ) -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     writes.hold("k", [("pods", write("", deleted=True))], 0.0)
     if late:
         assert writes.expire(1.0) == ["k"]
-    released = writes.progress("pods", "1000", lambda _: known, 3.0, relisted=relisted)
+    released = writes.progress("pods", "1000", lambda _: entry, 3.0, relisted=relisted)
     assert released == (["k"] if settled and not late else [])
     assert (writes.take_lost(), writes.outstanding) == (lost, not settled)
     writes.progress("pods", "1001", nothing, 4.0)
@@ -365,8 +367,8 @@ def test_what_was_cleared_is_not_outstanding() -> None:
     writes: OwnWrites[str] = OwnWrites(limit=1.0)
     writes.hold("k", [("pods", write("7")), ("pods", write("", deleted=True))], 0.0)
     writes.expire(1.0)
-    before = writes.outstanding
+    was_outstanding = writes.outstanding
     writes.clear(2.0)
-    assert (before, writes.outstanding) == (True, False)
+    assert (was_outstanding, writes.outstanding) == (True, False)
     assert writes.progress("pods", "9", lambda _: None, 3.0) == []
     assert writes.take_lost() == []

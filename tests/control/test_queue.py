@@ -650,8 +650,8 @@ def test_pq_12_metrics_count_what_is_due_by_priority_and_each_time_that_a_key_be
     queue.add("b", 0)
     queue.add("low", 0, priority=LOW_PRIORITY)
     queue.add("late", 0, after=5)
-    seen = queue.metrics(0)
-    assert (seen.depth, seen.adds_total, seen.retries_total) == ({0: 2, LOW_PRIORITY: 1}, 3, 0)
+    metrics = queue.metrics(0)
+    assert (metrics.depth, metrics.adds_total, metrics.retries_total) == ({0: 2, LOW_PRIORITY: 1}, 3, 0)
     queue.add("low", 1, priority=0)
     assert (queue.metrics(1).depth, queue.metrics(1).adds_total) == ({0: 3}, 3)
     assert queue.metrics(5).depth == {0: 4}
@@ -662,10 +662,10 @@ def test_pq_12_metrics_count_what_is_due_by_priority_and_each_time_that_a_key_be
     assert (running.unfinished_work_seconds, running.longest_running_processor_seconds) == (4, 3)
     assert (running.retries_total, running.adds_total, running.depth) == (1, 4, {0: 2})
     queue.done("a", 10)
-    done = queue.metrics(10)
-    assert (done.work_duration_seconds.count, done.work_duration_seconds.sum) == (1, 4)
-    assert (done.queue_duration_seconds.count, done.queue_duration_seconds.sum) == (2, 14)
-    assert done.unfinished_work_seconds == 2
+    finished_keys = queue.metrics(10)
+    assert (finished_keys.work_duration_seconds.count, finished_keys.work_duration_seconds.sum) == (1, 4)
+    assert (finished_keys.queue_duration_seconds.count, finished_keys.queue_duration_seconds.sum) == (2, 14)
+    assert finished_keys.unfinished_work_seconds == 2
 
 
 def test_metrics_stand_in_the_buckets_of_gos_controllers() -> None:
@@ -686,12 +686,12 @@ def test_a_duration_stands_in_its_bucket_whichever_came_before() -> None:
         queue.add(key, 0)
         assert queue.get(0) is not None
         queue.done(key, spent)
-    seen = queue.metrics(0).work_duration_seconds
-    expected = [0] * len(seen.counts)
+    metrics = queue.metrics(0).work_duration_seconds
+    expected = [0] * len(metrics.counts)
     for spent in seconds:
-        expected[sum(bound < spent for bound in seen.bounds)] += 1
-    assert list(seen.counts) == expected
-    assert seen.sum == pytest.approx(sum(max(0.0, spent) for spent in seconds))
+        expected[sum(bound < spent for bound in metrics.bounds)] += 1
+    assert list(metrics.counts) == expected
+    assert metrics.sum == pytest.approx(sum(max(0.0, spent) for spent in seconds))
 
 
 def test_keys_that_are_added_together_are_handed_out_as_if_added_one_by_one() -> None:

@@ -10,8 +10,8 @@ from kubeproto.control import Action, await_change, requeue
 
 
 def test_an_action_says_when_to_call_again() -> None:
-    said: list[Action] = [requeue(after=600), requeue(after=0, priority=-5), await_change()]
-    assert said == [Action(600.0), Action(0.0, -5), Action(None)]
+    actions: list[Action] = [requeue(after=600), requeue(after=0, priority=-5), await_change()]
+    assert actions == [Action(600.0), Action(0.0, -5), Action(None)]
 
 
 @pytest.mark.parametrize("after", [-1, inf, nan])

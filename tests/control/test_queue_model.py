@@ -43,33 +43,33 @@ class Plain:
 
     def ripen(self, now: float) -> None:
         waiting = [w for key, w in self.wanted.items() if not w.due and key not in self.running]
-        for one in sorted((w for w in waiting if w.at <= now), key=lambda w: (w.at, w.turn)):
+        for request in sorted((w for w in waiting if w.at <= now), key=lambda w: (w.at, w.turn)):
             self.dues += 1
-            one.due = self.dues
+            request.due = self.dues
 
     def want(self, key: str, now: float, exact: float, priority: int, reason: str) -> None:
         self.ripen(now)
         if key not in self.wanted:
             self.turns += 1
             self.wanted[key] = Wanted(self.turns, priority, reason)
-        one = self.wanted[key]
-        if priority > one.priority:
-            one.priority = priority
-            if one.due:
+        request = self.wanted[key]
+        if priority > request.priority:
+            request.priority = priority
+            if request.due:
                 self.dues += 1
-                one.due = self.dues
-        if one.due:
+                request.due = self.dues
+        if request.due:
             return
         event = exact == inf
-        before, one.exact = one.at, min(one.exact, exact)
+        before, request.exact = request.at, min(request.exact, exact)
         if event:
-            one.since = min(one.since, now)
-            burst = min(now + self.debounce, one.since + self.longest)
+            request.since = min(request.since, now)
+            burst = min(now + self.debounce, request.since + self.longest)
         else:
-            burst = one.at if one.since < inf else inf
-        one.at = min(one.exact, burst)
-        if one.at < before or (event and one.at == burst):
-            one.reason = reason
+            burst = request.at if request.since < inf else inf
+        request.at = min(request.exact, burst)
+        if request.at < before or (event and request.at == burst):
+            request.reason = reason
         self.ripen(now)
 
     def get(self, now: float) -> tuple[str, int, int, str, float] | None:
@@ -78,7 +78,7 @@ class Plain:
         if not due:
             return None
         highest = max(w.priority for _, w in due)
-        key, one = min(((k, w) for k, w in due if w.priority == highest), key=lambda pair: pair[1].due)
+        key, request = min(((k, w) for k, w in due if w.priority == highest), key=lambda pair: pair[1].due)
         if any(w.priority < highest for _, w in due):
             self.overtakers += 1
             if self.overtakers == SHARE:
@@ -87,20 +87,20 @@ class Plain:
                     min(((k, w) for k, w in due if w.priority == priority), key=lambda pair: pair[1].due)
                     for priority in {w.priority for _, w in due}
                 ]
-                key, one = min(heads, key=lambda pair: (pair[1].at, pair[1].turn))
+                key, request = min(heads, key=lambda pair: (pair[1].at, pair[1].turn))
         del self.wanted[key]
-        self.running[key] = one.priority
-        return key, self.failed.get(key, 0) + 1, one.priority, one.reason, one.at
+        self.running[key] = request.priority
+        return key, self.failed.get(key, 0) + 1, request.priority, request.reason, request.at
 
     def done(self, key: str, now: float) -> None:
         del self.running[key]
         if self.draining and key in self.wanted and self.wanted[key].at > now:
             del self.wanted[key]
         # What has ripened meanwhile became due before it.
-        held = self.wanted.pop(key, None)
+        blocked_request = self.wanted.pop(key, None)
         self.ripen(now)
-        if held is not None:
-            self.wanted[key] = held
+        if blocked_request is not None:
+            self.wanted[key] = blocked_request
         self.ripen(now)
 
     def next_at(self, now: float) -> float | None:
@@ -138,9 +138,9 @@ class QueueMachine(RuleBasedStateMachine):
     @rule()
     def copy(self) -> None:
         """A copy goes on as the queue would have, whatever happens to that one meanwhile."""
-        left, self.queue = self.queue, deepcopy(self.queue)
-        left.add("f", self.now)
-        left.get(self.now)
+        previous_queue, self.queue = self.queue, deepcopy(self.queue)
+        previous_queue.add("f", self.now)
+        previous_queue.get(self.now)
 
     @rule(key=KEYS, priority=st.none() | PRIORITIES)
     def retry(self, key: str, priority: int | None) -> None:
@@ -150,8 +150,8 @@ class QueueMachine(RuleBasedStateMachine):
         assert self.queue.retry(key, self.now, priority=priority, reason=reason) == delay
         if not plain.draining:
             plain.failed[key] = failures
-            kept = plain.running.get(key, 0) if priority is None else priority
-            plain.want(key, self.now, self.now + delay, kept, reason)
+            retained = plain.running.get(key, 0) if priority is None else priority
+            plain.want(key, self.now, self.now + delay, retained, reason)
 
     @rule(key=KEYS, after=SECONDS)
     def requeue(self, key: str, after: float) -> None:
@@ -171,8 +171,10 @@ class QueueMachine(RuleBasedStateMachine):
     @rule()
     def get(self) -> None:
         work = self.queue.get(self.now)
-        said = None if work is None else (work.key, work.attempt, work.priority, work.reason, work.ready_at)
-        assert said == self.plain.get(self.now)
+        handed_out = (
+            None if work is None else (work.key, work.attempt, work.priority, work.reason, work.ready_at)
+        )
+        assert handed_out == self.plain.get(self.now)
 
     @precondition(lambda self: self.plain.running)
     @rule(data=st.data())
@@ -213,9 +215,9 @@ class QueueMachine(RuleBasedStateMachine):
         assert len(self.queue) == sum(1 for w in self.plain.wanted.values() if w.due)
         assert {key for key in "abcdef" if key in self.queue} == self.plain.wanted.keys()
         depth: dict[int, int] = {}
-        for one in self.plain.wanted.values():
-            if one.due:
-                depth[one.priority] = depth.get(one.priority, 0) + 1
+        for request in self.plain.wanted.values():
+            if request.due:
+                depth[request.priority] = depth.get(request.priority, 0) + 1
         assert self.queue.metrics(self.now).depth == depth
         idle = self.plain.draining and not self.plain.wanted and not self.plain.running
         assert self.queue.finished == idle

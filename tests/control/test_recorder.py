@@ -44,11 +44,11 @@ class Scene:
         self.events: dict[str, Any] = {}
         self.requests: list[CreateEvent | PatchEvent] = []
 
-    def say(self, about: Any = None, *, note: str = "", reason: str = "Shelved", **more: Any) -> bool:
+    def say(self, regarding: Any = None, *, note: str = "", reason: str = "Shelved", **more: Any) -> bool:
         at = START + timedelta(seconds=self.now)
-        about = config() if about is None else about
+        regarding = config() if regarding is None else regarding
         return self.recorder.record(
-            about, reason=reason, action="Shelve", note=note, now=self.now, wall_time=at, **more
+            regarding, reason=reason, action="Shelve", note=note, now=self.now, wall_time=at, **more
         )
 
     def ask(self) -> CreateEvent | PatchEvent:
@@ -152,8 +152,8 @@ def test_e_03_each_word_gives_six_more_minutes() -> None:
 
 def test_e_03_a_series_that_goes_on_does_not_keep_an_older_one() -> None:
     scene = Scene()
-    for about, wait in ((config("a"), 100), (config("b"), 200), (config("a"), 170)):
-        scene.say(about)
+    for regarding, wait in ((config("a"), 100), (config("b"), 200), (config("a"), 170)):
+        scene.say(regarding)
         scene.settle()
         scene.now += wait
     scene.say(config("b"))
@@ -192,8 +192,8 @@ def test_e_05_another_version_and_another_note_are_the_same_series_and_another_u
 @pytest.mark.parametrize(
     "more",
     [
-        {"about": config("b")},
-        {"about": config(namespace="m")},
+        {"regarding": config("b")},
+        {"regarding": config(namespace="m")},
         {"reason": "Lost"},
         {"warning": True},
         {"related": config("c")},
@@ -390,20 +390,20 @@ STEPS: Final = ["say", "note", "ask", "ask", "ok", "lost", "arrived", "down", "w
 @given(st.lists(st.sampled_from(STEPS), max_size=30))
 def test_whatever_goes_wrong_the_server_learns_all_and_no_event_twice(story: list[str]) -> None:
     """`lost` never arrived, `arrived` did though its response was lost; in the end all goes well."""
-    scene, flying, said, note = Scene(), list[CreateEvent | PatchEvent](), 0, 0
+    scene, flying, recorded, note = Scene(), list[CreateEvent | PatchEvent](), 0, 0
 
     def answer(request: CreateEvent | PatchEvent, step: str) -> None:
-        taken = isinstance(request, CreateEvent) and request.event.metadata.name in scene.events
-        if step in ("ok", "arrived") and not taken:
+        used_names = isinstance(request, CreateEvent) and request.event.metadata.name in scene.events
+        if step in ("ok", "arrived") and not used_names:
             scene.carry_out(request)
-        answers = {"ok": TAKEN if taken else None, "down": Unreachable("down")}
+        answers = {"ok": TAKEN if used_names else None, "down": Unreachable("down")}
         scene.learn(request, answers.get(step, Broken("lost")))
 
     for step in [*story, "say"]:
         match step:
-            case "say" | "note" if said < 25:
+            case "say" | "note" if recorded < 25:
                 note += step == "note"
-                said += scene.say(note=f"{note}")
+                recorded += scene.say(note=f"{note}")
             case "ask":
                 request = scene.recorder.next_request(scene.now)
                 flying += [] if request is None else [request]
@@ -420,7 +420,7 @@ def test_whatever_goes_wrong_the_server_learns_all_and_no_event_twice(story: lis
         scene.now = at
         answer(scene.ask(), "ok")
     assert (scene.recorder.failed, scene.event["note"]) == (0, f"{note}")
-    assert scene.event.get("series", {"count": 1})["count"] == said
+    assert scene.event.get("series", {"count": 1})["count"] == recorded
 
 
 # What is written
@@ -430,10 +430,10 @@ def test_names_are_unique_in_one_microsecond_and_as_a_server_takes_them() -> Non
     scene = Scene()
     names: set[str] = set()
     for n in range(100):
-        about = config(["a", "x" * 253, "system:node", "a" * 230 + ".-" * 9, "b"][n % 5], uid=f"{n}")
+        regarding = config(["a", "x" * 253, "system:node", "a" * 230 + ".-" * 9, "b"][n % 5], uid=f"{n}")
         scene.recorder = scene.recorder if n % 25 else Scene().recorder
         scene.recorder._last_ticket = n
-        scene.say(about, reason=f"R{n}")
+        scene.say(regarding, reason=f"R{n}")
         request = scene.ask()
         assert isinstance(request, CreateEvent)
         names.add(request.event.metadata.name)

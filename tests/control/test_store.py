@@ -150,11 +150,11 @@ def test_each_reader_has_an_object_of_its_own() -> None:
 
 def test_readers_see_the_moment_when_they_began() -> None:
     store = store_of(tome("a", 1), tome("b", 2))
-    seen: list[str] = []
-    for one in store:
-        seen.append(one.metadata.name)
+    seen_entries: list[str] = []
+    for obj in store:
+        seen_entries.append(obj.metadata.name)
         store.update([deleted("b", 3), added("c", 4)])
-    assert seen == ["a", "b"]
+    assert seen_entries == ["a", "b"]
     assert {t.metadata.name for t in store} == {"a", "c"}
 
 
@@ -194,9 +194,9 @@ def test_what_did_not_change_is_replayed_when_asked() -> None:
 
 def test_a_new_snapshot_takes_over_the_entries_that_did_not_change() -> None:
     store = store_of(tome("same", 2))
-    before = store.entry("same")
+    old_entries = store.entry("same")
     relist(store, tome("same", 2))
-    assert store.entry("same") is before
+    assert store.entry("same") is old_entries
 
 
 def test_an_object_that_took_the_name_of_another_is_told_by_its_uid() -> None:
@@ -241,11 +241,11 @@ def test_w_27_an_object_that_does_not_fit_is_kept_as_it_came() -> None:
     line = b'{"type":"MODIFIED","object":{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}}'
     [change] = store.update([broken("a", "2", line)])
     assert (change.type, change.key, store.version) == ("MODIFIED", "a", "2")
-    kept = store.entry("a")
-    assert kept is not None
-    assert kept == CachedObject("2", b'{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}')
+    entry = store.entry("a")
+    assert entry is not None
+    assert entry == CachedObject("2", b'{"kind":"Tome","apiVersion":"example.io/v1","spec":{"title":5}}')
     with pytest.raises(InvalidObject):
-        store.read(kept, strict=True)
+        store.read(entry, strict=True)
     assert store.update([broken("a", "2", line)]) == []
 
 
@@ -306,24 +306,24 @@ NEWS = st.lists(
 @given(st.lists(st.tuples(st.booleans(), NEWS), max_size=6))
 def test_what_comes_out_adds_up_to_what_is_in(rounds: list[tuple[bool, list[tuple[str, int, str]]]]) -> None:
     store = Store(Tome)
-    seen: dict[str, CachedObject] = {}
+    seen_entries: dict[str, CachedObject] = {}
     make = {"ADDED": added, "MODIFIED": modified, "DELETED": deleted}
-    for anew, news in rounds:
+    for relisted, news in rounds:
         events = [make[kind](name, version) for name, version, kind in news]
-        if anew:
+        if relisted:
             store.stage(events)
             changes = store.replace("9")
         else:
             changes = store.update(events)
         for change in changes:
-            assert seen.get(change.key) == change.old
+            assert seen_entries.get(change.key) == change.old
             assert (change.old is None) == (change.type == "ADDED")
             if change.type == "DELETED":
-                del seen[change.key]
+                del seen_entries[change.key]
             else:
                 assert change.new is not None
-                seen[change.key] = change.new
-        assert store.entries() == seen
+                seen_entries[change.key] = change.new
+        assert store.entries() == seen_entries
 
 
 def test_the_garbage_collector_has_nothing_to_walk() -> None:
@@ -336,10 +336,10 @@ def test_the_garbage_collector_has_nothing_to_walk() -> None:
 
 def test_an_entry_is_the_objects_json() -> None:
     store = store_of(tome("a", 1, "x"))
-    kept = store.entry("a")
-    assert kept is not None
-    assert msgspec.json.decode(kept.raw)["spec"] == {"title": "x"}
-    assert type(kept.raw) is bytes
+    entry = store.entry("a")
+    assert entry is not None
+    assert msgspec.json.decode(entry.raw)["spec"] == {"title": "x"}
+    assert type(entry.raw) is bytes
 
 
 def test_the_second_snapshot_is_not_initial_though_the_first_was_empty() -> None:
@@ -354,9 +354,9 @@ def test_a_broken_object_that_did_not_change_is_not_told_again_by_a_relist() -> 
 
 def test_the_entries_that_were_handed_out_are_a_snapshot() -> None:
     store = store_of()
-    before = store.entries()
+    old_entries = store.entries()
     store.update([added("a", 11)])
-    assert len(before) == 0
+    assert len(old_entries) == 0
     assert len(store.entries()) == 1
 
 
@@ -372,32 +372,32 @@ def test_commit_tells_the_difference_of_two_snapshots_however_they_came(
 ) -> None:
     store: Store[Tome] = Store(Tome)
     for at, news in enumerate(snapshots):
-        before = store.entries()
+        old_entries = store.entries()
         store.stage(())
         for number, version, kind in news:
             make = {"a": added, "m": modified, "d": deleted}[kind]
             store.stage([make(f"t{number}", version, str(version))])
         if at < len(crossed) and crossed[at]:
             store.update([modified("t0", 7)])  # the old snapshot goes on meanwhile
-            before = store.entries()
+            old_entries = store.entries()
         changes = store.replace(str(100 + at))
-        after = store.entries()
+        new_entries = store.entries()
         assert {change.key: (change.old, change.new) for change in changes} == {
-            key: (before.get(key), after.get(key))
-            for key in before.keys() | after.keys()
-            if before.get(key) is not after.get(key)
+            key: (old_entries.get(key), new_entries.get(key))
+            for key in old_entries.keys() | new_entries.keys()
+            if old_entries.get(key) is not new_entries.get(key)
         }
-        assert store.size == sum(len(entry.raw) for entry in after.values())
+        assert store.size == sum(len(entry.raw) for entry in new_entries.values())
         for change in changes:
-            old, new = change.key in before, change.key in after
+            old, new = change.key in old_entries, change.key in new_entries
             assert change.type == ("MODIFIED" if old and new else "ADDED" if new else "DELETED")
 
 
 def test_an_unchanged_snapshot_keeps_its_entries_and_tells_nothing() -> None:
     store = store_of(tome("a", 1), tome("b", 2))
-    before = store.entries()
+    old_entries = store.entries()
     assert relist(store, tome("b", 2), tome("a", 1)) == []
-    assert all(store.entry(key) is entry for key, entry in before.items())
+    assert all(store.entry(key) is entry for key, entry in old_entries.items())
 
 
 # Transforms and limits
@@ -410,8 +410,8 @@ def test_a_transform_makes_the_bytes_that_are_kept_and_versions_stay() -> None:
     [change] = store.update([modified("a", 11, "secret")])
     assert [entry.raw.count(b"******") for entry in store.entries().values()] == [1, 1]
     assert (change.object.spec.title, change.object.metadata.resource_version) == ("******", "11")
-    [gone] = store.update([deleted("a", 12, "secret")])
-    assert gone.object.spec.title == "******"
+    [removed] = store.update([deleted("a", 12, "secret")])
+    assert removed.object.spec.title == "******"
 
 
 def test_a_store_that_is_full_says_of_what_and_how_much() -> None:

@@ -97,8 +97,8 @@ def several(draw: Callable[[Any], Any]) -> list[bytes]:
 
 
 def cut(data: bytes, ends: list[int]) -> list[bytes]:
-    marks = sorted({end % (len(data) + 1) for end in ends} | {0, len(data)})
-    return [data[start:end] for start, end in pairwise(marks)]
+    offsets = sorted({end % (len(data) + 1) for end in ends} | {0, len(data)})
+    return [data[start:end] for start, end in pairwise(offsets)]
 
 
 def watched(
@@ -106,7 +106,7 @@ def watched(
 ) -> list[Any]:
     decoder: WatchDecoder[Any] = WatchDecoder(kind, **options)
     stream = b"".join(b'{"type":"ADDED","object":%b%b}\n' % (text, extra) for text in objects)
-    return [event for piece in cut(stream, ends) for event in decoder.feed(piece)] + decoder.finish()
+    return [event for chunk in cut(stream, ends) for event in decoder.feed(chunk)] + decoder.finish()
 
 
 def listed(objects: list[bytes], kind: str = "NoteList", version: str = "x.io/v1") -> bytes:
@@ -136,7 +136,7 @@ def test_the_store_holds_the_text_that_was_sent_however_it_came(
     page = read_page(listed(objects), Note)
     assert kept([*page.items, *page.malformed], stage=True) == expected
     decoder = ListDecoder(Note)
-    items = [item for piece in cut(listed(objects), ends) for item in decoder.feed(piece)]
+    items = [item for chunk in cut(listed(objects), ends) for item in decoder.feed(chunk)]
     assert kept([*items, *decoder.finish()], stage=True) == expected
     for kind in (kp.Dynamic, kp.Metadata, Eager):
         assert kept(watched(objects, ends, extra, kind), stage=False, kind=kind) == expected
@@ -187,8 +187,8 @@ def test_an_object_behind_the_object_of_a_line_is_not_kept_with_it(text: bytes) 
             for extra in (b',"object":%b' % other, b',"obj\\u0065ct":%b' % other, b',"extra":{}'):
                 line = b'{"type":"%b","object":%b%b}\n' % (type_, SHORT, extra)
                 events: list[Any] = WatchDecoder(Note).feed(line * count)
-                wanted = SHORT if extra == b',"extra":{}' else other
-                assert [event.raw for event in events] == [wanted] * count
+                expected = SHORT if extra == b',"extra":{}' else other
+                assert [event.raw for event in events] == [expected] * count
 
 
 def test_neighbours_and_cuts_do_not_decide_what_is_kept() -> None:
@@ -238,8 +238,8 @@ def test_an_object_without_a_version_is_lost_wherever_it_stands() -> None:
 def test_a_nameless_event_is_malformed_whatever_is_beside_it() -> None:
     nameless = SHORT.replace(b'"name":"o0",', b'"name":"",')
     for objects in ([nameless], [nameless, SHORT], [LARGE, nameless], [nameless, LARGE]):
-        found = {type(event).__name__ for event in watched(objects, [], b"")}
-        assert found == {"Malformed", "Added"} if len(objects) == 2 else {"Malformed"}
+        matches = {type(event).__name__ for event in watched(objects, [], b"")}
+        assert matches == {"Malformed", "Added"} if len(objects) == 2 else {"Malformed"}
 
 
 def test_a_namespace_behind_the_cut_is_seen_where_the_class_has_none() -> None:
@@ -262,7 +262,7 @@ def test_a_deeply_nested_object_is_kept_and_hides_no_other(pad: bytes) -> None:
     page = read_page(listed([deep, other]), Note)
     assert page.malformed == []
     decoder = ListDecoder(Note)
-    pieces = [item for piece in cut(listed([deep, other]), [100, 5_000]) for item in decoder.feed(piece)]
+    pieces = [item for chunk in cut(listed([deep, other]), [100, 5_000]) for item in decoder.feed(chunk)]
     extra = watched([deep, other], [], b',"extra":{}')
     for news in (extra, page.items, [*pieces, *decoder.finish()], watched([deep, other], [], b"")):
         assert kept(list(news), stage=True) == expected

@@ -24,13 +24,13 @@ objects = st.dictionaries(keys, values, max_size=4)
 
 
 def without(text: bytes) -> Any:
-    whole: Any = json.loads(text)
+    document: Any = json.loads(text)
     metadata: Any = {}
     with suppress(TypeError, KeyError):
-        metadata = whole["metadata"]
+        metadata = document["metadata"]
     with suppress(TypeError, AttributeError):
         metadata.pop("managedFields", None)
-    return whole
+    return document
 
 
 @given(
@@ -41,9 +41,9 @@ def without(text: bytes) -> Any:
     st.booleans(),
 )
 def test_any_object_comes_out_without_its_managed_fields_and_else_as_it_was(
-    before: list[tuple[str, Any]],
+    prefix: list[tuple[str, Any]],
     meta: list[tuple[str, Any]],
-    after: list[tuple[str, Any]],
+    suffix: list[tuple[str, Any]],
     fields: Any,
     last: bool,
 ) -> None:
@@ -51,9 +51,9 @@ def test_any_object_comes_out_without_its_managed_fields_and_else_as_it_was(
     if last:
         metadata.pop("managedFields", None)
     metadata["managedFields"] = fields
-    whole = {key: value for key, value in before if key != "metadata"} | {"metadata": metadata}
-    whole |= {key: value for key, value in after if key != "metadata"}
-    text = json.dumps(whole, separators=(",", ":")).encode()
+    document = {key: value for key, value in prefix if key != "metadata"} | {"metadata": metadata}
+    document |= {key: value for key, value in suffix if key != "metadata"}
+    text = json.dumps(document, separators=(",", ":")).encode()
     assert json.loads(drop_managed_fields(text)) == without(text)
 
 
@@ -67,12 +67,12 @@ def test_any_json_comes_out_as_it_was_but_for_them(value: Any) -> None:
 @given(st.binary(max_size=40))
 @example(b"}]}}")  # what is cut out is not read, so nobody sees that it was broken
 def test_what_is_not_json_loses_its_managed_fields_at_most(junk: bytes) -> None:
-    before = b'{"metadata":{"name":"a"'
-    text = before + b',"managedFields":[' + junk
+    prefix = b'{"metadata":{"name":"a"'
+    text = prefix + b',"managedFields":[' + junk
     try:
         json.loads(text)
     except ValueError:
-        assert drop_managed_fields(text) in (text, before + text[text.find(b"]") + 1 :])
+        assert drop_managed_fields(text) in (text, prefix + text[text.find(b"]") + 1 :])
 
 
 @pytest.mark.parametrize(

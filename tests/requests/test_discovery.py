@@ -57,22 +57,22 @@ LEGACY: dict[str, Any] = {
 def aggregated(group: str, version: str, legacy: Any) -> Any:
     """A version of an aggregated document, from the legacy one."""
     resources: list[Any] = []
-    for one in legacy["resources"]:
-        parent, _, sub = one["name"].partition("/")
+    for entry in legacy["resources"]:
+        parent, _, sub = entry["name"].partition("/")
         if sub:
             resources[[r["resource"] for r in resources].index(parent)]["subresources"].append(
                 {"subresource": sub}
             )
             continue
-        kept = {key: one[key] for key in ("verbs", "shortNames", "categories") if key in one}
+        fields = {key: entry[key] for key in ("verbs", "shortNames", "categories") if key in entry}
         resources.append(
             {
                 "resource": parent,
-                "responseKind": {"group": group, "version": "", "kind": one["kind"]},
-                "scope": "Namespaced" if one["namespaced"] else "Cluster",
-                "singularResource": one["singularName"],
+                "responseKind": {"group": group, "version": "", "kind": entry["kind"]},
+                "scope": "Namespaced" if entry["namespaced"] else "Cluster",
+                "singularResource": entry["singularName"],
                 "subresources": [],
-                **kept,
+                **fields,
             }
         )
     return {"version": version, "resources": resources, "freshness": "Current"}
@@ -98,14 +98,14 @@ AGGREGATED: dict[str, Any] = {
 
 
 def discover(
-    documents: dict[str, Any], known: Discovery | None = None, etag: str = ""
+    documents: dict[str, Any], previous: Discovery | None = None, etag: str = ""
 ) -> tuple[Discovery, int]:
     """Drive the machine as a driver would; the result, and how many questions it took."""
-    state, asked = Discovering(known), 0
+    state, request_count = Discovering(previous), 0
     while state.requests:
         request = state.requests[-1]
         document = documents.get(request.target)
-        asked += 1
+        request_count += 1
         if document is None:
             state = state.receive(request, 503, (), b"")
         elif document == 304:
@@ -116,7 +116,7 @@ def discover(
             state = state.receive(request, 200, headers, json.dumps(document).encode())
         assert (state.result is None) is bool(state.requests)
     assert state.result is not None
-    return state.result, asked
+    return state.result, request_count
 
 
 def test_both_kinds_of_documents_lead_to_one_result() -> None:
@@ -169,7 +169,7 @@ def test_the_preferred_version_counts_wherever_it_stands() -> None:
 
 def test_sv_25_what_has_not_changed_is_not_read_again() -> None:
     first, _ = discover(AGGREGATED, etag='"A"')
-    again, questions = discover({"/api": 304, "/apis": 304}, known=first, etag='"A"')
+    again, questions = discover({"/api": 304, "/apis": 304}, previous=first, etag='"A"')
     assert again == first
     assert questions == 2
 
@@ -201,6 +201,6 @@ def test_a_root_that_is_refused_is_an_error() -> None:
 
 def test_a_response_to_what_was_not_asked_is_a_mistake_of_this_side() -> None:
     state = Discovering()
-    done = state.receive(state.requests[0], 200, (), b'{"kind":"APIVersions","versions":[]}')
+    next_state = state.receive(state.requests[0], 200, (), b'{"kind":"APIVersions","versions":[]}')
     with pytest.raises(kp.LocalProtocolError):
-        done.receive(state.requests[0], 200, (), b"")
+        next_state.receive(state.requests[0], 200, (), b"")

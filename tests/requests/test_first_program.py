@@ -61,13 +61,13 @@ def test_the_first_program() -> None:
                 pass
 
     farewell = books.delete("moby", propagation="Foreground")
-    done = farewell.parse(*send(farewell)).value   # the Book, or the Status that says it is gone
+    outcome = farewell.parse(*send(farewell)).value   # the Book, or the Status that says it is gone
     # fmt: on
 
     assert shelf.version == "7"
     assert [book.spec.title for book in shelf] == ["Moby-Dick"]
-    assert isinstance(done, kp.Status)
-    assert done.success
+    assert isinstance(outcome, kp.Status)
+    assert outcome.success
 
 
 def send(request: object) -> tuple[int, tuple[tuple[str, str], ...], bytes]:

@@ -81,7 +81,7 @@ def test_rq_28_what_a_resource_says_of_itself_is_not_an_exception(
 def test_selectors_and_tokens_arrive_as_they_were_given(
     label: str, field: str, token: str, since: str
 ) -> None:
-    asked: list[tuple[Any, dict[str, str]]] = [
+    fields: list[tuple[Any, dict[str, str]]] = [
         (
             lambda: CONFIG_MAPS.list(label_selector=label, field_selector=field, continue_=token),
             {"labelSelector": label, "fieldSelector": field, "continue": token},
@@ -97,14 +97,14 @@ def test_selectors_and_tokens_arrive_as_they_were_given(
             },
         ),
     ]
-    for ask, said in asked:
+    for ask, values in fields:
         try:
             segments, query = parts(ask())
         except kp.InvalidRequest:
-            assert not "".join(said.values()).isprintable()  # half of a surrogate pair is not a text
+            assert not "".join(values.values()).isprintable()  # half of a surrogate pair is not a text
         else:
             assert segments == ["", "api", "v1", "namespaces", "w", "configmaps"]
-            assert dict(query) == {key: value for key, value in said.items() if value}
+            assert dict(query) == {key: value for key, value in values.items() if value}
 
 
 @given(manager=ODD)

@@ -21,10 +21,10 @@ def followed() -> Decoder[bytes]:
 
 def lines_of(*chunks: bytes) -> list[bytes]:
     decoder = followed()
-    found: list[bytes] = []
+    lines: list[bytes] = []
     for chunk in chunks:
-        found += decoder.feed(chunk)
-    return found + decoder.finish()
+        lines += decoder.feed(chunk)
+    return lines + decoder.finish()
 
 
 @given(st.lists(st.sampled_from([b"a", b"\n", b"bc\n", b"\n\nd", b""])), st.data())
@@ -32,8 +32,8 @@ def test_lines_are_the_same_however_they_are_cut(pieces: list[bytes], data: st.D
     text = b"".join(pieces)
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)))))
     places = [0, *cuts, len(text)]
-    whole = text.split(b"\n")
-    expected = whole if whole[-1] else whole[:-1]
+    content = text.split(b"\n")
+    expected = content if content[-1] else content[:-1]
     assert lines_of(*[text[a:b] for a, b in pairwise(places)]) == expected
 
 
@@ -46,8 +46,8 @@ def test_a_long_line_comes_in_pieces_however_it_is_cut() -> None:
 
 def test_what_was_kept_is_not_copied_for_each_chunk() -> None:
     decoder: Any = followed()
-    kept = decoder._buffer
+    buffer = decoder._buffer
     for _ in range(1000):
         assert decoder.feed(b"ab") == []
-        assert decoder._buffer is kept
+        assert decoder._buffer is buffer
     assert decoder.finish() == [b"ab" * 1000]

@@ -93,14 +93,14 @@ def test_an_empty_file_holds_no_objects(text: str) -> None:
 
 
 def test_json_is_read_alone_in_a_list_and_in_a_row() -> None:
-    one = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}'
-    listed = '{"apiVersion": "v1", "kind": "List", "items": [%s, %s]}' % (one, one)  # noqa: UP031
-    for text, count in ((one, 1), (one + "\n" + one, 2), (listed, 2), (listed + one, 3)):
+    document = '{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}}'
+    listed = '{"apiVersion": "v1", "kind": "List", "items": [%s, %s]}' % (document, document)  # noqa: UP031
+    for text, count in ((document, 1), (document + "\n" + document, 2), (listed, 2), (listed + document, 3)):
         assert len(parse_manifest(text.encode(), [ConfigMap])) == count
 
 
 @pytest.mark.parametrize(
-    ("text", "document", "line", "said"),
+    ("text", "document", "line", "message"),
     [
         (SHELF.replace("color: red", "color: [1]"), 1, 6, "$.spec.color"),
         (SHELF.replace("- metadata: {name: b}", "- metadata: {name: 7}"), 4, 16, "$.metadata.name"),
@@ -129,26 +129,26 @@ def test_json_is_read_alone_in_a_list_and_in_a_row() -> None:
     ],
 )
 def test_a_mistake_names_its_document_and_its_line(
-    text: str | bytes, document: int, line: int, said: str
+    text: str | bytes, document: int, line: int, message: str
 ) -> None:
     error = refused(text, Foo, ConfigMap)
     assert (error.document, error.line) == (document, line)
     assert str(error).startswith(f"document {document}, line {line}: ")
-    assert said in str(error)
+    assert message in str(error)
 
 
 def test_ten_lines_cannot_say_a_billion_things() -> None:
     lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
-    for here, before in zip("bcdefghij", "abcdefghi", strict=True):
-        lines.append(f"{here}: &{here} [{', '.join([f'*{before}'] * 9)}]")
+    for here, prefix in zip("bcdefghij", "abcdefghi", strict=True):
+        lines.append(f"{here}: &{here} [{', '.join([f'*{prefix}'] * 9)}]")
     assert "aliases" in str(refused("\n".join(lines)))
 
 
 @pytest.mark.parametrize("documents", [1, 40])
 def test_aliases_cannot_make_hundreds_of_megabytes_of_some_kilobytes(documents: int) -> None:
     copies = 4000 // documents
-    one = f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * copies)}]\n"
-    text = "---\n".join([inside(one)] * documents)
+    document = f"a: &a {'x' * 5000}\nb: [{', '.join(['*a'] * copies)}]\n"
+    text = "---\n".join([inside(document)] * documents)
     assert "its aliases stand for over" in str(refused(text))
 
 
@@ -178,9 +178,9 @@ items:
 def test_what_no_class_knows_is_sent_as_it_was_written(kinds: tuple[type[kp.KubeObject], ...]) -> None:
     (obj,) = parse_manifest(TYPOS, kinds)
     assert obj.metadata.name == "a"
-    sent = json.loads(encode(obj))
-    assert sent["metadata"] == {"name": "a", "lables": {"app": "web"}}
-    assert sent["datta"] == {"x": "z"}
+    text = json.loads(encode(obj))
+    assert text["metadata"] == {"name": "a", "lables": {"app": "web"}}
+    assert text["datta"] == {"x": "z"}
 
 
 @pytest.mark.parametrize(

@@ -282,9 +282,9 @@ LEGAL: list[tuple[Callable[[], kp.Head], dict[str, list[str]]]] = [
 ]
 
 
-@pytest.mark.parametrize(("ask", "said"), LEGAL, ids=[str(n) for n in range(len(LEGAL))])
-def test_parameters_become_the_query(ask: Callable[[], kp.Head], said: dict[str, list[str]]) -> None:
-    assert query(ask()) == said
+@pytest.mark.parametrize(("ask", "message"), LEGAL, ids=[str(n) for n in range(len(LEGAL))])
+def test_parameters_become_the_query(ask: Callable[[], kp.Head], message: dict[str, list[str]]) -> None:
+    assert query(ask()) == message
 
 
 def test_kube_rs_cases_a_continuation_carries_no_version_and_no_match() -> None:

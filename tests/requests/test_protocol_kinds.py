@@ -25,8 +25,8 @@ def test_a_lease_has_six_digits_however_round_the_time_is() -> None:
         metadata=kp.ObjectMeta(name="l"),
         spec=LeaseSpec(holder_identity="me", lease_duration_seconds=15, renew_time=NOON),
     )
-    sent = json.loads(encode(lease))
-    assert sent["spec"] == {
+    encoded = json.loads(encode(lease))
+    assert encoded["spec"] == {
         "holderIdentity": "me",
         "leaseDurationSeconds": 15,
         "renewTime": "2026-01-31T12:00:00.000000Z",
@@ -52,10 +52,10 @@ def test_an_event_and_its_series_are_sent_and_read() -> None:
         note="started",
         type="Normal",
     )
-    sent = json.loads(encode(event))
-    assert sent["eventTime"] == "2026-01-31T12:00:00.000000Z"
-    assert sent["series"] == {"count": 3, "lastObservedTime": "2026-01-31T12:00:00.000000Z"}
-    assert "deprecatedCount" not in sent
+    encoded = json.loads(encode(event))
+    assert encoded["eventTime"] == "2026-01-31T12:00:00.000000Z"
+    assert encoded["series"] == {"count": 3, "lastObservedTime": "2026-01-31T12:00:00.000000Z"}
+    assert "deprecatedCount" not in encoded
     assert decode(encode(event), Event) == event
 
 

@@ -499,14 +499,16 @@ def without_empty_metadata(body: Any) -> Any:
 
 @pytest.mark.parametrize("name", ROWS)
 def test_api_asks_what_was_asked(name: str) -> None:
-    asked, row = recording(name).request, ROWS[name]
+    requested, row = recording(name).request, ROWS[name]
     ours = row.ask()
-    assert question(ours.method, ours.target) == question(asked.method, asked.target)
+    assert question(ours.method, ours.target) == question(requested.method, requested.target)
     headers = dict(ours.headers)
-    assert headers.get("Content-Type") == asked.headers.get("Content-Type")
+    assert headers.get("Content-Type") == requested.headers.get("Content-Type")
     if not isinstance(ours, UpgradeRequest):
-        wanted = headers["Accept"].split(",")
-        assert media(wanted[-1 if row.asks_more else 0]) == media(asked.headers["Accept"].split(",")[0])
+        expected_request = headers["Accept"].split(",")
+        assert media(expected_request[-1 if row.asks_more else 0]) == media(
+            requested.headers["Accept"].split(",")[0]
+        )
     if not row.differs:
         assert without_empty_metadata(json.loads(ours.body or b"null")) == body_of(recording(name))
 
@@ -517,9 +519,9 @@ def test_the_response_is_read_as_what_it_means(name: str) -> None:
     answer: Any = recorded.response
     ours: Any = row.ask()
     match row.answer:
-        case Gives(look, seen):
+        case Gives(look, decoded):
             reply = ours.parse(answer.status, answer.head, answer.content)
-            assert look(reply.value) == seen
+            assert look(reply.value) == decoded
             assert reply.status == answer.status
             assert reply.created is (answer.status == 201)
         case Fails() as fails:
@@ -531,8 +533,8 @@ def test_the_response_is_read_as_what_it_means(name: str) -> None:
             check_failure(error, Fails(kind, reason), recorded)
         case Streams(events):
             decoder = ours.open(answer.status, answer.head)
-            seen = [event for piece in answer.pieces for event in decoder.feed(piece)] + decoder.finish()
-            assert [type(event).__name__ for event in seen] == events.split()
+            decoded = [event for chunk in answer.pieces for event in decoder.feed(chunk)] + decoder.finish()
+            assert [type(event).__name__ for event in decoded] == events.split()
 
 
 @pytest.mark.parametrize("name", REFUSED_HERE)
@@ -546,11 +548,11 @@ def test_what_a_server_refuses_is_refused_before(name: str) -> None:
 
 
 def check_failure(error: kp.ApiError, expected: Fails, recorded: Recording) -> None:
-    said = recorded.response.content.decode()
+    text = recorded.response.content.decode()
     assert type(error) is expected.kind
     assert error.reason == expected.reason
     assert error.code == recorded.response.status
-    assert error.status.message == (json.loads(said)["message"] if said.startswith("{") else said.strip())
+    assert error.status.message == (json.loads(text)["message"] if text.startswith("{") else text.strip())
 
 
 def test_rq_31_warnings_reach_the_caller() -> None:

@@ -33,7 +33,7 @@ FOOS_ANYWHERE = kp.Api(kp.Metadata[ConfigMap], namespace="w")
 
 
 @pytest.mark.parametrize(
-    ("headers", "body", "said"),
+    ("headers", "body", "message"),
     [
         ((), b"", "empty"),
         ((), b" \n", "empty"),
@@ -51,7 +51,7 @@ FOOS_ANYWHERE = kp.Api(kp.Metadata[ConfigMap], namespace="w")
     ],
 )
 def test_a_good_status_over_a_bad_body_names_the_request_and_what_came(
-    headers: kp.Headers, body: bytes, said: str
+    headers: kp.Headers, body: bytes, message: str
 ) -> None:
     for api in (CONFIG_MAPS, LOOSE_CONFIG_MAPS, FOOS_ANYWHERE):
         request: Request[Any] = api.get("a", resource_version="private")
@@ -60,7 +60,7 @@ def test_a_good_status_over_a_bad_body_names_the_request_and_what_came(
         assert str(caught.value).startswith(
             "GET /api/v1/namespaces/w/configmaps/a: the response is 200, but "
         )
-        assert said in str(caught.value) or api is not CONFIG_MAPS
+        assert message in str(caught.value) or api is not CONFIG_MAPS
         assert "private" not in str(caught.value)
 
 
@@ -311,5 +311,5 @@ def test_the_items_of_a_list_of_any_kind_keep_their_content_and_get_their_kind()
 def test_an_item_that_is_not_an_object_keeps_nobody_from_the_others() -> None:
     body = b'{"kind":"ConfigMapList","items":[7,{"metadata":{"name":"moby"}}]}'
     page = kp.Api(ConfigMap).list().parse(200, (), body).value
-    assert [found.metadata.name for found in page] == ["moby"]
+    assert [problem.metadata.name for problem in page] == ["moby"]
     assert [broken.raw for broken in page.malformed] == [b"7"]

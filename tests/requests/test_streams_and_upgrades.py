@@ -25,21 +25,21 @@ def cut(data: bytes, sizes: list[int]) -> list[bytes]:
 def test_a_followed_log_is_its_lines_however_it_is_cut(lines: list[bytes], sizes: list[int]) -> None:
     log = b"\n".join(lines)
     decoder = PODS.follow_log("p").open(200, ())
-    seen = [line for piece in cut(log, sizes) for line in decoder.feed(piece)] + decoder.finish()
-    whole = log.split(b"\n")
-    assert seen == (whole if whole[-1] else whole[:-1])
+    seen = [line for chunk in cut(log, sizes) for line in decoder.feed(chunk)] + decoder.finish()
+    content = log.split(b"\n")
+    assert seen == (content if content[-1] else content[:-1])
 
 
 def test_a_line_without_end_comes_in_pieces_and_is_not_kept() -> None:
     decoder = PODS.follow_log("p").open(200, ())
-    pieces = [piece for _ in range(40) for piece in decoder.feed(b"x" * 100_000)] + decoder.finish()
+    pieces = [chunk for _ in range(40) for chunk in decoder.feed(b"x" * 100_000)] + decoder.finish()
     assert b"".join(pieces) == b"x" * 4_000_000
     assert max(map(len, pieces)) <= 1 << 20
 
 
 def test_rq_25_a_refused_log_is_an_error_and_a_good_one_its_bytes() -> None:
     refused = PODS.follow_log("p").open(401, ())
-    assert [refused.feed(piece) for piece in cut(UNAUTHORIZED, [5, 20])] == [[], [], []]
+    assert [refused.feed(chunk) for chunk in cut(UNAUTHORIZED, [5, 20])] == [[], [], []]
     with pytest.raises(kp.Unauthorized, match=r"^GET /api/v1/namespaces/w/pods/p/log: 401 Unauthorized"):
         refused.finish()
     good = PODS.follow_log("p").open(200, ())
@@ -52,9 +52,9 @@ def test_an_endless_refusal_is_not_kept() -> None:
     tracemalloc.start()
     for _ in range(80):
         refused.feed(b"x" * 100_000)
-    kept, _ = tracemalloc.get_traced_memory()
+    previous_lines, _ = tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert kept < 2_000_000
+    assert previous_lines < 2_000_000
     with pytest.raises(kp.ApiError) as caught:
         refused.finish()
     assert len(str(caught.value)) < 3000

@@ -67,12 +67,12 @@ sys.stdin.readline()
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs procfs")
-@pytest.mark.parametrize("what", TEXTS)
+@pytest.mark.parametrize("description", TEXTS)
 @pytest.mark.parametrize("reader", READERS)
-def test_aliases_take_no_memory_of_a_process(reader: str, what: str, tmp_path: Path) -> None:
-    assert len(TEXTS[what]) < 256 << 10
+def test_aliases_take_no_memory_of_a_process(reader: str, description: str, tmp_path: Path) -> None:
+    assert len(TEXTS[description]) < 256 << 10
     file = tmp_path / "bomb.yaml"
-    file.write_text(TEXTS[what])
+    file.write_text(TEXTS[description])
     code = (FRONT + READERS[reader] + END).format(path=[*sys.path], file=str(file))
     with subprocess.Popen(
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
