@@ -93,7 +93,8 @@ def step(state: Asking | Streaming | Lagging, event: Event, now: float) -> Step:
             )
         case Lagging(context, version, opened_at, live_since, count), Received():
             context, count = note_activity(context, now), count + event.count
-            return Lagging(context, version, opened_at, live_since, count), _STAGE
+            # A clock that was set back must not extend the wait for the bookmark by that time.
+            return Lagging(context, version, opened_at, min(live_since, now), count), _STAGE
 
         case Streaming() | Lagging(), Closed() if _count_missing_end(state).endpoint.streaming:
             # A proxy may have ended it, so once or twice proves nothing about the server.

@@ -126,7 +126,7 @@ def test_one_that_cannot_be_started_says_why(tmp_path: Path, perform: Runner) ->
     assert perform(c.RunPlugin(command=str(file))) == c.Failed(
         "it cannot be started: it is not a program, and not a script with a #! line"
     )
-    said = c.Failed("it cannot be started: its command makes no sense")
+    said = c.Failed("it cannot be started: its command is invalid")
     assert perform(c.RunPlugin(command="log\0in")) == said
 
 

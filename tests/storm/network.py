@@ -181,6 +181,6 @@ class Network(Faults):
     def settle(self) -> None:
         """Count the connections that did break: one that was to break after more bytes than came did not."""
         for name, body in self._broken:
-            if body._left <= 0:
+            if body._remaining <= 0:
                 self._trial.count(name)
         self._broken.clear()
