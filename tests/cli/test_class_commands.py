@@ -88,7 +88,7 @@ def test_a_class_becomes_a_definition_that_a_server_takes(books: CommandLine) ->
         (["generate"], 2, "name either files by --filename"),
         (["generate", "x", "-f", "y"], 2, "name either files by --filename"),
         (["generate", "-f", "none.yaml"], 1, "none.yaml: No such file or directory"),
-        (["generate", "-f", "-"], 1, "there is no CustomResourceDefinition"),
+        (["generate", "-f", "-"], 1, "contain no CustomResourceDefinition"),
         (["generate", "books.example.com"], 1, "no definition books.example.com, and none of a group"),
     ],
 )

@@ -42,7 +42,7 @@ def test_without_a_kubeconfig_it_connects_with_the_url_and_the_token(
 ) -> None:
     done = called(tmp_path, *APPLY, "--server", server.url, "--token", TOKEN, UNCHECKED)
     assert (done.returncode, done.stdout) == (0, APPLIED)
-    assert done.stderr.startswith("Warning: the server that is asked for: insecure-skip-tls-verify is set")
+    assert done.stderr.startswith("Warning: the given server: insecure-skip-tls-verify is set")
     assert done.stderr.count("\n") == 1
 
 
