@@ -15,7 +15,7 @@ from ..nodes._pod_status import mark_disrupted
 from ..reading._routes import Route
 from ..storage._json_values import listed, member
 from ..storage._storage import Stored
-from ..workloads.objects._replica_counts import resolve_percentage
+from ..workloads.objects._replica_counts import required_healthy
 from ..workloads.objects._status_conditions import is_ready, is_terminating
 from ..writing._object_deletion import DeleteOptions, delete
 from ..writing._server_writes import edit
@@ -143,10 +143,7 @@ def _check_by_pods(state: ServerState, route: Route, budget: Json) -> None:
         if pod.namespace == meta["namespace"] and _selects(budget, pod)
     ]
     healthy = sum(map(_is_healthy, pods)) if state.nodes is not None else len(pods)
-    if "minAvailable" in spec:
-        min_healthy = resolve_percentage(spec["minAvailable"], len(pods), round_up=True)
-    else:
-        min_healthy = len(pods) - resolve_percentage(spec.get("maxUnavailable", 0), len(pods), round_up=True)
+    min_healthy = required_healthy(spec, len(pods))
     if healthy - 1 < min_healthy:
         raise Rejection(_refusal(_too_few_message(meta["name"], min_healthy, healthy)))
 

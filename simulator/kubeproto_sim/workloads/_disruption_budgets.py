@@ -17,7 +17,7 @@ from .loops._control_loop import ControllerContext, ControlLoop, Listener
 from .loops._controller_indexes import SelectorIndex
 from .objects._object_client import Json
 from .objects._ownership_claims import controller_of, key_of
-from .objects._replica_counts import UnknownScale, resolve_percentage, scale_of
+from .objects._replica_counts import UnknownScale, required_healthy, scale_of
 from .objects._status_conditions import condition, is_finished, is_ready
 
 BUDGETS: Final = "poddisruptionbudgets.policy"
@@ -84,12 +84,12 @@ class DisruptionController(ControlLoop):
         spec = budget["spec"]
         if "maxUnavailable" in spec:
             expected = self._total_scale(budget, pods)
-            unavailable = resolve_percentage(spec["maxUnavailable"], expected, round_up=True)
-            return expected, max(expected - unavailable, 0)
-        if isinstance(min_available := spec.get("minAvailable"), str):
-            expected = self._total_scale(budget, pods)
-            return expected, resolve_percentage(min_available, expected, round_up=True)
-        return (0, 0) if min_available is None else (len(pods), int(min_available))
+        elif (min_available := spec.get("minAvailable")) is None:
+            return 0, 0
+        else:
+            # Only a percentage refers to the replicas of the controllers.
+            expected = self._total_scale(budget, pods) if isinstance(min_available, str) else len(pods)
+        return expected, required_healthy(spec, expected)
 
     def _total_scale(self, budget: Json, pods: list[Json]) -> int:
         """Return the sum of the replicas of the controllers of these pods."""

@@ -27,8 +27,17 @@ def resolve_percentage(value: Any, total: int, *, round_up: bool) -> int:
     return int(value or 0)
 
 
+def required_healthy(budget_spec: Json, expected: int) -> int:
+    """Return how many of the expected pods a PodDisruptionBudget requires to be healthy."""
+    if (min_available := budget_spec.get("minAvailable")) is not None:
+        return resolve_percentage(min_available, expected, round_up=True)
+    unavailable = resolve_percentage(budget_spec.get("maxUnavailable", 0), expected, round_up=True)
+    return max(expected - unavailable, 0)
+
+
 def scale_of(objects: ObjectClient, reference: Json, namespace: str) -> tuple[str, int] | None:
-    """Return the uid and the replicas of the object that a reference leads to; or `UnknownScale`.
+    """Return the uid and the replicas of the object that a reference names; raise `UnknownScale` if it has
+    none.
 
     The scale of a ReplicaSet is that of its Deployment. None means that the object does not exist.
     """
