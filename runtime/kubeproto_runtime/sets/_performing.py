@@ -3,8 +3,7 @@
 1. The parent is written with all kinds and namespaces of the present and future members.
 2. New and changed objects are applied, in the order of `apply_manifests`.
 3. Members without a document are deleted, in the opposite order. Before the next rank it waits for objects
-with
-   finalizers, because the controller that removes the finalizers may be a part of the set.
+   with finalizers, because the controller that removes the finalizers may be a part of the set.
 4. The members are listed again, and the parent is written with their kinds and namespaces: another client may
    have applied members since the plan was made.
 
