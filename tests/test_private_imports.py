@@ -75,7 +75,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.reconciling._failing_keys": "what may be shown of an error, error by error",
     "kubeproto_runtime.reconciling._metrics": "the exposition of counts that no controller reaches in a test",
     "kubeproto_runtime.reconciling._plans": "the check of an awaitable, for a plain form of a run",
-    "kubeproto_runtime.reconciling._reconciling": "the runs of a controller, beside a plain form of them",
+    "kubeproto_runtime.reconciling._controller_runner": "runs of a controller, beside a plain form of them",
     "kubeproto_runtime.tasks._stray_cancellations": "what counts as a failure, for a plain form of a run",
     "kubeproto_runtime.reconciling._workers": "limits and cancellations of workers, without a controller",
     "kubeproto_runtime.tasks._accepting": "a listener without file descriptors, handed over by the test",

@@ -62,10 +62,10 @@ async def _diagnose(
     import logging
     import sys
 
-    from kubeproto_runtime.diagnosis import Diagnosing, diagnose
+    from kubeproto_runtime.diagnosis import DiagnoseOptions, diagnose
 
     color = use_color(sys.stdout)
-    options = Diagnosing(
+    options = DiagnoseOptions(
         needed=required,
         timeout=min(connection.request_timeout or _TIMEOUT, _TIMEOUT),
         notify=lambda check: print_result(_as_json(check) if json else _as_text(check, color)),

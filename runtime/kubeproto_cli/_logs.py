@@ -17,7 +17,7 @@ from ._output import styled, use_color
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from kubeproto_runtime.pods import LogLine, LogReading
+    from kubeproto_runtime.pods import LogLine, ReadLogsOptions
 
 # A container has the same color each time; red and the shades of gray have other meanings.
 _COLORS: Final = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
@@ -124,11 +124,11 @@ async def _print_logs(connection: ConnectionOptions, options: _LogOptions) -> No
             sys.stdout.buffer.flush()
 
 
-def _read_parameters(connection: ConnectionOptions, options: _LogOptions) -> LogReading:
+def _read_parameters(connection: ConnectionOptions, options: _LogOptions) -> ReadLogsOptions:
     tail = options.tail
     if tail is None and options.selector:
         tail = _TAIL_WITH_SELECTOR
-    parameters: LogReading = {
+    parameters: ReadLogsOptions = {
         "namespace": connection.namespace or "",
         "selector": options.selector,
         "container": options.container,

@@ -1,7 +1,7 @@
 """Workers and runs without shortcuts: one task for each run. The oracle of `test_workers_like_plain_ones`.
 
-`PlainWorkers` does the same as `Workers`, and `plain_perform` the same as `Reconciling._perform`, but for one
-thing: they do not hold keys until the caches show their writes.
+`PlainWorkers` does the same as `Workers`, and `plain_perform` the same as `ControllerRunner._perform`, but
+for one thing: they do not hold keys until the caches show their writes.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import anyio
 
 from kubeproto import InvalidObject, decode
 from kubeproto.control import Work, WorkQueue
+from kubeproto_runtime.reconciling._controller_runner import ControllerRunner
 from kubeproto_runtime.reconciling._plans import check_awaitable
-from kubeproto_runtime.reconciling._reconciling import Reconciling
 from kubeproto_runtime.tasks._stray_cancellations import failure_of, failures
 
 
@@ -91,7 +91,7 @@ class PlainWorkers:
 
 async def plain_perform(reconciling: Any, work: Work[str]) -> None:
     """Reconcile the object of a key, and report the outcome."""
-    self: Reconciling = reconciling
+    self: ControllerRunner = reconciling
     began = anyio.current_time()
     entry = self._find(work.key)
     context = self._context(work, entry)

@@ -19,7 +19,7 @@ from typing import Any, Final, cast
 
 import pytest
 
-from kubeproto_runtime.diagnosis import Check, Diagnosing, diagnose
+from kubeproto_runtime.diagnosis import Check, DiagnoseOptions, diagnose
 from kubeproto_runtime.manifests import RequiredAccess
 from kubeproto_serve import Security, SimServer, serving
 from kubeproto_serve._server_certificates import Authority
@@ -101,7 +101,7 @@ class Setup:
 
 
 def look(path: Path, **options: Any) -> tuple[Check, ...]:
-    return asyncio.run(diagnose(cast("Diagnosing", options), kubeconfig=path))
+    return asyncio.run(diagnose(cast("DiagnoseOptions", options), kubeconfig=path))
 
 
 @pytest.fixture

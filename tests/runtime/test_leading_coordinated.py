@@ -15,7 +15,7 @@ import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.kinds.coordination_v1 import Lease
 from kubeproto.objects import MicroTime
-from kubeproto_runtime.operator import Coordinated, LeaderElector
+from kubeproto_runtime.operator import CoordinatedElection, LeaderElector
 from kubeproto_runtime.testing import simulated
 
 __all__ = ["go"]
@@ -25,7 +25,7 @@ class LeaseCandidate(kp.Object[dict[str, Any], None], group="coordination.k8s.io
     """What a server of the feature gate knows."""
 
 
-BY = Coordinated(binary_version="1.36.0")
+BY = CoordinatedElection(binary_version="1.36.0")
 
 
 def candidate(cluster: sim.Cluster, name: str) -> dict[str, Any]:

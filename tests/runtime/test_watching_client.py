@@ -15,7 +15,7 @@ from kubeproto.watching import resync
 from kubeproto_runtime import KindNotServed
 from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.testing import simulated
-from kubeproto_runtime.watching import Followed, FollowEvent
+from kubeproto_runtime.watching import FollowEvent, FollowStream
 
 __all__ = ["go"]
 
@@ -24,7 +24,7 @@ class Page(kp.Object[dict[str, object], None], group="example.com", version="v1"
     """A kind that nobody has installed."""
 
 
-async def take(events: Followed[Book], count: int) -> list[str]:
+async def take(events: FollowStream[Book], count: int) -> list[str]:
     return [shown(await anext(events)) for _ in range(count)]
 
 

@@ -20,7 +20,7 @@ import kubeproto_sim as sim
 from kubeproto.control import ExponentialBackoff, Rate, Work, WorkQueue, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Context, Controller, Operator, Terminal
-from kubeproto_runtime.reconciling import Result, _reconciling, _workers
+from kubeproto_runtime.reconciling import Result, _controller_runner, _workers
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 KEYS: Final = "abcde"
@@ -321,8 +321,8 @@ def reconcile(seed: int, backend: Backend) -> tuple[list[Any], list[str]]:
 def test_a_controller_reports_what_one_with_plain_runs_reports(seed: int, backend: Backend) -> None:
     fast = reconcile(seed, backend)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_reconciling, "Workers", PlainWorkers)
-        patch.setattr(_reconciling.Reconciling, "_perform", plain_perform)
+        patch.setattr(_controller_runner, "Workers", PlainWorkers)
+        patch.setattr(_controller_runner.ControllerRunner, "_perform", plain_perform)
         plain = reconcile(seed, backend)
     assert sorted(fast[0]) == sorted(plain[0])
     assert fast[1] == plain[1]

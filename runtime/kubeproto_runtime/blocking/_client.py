@@ -15,9 +15,9 @@ from kubeproto.requests import health, openapi_index, version
 
 from ..calls._discovery import discover, openapi_document, require
 from ..calls._effects import Follow
-from ..writing._applying import Applying, apply
-from ..writing._draining import Draining, drain
-from ..writing._migrating import Migrating, migrate
+from ..writing._applying import ApplyManifestsOptions, apply
+from ..writing._draining import DrainOptions, drain
+from ..writing._migrating import MigrateOptions, migrate
 from ._object_verbs import BlockingObjectVerbs
 from ._resync_driver import BlockingResyncDriver
 from ._verbs import BlockingApi
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
 
     from ..sets._apply_set import ApplySet
     from ..sets._manifests import ManifestFiles
-    from ..sets._performing import Performed, Performing
+    from ..sets._performing import Performed, PerformOptions
     from ..sets._plan import Plan
-    from ..sets._surveying import Planning
-    from ..writing._applying import Applied, Manifests
-    from ..writing._draining import Drained
+    from ..sets._surveying import PlanOptions
+    from ..writing._applying import ApplyResult, Manifests
+    from ..writing._draining import DrainResult
     from ..writing._migrating import Migration
 
 K = TypeVar("K", bound=KubeObject)
@@ -66,16 +66,18 @@ class BlockingClient(BlockingObjectVerbs):
         """The verbs on one kind: in one namespace, in all (`ALL`), or in that of this client."""
         return BlockingApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
-    def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
-        """Apply a whole file, or objects, in an order in which each finds what it needs; see `Applying`.
+    def apply_manifests(
+        self, manifests: Manifests, **options: Unpack[ApplyManifestsOptions]
+    ) -> list[ApplyResult]:
+        """Apply a file, or objects, in the order of their dependencies; see `ApplyManifestsOptions`.
 
         Kinds are looked up on the server. It stops at the first object that is refused, with an
         `ApplyError` that names it; a text that cannot be read is an `InvalidManifest` that names the line.
         """
         return self.run(apply(self, manifests, options))
 
-    def migrate_storage(self, kind: type[KubeObject] | str, **options: Unpack[Migrating]) -> Migration:
-        """Rewrite all objects of a custom kind in the version that is stored now; see `Migrating`.
+    def migrate_storage(self, kind: type[KubeObject] | str, **options: Unpack[MigrateOptions]) -> Migration:
+        """Rewrite all objects of a custom kind in the version that is stored now; see `MigrateOptions`.
 
         `kind` is a class, or the name of a definition. Versions before it go from ``status.storedVersions``
         and can then be taken out of the definition. A `MigrationError` says what prevents that; then
@@ -83,8 +85,8 @@ class BlockingClient(BlockingObjectVerbs):
         """
         return self.run(migrate(self, kind, options))
 
-    def drain(self, node: str, **options: Unpack[Draining]) -> Drained:
-        """Cordon a node, and evict its pods as their disruption budgets allow; see `Draining`.
+    def drain(self, node: str, **options: Unpack[DrainOptions]) -> DrainResult:
+        """Cordon a node, and evict its pods as their disruption budgets allow; see `DrainOptions`.
 
         Static pods and those of DaemonSets are left. A `DrainError` names the pods in the way, each with the
         reason: before anything is evicted those that would be lost, at the end of `timeout` those that stay.
@@ -95,9 +97,9 @@ class BlockingClient(BlockingObjectVerbs):
         self,
         manifests: Manifests | ManifestFiles,
         applyset: ApplySet | str | None = None,
-        **options: Unpack[Planning],
+        **options: Unpack[PlanOptions],
     ) -> Plan:
-        """Return what applying a set of objects would do, by dry runs on the server; see `Planning`.
+        """Return what applying a set of objects would do, by dry runs on the server; see `PlanOptions`.
 
         The members of an ApplySet that are not in `manifests` are deletions. Without one, nothing is deleted.
         Print the plan, and `perform` it.
@@ -106,8 +108,8 @@ class BlockingClient(BlockingObjectVerbs):
 
         return self.run(plan(self, manifests, applyset, options))
 
-    def perform(self, plan: Plan, **options: Unpack[Performing]) -> Performed:
-        """Do what a plan says; see `Performing`.
+    def perform(self, plan: Plan, **options: Unpack[PerformOptions]) -> Performed:
+        """Do what a plan says; see `PerformOptions`.
 
         `PlanRefused`, before anything is written, if something in it is refused.
         """

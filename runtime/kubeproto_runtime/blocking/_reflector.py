@@ -14,7 +14,7 @@ from kubeproto.wire import Refused
 
 from ..calls._discovery import KindNotServed
 from ..tasks._logged_lines import LoggedLines
-from ..watching._followed import split_replaced, warn_unplaced
+from ..watching._follow_stream import split_replaced, warn_unplaced
 from ._resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:

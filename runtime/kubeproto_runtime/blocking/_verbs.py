@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from ..calls._blocking_base_client import BlockingBaseClient
     from ..conditions import Condition, Presence
     from ..watching._pages import OnExpired, Selection
-    from ..writing._entry import Updating
+    from ..writing._entry import UpdateOptions
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
@@ -340,7 +340,7 @@ class BlockingApi(BlockingBound[K]):
         found = self.client.run(find_object(self.client, self.requests, name))
         return BlockingEntry(self.client, self.requests, name, found)
 
-    def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
+    def update(self, name: str, change: Callable[[K], object], **options: Unpack[UpdateOptions[K]]) -> K:
         """Change an object, and repeat that as long as others change it meanwhile.
 
         `change` edits the object that it gets. With `create`, that makes the object first if it does not

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 from kubeproto import Bookmark, KubeObject
 
 from ..calls._discovery import KindNotServed
-from ..watching._followed import FollowEvent, event_of
+from ..watching._follow_stream import FollowEvent, event_of
 from ._reflector import StoreSink, is_unknown
 from ._resync_driver import BlockingResyncDriver
 

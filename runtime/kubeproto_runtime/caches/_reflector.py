@@ -23,7 +23,7 @@ from kubeproto.wire import Refused
 from ..calls._discovery import KindNotServed
 from ..tasks._logged_lines import LoggedLines
 from ..tasks._stray_cancellations import failures
-from ..watching._followed import warn_unplaced
+from ..watching._follow_stream import warn_unplaced
 from ..watching._resync_driver import ResyncDriver
 from ._indexes import Index
 

@@ -16,9 +16,9 @@ from kubeproto.requests import health, openapi_index, version
 from ..calls._discovery import discover, openapi_document, require
 from ..calls._effects import Follow
 from ..watching._resync_driver import ResyncDriver
-from ..writing._applying import Applying, apply
-from ..writing._draining import Draining, drain
-from ..writing._migrating import Migrating, migrate
+from ..writing._applying import ApplyManifestsOptions, apply
+from ..writing._draining import DrainOptions, drain
+from ..writing._migrating import MigrateOptions, migrate
 from ._object_verbs import ObjectVerbs
 from ._verbs import BoundApi
 
@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
     from ..sets._apply_set import ApplySet
     from ..sets._manifests import ManifestFiles
-    from ..sets._performing import Performed, Performing
+    from ..sets._performing import Performed, PerformOptions
     from ..sets._plan import Plan
-    from ..sets._surveying import Planning
-    from ..writing._applying import Applied, Manifests
-    from ..writing._draining import Drained
+    from ..sets._surveying import PlanOptions
+    from ..writing._applying import ApplyResult, Manifests
+    from ..writing._draining import DrainResult
     from ..writing._migrating import Migration
 
 K = TypeVar("K", bound=KubeObject)
@@ -69,16 +69,20 @@ class Client(ObjectVerbs):
         """The verbs on one kind, awaitable: in one namespace, in all (`ALL`), or in that of this client."""
         return BoundApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
-    async def apply_manifests(self, manifests: Manifests, **options: Unpack[Applying]) -> list[Applied]:
-        """Apply a file, or objects, in the order of their dependencies; see `Applying`.
+    async def apply_manifests(
+        self, manifests: Manifests, **options: Unpack[ApplyManifestsOptions]
+    ) -> list[ApplyResult]:
+        """Apply a file, or objects, in the order of their dependencies; see `ApplyManifestsOptions`.
 
         Kinds are discovered on the server. An `ApplyError` names the first object that is refused, and the
         rest is not applied. `InvalidManifest` names the line of a syntax error.
         """
         return await self.run(apply(self, manifests, options))
 
-    async def migrate_storage(self, kind: type[KubeObject] | str, **options: Unpack[Migrating]) -> Migration:
-        """Rewrite all objects of a custom kind in the current storage version; see `Migrating`.
+    async def migrate_storage(
+        self, kind: type[KubeObject] | str, **options: Unpack[MigrateOptions]
+    ) -> Migration:
+        """Rewrite all objects of a custom kind in the current storage version; see `MigrateOptions`.
 
         `kind` is a class, or the name of a definition. Other versions are removed from
         ``status.storedVersions``, and can then be removed from the definition. A `MigrationError` names the
@@ -86,8 +90,8 @@ class Client(ObjectVerbs):
         """
         return await self.run(migrate(self, kind, options))
 
-    async def drain(self, node: str, **options: Unpack[Draining]) -> Drained:
-        """Cordon a node, and evict its pods as their disruption budgets allow; see `Draining`.
+    async def drain(self, node: str, **options: Unpack[DrainOptions]) -> DrainResult:
+        """Cordon a node, and evict its pods as their disruption budgets allow; see `DrainOptions`.
 
         Static pods and pods of DaemonSets stay. A `DrainError` names the pods that prevent it, each with the
         reason: before the first eviction those that nothing would create again, and after `timeout` those
@@ -99,9 +103,9 @@ class Client(ObjectVerbs):
         self,
         manifests: Manifests | ManifestFiles,
         applyset: ApplySet | str | None = None,
-        **options: Unpack[Planning],
+        **options: Unpack[PlanOptions],
     ) -> Plan:
-        """Return the changes that a set of objects would make, by dry runs on the server; see `Planning`.
+        """Return the changes that a set of objects would make, by dry runs on the server; see `PlanOptions`.
 
         The members of an ApplySet that are not in `manifests` are deletions. Without an ApplySet, nothing is
         deleted. Print the plan, and `perform` it.
@@ -110,8 +114,8 @@ class Client(ObjectVerbs):
 
         return await self.run(plan(self, manifests, applyset, options))
 
-    async def perform(self, plan: Plan, **options: Unpack[Performing]) -> Performed:
-        """Make the changes of a plan; see `Performing`.
+    async def perform(self, plan: Plan, **options: Unpack[PerformOptions]) -> Performed:
+        """Make the changes of a plan; see `PerformOptions`.
 
         `PlanRefused` before the first write if the server refuses a change.
         """

@@ -15,7 +15,7 @@ from kubeproto.requests import Subresource
 from kubeproto.watching import pager, resync
 
 from ..calls._reading import find_object, get_or_none
-from ..watching._followed import Followed, FollowedWithFailures
+from ..watching._follow_stream import FollowStream, FollowStreamWithFailures
 from ..watching._pages import Items, ListPages, Paging, TablePages
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import Entry, update
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from ..calls._base_client import BaseClient
     from ..conditions import Condition, Presence
     from ..watching._pages import OnExpired, Selection
-    from ..writing._entry import Updating
+    from ..writing._entry import UpdateOptions
 
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
@@ -181,7 +181,7 @@ class BoundApi(Bound[K]):
         wait_for_definition: bool = False,
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
-    ) -> Followed[K]: ...
+    ) -> FollowStream[K]: ...
     @overload
     def follow(
         self,
@@ -191,7 +191,7 @@ class BoundApi(Bound[K]):
         wait_for_definition: bool = False,
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
-    ) -> FollowedWithFailures[K]: ...
+    ) -> FollowStreamWithFailures[K]: ...
 
     def follow(
         self,
@@ -201,13 +201,13 @@ class BoundApi(Bound[K]):
         wait_for_definition: bool = False,
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
-    ) -> Followed[K] | FollowedWithFailures[K]:
-        """Follow the objects forever, through all failures of server and network; see `Followed`.
+    ) -> FollowStream[K] | FollowStreamWithFailures[K]:
+        """Follow the objects forever, through all failures of server and network; see `FollowStream`.
 
         With `strict`, an object that does not fit its class is reported as `Malformed` when it arrives. With
         `failures`, each failure is reported as a `resync.SyncFailure`, besides being logged.
         """
-        followed_type = FollowedWithFailures[K] if failures else Followed[K]
+        followed_type = FollowStreamWithFailures[K] if failures else FollowStream[K]
         return followed_type(
             self.client,
             self.requests,
@@ -242,7 +242,9 @@ class BoundApi(Bound[K]):
         object_and_text = await self.client.run(find_object(self.client, self.requests, name))
         return Entry(self.client, self.requests, name, object_and_text)
 
-    async def update(self, name: str, change: Callable[[K], object], **options: Unpack[Updating[K]]) -> K:
+    async def update(
+        self, name: str, change: Callable[[K], object], **options: Unpack[UpdateOptions[K]]
+    ) -> K:
         """Change an object, and repeat that while other clients change it at the same time.
 
         `change` edits its argument. If the object does not exist, `create` returns a new one.

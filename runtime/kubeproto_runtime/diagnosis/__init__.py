@@ -4,6 +4,6 @@
 """
 
 from ._check import Check, CheckOutcome
-from ._diagnosing import Diagnosing as Diagnosing, diagnose
+from ._diagnosing import DiagnoseOptions as DiagnoseOptions, diagnose
 
 __all__ = ["Check", "CheckOutcome", "diagnose"]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _TIMEOUT: Final = 10.0
 
 
-class Diagnosing(TypedDict, total=False):
+class DiagnoseOptions(TypedDict, total=False):
     """Options of `diagnose` besides those of `connect`.
 
     `needed` are the rights that the account must have, as an operator's tests have recorded them. `timeout`
@@ -52,13 +52,13 @@ class Diagnosing(TypedDict, total=False):
 
 
 async def diagnose(
-    options: Diagnosing | None = None, **connect_options: Unpack[ConnectOptions]
+    options: DiagnoseOptions | None = None, **connect_options: Unpack[ConnectOptions]
 ) -> tuple[Check, ...]:
     """Check each step on the way to a server, in order, and return the checks.
 
     They cover the files of the configuration, its credentials, the connection, the server, the account, its
     rights. Problems are not raised, and nothing is written but reviews, which no server stores. The
-    parameters of `connect` choose the configuration; see `Diagnosing` for the others.
+    parameters of `connect` choose the configuration; see `DiagnoseOptions` for the others.
     """
     options = options or {}
     notify = options.get("notify", _ignore)
@@ -76,7 +76,7 @@ def _ignore(check: Check) -> None:
     pass
 
 
-async def _checks(options: Diagnosing, overrides: Overrides) -> AsyncGenerator[Check]:
+async def _checks(options: DiagnoseOptions, overrides: Overrides) -> AsyncGenerator[Check]:
     wall = options.get("wall", time.time)
     steps = examine_configuration(overrides, ConcealedVariables(os.environ))
     config: LocatedConfig | None = None
@@ -103,7 +103,7 @@ async def _checks(options: Diagnosing, overrides: Overrides) -> AsyncGenerator[C
 
 
 async def _server_checks(
-    source: LocatedConfig, opener: Any, options: Diagnosing, wall: Callable[[], float]
+    source: LocatedConfig, opener: Any, options: DiagnoseOptions, wall: Callable[[], float]
 ) -> AsyncGenerator[Check]:
     """Make the checks that need the server."""
     config = source.config

@@ -3,7 +3,7 @@
 from ._description import FollowedKind, ProgramDescription
 from ._election import Election
 from ._leader_elector import LeaderElector
-from ._lease_candidate import Coordinated as Coordinated
+from ._lease_candidate import CoordinatedElection as CoordinatedElection
 from ._lease_clocks import BootClock as BootClock
 from ._operator import Operator, Run
 

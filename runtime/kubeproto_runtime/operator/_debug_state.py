@@ -15,7 +15,7 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from ..caches._caches import Cache
-    from ..reconciling._reconciling import Reconciling
+    from ..reconciling._controller_runner import ControllerRunner
     from ._election import Election
 
 _SAMPLE_PERIOD: Final = 5.0  # seconds
@@ -102,7 +102,7 @@ class DebugState(Struct, frozen=True, rename="camel"):
 class SampleHistory:
     """The samples of the last ten minutes."""
 
-    def __init__(self, controllers: Mapping[str, Reconciling]) -> None:
+    def __init__(self, controllers: Mapping[str, ControllerRunner]) -> None:
         self.samples: deque[Sample] = deque(maxlen=_MAX_SAMPLES)
         self._controllers = controllers
         self._ended = self._failed = 0
@@ -131,7 +131,7 @@ class SampleHistory:
 
 
 def debug_state(
-    program: str, uptime: float, controllers: Mapping[str, Reconciling], election: Election | None,
+    program: str, uptime: float, controllers: Mapping[str, ControllerRunner], election: Election | None,
     history: Iterable[Sample],
 ) -> DebugState:  # fmt: skip
     """Return the state of an operator at this moment."""
@@ -150,7 +150,7 @@ def debug_state(
     )
 
 
-def _controller(name: str, controller: Reconciling, now: float) -> ControllerState:
+def _controller(name: str, controller: ControllerRunner, now: float) -> ControllerState:
     queue, stats = controller.queue, controller.stats
     latest_failures = sorted(controller.failing.items(), key=lambda item: -item[1].at)
     listed: list[FailingKeyState] = []

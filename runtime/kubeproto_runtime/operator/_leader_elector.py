@@ -28,7 +28,7 @@ from ..calls._outcomes import OUTCOMES, outcome_of
 from ..calls._outgoing import current_counts, current_fence
 from ..client._client import Client
 from ..tasks._stray_cancellations import failures, supervise
-from ._lease_candidate import Coordinated, keep_candidacy
+from ._lease_candidate import CoordinatedElection, keep_candidacy
 from ._lease_clocks import LoopClock, MonotonicClock, default_clock
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class LeaderElector:
         renew_deadline: float = 10.0,
         retry_period: float = 2.0,
         release: bool = True,
-        coordinated: Coordinated | None = None,
+        coordinated: CoordinatedElection | None = None,
         on_leader: Callable[[str], object] | None = None,
         clock: MonotonicClock | None = None,
     ) -> None:

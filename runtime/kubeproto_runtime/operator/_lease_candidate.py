@@ -31,7 +31,7 @@ _RETRY_DELAY: Final = 5.0
 _log: Final = logging.getLogger("kubeproto.leading")
 
 
-class Coordinated(Struct, frozen=True, kw_only=True):
+class CoordinatedElection(Struct, frozen=True, kw_only=True):
     """A coordinated election: the versions of this process, such as 1.36.0, and the server's strategy."""
 
     binary_version: str
@@ -40,7 +40,7 @@ class Coordinated(Struct, frozen=True, kw_only=True):
 
 
 async def keep_candidacy(
-    client: Client, namespace: str, lease: str, name: str, coordinated: Coordinated
+    client: Client, namespace: str, lease: str, name: str, coordinated: CoordinatedElection
 ) -> None:
     """Take part as a candidate until cancelled."""
     api = client.api(Dynamic, namespace=namespace, resource=CANDIDATES)
@@ -59,7 +59,7 @@ async def keep_candidacy(
             await anyio.sleep(_RETRY_DELAY)
 
 
-async def _renew(api: BoundApi[Dynamic], lease: str, name: str, coordinated: Coordinated) -> None:
+async def _renew(api: BoundApi[Dynamic], lease: str, name: str, coordinated: CoordinatedElection) -> None:
     """Create the candidate, or respond to a ping."""
     now = str(MicroTime.of(api.client.wall()))
     candidate = await api.get_or_none(name)

@@ -27,8 +27,8 @@ from msgspec import structs
 
 from ..caches._caches import Caches
 from ..calls._outgoing import RequestCounts, current_counts
+from ..reconciling._controller_runner import ControllerRunner
 from ..reconciling._plans import ControllerPlan
-from ..reconciling._reconciling import Reconciling
 from ..tasks._stray_cancellations import only_error, supervise
 from ._description import ProgramDescription, describe
 from ._election import Election
@@ -115,7 +115,7 @@ class Operator:
         self._signals = signals
         self._grace = grace
         self._host = host
-        self._controllers: dict[str, Reconciling] = {}
+        self._controllers: dict[str, ControllerRunner] = {}
         self._functions: list[Callable[[], Coroutine[Any, Any, None]]] = []
         self._added: list[OperatorPart] = []  # before `run`
         self._caches: dict[Client, Caches] = {}
@@ -276,7 +276,7 @@ class Operator:
         elif stages.working is not None:
             stages.working.start_soon(supervise, reconciling.work)
 
-    def _begin(self, run: Run, stages: _Stages) -> Reconciling:
+    def _begin(self, run: Run, stages: _Stages) -> ControllerRunner:
         name = run.plan.name
         if run.started:
             raise RuntimeError(f"controller {name} has been run already")
@@ -287,7 +287,7 @@ class Operator:
         run.started = True
         caches = self._caches_of(run.plan.client, stages)
         leads = None if self._election is None else _leading(self._election)
-        reconciling = self._controllers[name] = Reconciling(run.plan, caches, leads)
+        reconciling = self._controllers[name] = ControllerRunner(run.plan, caches, leads)
         return reconciling
 
     def _caches_of(self, client: Client, stages: _Stages) -> Caches:

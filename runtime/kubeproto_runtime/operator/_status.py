@@ -11,12 +11,12 @@ from ..reconciling._metrics import ControllerStats, exposition
 
 if TYPE_CHECKING:
     from ..calls._outgoing import RequestCounts
-    from ..reconciling._reconciling import Reconciling
+    from ..reconciling._controller_runner import ControllerRunner
     from ..webhooks import WebhookServer
     from ._election import Election
 
 
-def health(controllers: Mapping[str, Reconciling], election: Election | None) -> tuple[bool, str]:
+def health(controllers: Mapping[str, ControllerRunner], election: Election | None) -> tuple[bool, str]:
     """Return whether every controller and the election work, with a line for each.
 
     A controller is unhealthy if a run continues although it was cancelled.
@@ -33,7 +33,9 @@ def health(controllers: Mapping[str, Reconciling], election: Election | None) ->
     return _format_lines(lines)
 
 
-def readiness(controllers: Mapping[str, Reconciling], webhooks: WebhookServer | None) -> tuple[bool, str]:
+def readiness(
+    controllers: Mapping[str, ControllerRunner], webhooks: WebhookServer | None
+) -> tuple[bool, str]:
     """Return whether every cache has synced and the webhooks are served, with a line for each.
 
     This is the same for candidates: their caches sync, and their webhooks are called.
@@ -53,7 +55,7 @@ def readiness(controllers: Mapping[str, Reconciling], webhooks: WebhookServer | 
 
 
 def metrics_text(
-    controllers: Mapping[str, Reconciling], election: Election | None, counts: RequestCounts,
+    controllers: Mapping[str, ControllerRunner], election: Election | None, counts: RequestCounts,
     webhooks: WebhookServer | None,
 ) -> str:  # fmt: skip
     """Return the metrics of all controllers and webhooks in Prometheus' text format."""

@@ -5,7 +5,7 @@ from ._container_log import LogLine
 from ._copying import copy_from, copy_to
 from ._extracting import Copied, CopyError
 from ._forwarding import ForwardedPort, ForwardingError, PortForwarder, forward_ports
-from ._merged_logs import LogReading as LogReading, MergedLogs, read_logs
+from ._merged_logs import MergedLogs, ReadLogsOptions as ReadLogsOptions, read_logs
 from ._pod_choice import NoRunningPod
 
 __all__ = [

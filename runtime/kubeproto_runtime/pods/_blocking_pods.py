@@ -13,7 +13,7 @@ from kubeproto import Dynamic
 from ..client._connect import ConnectOptions, connect
 from ._copying import copy_from, copy_to
 from ._forwarding import PortForwarder, forward_ports
-from ._merged_logs import LogReading, MergedLogs, read_logs
+from ._merged_logs import MergedLogs, ReadLogsOptions, read_logs
 from ._pod_choice import PODS
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class BlockingPods:
             yield BlockingProcess(self._portal, entered)
 
     @contextmanager
-    def read_logs(self, target: str = "", **options: Unpack[LogReading]) -> Generator[Iterator[LogLine]]:
+    def read_logs(self, target: str = "", **options: Unpack[ReadLogsOptions]) -> Generator[Iterator[LogLine]]:
         """Read the logs of pods; see `read_logs`."""
         logs = read_logs(self._client, target, **options)
         with self._portal.wrap_async_context_manager(logs) as lines:

@@ -40,7 +40,7 @@ _log: Final = logging.getLogger("kubeproto.logs")
 MAX_CONTAINERS: Final = 50
 
 
-class LogReading(TypedDict, total=False):
+class ReadLogsOptions(TypedDict, total=False):
     """The options of `read_logs`."""
 
     selector: str
@@ -57,7 +57,7 @@ class LogReading(TypedDict, total=False):
     max_containers: int
 
 
-def read_logs(client: Client, target: str = "", **options: Unpack[LogReading]) -> MergedLogs:
+def read_logs(client: Client, target: str = "", **options: Unpack[ReadLogsOptions]) -> MergedLogs:
     """Read the logs of pods: of a named pod, of all pods of an object such as ``deploy/shop``, or by labels.
 
     ::
@@ -85,7 +85,7 @@ def read_logs(client: Client, target: str = "", **options: Unpack[LogReading]) -
 class MergedLogs:
     """Iterate over the `LogLine`s of many containers, inside of ``async with``."""
 
-    def __init__(self, client: Client, target: str, options: LogReading) -> None:
+    def __init__(self, client: Client, target: str, options: ReadLogsOptions) -> None:
         if options.get("follow") and options.get("previous"):
             raise InvalidRequest("the log of a previous run does not grow: use either follow or previous")
         self._client = client

@@ -26,7 +26,7 @@ from ..calls._discovery import discover
 from ..calls._reading import back_off, find_object
 from ..conditions import deleted
 from ..watching._waiting import Waiting, WaitTimeout
-from ..writing._applying import Applied, apply
+from ..writing._applying import ApplyResult, apply
 from ..writing._entry import CONFLICTS
 from ..writing._ranks import NAMESPACE, rank
 from ._apply_set import extent_of
@@ -39,14 +39,14 @@ if TYPE_CHECKING:
 
     from ..calls._core import ClientCore
     from ..calls._effects import Effects
-    from ..writing._applying import Applying
+    from ..writing._applying import ApplyManifestsOptions
     from ._apply_set import Extent, Parent
     from ._plan import Plan, PlannedDeletion
 
 _WAIT: Final = 60.0
 
 
-class Performing(TypedDict, total=False):
+class PerformOptions(TypedDict, total=False):
     """The options of `perform`. With `partial`, the documents without refusals are applied and nothing is
     deleted.
 
@@ -69,7 +69,7 @@ class DeletionHeld(KubeprotoError):
 class Performed(Struct, frozen=True):
     """The result of a plan: the applied, the deleted and the skipped objects."""
 
-    applied: tuple[Applied, ...] = ()
+    applied: tuple[ApplyResult, ...] = ()
     deleted: tuple[ObjectRef[Any], ...] = ()
     skipped: tuple[ObjectRef[Any], ...] = ()
 
@@ -83,7 +83,7 @@ class Performed(Struct, frozen=True):
         return "\n".join(lines)
 
 
-def perform(client: ClientCore, plan: Plan, options: Performing) -> Effects[Performed]:
+def perform(client: ClientCore, plan: Plan, options: PerformOptions) -> Effects[Performed]:
     """Execute a plan; `PlanRefused`, before the first write, if a document of it is refused."""
     final = any(refusal.final for refusal in plan.refusals)
     if final or not (plan.complete or options.get("partial", False)):
@@ -157,11 +157,11 @@ def _deletes_parent(plan: Plan) -> bool:
 # The objects
 
 
-def _apply(client: ClientCore, plan: Plan, timeout: float) -> Effects[list[Applied]]:
+def _apply(client: ClientCore, plan: Plan, timeout: float) -> Effects[list[ApplyResult]]:
     writes: list[Dynamic] = [write.document for write in plan.writes]
     if not writes:
         return []
-    options: Applying = {
+    options: ApplyManifestsOptions = {
         "field_manager": plan.field_manager,
         "force": plan.force,
         "namespace": plan.namespace,

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from ._apply_set import Parent
 
 
-class Planning(TypedDict, total=False):
+class PlanOptions(TypedDict, total=False):
     """The options of `plan`: `field_manager` owns the fields, by default under the name of the tool.
 
     `force` takes over fields of other managers. `namespace` is for objects without one.
@@ -67,7 +67,7 @@ def plan(
     client: ClientCore,
     manifests: Manifests | ManifestFiles,
     applyset: ApplySet | str | None,
-    options: Planning,
+    options: PlanOptions,
 ) -> Effects[Plan]:
     """Return the plan of applying a set; without an ApplySet, of independent objects."""
     parent_set = ApplySet(applyset) if isinstance(applyset, str) else applyset
@@ -92,7 +92,7 @@ class _Survey:
         objects: list[Dynamic],
         unreadable: tuple[str, ...],
         applyset: ApplySet | None,
-        options: Planning,
+        options: PlanOptions,
     ) -> None:
         self.client = client
         self.objects = sorted(objects, key=lambda obj: rank(group_kind(obj)))

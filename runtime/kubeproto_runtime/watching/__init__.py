@@ -1,6 +1,6 @@
 """Lists and watches: pages, the driver of the resync machine, and waiting for the state of an object."""
 
-from ._followed import Followed, FollowEvent
+from ._follow_stream import FollowEvent, FollowStream
 from ._pages import (
     BlockingItems as BlockingItems,
     BlockingPages as BlockingPages,
@@ -15,6 +15,6 @@ from ._waiting import WaitTimeout
 
 __all__ = [
     "FollowEvent",
-    "Followed",
+    "FollowStream",
     "WaitTimeout",
 ]

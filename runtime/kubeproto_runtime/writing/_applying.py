@@ -46,7 +46,7 @@ _SERVED_WITHIN: Final = 30.0  # seconds from the definition to its kind; usually
 _AGAIN: Final = 0.5
 
 
-class Applying(TypedDict, total=False):
+class ApplyManifestsOptions(TypedDict, total=False):
     """How a file is applied: `field_manager` has to be given.
 
     `force` takes over fields of other managers. `namespace` is for objects without one. `dry_run` does all
@@ -61,7 +61,7 @@ class Applying(TypedDict, total=False):
     timeout: float
 
 
-class Applied(Struct, frozen=True):
+class ApplyResult(Struct, frozen=True):
     """The outcome for an object: as the server has it now, or as it was given if it was not sent."""
 
     obj: Dynamic
@@ -77,7 +77,7 @@ class Applied(Struct, frozen=True):
 class ApplyError(KubeprotoError):
     """An object was refused. `obj` is that object, `applied` the earlier ones; the cause says why."""
 
-    def __init__(self, obj: KubeObject, place: int, why: object, applied: list[Applied]) -> None:
+    def __init__(self, obj: KubeObject, place: int, why: object, applied: list[ApplyResult]) -> None:
         super().__init__(f"object {place} of the manifests, {ObjectRef.of(obj)}: {why}")
         self.obj = obj
         self.place = place
@@ -85,13 +85,15 @@ class ApplyError(KubeprotoError):
 
 
 async def apply_manifests(
-    client: BaseClient, manifests: Manifests, **options: Unpack[Applying]
-) -> list[Applied]:
+    client: BaseClient, manifests: Manifests, **options: Unpack[ApplyManifestsOptions]
+) -> list[ApplyResult]:
     """Apply every object of a file, or of several objects, in order of rank."""
     return await client.run(apply(client, manifests, options))
 
 
-def apply(client: ClientCore, manifests: Manifests, options: Applying) -> Effects[list[Applied]]:
+def apply(
+    client: ClientCore, manifests: Manifests, options: ApplyManifestsOptions
+) -> Effects[list[ApplyResult]]:
     """Apply every object of a file, or of several objects, in order of rank."""
     given = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
     return (yield from _Application(client, [dynamic(obj) for obj in given], options).run())
@@ -100,7 +102,7 @@ def apply(client: ClientCore, manifests: Manifests, options: Applying) -> Effect
 class _Application:
     """One file under way."""
 
-    def __init__(self, client: ClientCore, objects: list[Dynamic], options: Applying) -> None:
+    def __init__(self, client: ClientCore, objects: list[Dynamic], options: ApplyManifestsOptions) -> None:
         self.manager = options.get("field_manager", "")
         if not self.manager:
             raise InvalidRequest("apply_manifests needs a field_manager: the name by which fields are owned")
@@ -111,10 +113,10 @@ class _Application:
         self.dry = options.get("dry_run", False)
         self.defined = kinds_defined(objects)
         self.namespaces = {obj.metadata.name for obj in objects if group_kind(obj) == NAMESPACE}
-        self.applied: list[Applied] = []
+        self.applied: list[ApplyResult] = []
         self.found: Discovery | None = None
 
-    def run(self) -> Effects[list[Applied]]:
+    def run(self) -> Effects[list[ApplyResult]]:
         for obj in self.objects:
             try:
                 self.applied.append((yield from self._apply(obj)))
@@ -122,10 +124,10 @@ class _Application:
                 raise ApplyError(obj, self.places[id(obj)], error, self.applied) from error
         return self.applied
 
-    def _apply(self, obj: Dynamic) -> Effects[Applied]:
+    def _apply(self, obj: Dynamic) -> Effects[ApplyResult]:
         resource = yield from self._resource(obj)
         if resource is None:
-            return Applied(obj, "not sent")
+            return ApplyResult(obj, "not sent")
         namespace = obj.metadata.namespace or self.options.get("namespace", "")
         api = self.client.requests(
             Dynamic, namespace=namespace if resource.namespaced else "", resource=resource
@@ -140,9 +142,9 @@ class _Application:
             reply = yield from call(self.client, request)
         except NotFound:
             if self.dry and resource.namespaced and str(api.namespace) in self.namespaces:
-                return Applied(obj, "not sent")
+                return ApplyResult(obj, "not sent")
             raise
-        return Applied(reply.value, "created" if reply.status == 201 else "configured")
+        return ApplyResult(reply.value, "created" if reply.status == 201 else "configured")
 
     def _resource(self, obj: Dynamic) -> Effects[Resource | None]:
         """Return how the server names the kind; None for one that this file defines."""

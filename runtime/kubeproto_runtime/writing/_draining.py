@@ -38,7 +38,7 @@ _MIRROR_POD: Final = "kubernetes.io/config.mirror"
 _FINISHED_PHASES: Final = ("Succeeded", "Failed")
 
 
-class Draining(TypedDict, total=False):
+class DrainOptions(TypedDict, total=False):
     """The options of draining a node.
 
     `force` evicts pods that no controller replaces, `delete_local_data` pods with an emptyDir volume: both
@@ -54,7 +54,7 @@ class Draining(TypedDict, total=False):
     progress: Callable[[ObjectRef[Any], str], object]
 
 
-class Drained(Struct, frozen=True):
+class DrainResult(Struct, frozen=True):
     """The evicted pods, which no longer exist, and the pods that were left, each with the reason."""
 
     evicted: tuple[ObjectRef[Any], ...] = ()
@@ -98,8 +98,8 @@ def decide_eviction(
     return "evict", ""
 
 
-def drain(client: ClientCore, node: str, options: Draining) -> Effects[Drained]:
-    """Cordon a node, and evict its pods; see `Draining`."""
+def drain(client: ClientCore, node: str, options: DrainOptions) -> Effects[DrainResult]:
+    """Cordon a node, and evict its pods; see `DrainOptions`."""
     deadline = client.now() + options.get("timeout", _TIMEOUT)
     cordon = client.requests(Dynamic, resource=_NODES).merge_patch(node, {"spec": {"unschedulable": True}})
     yield from call(client, cordon)
@@ -126,7 +126,7 @@ def drain(client: ClientCore, node: str, options: Draining) -> Effects[Drained]:
             if client.now() >= deadline:
                 raise DrainError(node, tuple((eviction.ref, eviction.state) for eviction in pending))
             yield SleepUntil(min(deadline, client.now() + _POLL_PERIOD))
-    return Drained(tuple(eviction.ref for eviction in evictions), tuple(left))
+    return DrainResult(tuple(eviction.ref for eviction in evictions), tuple(left))
 
 
 def _ignore(ref: ObjectRef[Any], state: str) -> None:

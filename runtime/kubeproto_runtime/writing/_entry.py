@@ -47,14 +47,14 @@ CONFLICTS: Final = ConflictPolicy(max_attempts=8, factor=2.0)
 _ONCE: Final = ConflictPolicy(max_attempts=1)
 
 
-class Writing(TypedDict, total=False):
+class CommitOptions(TypedDict, total=False):
     """The parameters of a write."""
 
     dry_run: bool
     field_manager: str
 
 
-class Updating(Writing, Generic[K], total=False):
+class UpdateOptions(CommitOptions, Generic[K], total=False):
     """The parameters of an update: `create` returns a new object if there is none."""
 
     create: Callable[[], K]
@@ -103,7 +103,7 @@ class EntryCore(Generic[K]):
             change(self.obj)
         return self
 
-    def commit_effects(self, conflicts: ConflictPolicy, options: Writing) -> Effects[K]:
+    def commit_effects(self, conflicts: ConflictPolicy, options: CommitOptions) -> Effects[K]:
         """Send the changes."""
         obj = self._adopt(self._current())
         if self._original is None:
@@ -133,13 +133,13 @@ class EntryCore(Generic[K]):
                 old = current
         return obj
 
-    def replace_effects(self, options: Writing) -> Effects[K]:
+    def replace_effects(self, options: CommitOptions) -> Effects[K]:
         """Write the whole object."""
         obj = self._adopt(self._current())
         verb = self.requests.create if self._original is None else self.requests.replace
         return (yield from self._write(verb(obj, **options), options))
 
-    def _write(self, request: Request[K], options: Writing) -> Effects[K]:
+    def _write(self, request: Request[K], options: CommitOptions) -> Effects[K]:
         """Write the object; the response replaces it, except after a dry run."""
         try:
             reply, text = yield from read(self._core, request)
@@ -157,7 +157,7 @@ class EntryCore(Generic[K]):
             obj = reply.value
         return obj if options.get("dry_run") else self._set(obj, text)
 
-    def _patch(self, old: dict[str, Any], new: dict[str, Any], options: Writing) -> Request[K]:
+    def _patch(self, old: dict[str, Any], new: dict[str, Any], options: CommitOptions) -> Request[K]:
         """Return the patch for one version, which also excludes a new object of the same name."""
         version = old["metadata"]["resourceVersion"]
         patch = merge_patch(old, new)
@@ -212,7 +212,7 @@ class Entry(EntryCore[K]):
         super().__init__(client, requests, name, object_and_text)
         self._client = client
 
-    async def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[Writing]) -> K:
+    async def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[CommitOptions]) -> K:
         """Send the changes, if there are any, and return the object as the server has it now.
 
         A `Conflict` means that another writer changed the same fields, `AlreadyExists` that the object exists
@@ -220,7 +220,7 @@ class Entry(EntryCore[K]):
         """
         return await self._client.run(self.commit_effects(conflicts, options))
 
-    async def replace(self, **options: Unpack[Writing]) -> K:
+    async def replace(self, **options: Unpack[CommitOptions]) -> K:
         """Replace the whole object; a `Conflict` if it has changed on the server."""
         return await self._client.run(self.replace_effects(options))
 
@@ -234,7 +234,7 @@ class BlockingEntry(EntryCore[K]):
         super().__init__(client, requests, name, object_and_text)
         self._client = client
 
-    def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[Writing]) -> K:
+    def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[CommitOptions]) -> K:
         """Send the changes, if there are any, and return the object as the server has it now.
 
         A `Conflict` means that another writer changed the same fields, `AlreadyExists` that the object exists
@@ -242,7 +242,7 @@ class BlockingEntry(EntryCore[K]):
         """
         return self._client.run(self.commit_effects(conflicts, options))
 
-    def replace(self, **options: Unpack[Writing]) -> K:
+    def replace(self, **options: Unpack[CommitOptions]) -> K:
         """Replace the whole object; a `Conflict` if it has changed on the server."""
         return self._client.run(self.replace_effects(options))
 
@@ -255,7 +255,7 @@ def update(
     *,
     create: Callable[[], K] | None = None,
     conflicts: ConflictPolicy = CONFLICTS,
-    **options: Unpack[Writing],
+    **options: Unpack[CommitOptions],
 ) -> Effects[K]:
     """Read, change and write an object, and repeat that while other writers interfere."""
     attempt = 0

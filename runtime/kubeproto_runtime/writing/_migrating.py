@@ -61,7 +61,7 @@ _ATTEMPTS: Final = 5
 _log: Final = logging.getLogger("kubeproto.migration")
 
 
-class Migrating(TypedDict, total=False):
+class MigrateOptions(TypedDict, total=False):
     """How objects are migrated.
 
     `rate` is how many are written in a second, 20 by default. `settle` is how many seconds to wait first, 10
@@ -101,7 +101,7 @@ class MigrationError(KubeprotoError):
         self.since = since
 
 
-def migrate(client: ClientCore, kind: type[KubeObject] | str, options: Migrating) -> Effects[Migration]:
+def migrate(client: ClientCore, kind: type[KubeObject] | str, options: MigrateOptions) -> Effects[Migration]:
     """Rewrite all objects of a kind in the version that is stored, and forget the versions before it."""
     name = kind if isinstance(kind, str) else f"{kind.resource.plural}.{kind.resource.group}"
     if options.get("rate", 1.0) <= 0 or options.get("settle", 0.0) < 0:
@@ -114,7 +114,7 @@ def migrate(client: ClientCore, kind: type[KubeObject] | str, options: Migrating
 class _Run:
     """One migration under way."""
 
-    def __init__(self, client: ClientCore, name: str, options: Migrating) -> None:
+    def __init__(self, client: ClientCore, name: str, options: MigrateOptions) -> None:
         self._client = client
         self._name = name
         self._pause = 1.0 / options.get("rate", 20.0)

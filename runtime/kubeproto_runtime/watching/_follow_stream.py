@@ -50,8 +50,8 @@ FollowEvent: TypeAlias = Added[K] | Modified[K] | Deleted[K] | Bookmark | Malfor
 _log: Final = logging.getLogger("kubeproto.watch")
 
 
-class FollowedEvents(Generic[K, E]):
-    """The base of `Followed` and `FollowedWithFailures`."""
+class BaseFollowStream(Generic[K, E]):
+    """The base of `FollowStream` and `FollowStreamWithFailures`."""
 
     def __init__(
         self,
@@ -158,7 +158,7 @@ class FollowedEvents(Generic[K, E]):
         self._closed = True
 
 
-class Followed(FollowedEvents[K, FollowEvent[K]]):
+class FollowStream(BaseFollowStream[K, FollowEvent[K]]):
     """Iterate over the changes of objects.
 
     ::
@@ -180,7 +180,7 @@ class Followed(FollowedEvents[K, FollowEvent[K]]):
     """
 
 
-class FollowedWithFailures(FollowedEvents[K, "FollowEvent[K] | resync.SyncFailure"]):
+class FollowStreamWithFailures(BaseFollowStream[K, "FollowEvent[K] | resync.SyncFailure"]):
     """The same with a `resync.SyncFailure` for each failure: ``follow(failures=True)``."""
 
 

@@ -1,4 +1,4 @@
-"""`Reconciling`: a controller at work. Changes become keys, keys become calls, results become times.
+"""`ControllerRunner`: a controller at work. Changes become keys, keys become calls, results become times.
 
     caches ── changes ──► sources ── keys ──► queue ──► workers ──► reconcile
                                                ▲                        │
@@ -57,7 +57,7 @@ _COROUTINE: Final[type[Any]] = CoroutineType
 _REPORT_PERIOD: Final = 30.0  # seconds between two log lines about a list that does not arrive
 
 
-class Reconciling:
+class ControllerRunner:
     """One controller from its start to its end."""
 
     def __init__(self, plan: ControllerPlan, caches: Caches, leads: Callable[[], bool] | None = None) -> None:
@@ -92,7 +92,7 @@ class Reconciling:
         self._shared = caches
         # One entry for each source, the controller's own first: another source may follow the same class in
         # other namespaces, by other labels, or as another `Dynamic` kind.
-        self._followed: dict[Any, list[dict[str, Cache[Any]]]] = {}
+        self._caches_by_kind: dict[Any, list[dict[str, Cache[Any]]]] = {}
         self._own_caches: dict[str, Cache[Any]] = {}  # of the controller's kind, by namespace
         self._find: Callable[[str], CachedObject | None] = self._find_in_namespace
         self._clock: Callable[[], float] = anyio.current_time
@@ -112,12 +112,12 @@ class Reconciling:
         plan, began = self.plan, f"{int(self.plan.client.wall().timestamp() * 1000):x}"
         self._new_context = partial(
             Context, plan.client, self._shared, plan.state,
-            plan.resource, self._log, self._followed, plan.kind, began,
+            plan.resource, self._log, self._caches_by_kind, plan.kind, began,
         )  # fmt: skip
         for source in self.plan.sources:
             caches = self._own_caches if source is self.plan.sources[0] else {}
             for kind in (source.kind, (source.kind, source.resource)):
-                self._followed.setdefault(kind, []).append(caches)
+                self._caches_by_kind.setdefault(kind, []).append(caches)
             for namespace in source.namespaces:
                 cache = self._open(source, namespace)
                 caches[namespace if isinstance(namespace, str) else ""] = cache
