@@ -81,7 +81,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.tasks._accepting": "a listener without file descriptors, handed over by the test",
     "kubeproto_runtime.tasks._background": "a task that is left behind, to see that a storm finds it",
     "kubeproto_runtime.tasks._logged_lines": "what a storm breaks, to see that it finds it",
-    "kubeproto_runtime.webhooks._issuing": "what stands in a Secret, which no caller is to look into",
+    "kubeproto_runtime.webhooks._issued_certificates": "the content of a Secret, which callers never read",
     "kubeproto_serve._server_certificates": "certificates that have expired, and those of another authority",
 }
 

@@ -27,9 +27,9 @@ from kubeproto_runtime import (
     Client,
     Context,
     Controller,
+    ControllerRun,
     LeaderElector,
     Operator,
-    Run,
     connect,
     finalizer,
     is_controlled_by,
@@ -84,7 +84,7 @@ def retry_later(error: Exception, ctx: Context[None]) -> Action:
     return requeue(after=5)
 
 
-def controller(client: Client) -> Run:
+def controller(client: Client) -> ControllerRun:
     """Return the controller of Echoes, ready to run."""
     reconcile = finalizer("echoes.example.com/finalizer", apply=deploy, cleanup=clean_up)
     return Controller(client, Echo, timeout=30).owns(Deployment).run(reconcile, on_error=retry_later)

@@ -31,10 +31,10 @@ from kubeproto_runtime import (
     Client,
     Context,
     Controller,
+    ControllerRun,
     Events,
     LeaderElector,
     Operator,
-    Run,
     await_change,
     connect,
     finalizer,
@@ -154,7 +154,7 @@ def on_error(error: Exception, ctx: Context[Events]) -> Action | None:
     return None
 
 
-def controller(client: Client, events: Events) -> Run:
+def controller(client: Client, events: Events) -> ControllerRun:
     return (
         Controller(client, Hello, state=events, timeout=30)
         .owns(Deployment)

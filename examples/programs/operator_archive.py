@@ -10,8 +10,8 @@ from kubeproto_runtime import (
     Client,
     Context,
     Controller,
+    ControllerRun,
     Events,
-    Run,
     await_change,
     connect,
     finalizer,
@@ -34,7 +34,7 @@ async def archive(book: Book, ctx: Context[Archive]) -> None:
     ctx.state.events.record(ctx.ref, "Archived", f"{book.spec.title} is in the archive")
 
 
-def archiving(client: Client, state: Archive) -> Run:
+def archiving(client: Client, state: Archive) -> ControllerRun:
     reconcile = finalizer("books.example.com/archive", apply=keep, cleanup=archive)
     return Controller(client, Book, state=state).run(reconcile)
 

@@ -13,9 +13,9 @@ from kubeproto_runtime import (
     Client,
     Context,
     Controller,
+    ControllerRun,
     LeaderElector,
     Operator,
-    Run,
     await_change,
     connect,
     owner_reference,
@@ -37,7 +37,7 @@ def explain(error: Exception, ctx: Context[None]) -> Action:
     return requeue(after=30)
 
 
-def labels(client: Client) -> Run:
+def labels(client: Client) -> ControllerRun:
     return Controller(client, Book, timeout=10).owns(ConfigMap).run(reconcile, on_error=explain)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .calls import BodyLimits, KindNotServed, LeaseLost, UnknownKind
     from .client import Client, connect
     from .controllers import Children, Controller, Events, finalizer, recording
-    from .operator import FollowedKind, LeaderElector, Operator, ProgramDescription, Run
+    from .operator import ControllerRun, FollowedKind, LeaderElector, Operator, ProgramDescription
     from .reconciling import Context, ReconcileTimeout, Terminal
     from .sets import PlanRefused
     from .watching import WaitTimeout
@@ -44,6 +44,7 @@ __all__ = [
     "ConfigError",
     "Context",
     "Controller",
+    "ControllerRun",
     "CredentialsError",
     "DrainError",
     "Events",
@@ -56,7 +57,6 @@ __all__ = [
     "PlanRefused",
     "ProgramDescription",
     "ReconcileTimeout",
-    "Run",
     "StoreFull",
     "Terminal",
     "UnknownKind",
@@ -101,7 +101,7 @@ _HOMES: Final = {
     "PlanRefused": ".sets",
     "ProgramDescription": ".operator",
     "ReconcileTimeout": ".reconciling",
-    "Run": ".operator",
+    "ControllerRun": ".operator",
     "StoreFull": "kubeproto.control",
     "Terminal": ".reconciling",
     "UnknownKind": ".calls",

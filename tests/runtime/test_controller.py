@@ -17,7 +17,7 @@ import kubeproto_sim as sim
 from kubeproto.control import LOW_PRIORITY, Action, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
 from kubeproto.objects import OwnerReference
-from kubeproto_runtime import Context, Controller, Operator, ReconcileTimeout, Run, Terminal
+from kubeproto_runtime import Context, Controller, ControllerRun, Operator, ReconcileTimeout, Terminal
 from kubeproto_runtime.predicates import beyond_status, changed
 from kubeproto_runtime.reconciling import Result
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
@@ -104,7 +104,7 @@ class Diary:
 
 
 @asynccontextmanager
-async def operating(*parts: Run, **options: Any) -> AsyncGenerator[Operator]:
+async def operating(*parts: ControllerRun, **options: Any) -> AsyncGenerator[Operator]:
     operator = Operator(**options)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(operator.run, *parts)

@@ -12,15 +12,15 @@ import kubeproto as kp
 from kubeproto.objects import StatusCause, StatusDetails
 from kubeproto_runtime.sets import (
     ApplySet,
+    DryRunFailure,
+    DryRunSuccess,
     Listing,
     ManagerConflict,
     Membership,
-    NotApplied,
-    NotTried,
+    NoDryRun,
     Observation,
     Parent,
     Plan,
-    Returned,
     applyset_id,
     decide_plan,
 )
@@ -47,7 +47,7 @@ def seen(name: str, live: dict[str, Any] | None, result: Any) -> Observation:
     return Observation(ref, dynamic(member(name)), live, result)
 
 
-def conflict(*fields: tuple[str, str]) -> NotApplied:
+def conflict(*fields: tuple[str, str]) -> DryRunFailure:
     causes = tuple(
         StatusCause(reason="FieldManagerConflict", message=f'conflict with "{manager}" using v1', field=field)
         for manager, field in fields
@@ -55,31 +55,35 @@ def conflict(*fields: tuple[str, str]) -> NotApplied:
     status = kp.Status(
         code=409, reason="Conflict", message="Apply failed", details=StatusDetails(causes=causes)
     )
-    return NotApplied(kp.Conflict(status))
+    return DryRunFailure(kp.Conflict(status))
 
 
-INVALID: Final = NotApplied(kp.Invalid(kp.Status(code=422, reason="Invalid", message="data: must be a map")))
+INVALID: Final = DryRunFailure(
+    kp.Invalid(kp.Status(code=422, reason="Invalid", message="data: must be a map"))
+)
 OTHER: Final = document("a", part_of="applyset-other-v1")
 DELETING: Final = member("a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]})
 
 # What is observed, and what is planned for it.
 ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
-    "a new one": (seen("a", None, Returned(member("a"))), {"created": ["a"]}),
-    "one that is as it should be": (seen("a", member("a"), Returned(member("a"))), {"unchanged": ["a"]}),
+    "a new one": (seen("a", None, DryRunSuccess(member("a"))), {"created": ["a"]}),
+    "one that is as it should be": (seen("a", member("a"), DryRunSuccess(member("a"))), {"unchanged": ["a"]}),
     "one that differs": (
-        seen("a", member("a", data={"k": "1"}), Returned(member("a", data={"k": "2"}))),
+        seen("a", member("a", data={"k": "1"}), DryRunSuccess(member("a", data={"k": "2"}))),
         {"changed": ["a"]},
     ),
-    "one of nobody is adopted": (seen("a", document("a"), Returned(member("a"))), {"changed": ["a"]}),
+    "one of nobody is adopted": (seen("a", document("a"), DryRunSuccess(member("a"))), {"changed": ["a"]}),
     "a write of the server's own is not a change": (
-        seen("a", member("a"), Returned(member("a", metadata={"resourceVersion": "8", "generation": 3}))),
+        seen(
+            "a", member("a"), DryRunSuccess(member("a", metadata={"resourceVersion": "8", "generation": 3}))
+        ),
         {"unchanged": ["a"]},
     ),
     "times and order of the owners are not a change": (
         seen(
             "a",
             member("a", metadata={"managedFields": [{"manager": "x", "time": "1"}, {"manager": "y"}]}),
-            Returned(
+            DryRunSuccess(
                 member("a", metadata={"managedFields": [{"manager": "y"}, {"manager": "x", "time": "2"}]})
             ),
         ),
@@ -89,16 +93,16 @@ ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
         seen(
             "a",
             member("a", metadata={"managedFields": [{"manager": "x"}]}),
-            Returned(member("a", metadata={"managedFields": [{"manager": "x"}, {"manager": "y"}]})),
+            DryRunSuccess(member("a", metadata={"managedFields": [{"manager": "x"}, {"manager": "y"}]})),
         ),
         {"changed": ["a"]},
     ),
-    "one of another set": (seen("a", OTHER, Returned(member("a"))), {"refused": ["a"]}),
-    "one that is being deleted": (seen("a", DELETING, Returned(DELETING)), {"refused": ["a"]}),
+    "one of another set": (seen("a", OTHER, DryRunSuccess(member("a"))), {"refused": ["a"]}),
+    "one that is being deleted": (seen("a", DELETING, DryRunSuccess(DELETING)), {"refused": ["a"]}),
     "one that the server refuses": (seen("a", None, INVALID), {"refused": ["a"]}),
     "a conflict": (seen("a", member("a"), conflict(("m", ".data.k"))), {"refused": ["a"]}),
-    "no dry run of a new one": (seen("a", None, NotTried("why")), {"created": ["a"]}),
-    "no dry run of one that exists": (seen("a", member("a"), NotTried("why")), {"changed": ["a"]}),
+    "no dry run of a new one": (seen("a", None, NoDryRun("why")), {"created": ["a"]}),
+    "no dry run of one that exists": (seen("a", member("a"), NoDryRun("why")), {"changed": ["a"]}),
 }  # fmt: skip
 
 
@@ -118,7 +122,7 @@ def test_what_happens_to_a_document(row: str) -> None:
 
 LISTED: Final = Listing(("", "ConfigMap"), "default", CONFIGS, (member("old"), member("a")))
 FAILED: Final = Listing(("", "Secret"), "default", failure="403 Forbidden")
-GOOD: Final = seen("a", member("a"), Returned(member("a")))
+GOOD: Final = seen("a", member("a"), DryRunSuccess(member("a")))
 
 # What is observed beside the member `old`, which nobody wants; and why it is kept, if it is.
 PRUNING: Final[dict[str, tuple[tuple[Observation, ...], tuple[Listing, ...], tuple[str, ...], str]]] = {
@@ -154,7 +158,7 @@ def test_only_members_are_deleted_and_the_parent_is_not() -> None:
 
 
 def test_without_a_set_nothing_is_deleted() -> None:
-    plan = decide_plan([seen("a", None, Returned(member("a")))], [LISTED])
+    plan = decide_plan([seen("a", None, DryRunSuccess(member("a")))], [LISTED])
     assert shown(plan) == {"created": ["a"]}
     assert plan.withheld_because == ""
 
@@ -205,7 +209,7 @@ def test_nobody_elses_object_is_ever_deleted(found: dict[str, str], wanted: set[
     labels = {"member": MEMBERSHIP.value, "other": "applyset-x-v1", "nobody": ""}
     objects = {name: document(name, part_of=labels[whose]) for name, whose in found.items()}
     listing = Listing(("", "ConfigMap"), "default", CONFIGS, tuple(objects.values()))
-    observations = [seen(name, objects.get(name), Returned(member(name))) for name in sorted(wanted)]
+    observations = [seen(name, objects.get(name), DryRunSuccess(member(name))) for name in sorted(wanted)]
     plan = plan_of(*observations, listings=(listing,))
     gone = {one.ref.name for one in (*plan.deletions, *plan.withheld)}
     assert gone == {name for name, whose in found.items() if whose == "member"} - wanted

@@ -21,7 +21,7 @@ from kubeproto_httpx import HttpxTransport
 from kubeproto_runtime import Client, Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 from kubeproto_runtime.webhooks import ManagedCertificates, WebhookAddress, WebhookServer
-from kubeproto_runtime.webhooks._issuing import ids_in, perform, read_chain
+from kubeproto_runtime.webhooks._issued_certificates import ids_in, perform, read_chain
 from kubeproto_serve import serve
 
 WHERE = WebhookAddress(namespace="default", service="hooks")

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from ..sets._apply_set import ApplySet
     from ..sets._manifests import ManifestFiles
-    from ..sets._performing import Performed, PerformOptions
     from ..sets._plan import Plan
-    from ..sets._surveying import PlanOptions
+    from ..sets._plan_execution import PerformOptions, PerformResult
+    from ..sets._survey import PlanOptions
     from ..writing._applying import ApplyResult, Manifests
     from ..writing._draining import DrainResult
     from ..writing._migrating import Migration
@@ -104,16 +104,16 @@ class BlockingClient(BlockingObjectVerbs):
         The members of an ApplySet that are not in `manifests` are deletions. Without one, nothing is deleted.
         Print the plan, and `perform` it.
         """
-        from ..sets._surveying import plan  # sets of objects are for the few programs that apply them
+        from ..sets._survey import plan  # sets of objects are for the few programs that apply them
 
         return self.run(plan(self, manifests, applyset, options))
 
-    def perform(self, plan: Plan, **options: Unpack[PerformOptions]) -> Performed:
+    def perform(self, plan: Plan, **options: Unpack[PerformOptions]) -> PerformResult:
         """Do what a plan says; see `PerformOptions`.
 
         `PlanRefused`, before anything is written, if something in it is refused.
         """
-        from ..sets._performing import perform
+        from ..sets._plan_execution import perform
 
         return self.run(perform(self, plan, options))
 

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
 
     from ..sets._apply_set import ApplySet
     from ..sets._manifests import ManifestFiles
-    from ..sets._performing import Performed, PerformOptions
     from ..sets._plan import Plan
-    from ..sets._surveying import PlanOptions
+    from ..sets._plan_execution import PerformOptions, PerformResult
+    from ..sets._survey import PlanOptions
     from ..writing._applying import ApplyResult, Manifests
     from ..writing._draining import DrainResult
     from ..writing._migrating import Migration
@@ -110,16 +110,16 @@ class Client(ObjectVerbs):
         The members of an ApplySet that are not in `manifests` are deletions. Without an ApplySet, nothing is
         deleted. Print the plan, and `perform` it.
         """
-        from ..sets._surveying import plan  # sets of objects are for the few programs that apply them
+        from ..sets._survey import plan  # sets of objects are for the few programs that apply them
 
         return await self.run(plan(self, manifests, applyset, options))
 
-    async def perform(self, plan: Plan, **options: Unpack[PerformOptions]) -> Performed:
+    async def perform(self, plan: Plan, **options: Unpack[PerformOptions]) -> PerformResult:
         """Make the changes of a plan; see `PerformOptions`.
 
         `PlanRefused` before the first write if the server refuses a change.
         """
-        from ..sets._performing import perform
+        from ..sets._plan_execution import perform
 
         return await self.run(perform(self, plan, options))
 

@@ -38,13 +38,21 @@ from kubeproto.control import owner_reference
 
 from .._documents import parsed, plain
 from ..calls._reading import find_object
-from ..sets._deciding import DryRun, Listing, NotApplied, Observation, Returned, as_json, decide_plan
 from ..sets._diffs import Fingerprint, differ, fingerprint
 from ..sets._members import list_kind
 from ..sets._membership import Membership
-from ..sets._performing import perform
 from ..sets._plan import PlanRefused
-from ..sets._surveying import dry_run
+from ..sets._plan_decisions import (
+    DryRunFailure,
+    DryRunResult,
+    DryRunSuccess,
+    Listing,
+    Observation,
+    as_json,
+    decide_plan,
+)
+from ..sets._plan_execution import perform
+from ..sets._survey import dry_run
 from ..writing._applying import dynamic
 from ..writing._ranks import group_kind, rank
 
@@ -147,7 +155,7 @@ class _Run:
         for obj in self.objects:
             ref = self._ref(obj)
             if why := "it is wanted twice" if ref in refs else self._why_not(ref):
-                observations.append(Observation(ref, obj, None, NotApplied(InvalidRequest(why))))
+                observations.append(Observation(ref, obj, None, DryRunFailure(InvalidRequest(why))))
             else:
                 observations.append((yield from self._observe(obj, ref)))
             refs.add(ref)
@@ -205,18 +213,18 @@ class _Run:
             live = yield from self._live(ref, resource)
             outcome = yield from self._compare(sent, ref, resource, live)
         except KubeprotoError as error:
-            return Observation(ref, sent, None, NotApplied(error))
+            return Observation(ref, sent, None, DryRunFailure(error))
         return Observation(ref, sent, live, outcome)
 
     def _compare(
         self, sent: Dynamic, ref: ObjectRef[Any], resource: Resource, live: dict[str, Any] | None
-    ) -> Effects[DryRun]:
+    ) -> Effects[DryRunResult]:
         children = self.children
         if live is not None and children.is_as_sent(self.owner, ref, sent, live):
-            return Returned(live)
+            return DryRunSuccess(live)
         api = self.client.requests(Dynamic, namespace=ref.namespace, resource=resource)
         outcome = yield from dry_run(self.client, api, sent, children.field_manager, force=children.force)
-        if live is not None and isinstance(outcome, Returned) and not differ(live, outcome.document):
+        if live is not None and isinstance(outcome, DryRunSuccess) and not differ(live, outcome.document):
             children.remember(self.owner, ref, sent, fingerprint(live))
         return outcome
 

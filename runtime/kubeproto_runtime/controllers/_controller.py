@@ -18,7 +18,7 @@ from kubeproto.control import Action, Change, ExponentialBackoff
 from kubeproto.requests import AllNamespaces
 from kubeproto.watching import resync
 
-from ..operator._operator import Run
+from ..operator._operator import ControllerRun
 from ..reconciling._context import Context
 from ..reconciling._plans import ControllerPlan, Result
 from ..reconciling._sources import KindSource, mapped, owners
@@ -179,7 +179,7 @@ class Controller(Generic[K, State]):
         on_invalid: Callable[[InvalidObject, Context[State]], object] | None = None,
         observe: Callable[[Result], None] | None = None,
         election: Election | None = None,
-    ) -> Run:
+    ) -> ControllerRun:
         """Reconcile each object until cancelled: await the result, or give it to an `Operator`.
 
         A run that raises is logged and retried after the backoff; after a `Terminal`, when something
@@ -188,7 +188,7 @@ class Controller(Generic[K, State]):
         `observe` is called with every result. What these raise is logged and stops nothing. With an
         `election`, runs happen only while this process leads.
         """
-        return Run(self._plan(reconcile, on_error, on_invalid, observe, by_key=False), election)
+        return ControllerRun(self._plan(reconcile, on_error, on_invalid, observe, by_key=False), election)
 
     def run_keys(
         self,
@@ -197,9 +197,9 @@ class Controller(Generic[K, State]):
         on_error: Callable[[Exception, Context[State]], Action | None] | None = None,
         observe: Callable[[Result], None] | None = None,
         election: Election | None = None,
-    ) -> Run:
+    ) -> ControllerRun:
         """The same for a function that gets ``namespace/name``, also of an object that was deleted."""
-        return Run(self._plan(reconcile, on_error, None, observe, by_key=True), election)
+        return ControllerRun(self._plan(reconcile, on_error, None, observe, by_key=True), election)
 
     def _follow(self, source: KindSource) -> Self:
         self._sources += (source,)

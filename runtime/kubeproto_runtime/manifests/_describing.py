@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeAlias, cast
 
-from ..operator import Operator, ProgramDescription, Run
+from ..operator import ControllerRun, Operator, ProgramDescription
 
-OperatorLike: TypeAlias = Operator | Run | Iterable[Run] | ProgramDescription
+OperatorLike: TypeAlias = Operator | ControllerRun | Iterable[ControllerRun] | ProgramDescription
 """An `Operator` with its controllers, controllers that are ready to run, or the description of a program
 without an Operator."""
 
@@ -23,16 +23,16 @@ def operator_of(operator: object) -> Operator:
     match operator:
         case Operator():
             return operator
-        case Run():
+        case ControllerRun():
             created = Operator(election=operator.election)
             operator.election = None
             created.add(operator)
             return created
         case Iterable():
             runs = list(cast("Iterable[object]", operator))
-            if runs and all(isinstance(run, Run) for run in runs):
+            if runs and all(isinstance(run, ControllerRun) for run in runs):
                 created = Operator()
-                created.add(*cast("list[Run]", runs))
+                created.add(*cast("list[ControllerRun]", runs))
                 return created
         case _:
             pass

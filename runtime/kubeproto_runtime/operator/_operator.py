@@ -48,7 +48,7 @@ _PROGRAM: Final = f"kubeproto {version('kubeproto')}"
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)  # Kubernetes sends SIGTERM, a terminal SIGINT
 
 
-class Run:
+class ControllerRun:
     """A controller that is ready to run: await it, or give it to an `Operator` together with others."""
 
     _used = True  # `__del__` is called even if `__init__` was not, because its arguments were wrong
@@ -73,7 +73,7 @@ class Run:
             )
 
     def __repr__(self) -> str:
-        return f"Run({self.plan.name})"
+        return f"ControllerRun({self.plan.name})"
 
     def __await__(self) -> Generator[Any, Any, None]:
         election, self.election = self.election, None
@@ -81,7 +81,7 @@ class Run:
         return Operator(election=election).run(self).__await__()
 
 
-OperatorPart: TypeAlias = Run | Callable[[], Coroutine[Any, Any, None]]
+OperatorPart: TypeAlias = ControllerRun | Callable[[], Coroutine[Any, Any, None]]
 """A controller, or another function that only the leader runs."""
 
 
@@ -127,7 +127,7 @@ class Operator:
     async def run(self, *parts: OperatorPart) -> None:
         """Run these parts, and those of `add`, until stopped; raise the error that ended it, if any."""
         for part in parts:
-            if isinstance(part, Run):
+            if isinstance(part, ControllerRun):
                 part.mark_used()
         if self._stages is not None:
             raise RuntimeError("this operator has been run already")
@@ -151,7 +151,7 @@ class Operator:
         """Run these parts as well: from now on, or once `run` is called."""
         stages = self._stages
         for part in parts:
-            if isinstance(part, Run):
+            if isinstance(part, ControllerRun):
                 part.mark_used()
         if stages is None:
             self._added += parts
@@ -209,7 +209,7 @@ class Operator:
     @property
     def description(self) -> ProgramDescription:
         """The controllers and other parts, whether they run yet or not."""
-        added = (part.plan for part in self._added if isinstance(part, Run))
+        added = (part.plan for part in self._added if isinstance(part, ControllerRun))
         running = (controller.plan for controller in self._controllers.values())
         return describe(
             {id(plan): plan for plan in (*added, *running)}.values(), election=self._election,
@@ -264,7 +264,7 @@ class Operator:
             stages.outer.cancel_scope.cancel()
 
     def _add(self, part: OperatorPart, stages: _Stages, following: TaskGroup) -> None:
-        if not isinstance(part, Run):
+        if not isinstance(part, ControllerRun):
             self._functions.append(part)
             if stages.functions is not None:
                 stages.functions.start_soon(supervise, part)
@@ -276,7 +276,7 @@ class Operator:
         elif stages.working is not None:
             stages.working.start_soon(supervise, reconciling.work)
 
-    def _begin(self, run: Run, stages: _Stages) -> ControllerRunner:
+    def _begin(self, run: ControllerRun, stages: _Stages) -> ControllerRunner:
         name = run.plan.name
         if run.started:
             raise RuntimeError(f"controller {name} has been run already")

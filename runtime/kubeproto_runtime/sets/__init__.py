@@ -14,18 +14,8 @@ from ._apply_set import (
     Parent as Parent,
     applyset_id as applyset_id,
 )
-from ._deciding import (
-    DryRun as DryRun,
-    Listing as Listing,
-    NotApplied as NotApplied,
-    NotTried as NotTried,
-    Observation as Observation,
-    Returned as Returned,
-    decide_plan as decide_plan,
-)
 from ._manifests import ManifestFiles, read_manifests
 from ._membership import Membership as Membership
-from ._performing import DeletionHeld, Performed, StalePlan
 from ._plan import (
     ManagerConflict,
     Plan,
@@ -37,6 +27,16 @@ from ._plan import (
     PlannedWrite,
     PlanRefused,
 )
+from ._plan_decisions import (
+    DryRunFailure as DryRunFailure,
+    DryRunResult as DryRunResult,
+    DryRunSuccess as DryRunSuccess,
+    Listing as Listing,
+    NoDryRun as NoDryRun,
+    Observation as Observation,
+    decide_plan as decide_plan,
+)
+from ._plan_execution import DeletionHeld, PerformResult, StalePlan
 
 __all__ = [
     "ApplySet",
@@ -44,7 +44,7 @@ __all__ = [
     "DeletionHeld",
     "ManagerConflict",
     "ManifestFiles",
-    "Performed",
+    "PerformResult",
     "Plan",
     "PlanRefused",
     "PlannedChange",

@@ -8,7 +8,7 @@ from kubeproto import Dynamic, KubeprotoError
 
 from .._documents import plain
 from ..watching._pages import Paging
-from ._deciding import Listing
+from ._plan_decisions import Listing
 
 if TYPE_CHECKING:
     from kubeproto import Discovery, Resource

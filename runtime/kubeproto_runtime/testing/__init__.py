@@ -33,8 +33,8 @@ except ModuleNotFoundError as _error:
     ) from None
 
 from ._access_recorder import AccessRecorder
-from ._exploring import Difference, Exploration, explore
-from ._injecting import InjectedFault, Injection
+from ._exploration import Difference, Exploration, explore
+from ._fault_injection import InjectedFault, Injection
 from ._simulated_blocking import SimulatedBlockingClient, simulated_blocking
 from ._simulated_webhooks import connect_webhooks as connect_webhooks, install_webhooks
 from ._simulation import (

@@ -157,7 +157,7 @@ class ManagedCertificates:
 
     async def _step(self) -> float:
         """Take one step, and return the pause until the next one."""
-        from ._issuing import BUNDLE, perform, read_chain
+        from ._issued_certificates import BUNDLE, perform, read_chain
 
         secret = await self._read()
         data = None if secret is None else secret.data
@@ -192,7 +192,7 @@ class ManagedCertificates:
             await secrets.replace(secret)
 
     def _load(self, secret: Secret) -> None:
-        from ._issuing import CERTIFICATE, KEY, read_chain
+        from ._issued_certificates import CERTIFICATE, KEY, read_chain
 
         if secret.data is None or read_chain(secret.data) is None:
             _log.warning("the Secret %s/%s has no valid certificate", self._namespace, self._secret)
@@ -204,7 +204,7 @@ class ManagedCertificates:
 
         Return whether all writes succeeded. If not, the previous authority still issues certificates.
         """
-        from ._issuing import ids_in
+        from ._issued_certificates import ids_in
 
         published, succeeded = ids_in(bundle), True
         for resource, name in self._targets:
@@ -227,7 +227,7 @@ class ManagedCertificates:
 
     async def _write_bundle(self, resource: Resource, name: str, bundle: bytes) -> frozenset[str]:
         """Write the bundle to an object, and return the authorities that all its webhooks had before."""
-        from ._issuing import ids_in
+        from ._issued_certificates import ids_in
 
         text, api = b64encode(bundle).decode(), self._client.api(Dynamic, resource=resource)
         previous = [config.get("caBundle", "") for config in _client_configs(await api.get(name))]

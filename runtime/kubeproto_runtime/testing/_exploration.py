@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from msgspec import Struct
 
-from ._injecting import (
+from ._fault_injection import (
     INJECTED_FAULTS,
     MAX_WRITES,
     Author,

@@ -43,25 +43,25 @@ _CASCADES: Final[dict[GroupKind, str]] = {
 }
 
 
-class Returned(Struct, frozen=True):
+class DryRunSuccess(Struct, frozen=True):
     """The object that a dry run returned."""
 
     document: dict[str, Any]
 
 
-class NotApplied(Struct, frozen=True):
+class DryRunFailure(Struct, frozen=True):
     """A refusal of an object, by the server or by this client."""
 
     error: KubeprotoError
 
 
-class NotTried(Struct, frozen=True):
+class NoDryRun(Struct, frozen=True):
     """A dry run that was impossible, because the set itself brings a missing part."""
 
     reason: str
 
 
-DryRun: TypeAlias = "Returned | NotApplied | NotTried"
+DryRunResult: TypeAlias = "DryRunSuccess | DryRunFailure | NoDryRun"
 
 
 class Observation(Struct, frozen=True):
@@ -70,7 +70,7 @@ class Observation(Struct, frozen=True):
     ref: ObjectRef[Any]
     document: Any  # a `Dynamic`
     live: dict[str, Any] | None
-    outcome: DryRun
+    outcome: DryRunResult
 
 
 class Listing(Struct, frozen=True):
@@ -141,12 +141,12 @@ def _decide_write(
     if live is not None and (obstacle := _find_obstacle(live, membership)):
         return PlannedRefusal(ref, obstacle)
     match observation.outcome:
-        case NotApplied(error):
+        case DryRunFailure(error):
             return _refusal(ref, error)
-        case NotTried(obstacle):
+        case NoDryRun(obstacle):
             step = PlannedCreation if live is None else PlannedChange
             return step(ref, obj, diff(live, document) if live is None else (), obstacle)
-        case Returned(result):
+        case DryRunSuccess(result):
             if live is None:
                 return PlannedCreation(ref, obj, diff(None, document))
             return PlannedChange(ref, obj, diff(live, result)) if differ(live, result) else None

@@ -66,7 +66,7 @@ class DeletionHeld(KubeprotoError):
     ended."""
 
 
-class Performed(Struct, frozen=True):
+class PerformResult(Struct, frozen=True):
     """The result of a plan: the applied, the deleted and the skipped objects."""
 
     applied: tuple[ApplyResult, ...] = ()
@@ -83,7 +83,7 @@ class Performed(Struct, frozen=True):
         return "\n".join(lines)
 
 
-def perform(client: ClientCore, plan: Plan, options: PerformOptions) -> Effects[Performed]:
+def perform(client: ClientCore, plan: Plan, options: PerformOptions) -> Effects[PerformResult]:
     """Execute a plan; `PlanRefused`, before the first write, if a document of it is refused."""
     final = any(refusal.final for refusal in plan.refusals)
     if final or not (plan.complete or options.get("partial", False)):
@@ -93,7 +93,7 @@ def perform(client: ClientCore, plan: Plan, options: PerformOptions) -> Effects[
     applied = yield from _apply(client, plan, timeout)
     deleted, skipped = yield from _delete(client, plan, timeout)
     yield from _shrink(client, plan, version)
-    return Performed(tuple(applied), tuple(deleted), tuple(skipped))
+    return PerformResult(tuple(applied), tuple(deleted), tuple(skipped))
 
 
 # The parent

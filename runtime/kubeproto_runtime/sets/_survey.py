@@ -24,22 +24,22 @@ from ..calls._reading import find_object
 from ..writing._applying import dynamic
 from ..writing._ranks import NAMESPACE, group_kind, kinds_defined, rank
 from ._apply_set import ApplySet, ApplySetError
-from ._deciding import (
-    DryRun,
-    Listing,
-    NotApplied,
-    NotTried,
-    Observation,
-    Returned,
-    as_json,
-    decide_plan,
-    refuses_dry_runs,
-)
 from ._diffs import differ
 from ._manifests import ManifestFiles
 from ._members import list_members
 from ._parents import find_parent
 from ._plan import Plan, PlannedRefusal
+from ._plan_decisions import (
+    DryRunFailure,
+    DryRunResult,
+    DryRunSuccess,
+    Listing,
+    NoDryRun,
+    Observation,
+    as_json,
+    decide_plan,
+    refuses_dry_runs,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -130,7 +130,7 @@ class _Survey:
             resource, ref = self._identify(obj)
             if ref in refs:
                 twice = InvalidRequest("it is in the set twice: remove a copy")
-                observations.append(Observation(ref, obj, None, NotApplied(twice)))
+                observations.append(Observation(ref, obj, None, DryRunFailure(twice)))
             else:
                 refs.add(ref)
                 observations.append((yield from self._observe(obj, ref, resource, parent)))
@@ -183,7 +183,7 @@ class _Survey:
     ) -> Effects[Observation]:
         awaited = id(obj) in self.awaited
         if (error := self._find_obstacle(obj, ref, resource, parent)) is not None:
-            return Observation(ref, obj, None, NotApplied(error))
+            return Observation(ref, obj, None, DryRunFailure(error))
         document = as_json(obj)  # a copy, because the object belongs to the caller
         if parent is not None:
             document = parent.membership.mark(document)
@@ -191,11 +191,11 @@ class _Survey:
             document["metadata"]["namespace"] = ref.namespace
         obj = decode(encode(document), Dynamic)
         live, outcome = yield from self._dry_run(obj, ref, resource)
-        same = live is not None and isinstance(outcome, Returned) and not differ(live, outcome.document)
+        same = live is not None and isinstance(outcome, DryRunSuccess) and not differ(live, outcome.document)
         if awaited and same:
             # An earlier run was interrupted after it was applied: applying it again waits until it is
             # established.
-            outcome = NotTried("its kind is not served yet")
+            outcome = NoDryRun("its kind is not served yet")
         return Observation(ref, obj, live, outcome)
 
     def _find_obstacle(
@@ -218,11 +218,11 @@ class _Survey:
 
     def _dry_run(
         self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None
-    ) -> Effects[tuple[dict[str, Any] | None, DryRun]]:
+    ) -> Effects[tuple[dict[str, Any] | None, DryRunResult]]:
         if resource is None:
-            return None, NotTried("the set brings its definition")
+            return None, NoDryRun("the set brings its definition")
         if ref.namespace in self.absent:
-            return None, NotTried("the set brings its namespace")
+            return None, NoDryRun("the set brings its namespace")
         api = self.client.requests(Dynamic, namespace=ref.namespace, resource=resource)
         try:
             live = yield from self._live(api, ref, resource)
@@ -230,7 +230,7 @@ class _Survey:
                 self.absent.add(ref.name)
             return live, (yield from dry_run(self.client, api, obj, self.manager, force=self.force))
         except KubeprotoError as error:
-            return None, NotApplied(error)
+            return None, DryRunFailure(error)
 
     def _live(
         self, api: Api[Dynamic], ref: ObjectRef[Any], resource: Resource
@@ -244,16 +244,16 @@ class _Survey:
 
 def dry_run(
     client: ClientCore, api: Api[Dynamic], obj: Dynamic, field_manager: str, *, force: bool
-) -> Effects[DryRun]:
+) -> Effects[DryRunResult]:
     """Return the result of applying an object as a dry run."""
     request = api.apply(obj, field_manager=field_manager, force=force, dry_run=True)
     try:
         reply = yield from call(client, request)
     except ApiError as error:
         if refuses_dry_runs(error):
-            return NotTried("an admission webhook with side effects refuses dry runs")
-        return NotApplied(error)
-    return Returned(plain(reply.value))
+            return NoDryRun("an admission webhook with side effects refuses dry runs")
+        return DryRunFailure(error)
+    return DryRunSuccess(plain(reply.value))
 
 
 def _gvk(obj: Dynamic) -> GroupVersionKind:
