@@ -17,7 +17,7 @@ from benchmarks._data import list_page, segments
 from benchmarks._pods import go_json
 from kubeproto import KubeObject
 from kubeproto.watching import resync
-from kubeproto.wire import Head, Headers
+from kubeproto.wire import Headers, RawRequest
 from kubeproto_runtime import Caches, Client, Controller, Operator
 from kubeproto_runtime.caches import Cache
 
@@ -62,9 +62,9 @@ class Server:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
-        query = parse_qs(urlsplit(head.target).query)
+        query = parse_qs(urlsplit(request.target).query)
         if "sendInitialEvents" in query:
             yield Incoming(self._stream, silent=True)
         elif "watch" in query:

@@ -21,7 +21,7 @@ from benchmarks._cached import metadata_of
 from benchmarks._data import pods
 from benchmarks._pins import PROJECT
 from kubeproto.kinds.core_v1 import Pod
-from kubeproto.wire import Head, Headers
+from kubeproto.wire import Headers, RawRequest
 from kubeproto_runtime import Caches, Client
 
 POINTS: Final = (100_000, 250_000, 500_000, 750_000, 1_000_000)
@@ -79,7 +79,7 @@ class Server:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Stream]:
         yield self.stream
 

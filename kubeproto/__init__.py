@@ -76,7 +76,7 @@ from .watching import (
     WatchEvent,
     WatchFailed,
 )
-from .wire import BlockingIncoming, BlockingTransport, Head, Headers, Incoming, Transport
+from .wire import BlockingIncoming, BlockingTransport, Headers, Incoming, RawRequest, Transport
 
 if TYPE_CHECKING:
     from .objects import InvalidManifest, Quantity, dump_yaml, parse_manifest
@@ -116,7 +116,6 @@ __all__ = [
     "Fields",
     "Forbidden",
     "Gone",
-    "Head",
     "Headers",
     "Incoming",
     "InternalError",
@@ -141,6 +140,7 @@ __all__ = [
     "ObjectRef",
     "PreserveUnknown",
     "Quantity",
+    "RawRequest",
     "RemoteProtocolError",
     "RequestEntityTooLarge",
     "Resource",

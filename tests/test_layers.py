@@ -360,7 +360,7 @@ def test_a_broken_contract_is_named(empty_project: Path, contract: str, path: st
             "runtime/kubeproto_runtime/_run.py",
             "from kubeproto.objects._shared import LONG",
         ),
-        (strangers_privates, "examples/book.py", "from kubeproto.wire._transport import Head"),
+        (strangers_privates, "examples/book.py", "from kubeproto.wire._transport import RawRequest"),
         (wrong_neighbours, "kubeproto/wire/_transport.py", "import kubeproto_trio"),
         (wrong_neighbours, "transports/kubeproto_httpx/_opening.py", "import kubeproto_trio"),
         (wrong_neighbours, "transports/kubeproto_h11/_machine.py", "import kubeproto_trio"),
@@ -396,6 +396,6 @@ def test_a_package_may_use_what_its_layer_allows(empty_project: Path) -> None:
         "from kubeproto_h11 import Connection\nfrom kubeproto_sockets import TlsStack"
     )
     (empty_project / "runtime/kubeproto_runtime/_run.py").write_text(
-        "from kubeproto.wire import Head\nfrom kubeproto_h11 import ServerConnection\nfrom . import _x"
+        "from kubeproto.wire import RawRequest\nfrom kubeproto_h11 import ServerConnection\nfrom . import _x"
     )
     assert strangers_privates(empty_project) == wrong_neighbours(empty_project) == []

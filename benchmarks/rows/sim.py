@@ -13,7 +13,7 @@ import kubeproto_sim as sim
 from benchmarks._measure import Contest, Further
 from benchmarks._rows import EVENTS_PER_SECOND, SECONDS, Goal, Row, Setting
 from benchmarks._stopwatch import Stopwatch
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 CONFIGMAPS: Final = "/api/v1/namespaces/default/configmaps"
 HEADERS: Final = (("Content-Type", "application/json"), ("User-Agent", "bench/1.0"))
@@ -27,15 +27,15 @@ def config_map(number: int, version: int, size: int = 1) -> bytes:
     return msgspec.json.encode({"metadata": {"name": name, "labels": {"app": "bench"}}, "data": data})
 
 
-def posts(count: int, size: int = 1) -> list[Head]:
+def posts(count: int, size: int = 1) -> list[RawRequest]:
     """Yield requests that create objects."""
-    return [Head("POST", CONFIGMAPS, HEADERS, config_map(number, 0, size)) for number in range(count)]
+    return [RawRequest("POST", CONFIGMAPS, HEADERS, config_map(number, 0, size)) for number in range(count)]
 
 
-def puts(count: int, version: int) -> list[Head]:
+def puts(count: int, version: int) -> list[RawRequest]:
     """Yield requests that replace them."""
     return [
-        Head("PUT", f"{CONFIGMAPS}/a{number:06}", HEADERS, config_map(number, version))
+        RawRequest("PUT", f"{CONFIGMAPS}/a{number:06}", HEADERS, config_map(number, version))
         for number in range(count)
     ]
 
@@ -47,11 +47,11 @@ def cluster() -> sim.Cluster:
     return new_cluster
 
 
-def send(to: sim.Cluster, heads: list[Head]) -> None:
+def send(to: sim.Cluster, requests: list[RawRequest]) -> None:
     """Send requests that must succeed."""
-    for head in heads:
-        if to.respond(head).status >= 300:
-            raise ValueError(f"{head} was refused: the figure would mean nothing")
+    for request in requests:
+        if to.respond(request).status >= 300:
+            raise ValueError(f"{request} was refused: the figure would mean nothing")
 
 
 def writes(setting: Setting) -> Contest:
@@ -76,7 +76,7 @@ def deliveries(setting: Setting) -> Contest:
     def run() -> None:
         fresh = cluster()
         target = f"{CONFIGMAPS}?watch=true&resourceVersion={fresh.version}"
-        streams = [fresh.respond(Head("GET", target)).body for _ in range(WATCHERS)]
+        streams = [fresh.respond(RawRequest("GET", target)).body for _ in range(WATCHERS)]
         lines = 0
         for start in range(0, count, BURST):
             send(fresh, created[start : start + BURST])
@@ -115,7 +115,7 @@ def memory(count: int) -> Further:
         allocated, _ = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    answer = clusters.respond(Head("GET", CONFIGMAPS)).body
+    answer = clusters.respond(RawRequest("GET", CONFIGMAPS)).body
     if not isinstance(answer, bytes):
         raise TypeError("a list was answered with a stream")
     return {"bytes an object": {"beyond its JSON": (allocated - len(answer)) / len(some)}}

@@ -42,23 +42,25 @@ class Streams:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
         """Connect, write, read the head; iterating over the response reads the body."""
-        headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *head.headers))
+        headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(request.body))))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *request.headers))
         writer = None
         try:
             async with asyncio.timeout(timeout):
                 reader, writer = await asyncio.open_connection(self._host, self._port)
-                if head.check is not None:
-                    head.check()
-                writer.write(f"{head.method} {head.target} HTTP/1.1\r\n{lines}\r\n".encode() + head.body)
+                if request.check is not None:
+                    request.check()
+                writer.write(
+                    f"{request.method} {request.target} HTTP/1.1\r\n{lines}\r\n".encode() + request.body
+                )
                 async with asyncio.timeout(idle):
                     answer = await reader.readuntil(b"\r\n\r\n")
-                yield Answer(head.method, answer, reader, idle)
+                yield Answer(request.method, answer, reader, idle)
         except TimeoutError as error:
-            raise kp.DeadlineExceeded(str(head)) from error
+            raise kp.DeadlineExceeded(str(request)) from error
         except (OSError, EOFError) as error:
             raise (kp.TransportError if writer else kp.ConnectError)(str(error)) from error
         finally:

@@ -60,26 +60,26 @@ class OnTwisted:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
         """Send a request and wait for the head of its response."""
         headers = http_headers.Headers()
-        for name, value in head.headers:
+        for name, value in request.headers:
             headers.addRawHeader(name, value)
-        body = http.FileBodyProducer(BytesIO(head.body)) if head.body else None
-        url = (self._server + head.target).encode()
+        body = http.FileBodyProducer(BytesIO(request.body)) if request.body else None
+        url = (self._server + request.target).encode()
         try:
-            request = self._agent.request(head.method.encode(), url, headers, body)
+            deferred = self._agent.request(request.method.encode(), url, headers, body)
             if bounds := [bound for bound in (timeout, idle) if bound is not None]:
-                request.addTimeout(min(bounds), self._reactor)
-            response = await request
+                deferred.addTimeout(min(bounds), self._reactor)
+            response = await deferred
             answer = Answer(response, self._reactor, idle)
             try:
                 yield answer
             finally:
                 answer.leave()
         except (defer.TimeoutError, error.TimeoutError) as failure:
-            raise kp.DeadlineExceeded(str(head)) from failure
+            raise kp.DeadlineExceeded(str(request)) from failure
         except error.ConnectError as failure:
             raise kp.ConnectError(str(failure)) from failure
         except (error.ConnectionClosed, client.ResponseFailed) as failure:

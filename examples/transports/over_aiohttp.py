@@ -35,15 +35,15 @@ class OverAiohttp:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
         """Send a request and wait for the head of its response."""
         try:
             async with self._session.request(
-                head.method,
-                URL(self._server + head.target, encoded=True),
-                headers=list(head.headers),
-                data=head.body or None,
+                request.method,
+                URL(self._server + request.target, encoded=True),
+                headers=list(request.headers),
+                data=request.body or None,
                 allow_redirects=False,
                 timeout=aiohttp.ClientTimeout(total=timeout, sock_read=idle),
             ) as response:
@@ -51,7 +51,7 @@ class OverAiohttp:
         except aiohttp.ClientConnectorError as error:
             raise kp.ConnectError(str(error)) from error
         except TimeoutError as error:
-            raise kp.DeadlineExceeded(str(head)) from error
+            raise kp.DeadlineExceeded(str(request)) from error
         except aiohttp.ClientError as error:
             raise kp.TransportError(str(error)) from error
 

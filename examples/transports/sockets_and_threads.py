@@ -47,23 +47,23 @@ class Sockets:
 
     @contextmanager
     def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[kp.BlockingIncoming]:
         """Connect, write, read the head; iterating reads the body. A timeout bounds each wait."""
-        headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(head.body))))
-        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *head.headers))
+        headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(request.body))))
+        lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *request.headers))
         connected = False
         try:
             with socket.create_connection((self._host, self._port), timeout) as connection:
                 connected = True
-                if head.check is not None:
-                    head.check()
+                if request.check is not None:
+                    request.check()
                 connection.sendall(
-                    f"{head.method} {head.target} HTTP/1.1\r\n{lines}\r\n".encode() + head.body
+                    f"{request.method} {request.target} HTTP/1.1\r\n{lines}\r\n".encode() + request.body
                 )
-                yield Answer(head.method, connection, idle or timeout)
+                yield Answer(request.method, connection, idle or timeout)
         except TimeoutError as error:
-            raise kp.DeadlineExceeded(str(head)) from error
+            raise kp.DeadlineExceeded(str(request)) from error
         except OSError as error:
             raise (kp.TransportError if connected else kp.ConnectError)(str(error)) from error
 

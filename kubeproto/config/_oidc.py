@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import ConfigError, CredentialsError, RemoteProtocolError
-from ..wire import Concealed, Head, Headers, inflate
+from ..wire import Concealed, Headers, RawRequest, inflate
 from ._concealed_values import ConcealingStruct
 from ._kubeconfig_types import AuthProvider
 from ._server_connection import Connection
@@ -53,7 +53,7 @@ class ProviderRequest(ConcealingStruct, frozen=True, kw_only=True):
     """Send this request on a separate connection, and report the response. It contains secrets."""
 
     connection: Connection
-    head: Head
+    request: RawRequest
     timeout: float = 30.0
 
 
@@ -102,8 +102,8 @@ def discover(oidc: Oidc) -> Discover:
     """Return the first request, for the token endpoint."""
     connection = Connection(server=oidc.issuer, ca=oidc.ca, proxy=oidc.proxy)
     # The connection prefixes the path of the issuer.
-    head = Head("GET", "/.well-known/openid-configuration", (("Accept", "application/json"),))
-    return Discover(connection=connection, head=head)
+    request = RawRequest("GET", "/.well-known/openid-configuration", (("Accept", "application/json"),))
+    return Discover(connection=connection, request=request)
 
 
 def redeem(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Redeem:
@@ -126,7 +126,9 @@ def redeem(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Redeem:
         if oidc.client_secret:
             form["client_secret"] = oidc.client_secret
     target = f"/{path}{f'?{query}' if query else ''}"
-    return Redeem(connection=connection, head=Head("POST", target, headers, urlencode(form).encode()))
+    return Redeem(
+        connection=connection, request=RawRequest("POST", target, headers, urlencode(form).encode())
+    )
 
 
 def read_grant(oidc: Oidc, status: int, headers: Headers, body: bytes) -> Grant:

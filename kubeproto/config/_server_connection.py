@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Final
 
 from .._errors import ConfigError, InvalidRequest
-from ..wire import Head, Headers
+from ..wire import Headers, RawRequest
 from ._concealed_values import ConcealingStruct
 from ._server_urls import Url, is_host_name, parse_proxy_url, parse_server_url
 
@@ -129,14 +129,18 @@ class Connection(ConcealingStruct, frozen=True, kw_only=True, dict=True):
         secret = b64encode(f"{url.user}:{url.password}".encode()).decode()
         return (("Proxy-Authorization", f"Basic {secret}"),)
 
-    def outgoing(self, head: Head) -> Head:
+    def outgoing(self, request: RawRequest) -> RawRequest:
         """Return the request as it is sent: with Host, the base path and the missing headers."""
-        present = {name.lower() for name, _ in head.headers}
+        present = {name.lower() for name, _ in request.headers}
         defaults = (*self.headers, *(self.proxy_headers if self.forwarded else ()))
         missing = tuple(header for header in defaults if header[0].lower() not in present)
         host = () if "host" in present else (("Host", self.host_header),)
-        return Head(
-            head.method, self.target(head.target), (*host, *head.headers, *missing), head.body, head.check
+        return RawRequest(
+            request.method,
+            self.target(request.target),
+            (*host, *request.headers, *missing),
+            request.body,
+            request.check,
         )
 
     def target(self, target: str) -> str:

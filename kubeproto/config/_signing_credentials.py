@@ -5,7 +5,7 @@ from __future__ import annotations
 from base64 import b64encode
 
 from .._errors import CredentialsError
-from ..wire import Head, header
+from ..wire import RawRequest, header
 from ._concealed_values import ConcealingStruct
 
 
@@ -29,11 +29,11 @@ class Credentials(ConcealingStruct, frozen=True, kw_only=True):
         """The client certificate and its key. When they change, open connections still use the old pair."""
         return self.client_certificate, self.client_key
 
-    def sign(self, head: Head) -> Head:
+    def sign(self, request: RawRequest) -> RawRequest:
         """Return the request with these credentials, unless it has an Authorization header."""
-        if not self.authorization or header(head.headers, "authorization"):
-            return head
-        return head.with_headers(("Authorization", self.authorization))
+        if not self.authorization or header(request.headers, "authorization"):
+            return request
+        return request.with_headers(("Authorization", self.authorization))
 
     def same_as(self, other: Credentials) -> bool:
         """Return whether both contain the same credentials, whatever their generation."""

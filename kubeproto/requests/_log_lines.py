@@ -7,7 +7,7 @@ from typing import Final
 from msgspec import Struct
 
 from .._errors import RemoteProtocolError
-from ..wire import Decoder, Head, Headers, inflate, refusal
+from ..wire import Decoder, Headers, RawRequest, inflate, refusal
 
 # A program may write forever without ending a line. Container runtimes split lines at 16 KiB, so this limit
 # is a protection against other writers.
@@ -20,7 +20,7 @@ class LogLines:
     `finish` raises the `ApiError` of a refusal, because its body is complete only then.
     """
 
-    def __init__(self, request: Head, status: int, headers: Headers) -> None:
+    def __init__(self, request: RawRequest, status: int, headers: Headers) -> None:
         self._request = request
         self._status = status
         self._headers = headers
@@ -69,6 +69,6 @@ class LogLines:
 class FollowedLog(Struct, frozen=True):
     """A log that is followed."""
 
-    def open(self, request: Head, status: int, headers: Headers) -> Decoder[bytes]:
+    def open(self, request: RawRequest, status: int, headers: Headers) -> Decoder[bytes]:
         """Return a decoder of its lines."""
         return LogLines(request, status, headers)

@@ -7,7 +7,7 @@ from typing import Generic, Protocol, TypeVar
 from msgspec import Struct
 
 from .._errors import RemoteProtocolError
-from ..wire import Decoder, Head, Headers, Safety, inflate, refusal, warnings
+from ..wire import Decoder, Headers, RawRequest, Safety, inflate, refusal, warnings
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -36,7 +36,7 @@ class Reading(Protocol[T_co]):
         ...
 
 
-class Request(Head, Generic[T], frozen=True, kw_only=True):
+class Request(RawRequest, Generic[T], frozen=True, kw_only=True):
     """A request with one response. Send it by any means, then pass the response to `parse`.
 
     A write is `guarded` if it cannot take effect twice: by its resource version or uid, by the name of the
@@ -48,7 +48,7 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
     accepts: tuple[int, ...] = ()  # successful statuses besides 2xx, such as 304
     guarded: bool = False
 
-    __repr__ = Head.__repr__
+    __repr__ = RawRequest.__repr__
 
     @property
     def safety(self) -> Safety:
@@ -78,18 +78,18 @@ class Request(Head, Generic[T], frozen=True, kw_only=True):
 class StreamOpener(Protocol[E]):
     """How the body of a streamed response is read: a value that makes decoders."""
 
-    def open(self, request: Head, status: int, headers: Headers) -> Decoder[E]:
+    def open(self, request: RawRequest, status: int, headers: Headers) -> Decoder[E]:
         """Return a decoder for a response, which may be a refusal."""
         ...
 
 
-class StreamRequest(Head, Generic[E], frozen=True, kw_only=True):
+class StreamRequest(RawRequest, Generic[E], frozen=True, kw_only=True):
     """A request whose response does not end by itself. Feed its bytes to the decoder that `open` returns."""
 
     verb: str
     opening: StreamOpener[E]
 
-    __repr__ = Head.__repr__
+    __repr__ = RawRequest.__repr__
 
     def open(self, status: int, headers: Headers) -> Decoder[E]:
         """Return a decoder for the bytes of a response."""

@@ -10,7 +10,7 @@ from .._errors import InvalidObject, RemoteProtocolError
 from ..objects import KubeObject, Metadata, ObjectList, Resource, Status, decode
 from ..objects._shared import check_json
 from ..watching import WatchDecoder, WatchEvent, read_page
-from ..wire import Decoder, Head, Headers, header
+from ..wire import Decoder, Headers, RawRequest, header
 
 T = TypeVar("T")
 K = TypeVar("K", bound=KubeObject)
@@ -158,6 +158,6 @@ class WatchReading(Struct, Generic[K], frozen=True):
 
     kind: type[K]
 
-    def open(self, request: Head, status: int, headers: Headers) -> Decoder[WatchEvent[K]]:
+    def open(self, request: RawRequest, status: int, headers: Headers) -> Decoder[WatchEvent[K]]:
         """Return a decoder of the events."""
         return WatchDecoder(self.kind, status=status, headers=headers)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..objects import Status
-    from ._transport import Head
+    from ._transport import RawRequest
 
 _HIDDEN: Final = "***"
 
@@ -37,7 +37,7 @@ _SHORT: Final = 4
 class Confidential:
     """The secret values of a request; most requests have none."""
 
-    def __init__(self, request: Head) -> None:
+    def __init__(self, request: RawRequest) -> None:
         self._fields = _confidential_fields(request.target.partition("?")[0])
         self._body = request.body if self._fields else b""
         self._values: list[str] | None = None

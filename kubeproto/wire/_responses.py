@@ -19,7 +19,7 @@ from .._reasons import reason_of
 from ..objects import Status, StatusCause, StatusDetails
 from ._confidential import Confidential
 from ._inflate import inflate
-from ._transport import Head, Headers
+from ._transport import Headers, RawRequest
 
 # Go's client keeps as much of a foreign body; enough to recognise a proxy's page.
 _MAX_QUOTE: Final = 2048
@@ -44,7 +44,7 @@ def header(headers: Headers, name: str) -> str:
     return next((value for key, value in headers if key.lower() == name), "")
 
 
-def warnings(headers: Headers, request: Head | None = None) -> tuple[str, ...]:
+def warnings(headers: Headers, request: RawRequest | None = None) -> tuple[str, ...]:
     """Return the texts of the `Warning` headers. A text that breaks the syntax is returned unchanged.
 
     With the request, no value of a sent Secret is quoted.
@@ -105,7 +105,7 @@ def is_enough(status: int, size: int, seconds: float) -> bool:
     return not 200 <= status < 300 and (size >= MAX_REFUSAL or seconds >= REFUSAL_TIME)
 
 
-def refusal(request: Head, code: int, headers: Headers, body: bytes) -> ApiError:
+def refusal(request: RawRequest, code: int, headers: Headers, body: bytes) -> ApiError:
     """Return the error of a response outside 2xx.
 
     It names the path, never the query or a header, and quotes no value of a sent Secret.

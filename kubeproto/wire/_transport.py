@@ -1,6 +1,6 @@
 """The interface between this core and the code that moves bytes: requests, responses, and transports.
 
-A transport sends a `Head` and returns the status, the headers and the received bytes of the body: never
+A transport sends a `RawRequest` and returns the status, the headers and the received bytes of the body: never
 inflated, never split again. It decides nothing. A new transport needs only `Incoming` and `Transport`, or
 their blocking forms; a transport with WebSockets is an `Upgrader` as well.
 """
@@ -32,7 +32,7 @@ class Concealed(bytes):
         return f"<{len(self)} bytes>"
 
 
-class Head(Struct, frozen=True):
+class RawRequest(Struct, frozen=True):
     """A request. `target` is the path and query; names of headers keep their spelling.
 
     A transport calls `check` directly before it sends the first byte. It raises if the request must not be
@@ -96,7 +96,7 @@ class Transport(Protocol):
     """
 
     def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[Incoming]:
         """Send a request and wait for the head of its response."""
         ...
@@ -138,7 +138,7 @@ class BlockingTransport(Protocol):
     """The blocking form of `Transport`."""
 
     def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractContextManager[BlockingIncoming]:
         """Send a request and wait for the head of its response."""
         ...

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from .._errors import RemoteProtocolError
 from ._responses import header, refusal
-from ._transport import Head, Headers
+from ._transport import Headers, RawRequest
 
 if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .._api_errors import ApiError
 
 
-class UpgradeRequest(Head, frozen=True, kw_only=True):
+class UpgradeRequest(RawRequest, frozen=True, kw_only=True):
     """A request that becomes a WebSocket.
 
     The transport does the handshake, and offers `protocols`, best first.
@@ -23,7 +23,7 @@ class UpgradeRequest(Head, frozen=True, kw_only=True):
     verb: str
     protocols: tuple[str, ...]
 
-    __repr__ = Head.__repr__
+    __repr__ = RawRequest.__repr__
 
     def accepted(self, headers: Headers) -> str:
         """Return the protocol that a 101 chose; `RemoteProtocolError` if it was not offered."""

@@ -14,7 +14,7 @@ from ._loading import load_operator_function
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
     from kubeproto_runtime.manifests import Packaging
     from kubeproto_runtime.operator import ProgramDescription
 
@@ -126,12 +126,14 @@ def _manifest_files(options: ManifestOptions) -> Mapping[str, str]:
 class _DisconnectedTransport:
     """The transport of a client without a server: the operator is described before it sends requests."""
 
-    def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> NoReturn:
+    def send(
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> NoReturn:
         """Refuse the request."""
         from kubeproto import ConnectError
 
         raise ConnectError(
-            f"{head.method} {head.target}: `kubeproto manifests` connects to no server;"
+            f"{request.method} {request.target}: `kubeproto manifests` connects to no server;"
             " create the operator without requests"
         )
 

@@ -100,7 +100,7 @@ async def _wait_for_watch(cluster: Cluster, plural: str) -> None:
 
     while True:
         for exchange in cluster.log:
-            path, _, query = exchange.head.target.partition("?")
+            path, _, query = exchange.request.target.partition("?")
             if path.endswith(f"/{plural}") and ("watch=1" in query or "watch=true" in query):
                 return
         cluster.log.clear()

@@ -24,7 +24,7 @@ from ._webhook_caller import WebhookCaller
 if TYPE_CHECKING:
     from anyio.abc import TaskStatus
 
-    from kubeproto.wire import Head
+    from kubeproto.wire import RawRequest
     from kubeproto_sim import Cluster, Conversation, Faults, User, WebhookCall, WebhookReply
 
     from ._journal import Journal
@@ -65,12 +65,12 @@ class ClusterDriver:
         self._woken = anyio.Event()
         self._offset: float | None = None
 
-    async def respond(self, head: Head, user: User | None = None) -> ServerResponse:
+    async def respond(self, request: RawRequest, user: User | None = None) -> ServerResponse:
         """Respond to a request, and call the webhooks that it needs. By default its headers name the user."""
         replies: dict[str, WebhookReply] = {}
         for _ in range(_MAX_ATTEMPTS):
             try:
-                return self._attempt(head, user, replies)
+                return self._attempt(request, user, replies)
             except PendingCalls as pending:
                 async with anyio.create_task_group() as tasks:
                     for call in pending.calls:
@@ -78,7 +78,7 @@ class ClusterDriver:
         _log.error(
             "%d attempts of a request (%s) were not enough to call all its webhooks",
             _MAX_ATTEMPTS,
-            head.method,
+            request.method,
         )
         return _internal_error()
 
@@ -88,7 +88,9 @@ class ClusterDriver:
     async def _call_for_watches(self, call: WebhookCall) -> None:
         self.cluster.take_reply(call, await self._webhooks.call(call))
 
-    def _attempt(self, head: Head, user: User | None, replies: Mapping[str, WebhookReply]) -> ServerResponse:
+    def _attempt(
+        self, request: RawRequest, user: User | None, replies: Mapping[str, WebhookReply]
+    ) -> ServerResponse:
         """Respond to a request, or raise `PendingCalls`.
 
         An error inside the cluster becomes a 500 and a line in the log. Changes are in the journal before the
@@ -97,12 +99,12 @@ class ClusterDriver:
         try:
             # Without this, the clock would show the time of the last event, which may be minutes ago.
             self.cluster.show_time(self._now())
-            return self._respond(head, user, replies)
+            return self._respond(request, user, replies)
         except (TransportError, PendingCalls):
             raise  # an injected fault breaks the connection, or webhooks have to be called first
         except Exception:
-            path = head.target.partition("?")[0]
-            _log.exception("the simulated API server failed on %s %s", head.method, path)
+            path = request.target.partition("?")[0]
+            _log.exception("the simulated API server failed on %s %s", request.method, path)
             return _internal_error()
         finally:
             if self._journal is not None:

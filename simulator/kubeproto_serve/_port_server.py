@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import ByteStream, SocketStream
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
     from kubeproto_sim import Cluster, Faults, User
 
     from ._request_reports import RequestLog
@@ -172,5 +172,5 @@ class _Connections:
             channels.discard(channel)
 
 
-async def _refuse(_: Head) -> Response:
+async def _refuse(_: RawRequest) -> Response:
     return _BUSY

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 import msgspec
 
-from kubeproto.wire import Head, code_of
+from kubeproto.wire import RawRequest, code_of
 from kubeproto_h11 import Response, accept_upgrade
 from kubeproto_sim import Conversation, User
 
@@ -72,35 +72,35 @@ class RequestHandler:
         self._channel = channel
         self._certificate_user = certificate_user
 
-    async def __call__(self, head: Head) -> Response:
+    async def __call__(self, request: RawRequest) -> Response:
         service = self._service
         start = time.perf_counter()
-        response = await self._respond(head)
+        response = await self._respond(request)
         seconds = time.perf_counter() - start
-        service.metrics.count(head.method, response.status, seconds)
+        service.metrics.count(request.method, response.status, seconds)
         if service.log is not None:
-            service.log.write(head, response, seconds)
+            service.log.write(request, response, seconds)
         return response
 
-    async def _respond(self, head: Head) -> Response:
-        user = self._certificate_user or self._bearer_user(head)
+    async def _respond(self, request: RawRequest) -> Response:
+        user = self._certificate_user or self._bearer_user(request)
         if user is None and self._service.security.requires_credentials and self._cluster_allows_all:
             return Response(401, (_JSON,), _UNAUTHORIZED)
-        if head.target.partition("?")[0] == "/metrics":
+        if request.target.partition("?")[0] == "/metrics":
             return Response(200, (METRICS,), self._service.metrics.exposition())
-        response = await self._service.driver.respond(head, user)
+        response = await self._service.driver.respond(request, user)
         if response.delay:
             await anyio.sleep(response.delay)
-        return self._response(response, head)
+        return self._response(response, request)
 
     @property
     def _cluster_allows_all(self) -> bool:
         """Whether the cluster allows every request, so that the port refuses requests without credentials."""
         return self._service.driver.cluster.authorization == "AlwaysAllow"
 
-    def _bearer_user(self, head: Head) -> User | None:
+    def _bearer_user(self, request: RawRequest) -> User | None:
         """Return the user of the token of a request: a token of this port, or of the cluster."""
-        for name, value in head.headers:
+        for name, value in request.headers:
             if name.lower() == "authorization":
                 scheme, _, token = value.partition(" ")
                 if scheme.lower() != "bearer":
@@ -110,18 +110,18 @@ class RequestHandler:
                 return self._service.driver.cluster.user_of(token.strip())
         return None
 
-    def _response(self, response: ServerResponse, head: Head) -> Response:
+    def _response(self, response: ServerResponse, request: RawRequest) -> Response:
         if isinstance(response.body, bytes):
             return Response(response.status, response.headers, response.body)
         if isinstance(response.body, Conversation):
-            return self._conversation(response, response.body, head)
+            return self._conversation(response, response.body, request)
         stream = OpenStream(response.body, self._channel, self._service)
-        if (accepted := accept_upgrade(head.headers)) is not None:
+        if (accepted := accept_upgrade(request.headers)) is not None:
             return Response(101, accepted, switch=partial(send_over_websocket, stream, self._channel))
         return Response(response.status, response.headers, stream=stream.send_all)
 
-    def _conversation(self, response: ServerResponse, body: Conversation, head: Head) -> Response:
-        accepted = accept_upgrade(head.headers)
+    def _conversation(self, response: ServerResponse, body: Conversation, request: RawRequest) -> Response:
+        accepted = accept_upgrade(request.headers)
         if accepted is None:
             body.close()
             return Response(400, (_TEXT,), b"unable to upgrade: this is not a handshake of a WebSocket\n")

@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING, Any, Final, TextIO
 
 if TYPE_CHECKING:
-    from kubeproto.wire import Head
+    from kubeproto.wire import RawRequest
     from kubeproto_h11 import Response
     from kubeproto_sim import Cluster
 
@@ -58,13 +58,14 @@ class RequestLog:
     def __init__(self, file: TextIO) -> None:
         self._file = file
 
-    def write(self, head: Head, response: Response, seconds: float) -> None:
+    def write(self, request: RawRequest, response: Response, seconds: float) -> None:
         """Write the line of one request, without headers, because they contain tokens."""
-        agent: Any = next((value for name, value in head.headers if name.lower() == "user-agent"), "-")
+        agent: Any = next((value for name, value in request.headers if name.lower() == "user-agent"), "-")
         size = "stream" if response.stream is not None else f"{len(response.body)} B"
         now = time.strftime("%H:%M:%S")
         took = f"{seconds * 1000:.1f} ms"
+        request_line = f"{request.method} {request.target}"
         print(
-            f"{now} {head.method} {head.target} {response.status} {took} {size} {agent.partition(' ')[0]}",
+            f"{now} {request_line} {response.status} {took} {size} {agent.partition(' ')[0]}",
             file=self._file, flush=True,
         )  # fmt: skip

@@ -3,7 +3,7 @@
 ::
 
     cluster = sim.Cluster(crds=[Book])
-    response = cluster.respond(request.head)        # a Head in, a ServerResponse out
+    response = cluster.respond(request.raw)        # a RawRequest in, a ServerResponse out
     cluster.advance(60)                            # bookmarks, timeouts, grace periods, garbage
     cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "default"}})
 
@@ -22,7 +22,7 @@ from msgspec import Struct
 
 from kubeproto import DeadlineExceeded, LocalProtocolError
 from kubeproto.objects import KubeObject
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 from ._clocks import TimeZones, only_utc
 from ._direct_objects import (
@@ -64,14 +64,14 @@ _NO_TOKENS: Final[Mapping[str, User]] = {}
 
 
 class RecordedExchange(Struct, frozen=True):
-    """One request: its time, its head, and the status of its response."""
+    """A request with its time, and the status of its response."""
 
     time: float
-    head: Head
+    request: RawRequest
     status: int
 
     def __str__(self) -> str:
-        return f"{self.time:10.3f}  {self.head.method} {self.head.target} -> {self.status}"
+        return f"{self.time:10.3f}  {self.request.method} {self.request.target} -> {self.status}"
 
 
 class Cluster:
@@ -154,7 +154,7 @@ class Cluster:
     # Requests and responses.
 
     def respond(
-        self, head: Head, user: User | str | None = None, replies: Replies | None = None
+        self, request: RawRequest, user: User | str | None = None, replies: Replies | None = None
     ) -> ServerResponse:
         """Respond to a request; the body of the response is bytes, or a watch that stays open.
 
@@ -165,7 +165,7 @@ class Cluster:
         """
         random_state, faults = self._state.rng.state, self.webhooks.save()
         try:
-            response = self._server.respond(head, User(user) if isinstance(user, str) else user, replies)
+            response = self._server.respond(request, User(user) if isinstance(user, str) else user, replies)
         except PendingCalls:
             # The request is repeated from its beginning. A name that is generated from `generateName` is part
             # of the object in each webhook call: another name would make every call a new one, and the
@@ -175,7 +175,7 @@ class Cluster:
             self.webhooks.restore(faults)
             raise
         if self.keeps_log:
-            self.log.append(RecordedExchange(self.now, head, response.status))
+            self.log.append(RecordedExchange(self.now, request, response.status))
         if not isinstance(response.body, bytes):
             self._notify_due()  # the driver sleeps, and the new watch may have an earlier deadline
         return response

@@ -14,12 +14,12 @@ from types import TracebackType
 from typing import Protocol
 
 from kubeproto import DeadlineExceeded, TransportError
-from kubeproto.wire import Head, Headers, UpgradeRequest
+from kubeproto.wire import Headers, RawRequest, UpgradeRequest
 
 from ._streams import Conversation, Stream
 from .serving._server_responses import ServerResponse
 
-Responder = Callable[[Head], ServerResponse]
+Responder = Callable[[RawRequest], ServerResponse]
 
 
 class VirtualServer(Protocol):
@@ -35,7 +35,7 @@ class VirtualServer(Protocol):
         """The next time at which something happens without a request; None if there is none."""
         ...
 
-    def respond(self, head: Head) -> ServerResponse:
+    def respond(self, request: RawRequest) -> ServerResponse:
         """Respond to a request."""
         ...
 
@@ -118,13 +118,13 @@ class _Exchange:
         self,
         cluster: VirtualServer,
         respond: Responder,
-        head: Head,
+        request: RawRequest,
         timeout: float | None,
         idle: float | None,
     ) -> None:
         self._cluster = cluster
         self._respond = respond
-        self._head = head
+        self._request = request
         self._timeout = timeout
         self._idle = idle
         self._body: bytes | Stream = b""
@@ -132,9 +132,9 @@ class _Exchange:
     def __enter__(self) -> Receiving:
         cluster, start = self._cluster, self._cluster.now
         deadline = None if self._timeout is None else start + self._timeout
-        if self._head.check is not None:
-            self._head.check()
-        response = self._respond(self._head)
+        if self._request.check is not None:
+            self._request.check()
+        response = self._respond(self._request)
         self._body = response.body
         limits = [limit for limit in (self._timeout, self._idle) if limit is not None]
         if response.delay > min(limits, default=response.delay):
@@ -193,13 +193,13 @@ class SimWebSocket:
 
 def begin_conversation(request: UpgradeRequest, respond: Responder) -> Conversation:
     """Send a request with a handshake. Return the conversation, or raise the error of a refusal."""
-    head = request.with_headers(
+    upgrade_request = request.with_headers(
         ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"),
         ("Sec-WebSocket-Protocol", ", ".join(request.protocols)),
     )  # fmt: skip
-    if head.check is not None:
-        head.check()
-    response = respond(head)
+    if upgrade_request.check is not None:
+        upgrade_request.check()
+    response = respond(upgrade_request)
     body = response.body
     if isinstance(body, bytes):
         raise request.refused(response.status, response.headers, body)
@@ -217,9 +217,11 @@ class SimTransport:
         self.cluster = cluster
         self._respond = respond or cluster.respond
 
-    def send(self, head: Head, *, timeout: float | None = None, idle: float | None = None) -> _Exchange:
+    def send(
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
+    ) -> _Exchange:
         """Send a request and wait for the head of its response."""
-        return _Exchange(self.cluster, self._respond, head, timeout, idle)
+        return _Exchange(self.cluster, self._respond, request, timeout, idle)
 
     @asynccontextmanager
     async def upgrade(

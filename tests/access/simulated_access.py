@@ -8,7 +8,7 @@ from typing import Any, Final
 from access_cases import Ask
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 ADMIN: Final = sim.User("admin", "1", ("system:masters",))
 NOBODY: Final = sim.User("nobody", "2")
@@ -29,7 +29,7 @@ def sender(cluster: sim.Cluster) -> Any:
         user: sim.User | None = ADMIN
         if ask.by == "nobody":
             headers, user = (*headers, ("Authorization", "Bearer nobody-token")), None
-        answer = cluster.respond(Head(ask.method, ask.target, headers, body), user)
+        answer = cluster.respond(RawRequest(ask.method, ask.target, headers, body), user)
         if not isinstance(answer.body, bytes):
             answer.body.close()
             return answer.status, None

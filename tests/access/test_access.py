@@ -12,7 +12,7 @@ from simulated_access import ADMIN
 import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import ConfigMap, Pod
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 from kubeproto_runtime.testing import run, simulated
 
 RBAC: Final = "/apis/rbac.authorization.k8s.io/v1"
@@ -34,7 +34,7 @@ class Cluster:
         data = b"" if body is None else json.dumps(body).encode()
         header_values = {"Accept": "application/json", "Content-Type": "application/json"}
         header_values |= {name.replace("_", "-"): value for name, value in headers.items()}
-        answer = self.cluster.respond(Head(method, target, tuple(header_values.items()), data), user)
+        answer = self.cluster.respond(RawRequest(method, target, tuple(header_values.items()), data), user)
         assert isinstance(answer.body, bytes)
         self.cluster.settle()
         return answer.status, json.loads(answer.body) if answer.body[:1] == b"{" else answer.body
@@ -330,9 +330,9 @@ def test_impersonation_needs_a_right_and_takes_the_other_users_rights() -> None:
 
 def test_where_everybody_may_do_everything_nobody_needs_credentials() -> None:
     cluster = sim.Cluster()
-    answer = cluster.respond(Head("GET", PODS, (("Authorization", "Bearer whatever"),)))
+    answer = cluster.respond(RawRequest("GET", PODS, (("Authorization", "Bearer whatever"),)))
     assert answer.status == 200
-    alice_response = cluster.respond(Head("POST", WHO, (), b"{}"), "alice")
+    alice_response = cluster.respond(RawRequest("POST", WHO, (), b"{}"), "alice")
     assert isinstance(alice_response.body, bytes)
     assert json.loads(alice_response.body)["status"]["userInfo"]["username"] == "alice"
 
@@ -348,7 +348,7 @@ def test_a_fork_and_a_snapshot_keep_roles_and_tokens() -> None:
     for copy in (cluster.cluster, twin):
         copy.restore(snapshot)
         for good in ("t", token):
-            answer = copy.respond(Head("GET", PODS, (("Authorization", f"Bearer {good}"),)))
+            answer = copy.respond(RawRequest("GET", PODS, (("Authorization", f"Bearer {good}"),)))
             assert answer.status == (200 if good == "t" else 403)
 
 

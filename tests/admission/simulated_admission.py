@@ -8,7 +8,7 @@ from typing import Any
 from admission_cases import HOOKS, NAMESPACE, Behaviour, Case, Json, Step
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head, warnings
+from kubeproto.wire import RawRequest, warnings
 
 ADMIN = sim.User("admin", "1", ("system:masters",))
 PORT = "127.0.0.1:9443"
@@ -90,6 +90,6 @@ class SimulatedTaker:
     def send(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        answer = self.cluster.respond(Head(method, target, headers, data), ADMIN)
+        answer = self.cluster.respond(RawRequest(method, target, headers, data), ADMIN)
         assert isinstance(answer.body, bytes)
         return answer.status, list(warnings(answer.headers)), json.loads(answer.body)

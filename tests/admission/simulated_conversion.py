@@ -18,7 +18,7 @@ from conversion_cases import (
 )
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head, warnings
+from kubeproto.wire import RawRequest, warnings
 
 ADMIN = sim.User("admin", "1", ("system:masters",))
 WEBHOOK = "https://127.0.0.1:9443/convert"
@@ -95,7 +95,7 @@ class SimulatedConversionTaker:
     ) -> Any:  # fmt: skip
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        answer = self.cluster.respond(Head(method, target, headers, data), ADMIN)
+        answer = self.cluster.respond(RawRequest(method, target, headers, data), ADMIN)
         text = answer.body
         if not isinstance(text, bytes):
             self.cluster.advance(2)

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
 from kubeproto.crd import AdmissionRequest, AdmissionVerdict, allow, change, deny
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 HOOKS: Final = "/apis/admissionregistration.k8s.io/v1"
 MAPS: Final = "/api/v1/namespaces/default/configmaps"
@@ -41,7 +41,9 @@ def send(
     target: sim.Cluster | sim.Faults, method: str, path: str, body: Any = None, **options: Any
 ) -> tuple[sim.ServerResponse, Any]:
     data = b"" if body is None else json.dumps(body).encode()
-    answer = target.respond(Head(method, path, (("Content-Type", "application/json"),), data), **options)
+    answer = target.respond(
+        RawRequest(method, path, (("Content-Type", "application/json"),), data), **options
+    )
     assert isinstance(answer.body, bytes)
     return answer, json.loads(answer.body)
 

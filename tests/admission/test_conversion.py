@@ -9,7 +9,7 @@ import pytest
 from conversion_cases import GROUP, Case, converted, definition
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 WEBHOOK: Final = "https://hooks.example/convert"
 WIDGETS: Final = "namespaces/default/widgets"
@@ -27,13 +27,13 @@ def widget(name: str, version: str = "v2", **spec: Any) -> dict[str, Any]:
     return body | {"spec": spec or {"width": 1, "height": 2}}
 
 
-def request(method: str, target: str, body: Any = None, media: str = "application/json") -> Head:
+def request(method: str, target: str, body: Any = None, media: str = "application/json") -> RawRequest:
     data = b"" if body is None else json.dumps(body).encode()
-    return Head(method, f"/apis/{GROUP}/{target}", (("Content-Type", media),), data)
+    return RawRequest(method, f"/apis/{GROUP}/{target}", (("Content-Type", media),), data)
 
 
-def answered(cluster: sim.Cluster, head: Head) -> Any:
-    answer = cluster.respond(head)
+def answered(cluster: sim.Cluster, request: RawRequest) -> Any:
+    answer = cluster.respond(request)
     assert isinstance(answer.body, bytes)
     return json.loads(answer.body)
 
@@ -184,13 +184,15 @@ def reply(call: sim.WebhookCall) -> sim.WebhookReply:
     return sim.WebhookReply(200, handlers.reply_to(call, {}).body, request_body=call.body)
 
 
-def driven(cluster: sim.Cluster, head: Head, between: Any = None) -> tuple[sim.ServerResponse, list[int]]:
+def driven(
+    cluster: sim.Cluster, request: RawRequest, between: Any = None
+) -> tuple[sim.ServerResponse, list[int]]:
     """The response to a request, and how many calls each round of it needed."""
     replies: dict[str, sim.WebhookReply] = {}
     rounds: list[int] = []
     while True:
         try:
-            return cluster.respond(head, None, replies), rounds
+            return cluster.respond(request, None, replies), rounds
         except sim.PendingCalls as pending:
             rounds.append(len(pending.calls))
             replies |= {call.key: reply(call) for call in pending.calls}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from kubeproto.config import ConfigError, Connection
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 PEM = b"-----BEGIN CERTIFICATE-----\n"
 
@@ -184,8 +184,8 @@ def test_equal_connections_may_share_a_pool() -> None:
 
 def test_a_request_goes_out_with_what_it_lacks() -> None:
     it = Connection(server="https://h:6443/base", headers=(("User-Agent", "me"), ("X-Tenant", "a")))
-    head = Head("GET", "/api", (("accept", "x"), ("user-agent", "other")), b"body")
-    assert it.outgoing(head) == Head(
+    request = RawRequest("GET", "/api", (("accept", "x"), ("user-agent", "other")), b"body")
+    assert it.outgoing(request) == RawRequest(
         "GET",
         "/base/api",
         (("Host", "h:6443"), ("accept", "x"), ("user-agent", "other"), ("X-Tenant", "a")),
@@ -195,9 +195,9 @@ def test_a_request_goes_out_with_what_it_lacks() -> None:
 
 def test_a_request_that_a_proxy_reads_goes_out_whole_and_with_its_password() -> None:
     it = Connection(server="http://h", proxy="http://u:p@proxy")
-    assert it.outgoing(Head("GET", "/api")) == Head(
+    assert it.outgoing(RawRequest("GET", "/api")) == RawRequest(
         "GET", "http://h/api", (("Host", "h"), ("Proxy-Authorization", "Basic dTpw"))
     )
-    assert Connection(server="https://h", proxy="http://u:p@proxy").outgoing(Head("GET", "/api")) == Head(
-        "GET", "/api", (("Host", "h"),)
-    )
+    assert Connection(server="https://h", proxy="http://u:p@proxy").outgoing(
+        RawRequest("GET", "/api")
+    ) == RawRequest("GET", "/api", (("Host", "h"),))

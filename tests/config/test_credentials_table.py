@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from kubeproto import LocalProtocolError
 from kubeproto.config import ConfigError, Identity, Oidc, Plugin, UnreadableFile, credentials as c
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 NOW: Final = 1_000_000.0
 CERTIFICATE: Final = b"-----BEGIN CERTIFICATE-----\none"
@@ -602,19 +602,19 @@ def test_an_id_token_that_still_holds_is_used_first(
 
 def test_what_the_provider_is_asked() -> None:
     assert DISCOVER.connection.server == "https://id/realm"
-    assert (DISCOVER.head.method, DISCOVER.head.target) == ("GET", "/.well-known/openid-configuration")
+    assert (DISCOVER.request.method, DISCOVER.request.target) == ("GET", "/.well-known/openid-configuration")
     assert REDEEM.connection.authority == "id:8443"
-    assert (REDEEM.head.method, REDEEM.head.target) == ("POST", "/token?x=1")
-    assert ("Authorization", "Basic bWU6cw==") in REDEEM.head.headers
-    assert REDEEM.head.body == b"grant_type=refresh_token&refresh_token=r1"
+    assert (REDEEM.request.method, REDEEM.request.target) == ("POST", "/token?x=1")
+    assert ("Authorization", "Basic bWU6cw==") in REDEEM.request.headers
+    assert REDEEM.request.body == b"grant_type=refresh_token&refresh_token=r1"
 
 
 def test_a_provider_that_wants_the_secret_in_the_form_gets_it_there() -> None:
     body = b'{"token_endpoint":"https://id/t","token_endpoint_auth_methods_supported":["client_secret_post"]}'
     _, [task] = c.step(DISCOVERING, c.Responded(200, (), body), NOW)
     assert isinstance(task, c.Redeem)
-    assert "authorization" not in {name.lower() for name, _ in task.head.headers}
-    assert task.head.body == b"grant_type=refresh_token&refresh_token=r1&client_id=me&client_secret=s"
+    assert "authorization" not in {name.lower() for name, _ in task.request.headers}
+    assert task.request.body == b"grant_type=refresh_token&refresh_token=r1&client_id=me&client_secret=s"
 
 
 @pytest.mark.parametrize(
@@ -684,8 +684,8 @@ def test_a_server_that_refuses_everything_cannot_make_a_loop_of_plugins() -> Non
 
 
 def test_credentials_sign_a_request_that_has_none() -> None:
-    head = Head("GET", "/api")
-    assert ONE.sign(head).headers == (("Authorization", "Bearer one"),)
-    own_arrows = head.with_headers(("authorization", "Bearer mine"))
+    request = RawRequest("GET", "/api")
+    assert ONE.sign(request).headers == (("Authorization", "Bearer one"),)
+    own_arrows = request.with_headers(("authorization", "Bearer mine"))
     assert ONE.sign(own_arrows) == own_arrows
-    assert c.Credentials().sign(head) == head
+    assert c.Credentials().sign(request) == request

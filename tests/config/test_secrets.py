@@ -110,7 +110,7 @@ def redeem() -> c.Redeem:
     answer = c.Responded(200, (), b'{"token_endpoint": "https://id/t"}')
     _, [task] = c.step(c.Renewing(OIDC_COURSE, discover()), answer, 0.0)
     assert isinstance(task, c.Redeem)
-    assert MARK.encode() in task.head.body
+    assert MARK.encode() in task.request.body
     return task
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from conformance.servers import Server
 from kubeproto.requests import Reply, Request
-from kubeproto.wire import Head, Headers, header, inflate, warnings
+from kubeproto.wire import Headers, RawRequest, header, inflate, warnings
 
 T = TypeVar("T")
 
@@ -106,7 +106,7 @@ class Client:
     def send(self, method: str, target: str, body: Any = None, media: str = JSON, **headers: str) -> Answer:
         """The response to a request; a body that is bytes goes out as it is."""
         with self.server.transport.send(
-            _head(method, target, body, media, headers), timeout=PATIENCE
+            _raw_request(method, target, body, media, headers), timeout=PATIENCE
         ) as response:
             data = b"".join(response)
             return Answer(response.status, response.headers, inflate(response.headers, data))
@@ -153,7 +153,9 @@ class Client:
     def watch(self, target: str, **headers: str) -> Generator[Stream]:
         """An open watch."""
         target = f"{target}{'&' if '?' in target else '?'}watch=true"
-        with self.server.transport.send(_head("GET", target, None, JSON, headers), idle=PATIENCE) as response:
+        with self.server.transport.send(
+            _raw_request("GET", target, None, JSON, headers), idle=PATIENCE
+        ) as response:
             yield Stream(response.status, response.headers, iter(response))
 
     def until(self, target: str, name: str, holds: Callable[[Any], object]) -> Any:
@@ -244,8 +246,8 @@ def causes(status: Any) -> list[tuple[str, str]]:
     return [(cause.get("field", ""), cause.get("reason", "")) for cause in status["details"]["causes"]]
 
 
-def _head(method: str, target: str, body: Any, media: str, headers: dict[str, str]) -> Head:
+def _raw_request(method: str, target: str, body: Any, media: str, headers: dict[str, str]) -> RawRequest:
     data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
     header_values = {"User-Agent": "suite/1.0", "Accept": JSON} | ({"Content-Type": media} if data else {})
     header_values |= {name.replace("_", "-"): value for name, value in headers.items()}
-    return Head(method, target, tuple(header_values.items()), data)
+    return RawRequest(method, target, tuple(header_values.items()), data)

@@ -263,14 +263,14 @@ class _Path(sim.Faults):
         self._user = user
 
     def respond(
-        self, head: kp.Head, user: sim.User | str | None = None, replies: Any = None
+        self, request: kp.RawRequest, user: sim.User | str | None = None, replies: Any = None
     ) -> sim.ServerResponse:
-        path, _, query = head.target.partition("?")
+        path, _, query = request.target.partition("?")
         asked = _OBJECTS.match(path)
         if self._user == "admin" or asked is None or self._is_bound(asked["namespace"]):
-            return super().respond(head, user, replies)
+            return super().respond(request, user, replies)
         group, plural, name = asked["group"] or "", asked["plural"], asked["name"]
-        verb = "watch" if "watch=" in query else _VERBS[head.method, name is not None]
+        verb = "watch" if "watch=" in query else _VERBS[request.method, name is not None]
         where = f'in the namespace "{asked["namespace"]}"' if asked["namespace"] else "at the cluster scope"
         named = f' "{name}"' if name else ""
         message = (

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 FOO: Final[dict[str, Any]] = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -109,7 +109,7 @@ class Stage:
         """A request as the recordings' own client made it."""
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("User-Agent", "wire/1.0"), ("Accept", "application/json"), ("Content-Type", media))
-        return self.cluster.respond(Head(method, target, headers, data))
+        return self.cluster.respond(RawRequest(method, target, headers, data))
 
     def body(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
         """The decoded body of its response, which must be a success."""
@@ -496,7 +496,7 @@ def service_account(stage: Stage) -> None:
 @situation("discovery-aggregated-304")
 def known_discovery(stage: Stage) -> Changes:
     accept = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
-    answer = stage.cluster.respond(Head("GET", "/apis", (("Accept", accept),)))
+    answer = stage.cluster.respond(RawRequest("GET", "/apis", (("Accept", accept),)))
     return {"headers": {"If-None-Match": dict(answer.headers)["Etag"]}}
 
 

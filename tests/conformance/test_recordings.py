@@ -17,7 +17,7 @@ from typing import Any, Final
 import pytest
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 from .situations import SITUATIONS, Stage
 
@@ -81,7 +81,7 @@ def replay(name: str) -> tuple[dict[str, Any], sim.ServerResponse, str]:
     if uid := changes.get("uid"):
         text = re.sub(_SAME[0][0], uid, text)
     body = text.encode()
-    answer = stage.cluster.respond(Head(request["method"], target, tuple(headers.items()), body))
+    answer = stage.cluster.respond(RawRequest(request["method"], target, tuple(headers.items()), body))
     if isinstance(answer.body, bytes):
         return recorded["response"], answer, plain(answer.body)
     pieces = [answer.body.take()]

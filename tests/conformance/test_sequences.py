@@ -14,7 +14,7 @@ from conformance.comparing import Ask, Difference, Side, compare
 from conformance.kinds import BAR, BAZ, FOO
 from conformance.sequences import KINDS, asks
 from conformance.servers import Simulated
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 LENGTH: Final = 30
 
@@ -71,8 +71,8 @@ def test_a_watch_from_the_beginning_ends_at_what_is_listed(sequence: list[Ask]) 
         assert versions == sorted(set(versions))
 
 
-def _watch(target: str, version: int) -> Head:
-    return Head("GET", f"{target}?watch=true&resourceVersion={version}")
+def _watch(target: str, version: int) -> RawRequest:
+    return RawRequest("GET", f"{target}?watch=true&resourceVersion={version}")
 
 
 @settings(max_examples=15)

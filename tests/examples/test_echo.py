@@ -50,9 +50,9 @@ def deployment(cluster: sim.Cluster, name: str = "canyon") -> dict[str, Any]:
 def sent_requests(cluster: sim.Cluster) -> list[tuple[str, str]]:
     """Return the writes: the method and the last part of the path."""
     return [
-        (exchange.head.method, exchange.head.target.partition("?")[0].rpartition("/apis/")[2])
+        (exchange.request.method, exchange.request.target.partition("?")[0].rpartition("/apis/")[2])
         for exchange in cluster.log
-        if exchange.head.method != "GET"
+        if exchange.request.method != "GET"
     ]
 
 
@@ -98,7 +98,7 @@ def test_an_echo_is_looked_at_every_ten_seconds(backend: Backend) -> None:
         await anyio.sleep(65)
 
     cluster = operated(backend, body)
-    times = [exchange.time for exchange in cluster.log if "deployments/canyon" in exchange.head.target]
+    times = [exchange.time for exchange in cluster.log if "deployments/canyon" in exchange.request.target]
     waits = [round(late - early, 3) for early, late in pairwise(times)]
     assert waits[-5:] == [10.0] * 5
 

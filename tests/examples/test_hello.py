@@ -81,7 +81,7 @@ def test_an_unchanged_status_is_not_written() -> None:
             await client.api(Deployment).merge_patch("world", {"metadata": {"annotations": {"a": "b"}}})
             await anyio.sleep(60)
             [deployed] = [
-                exchange for exchange in cluster.log if "deployments/world" in exchange.head.target
+                exchange for exchange in cluster.log if "deployments/world" in exchange.request.target
             ][-1:]
             assert deployed.time > cluster.now - 61  # it was read
             assert cluster.objects(Hello)[0]["metadata"]["resourceVersion"] == version_before

@@ -78,8 +78,8 @@ class Talking:
     def __init__(self, inner: Any) -> None:
         self.inner = inner
 
-    def send(self, head: kp.Head, **limits: Any) -> Any:
-        return self.lines() if "/log?" in head.target else self.inner.send(head, **limits)
+    def send(self, request: kp.RawRequest, **limits: Any) -> Any:
+        return self.lines() if "/log?" in request.target else self.inner.send(request, **limits)
 
     @asynccontextmanager
     async def lines(self) -> AsyncGenerator[Talking]:

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 import kubeproto_sim as sim
 from kubeproto.kinds import kind_table
 from kubeproto.objects import is_object
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 T = TypeVar("T")
 
@@ -180,7 +180,7 @@ def _directed(draw: Draw, body: Any) -> Any:
     return body
 
 
-def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> Head:
+def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> RawRequest:
     """One request."""
     api_version, kind, plural, namespaced, type_ = draw.pick(kinds)
     method = draw.pick(METHODS)
@@ -222,7 +222,7 @@ def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> Hea
         case _:
             pass
     headers = [("Content-Type", media), ("Accept", draw.pick(ACCEPTS) if draw.number(5) == 1 else "")]
-    return Head(
+    return RawRequest(
         method, _target(draw, api_version, plural, method, namespaced=namespaced), tuple(headers), data
     )
 
@@ -328,13 +328,13 @@ def ask_randomly(data: bytes) -> int:
 def responses(cluster: sim.Cluster, draw: Draw) -> Iterator[sim.ServerResponse]:
     """The responses to what is drawn; time passes between them."""
     while draw.has_data:
-        head = request(draw, _KINDS)
+        raw_request = request(draw, _KINDS)
         try:
-            answer = cluster.respond(head)
+            answer = cluster.respond(raw_request)
             if draw.number(8) == 1:
                 cluster.advance(draw.pick((0.0, 0.2, 70.0)))
         except Exception as error:
-            error.add_note(repr(head)[:1500])
+            error.add_note(repr(raw_request)[:1500])
             raise
         assert 200 <= answer.status < 600
         if not isinstance(answer.body, bytes):

@@ -21,7 +21,7 @@ from kubeproto.control import Store
 from kubeproto.crd import allow, read_admission, read_conversion, respond_to_admission
 from kubeproto.objects import decode, settle
 from kubeproto.watching import ListDecoder, Malformed, WatchDecoder, resync
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 from kubeproto_h11 import Exchange
 
 SECRET: Final = "hunter" + "2"
@@ -174,7 +174,7 @@ def fuzz_http(data: bytes) -> None:
         )
 
     def read(chunks: list[bytes]) -> Any:
-        exchange, body = Exchange(Head("GET", "/", (("Host", "h"),))), b""
+        exchange, body = Exchange(RawRequest("GET", "/", (("Host", "h"),))), b""
         try:
             for chunk in chunks:
                 body += exchange.feed(chunk)

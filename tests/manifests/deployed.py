@@ -69,7 +69,7 @@ def refusals(program: Packaged, cluster: sim.Cluster, objects: Iterable[dict[str
         if not any(one.status == FORBIDDEN for one in cluster.log):
             raise
     return {
-        f"{one.head.method} {one.head.target.partition('?')[0]}"
+        f"{one.request.method} {one.request.target.partition('?')[0]}"
         for one in cluster.log
         if one.status == FORBIDDEN
     }

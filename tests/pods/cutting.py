@@ -21,9 +21,9 @@ class Cutting:
         self.upgrade = getattr(transport, "upgrade", None)
 
     @asynccontextmanager
-    async def send(self, head: kp.Head, **options: Any) -> AsyncGenerator[Any]:
-        async with self._transport.send(head, **options) as incoming:
-            if "/log?" in head.target:
+    async def send(self, request: kp.RawRequest, **options: Any) -> AsyncGenerator[Any]:
+        async with self._transport.send(request, **options) as incoming:
+            if "/log?" in request.target:
                 if self._rng.random() < 0.1:
                     self.cuts += 1
                     raise kp.TransportError("the server hung up")

@@ -154,11 +154,11 @@ class Refusing:
         self.upgrade = getattr(transport, "upgrade", None)
 
     @asynccontextmanager
-    async def send(self, head: kp.Head, **options: Any) -> AsyncGenerator[Any]:
-        if f"/{self._pod}/log" in head.target:
+    async def send(self, request: kp.RawRequest, **options: Any) -> AsyncGenerator[Any]:
+        if f"/{self._pod}/log" in request.target:
             yield Refusal()
         else:
-            async with self._transport.send(head, **options) as incoming:
+            async with self._transport.send(request, **options) as incoming:
                 yield incoming
 
 

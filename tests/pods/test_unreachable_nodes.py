@@ -11,7 +11,7 @@ from unreachable_cases import COMMAND, REFUSED, SET_UP, UPGRADE, Refused
 import kubeproto_sim as sim
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.streams import Exited
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 from kubeproto_runtime.testing import run, simulated
 
 
@@ -20,7 +20,7 @@ def ask(
 ) -> sim.ServerResponse:
     named = {"Accept": "application/json", "Content-Type": media, **headers}
     data = b"" if body is None else json.dumps(body).encode()
-    return cluster.respond(Head(method, target, tuple(named.items()), data))
+    return cluster.respond(RawRequest(method, target, tuple(named.items()), data))
 
 
 def cluster_without_kubelets() -> sim.Cluster:

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import trustme
 
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 from kubeproto_httpx import BlockingHttpxTransport
 
 from ._real_build import CACHE, ENVIRONMENT, FLAGS, HERE, Unbuildable, find_go
@@ -115,7 +115,7 @@ def _create(transport: BlockingHttpxTransport, port: int) -> None:
 def _send(transport: BlockingHttpxTransport, method: str, target: str, body: Any) -> None:
     media = "application/merge-patch+json" if method == "PATCH" else "application/json"
     data = b"" if body is None else json.dumps(body).encode()
-    head = Head(method, f"/api/v1/{target}", (("Content-Type", media),), data)
-    with transport.send(head, timeout=_WITHIN) as incoming:
+    request = RawRequest(method, f"/api/v1/{target}", (("Content-Type", media),), data)
+    with transport.send(request, timeout=_WITHIN) as incoming:
         response_body = b"".join(incoming)
     assert incoming.status < 300, response_body

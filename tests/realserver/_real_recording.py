@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kubeproto.wire import BlockingIncoming, BlockingTransport, Head, Headers
+from kubeproto.wire import BlockingIncoming, BlockingTransport, Headers, RawRequest
 
 FOLDER: Final = Path(__file__).parent / "conversations"
 ASKED: Final = ("accept", "content-type")  # headers on which a response depends
@@ -69,16 +69,16 @@ class Recorder:
 
     @contextmanager
     def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingIncoming]:
         """Send a request over the other transport."""
-        with self._transport.send(head, timeout=timeout, idle=idle) as incoming:
+        with self._transport.send(request, timeout=timeout, idle=idle) as incoming:
             headers = tuple((name, value) for name, value in incoming.headers if name.lower() in ANSWERED)
             exchange = Exchange(
-                head.method,
-                head.target,
-                _compared_headers(head),
-                head.body.decode(),
+                request.method,
+                request.target,
+                _compared_headers(request),
+                request.body.decode(),
                 incoming.status,
                 headers,
             )
@@ -103,13 +103,13 @@ class Replay:
 
     @contextmanager
     def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingIncoming]:
         """Return the next response; with `cut`, in pieces of that size."""
-        assert self.left, f"{head} was not asked"
+        assert self.left, f"{request} was not asked"
         exchange = self.left.pop(0)
-        request = (head.method, head.target, _compared_headers(head), _normalized(head.body))
-        assert request == (exchange.method, exchange.target, exchange.headers, _normalized(exchange.body))
+        actual = (request.method, request.target, _compared_headers(request), _normalized(request.body))
+        assert actual == (exchange.method, exchange.target, exchange.headers, _normalized(exchange.body))
         yield _Incoming(exchange.status, exchange.answered, self._pieces(exchange))
 
     def _pieces(self, exchange: Exchange) -> Iterator[bytes]:
@@ -184,8 +184,8 @@ def _cut(body: bytes, size: int) -> list[bytes]:
     return [body[start : start + size] for start in range(0, len(body), size)]
 
 
-def _compared_headers(head: Head) -> dict[str, str]:
-    return {name: value for name, value in head.headers if name.lower() in ASKED}
+def _compared_headers(request: RawRequest) -> dict[str, str]:
+    return {name: value for name, value in request.headers if name.lower() in ASKED}
 
 
 def _recorded(incoming: Iterable[bytes], exchange: Exchange) -> Iterator[bytes]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from access_cases import RECORDED, SEED, Ask, Cases, Json, Send, verdicts
 
-from kubeproto.wire import Head, inflate
+from kubeproto.wire import RawRequest, inflate
 from kubeproto_httpx import BlockingHttpxTransport
 
 from . import RealServer, start
@@ -40,7 +40,9 @@ def sending(server: RealServer) -> Generator[Send]:
             body = b"" if ask.body is None else json.dumps(ask.body).encode()
             media = "application/merge-patch+json" if ask.method == "PATCH" else "application/json"
             headers = (("Accept", "application/json"), ("Content-Type", media), *ask.headers)
-            with transports[ask.by].send(Head(ask.method, ask.target, headers, body), timeout=30) as incoming:
+            with transports[ask.by].send(
+                RawRequest(ask.method, ask.target, headers, body), timeout=30
+            ) as incoming:
                 data = inflate(incoming.headers, b"".join(incoming))
             try:
                 return incoming.status, json.loads(data)

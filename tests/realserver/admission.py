@@ -17,7 +17,7 @@ from admission_cases import CASES, HOOKS, NAMESPACE, POLICIES, RECORDED, Behavio
 from subresource_cases import BODIES
 from webhook_server import WebhookServer, serving_webhooks
 
-from kubeproto.wire import Head, inflate, warnings
+from kubeproto.wire import RawRequest, inflate, warnings
 from kubeproto_httpx import BlockingHttpxTransport
 
 from . import RealServer, start
@@ -175,7 +175,7 @@ class RealTaker:
     def _send(self, method: str, target: str, body: Any = None, media: str = "application/json") -> Any:
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        with self._transport.send(Head(method, target, headers, data), timeout=30) as incoming:
+        with self._transport.send(RawRequest(method, target, headers, data), timeout=30) as incoming:
             text = inflate(incoming.headers, b"".join(incoming))
         return incoming.status, list(warnings(incoming.headers)), json.loads(text)
 

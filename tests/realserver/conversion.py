@@ -28,7 +28,7 @@ from conversion_cases import (
 )
 from webhook_server import WebhookServer, serving_webhooks
 
-from kubeproto.wire import Head, inflate, warnings
+from kubeproto.wire import RawRequest, inflate, warnings
 from kubeproto_httpx import BlockingHttpxTransport
 
 from . import RealServer, start
@@ -138,7 +138,7 @@ class RealConversionTaker:
     ) -> Any:  # fmt: skip
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        with self._transport.send(Head(method, target, headers, data), timeout=90) as incoming:
+        with self._transport.send(RawRequest(method, target, headers, data), timeout=90) as incoming:
             text = inflate(incoming.headers, b"".join(incoming))
         try:
             parsed = [json.loads(line) for line in text.splitlines()] if stream else json.loads(text)

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from kubeproto.wire import BlockingTransport, Head
+from kubeproto.wire import BlockingTransport, RawRequest
 from kubeproto_httpx import BlockingHttpxTransport
 from tools.kinds import _facts, _releases
 from tools.kinds._server import from_reader
@@ -40,7 +40,7 @@ def facts_of(transport: BlockingTransport) -> dict[str, Any]:
     """Return the kinds of a server."""
 
     def read(path: str, accept: str) -> Any:
-        with transport.send(Head("GET", path, (("Accept", accept),)), timeout=60.0) as incoming:
+        with transport.send(RawRequest("GET", path, (("Accept", accept),)), timeout=60.0) as incoming:
             body = b"".join(incoming)
             assert incoming.status == 200, (path, incoming.status, body)
             return json.loads(body)

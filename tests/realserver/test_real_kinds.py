@@ -11,7 +11,7 @@ from kind_samples import class_of
 
 from kubeproto.kinds import kind_table
 from kubeproto.objects import decode, encode, settle
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 from kubeproto_httpx import BlockingHttpxTransport
 from kubeproto_runtime import BlockingClient
 from realserver import RealServer
@@ -61,8 +61,8 @@ def test_every_object_of_a_new_cluster_goes_through_the_typed_classes_without_lo
             if "list" not in resource.verbs or is_missing(f"{resource.api_version}/{resource.plural}"):
                 continue
             root = "apis" if resource.group else "api"
-            head = Head("GET", f"/{root}/{resource.api_version}/{resource.plural}", JSON)
-            with transport.send(head, timeout=60.0) as incoming:
+            request = RawRequest("GET", f"/{root}/{resource.api_version}/{resource.plural}", JSON)
+            with transport.send(request, timeout=60.0) as incoming:
                 listed = json.loads(b"".join(incoming))
             for item in listed["items"]:
                 original = without_nulls({"kind": resource.kind, "apiVersion": resource.api_version, **item})
@@ -87,9 +87,9 @@ def without_nulls(value: Any) -> Any:
 
 
 def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(real_server: RealServer) -> None:
-    head = Head("GET", "/openapi/v3/api/v1?hash=AB", (("Accept", "application/json"),))
+    request = RawRequest("GET", "/openapi/v3/api/v1?hash=AB", (("Accept", "application/json"),))
     with BlockingHttpxTransport(real_server.connection) as transport:
-        with transport.send(head) as incoming:
+        with transport.send(request) as incoming:
             assert (incoming.status, b"".join(incoming)) == (301, b"")
             headers = {name.lower(): value for name, value in incoming.headers}
         client = BlockingClient(transport)
@@ -111,7 +111,7 @@ def test_a_newly_required_field_was_always_necessary(real_server: RealServer, fi
     api_version = path.removeprefix("/apis/").removesuffix(f"/{plural}").removesuffix("/namespaces/default")
     if is_missing(f"{api_version}/{plural}"):
         return  # the release does not serve it
-    head = Head(
+    request = RawRequest(
         "POST",
         path,
         (("Content-Type", "application/json"),),
@@ -119,6 +119,6 @@ def test_a_newly_required_field_was_always_necessary(real_server: RealServer, fi
     )
     with (
         BlockingHttpxTransport(real_server.connection) as transport,
-        transport.send(head, timeout=60.0) as incoming,
+        transport.send(request, timeout=60.0) as incoming,
     ):
         assert incoming.status == status

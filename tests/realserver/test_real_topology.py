@@ -10,7 +10,7 @@ from test_topology_labels import sender
 from topology_cases import placed
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 from kubeproto_httpx import BlockingHttpxTransport
 from realserver import RealServer
 
@@ -21,8 +21,8 @@ def test_pods_get_the_place_of_their_node_alike(real_server: RealServer) -> None
 
         def send(method: str, target: str, body: Any) -> Any:
             data = b"" if method in ("GET", "DELETE") else json.dumps(body).encode()
-            head = Head(method, target, (("Content-Type", "application/json"),), data)
-            with transport.send(head, timeout=60) as incoming:
+            request = RawRequest(method, target, (("Content-Type", "application/json"),), data)
+            with transport.send(request, timeout=60) as incoming:
                 response_body = b"".join(incoming)
             assert incoming.status < 300, response_body
             return json.loads(response_body)

@@ -12,7 +12,7 @@ from unreachable_cases import COMMAND, JSON, NODES, PODS, REFUSED, SET_UP, UPGRA
 
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.streams import Exited
-from kubeproto.wire import Head, inflate
+from kubeproto.wire import RawRequest, inflate
 from kubeproto_httpx import BlockingHttpxTransport
 from kubeproto_runtime import connect
 from realserver import RealServer
@@ -36,7 +36,7 @@ class _Asker:
         data = b"" if body is None else json.dumps(body).encode()
         all_headers = {"Accept": JSON, "Content-Type": media, **headers}
         with self.transport.send(
-            Head(method, target, tuple(all_headers.items()), data), timeout=30
+            RawRequest(method, target, tuple(all_headers.items()), data), timeout=30
         ) as incoming:
             return incoming.status, json.loads(inflate(incoming.headers, b"".join(incoming)))
 

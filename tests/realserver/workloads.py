@@ -23,7 +23,7 @@ from workload_steps import Case, Json, take
 from workload_summary import Summary, alike
 
 from kubeproto.config import Connection
-from kubeproto.wire import Head, inflate
+from kubeproto.wire import RawRequest, inflate
 from kubeproto_httpx import BlockingHttpxTransport
 
 from . import start
@@ -47,7 +47,7 @@ class RealCluster:
     ) -> tuple[int, Any]:
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        with self._transport.send(Head(method, target, headers, data), timeout=30) as incoming:
+        with self._transport.send(RawRequest(method, target, headers, data), timeout=30) as incoming:
             return incoming.status, json.loads(inflate(incoming.headers, b"".join(incoming)))
 
     def pass_time(self, seconds: float) -> None:

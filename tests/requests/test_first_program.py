@@ -73,6 +73,6 @@ def test_the_first_program() -> None:
 def send(request: object) -> tuple[int, tuple[tuple[str, str], ...], bytes]:
     import kubeproto as kp
 
-    assert isinstance(request, kp.Head)
+    assert isinstance(request, kp.RawRequest)
     status, body = ANSWERS[f"{request.method} {request.target}"]
     return status, (), body.encode()

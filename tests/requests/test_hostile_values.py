@@ -21,14 +21,14 @@ ODD = st.one_of(
 )
 
 
-def parts(head: kp.Head) -> tuple[list[str], list[tuple[str, str]]]:
+def parts(request: kp.RawRequest) -> tuple[list[str], list[tuple[str, str]]]:
     """The path's segments and the query as the server will see them; the target itself must be plain."""
-    assert head.target.isascii()
-    assert head.target.isprintable()
-    assert not set(head.target) & set(' #"<>\\^`{|}')
-    for name, value in head.headers:
+    assert request.target.isascii()
+    assert request.target.isprintable()
+    assert not set(request.target) & set(' #"<>\\^`{|}')
+    for name, value in request.headers:
         assert not set(name + value) & {"\r", "\n", "\0"}
-    split = urlsplit(head.target)
+    split = urlsplit(request.target)
     assert not split.scheme
     assert not split.netloc
     query = parse_qsl(split.query, keep_blank_values=True, strict_parsing=bool(split.query))

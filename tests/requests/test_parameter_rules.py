@@ -201,11 +201,11 @@ def test_a_subresource_that_nobody_knows_of_can_be_asked_for_by_name() -> None:
     assert kp.Api(core_v1.ConfigMap).subresource("status").get("a").target.endswith("/configmaps/a/status")
 
 
-def query(head: kp.Head) -> dict[str, list[str]]:
-    return parse_qs(urlsplit(head.target).query, strict_parsing=True)
+def query(request: kp.RawRequest) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(request.target).query, strict_parsing=True)
 
 
-LEGAL: list[tuple[Callable[[], kp.Head], dict[str, list[str]]]] = [
+LEGAL: list[tuple[Callable[[], kp.RawRequest], dict[str, list[str]]]] = [
     (
         lambda: CONFIG_MAPS.list(
             label_selector=Selector.parse("app in (a,b),!old"),
@@ -283,7 +283,7 @@ LEGAL: list[tuple[Callable[[], kp.Head], dict[str, list[str]]]] = [
 
 
 @pytest.mark.parametrize(("ask", "message"), LEGAL, ids=[str(n) for n in range(len(LEGAL))])
-def test_parameters_become_the_query(ask: Callable[[], kp.Head], message: dict[str, list[str]]) -> None:
+def test_parameters_become_the_query(ask: Callable[[], kp.RawRequest], message: dict[str, list[str]]) -> None:
     assert query(ask()) == message
 
 
@@ -313,7 +313,7 @@ def test_kube_rs_cases_a_continuation_carries_no_version_and_no_match() -> None:
     ],
 )
 def test_rq_29_a_verb_on_one_object_needs_its_namespace_and_its_name(
-    ask: Callable[[], kp.Head], target: str
+    ask: Callable[[], kp.RawRequest], target: str
 ) -> None:
     if target:
         assert ask().target == target

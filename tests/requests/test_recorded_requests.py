@@ -68,7 +68,7 @@ class Refused(msgspec.Struct):
 
 
 class Row(msgspec.Struct):
-    ask: Callable[[], kp.Head]
+    ask: Callable[[], kp.RawRequest]
     answer: Fails | Gives | Streams | Refused
     differs: str = ""  # why our body is not the recorded one
     asks_more: bool = False  # our Accept has other forms before the recorded one
@@ -95,7 +95,7 @@ def names_of(page: kp.ObjectList[Any]) -> list[str]:
     return [obj.metadata.name for obj in page]
 
 
-def create(data: dict[str, str], name: str) -> Callable[[], kp.Head]:
+def create(data: dict[str, str], name: str) -> Callable[[], kp.RawRequest]:
     return lambda: CONFIG_MAPS.create(config_map(name, data))
 
 

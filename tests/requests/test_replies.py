@@ -294,11 +294,11 @@ def test_writes_of_metadata_and_of_loose_objects_say_their_kind() -> None:
 
 
 def test_requests_say_which_codings_they_can_read() -> None:
-    def coding(head: kp.Head) -> str | None:
-        return dict(head.headers).get("Accept-Encoding")
+    def coding(request: kp.RawRequest) -> str | None:
+        return dict(request.headers).get("Accept-Encoding")
 
-    assert {coding(head) for head in (CONFIG_MAPS.get("a"), CONFIG_MAPS.list(), version())} == {"gzip"}
-    assert {coding(head) for head in (CONFIG_MAPS.watch(), PODS.follow_log("p"))} == {"identity"}
+    assert {coding(request) for request in (CONFIG_MAPS.get("a"), CONFIG_MAPS.list(), version())} == {"gzip"}
+    assert {coding(request) for request in (CONFIG_MAPS.watch(), PODS.follow_log("p"))} == {"identity"}
 
 
 def test_the_items_of_a_list_of_any_kind_keep_their_content_and_get_their_kind() -> None:

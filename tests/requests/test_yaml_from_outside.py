@@ -54,8 +54,9 @@ said = sys.stderr.getvalue()
     "a request to the simulated server": """
 import kubeproto as kp
 from kubeproto_sim import Cluster
-head = kp.Head("POST", "/api/v1/namespaces/default/configmaps", (("Content-Type", "application/yaml"),), text)
-with Cluster().blocking_transport().send(head) as incoming:
+path = "/api/v1/namespaces/default/configmaps"
+request = kp.RawRequest("POST", path, (("Content-Type", "application/yaml"),), text)
+with Cluster().blocking_transport().send(request) as incoming:
     said = f"{{incoming.status}}: {{b''.join(incoming)}}"
 """,
 }

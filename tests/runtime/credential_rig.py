@@ -22,7 +22,7 @@ SECRET: Final = "s3cr3t"
 
 # An answer: its status and its body.
 Answer = tuple[int, bytes]
-Server = Callable[[Connection, kp.Head], Answer]
+Server = Callable[[Connection, kp.RawRequest], Answer]
 
 PEM: Final = b"-----BEGIN CERTIFICATE-----\n%s\n-----END CERTIFICATE-----\n"
 
@@ -48,7 +48,7 @@ class Net:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.sent: list[tuple[Connection, kp.Head]] = []
+        self.sent: list[tuple[Connection, kp.RawRequest]] = []
         self.opened: list[Connection] = []
         self.closed: list[Connection] = []
         self.answering = 0
@@ -62,7 +62,7 @@ class Net:
         self.closed.append(connection)
 
     def authorizations(self) -> list[str]:
-        return [header(head.headers, "authorization") for _, head in self.sent]
+        return [header(request.headers, "authorization") for _, request in self.sent]
 
 
 class Over:
@@ -74,11 +74,11 @@ class Over:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
         await checkpoint()
-        self.net.sent.append((self.connection, head))
-        status, body = self.net.server(self.connection, head)
+        self.net.sent.append((self.connection, request))
+        status, body = self.net.server(self.connection, request)
         self.net.answering += 1
         try:
             yield Incoming(status, body, self.net.gate)
@@ -105,8 +105,8 @@ class Socket:
 def accepting(*tokens: str) -> Server:
     """A server that takes these tokens."""
     good = {f"Bearer {token}" for token in tokens}
-    return lambda _, head: (
-        (200, b"welcome") if header(head.headers, "authorization") in good else (401, b"who?")
+    return lambda _, request: (
+        (200, b"welcome") if header(request.headers, "authorization") in good else (401, b"who?")
     )
 
 
@@ -117,7 +117,7 @@ def authorized(net: Net, identity: Identity, **facts: Any) -> Authorized:
 
 async def get(transport: Any, *headers: tuple[str, str]) -> Answer:
     """Send one request and read its answer."""
-    async with transport.send(kp.Head("GET", "/version", headers)) as incoming:
+    async with transport.send(kp.RawRequest("GET", "/version", headers)) as incoming:
         return incoming.status, b"".join([piece async for piece in incoming])
 
 

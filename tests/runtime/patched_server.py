@@ -31,11 +31,11 @@ class Patched:
 
     @contextmanager
     def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[_Answer]:
-        if head.method == "PATCH":
-            self.patches.append(json.loads(head.body))
-            self.document = self._patched(dict(head.headers)["Content-Type"], self.patches[-1])
+        if request.method == "PATCH":
+            self.patches.append(json.loads(request.body))
+            self.document = self._patched(dict(request.headers)["Content-Type"], self.patches[-1])
             version = int(self.document["metadata"]["resourceVersion"])
             self.document["metadata"]["resourceVersion"] = str(version + 1)
         yield _Answer(200, self.document)

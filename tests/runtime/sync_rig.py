@@ -51,16 +51,16 @@ class Scripted:
 
     def __init__(self, *answers: Answer | Exception) -> None:
         self.answers = list(answers)
-        self.heads: list[kp.Head] = []
+        self.requests: list[kp.RawRequest] = []
         self.times: list[float] = []
         self.limits: list[float | None] = []
         self.now = 1000.0
 
     @contextmanager
     def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[Answer]:
-        self.heads.append(head)
+        self.requests.append(request)
         self.times.append(self.now)
         self.limits.append(timeout)
         answer = self.answers.pop(0)

@@ -67,8 +67,8 @@ def with_definition() -> str:
 
 def applied(cluster: sim.Cluster) -> list[str]:
     """What was sent, by the last words of its path."""
-    return ["/".join(one.head.target.partition("?")[0].split("/")[-2:]) for one in cluster.log
-            if one.head.method == "PATCH"]  # fmt: skip
+    return ["/".join(one.request.target.partition("?")[0].split("/")[-2:]) for one in cluster.log
+            if one.request.method == "PATCH"]  # fmt: skip
 
 
 def test_a_file_is_applied_in_an_order_in_which_each_finds_what_it_needs(go: Go) -> None:
@@ -102,8 +102,8 @@ def test_objects_of_a_kind_that_the_file_defines_wait_until_it_is_served(go: Go)
             done = await client.apply_manifests(with_definition(), field_manager="m")
             assert [one.obj.kind for one in done] == ["CustomResourceDefinition", "Book"]
             assert cluster.get(Book, "moby") is not None
-            assert any("/customresourcedefinitions/books.example.com" in one.head.target
-                       for one in cluster.log if one.head.method == "GET")  # fmt: skip
+            assert any("/customresourcedefinitions/books.example.com" in one.request.target
+                       for one in cluster.log if one.request.method == "GET")  # fmt: skip
             # Known by now: nothing is waited for.
             before = anyio.current_time()
             await client.apply_manifests(with_definition(), field_manager="m")
@@ -192,7 +192,9 @@ def test_a_dry_run_keeps_nothing_and_does_not_ask_for_what_is_not_there_yet(go: 
             assert "Deployment.apps shop/web not sent" in outcomes
             assert "ConfigMap default/here created" in outcomes
             assert cluster.get("v1/Namespace", "shop", "") is None
-            assert all("dryRun=All" in one.head.target for one in cluster.log if one.head.method == "PATCH")
+            assert all(
+                "dryRun=All" in one.request.target for one in cluster.log if one.request.method == "PATCH"
+            )
 
     go(main)
 

@@ -43,7 +43,7 @@ def run(request: pytest.FixtureRequest) -> Run:
 )
 def test_each_request_says_who_asks(run: Run, identity: Identity, said: str) -> None:
     async def main() -> None:
-        net = Net(lambda _, head: (200, b"welcome"))
+        net = Net(lambda _, request: (200, b"welcome"))
         async with authorized(net, identity) as transport:
             assert await get(transport) == (200, b"welcome")
             assert await get(transport) == (200, b"welcome")
@@ -70,7 +70,7 @@ def test_a_request_with_an_authorization_of_its_own_is_left_alone(run: Run, tmp_
 
 def test_a_request_keeps_its_class_so_that_an_upgrade_is_seen_as_one(run: Run) -> None:
     async def main() -> None:
-        net = Net(lambda _, head: (101, b""))
+        net = Net(lambda _, request: (101, b""))
         async with authorized(net, Identity(token="t1")) as transport, transport.send(UPGRADE):
             pass
         [(_, sent)] = net.sent
@@ -94,7 +94,7 @@ def test_an_upgrade_that_is_refused_is_asked_for_once_more(run: Run, tmp_path: P
                 async with transport.upgrade(UPGRADE):
                     pass
         assert net.authorizations() == ["Bearer t1", "Bearer t2", "Bearer t2"]
-        assert {type(head) for _, head in net.sent} == {UpgradeRequest}
+        assert {type(request) for _, request in net.sent} == {UpgradeRequest}
 
     run(main)
 
@@ -175,7 +175,7 @@ def test_a_stream_that_is_refused_at_its_opening_is_opened_once_more(run: Run, t
         net = Net(accepting("t2"))
         async with (
             authorized(net, script.identity) as transport,
-            transport.send(kp.Head("GET", "/api/v1/pods?watch=true")) as incoming,
+            transport.send(kp.RawRequest("GET", "/api/v1/pods?watch=true")) as incoming,
         ):
             assert incoming.status == 200
             assert net.answering == 1, "the refused answer is still open"
@@ -334,7 +334,7 @@ def test_a_plugin_may_take_longer_than_a_request_that_needs_it(run: Run, tmp_pat
         net = Net(accepting("t1"))
 
         async def impatient(transport: Authorized) -> int:
-            async with transport.send(kp.Head("GET", "/version"), timeout=0.001) as incoming:
+            async with transport.send(kp.RawRequest("GET", "/version"), timeout=0.001) as incoming:
                 return incoming.status
 
         async with authorized(net, script.identity) as transport, anyio.create_task_group() as tasks:
@@ -357,11 +357,11 @@ def test_another_client_certificate_makes_another_transport_and_open_answers_go_
         certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
         certificate.write_bytes(PEM % b"one")
         key.write_bytes(PEM % b"key one")
-        net = Net(lambda connection, head: (200, connection.client_certificate[28:31]))
+        net = Net(lambda connection, request: (200, connection.client_certificate[28:31]))
         identity = Identity(certificate_file=str(certificate), key_file=str(key))
         async with authorized(net, identity, clock=clock) as transport:
             net.gate = anyio.Event()
-            async with transport.send(kp.Head("GET", "/watch")) as watching:
+            async with transport.send(kp.RawRequest("GET", "/watch")) as watching:
                 pieces = aiter(watching)
                 assert await anext(pieces) == b"one"
                 certificate.write_bytes(PEM % b"two")
@@ -387,7 +387,7 @@ def test_a_transport_that_answers_nothing_is_closed_as_soon_as_another_takes_its
         certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
         certificate.write_bytes(PEM % b"one")
         key.write_bytes(PEM % b"key one")
-        net = Net(lambda connection, head: (200, connection.client_certificate[28:31]))
+        net = Net(lambda connection, request: (200, connection.client_certificate[28:31]))
         identity = Identity(certificate_file=str(certificate), key_file=str(key))
         async with authorized(net, identity, clock=clock) as transport:
             assert await get(transport) == (200, b"one")
@@ -406,7 +406,7 @@ def test_a_certificate_of_a_plugin_is_shown_too(run: Run, tmp_path: Path) -> Non
         )
         # The here-document of the script would take the backslashes away.
         script = Script(tmp_path, pem.replace("\\", "\\\\"))
-        net = Net(lambda connection, head: (200, connection.client_certificate))
+        net = Net(lambda connection, request: (200, connection.client_certificate))
         async with authorized(net, script.identity) as transport:
             assert await get(transport) == (200, PEM % b"of the plugin")
 
@@ -415,7 +415,7 @@ def test_a_certificate_of_a_plugin_is_shown_too(run: Run, tmp_path: Path) -> Non
 
 def test_without_tls_nothing_is_asked_for_and_nothing_is_sent(run: Run) -> None:
     async def main() -> None:
-        net = Net(lambda _, head: (200, b""))
+        net = Net(lambda _, request: (200, b""))
         async with Authorized(
             Config(connection=Connection(server="http://cluster.test")), net.open
         ) as transport:

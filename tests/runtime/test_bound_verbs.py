@@ -114,7 +114,7 @@ def test_a_pod_is_evicted_bound_and_read_and_a_token_is_made(go: Go) -> None:
         pods = client.api(Pod)
         assert (await pods.evict("web-0", uid="u")).success
         assert (await pods.bind("web-0", "node-1")).success
-        assert [head.target.rpartition("/")[2] for _, head in wire.asked] == ["eviction", "binding"]
+        assert [request.target.rpartition("/")[2] for _, request in wire.asked] == ["eviction", "binding"]
 
         text = (("Content-Type", "text/plain"),)
         client, wire = scripted((200, text, b"one\ntwo"))
@@ -140,7 +140,7 @@ def test_the_lines_of_a_log_come_one_by_one_as_they_are_written(go: Go) -> None:
     class Writing(Scripted):
         @asynccontextmanager
         async def send(
-            self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+            self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
         ) -> AsyncGenerator[Said]:
             written = Written(200, (("Content-Type", "text/plain"),), b"")
             written.pieces = [b"ree", b"one\ntwo\nth"]

@@ -58,7 +58,7 @@ def test_rq_21_three_tries_with_a_retry_after_of_one_second_wait_and_send_the_wh
         assert reply.value.metadata.name == "moby"
         # A second each, and half of the own backoff of 0.2 and 0.4.
         assert wire.times == pytest.approx([0.0, 1.1, 2.3])
-        assert len({head.body for _, head in wire.asked}) == 1
+        assert len({request.body for _, request in wire.asked}) == 1
         assert b"Moby-Dick" in wire.asked[2][1].body
 
     go(main)
@@ -236,7 +236,7 @@ def test_a_body_that_is_a_generator_is_closed_with_its_stream(go: Go) -> None:
     class Generating(Scripted):
         @asynccontextmanager
         async def send(
-            self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+            self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
         ) -> AsyncGenerator[Any]:
             yield Body()
             ends.append("left")
@@ -301,7 +301,7 @@ def test_a_document_that_has_changed_since_the_index_is_what_it_is_now(go: Go, h
             with pytest.raises(kp.ApiError, match="301"):
                 await client.openapi_document("apis/apps/v1")
         targets = ["/openapi/v3/apis/apps/v1?hash=ab", "/openapi/v3/apis/apps/v1"]
-        assert [head.target for _, head in wire.asked] == (targets if hash_ else targets[1:])
+        assert [request.target for _, request in wire.asked] == (targets if hash_ else targets[1:])
 
     go(main)
 
@@ -313,9 +313,9 @@ class Old:
         self.transport = transport
 
     def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[kp.Incoming]:
-        old = msgspec.structs.replace(head, headers=(("Accept", "application/json"),))
+        old = msgspec.structs.replace(request, headers=(("Accept", "application/json"),))
         return self.transport.send(old, timeout=timeout, idle=idle)
 
 

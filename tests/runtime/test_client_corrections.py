@@ -241,7 +241,7 @@ class EndlessServer:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Endless]:
         yield self.body
 
@@ -251,7 +251,7 @@ class BlockingEndlessServer(EndlessServer):
 
     @contextmanager
     def send(  # type: ignore[override]
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[Endless]:
         yield self.body
 
@@ -315,7 +315,7 @@ class Saying:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Saying]:
         yield self
 
@@ -377,7 +377,7 @@ def test_what_a_patch_says_is_what_differs(go: Go, both: Any) -> None:
         async with both(cluster) as client:
             cluster.log.clear()
             await done(client.api(Book).update("moby", one_more))
-        bodies = [json.loads(one.head.body) for one in cluster.log if one.head.method == "PATCH"]
+        bodies = [json.loads(one.request.body) for one in cluster.log if one.request.method == "PATCH"]
         assert [body["spec"] for body in bodies] == [{"pages": 1}]
 
     go(main)
@@ -408,11 +408,11 @@ class Locked:
         self.inner = inner
         self.times = times
 
-    def send(self, head: kp.Head, **limits: Any) -> Any:
+    def send(self, request: kp.RawRequest, **limits: Any) -> Any:
         if self.times:
             self.times -= 1
             raise CredentialsError("the plugin 'login' ended with 1")
-        return self.inner.send(head, **limits)
+        return self.inner.send(request, **limits)
 
 
 def test_a_wait_outlasts_a_plugin_that_fails_for_a_while(go: Go, both: Any) -> None:

@@ -51,9 +51,9 @@ def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def asked(**wanted: Any) -> tuple[Connection, kp.Head, str]:
+def asked(**wanted: Any) -> tuple[Connection, kp.RawRequest, str]:
     """Connect so and ask one thing: over what, how, and in which namespace the client is."""
-    net = Net(lambda _, head: (200, VERSION))
+    net = Net(lambda _, request: (200, VERSION))
     namespaces: list[str] = []
 
     async def main() -> None:
@@ -63,21 +63,21 @@ def asked(**wanted: Any) -> tuple[Connection, kp.Head, str]:
 
     anyio.run(main)
     assert net.closed == net.opened
-    [(connection, head)] = net.sent
-    return connection, head, namespaces[0]
+    [(connection, request)] = net.sent
+    return connection, request, namespaces[0]
 
 
 def test_the_current_context_is_taken_with_its_namespace_and_its_user() -> None:
-    connection, head, namespace = asked()
+    connection, request, namespace = asked()
     assert (connection.server, namespace) == (SERVER, "books")
-    assert header(head.headers, "authorization") == "Bearer ann-token"
+    assert header(request.headers, "authorization") == "Bearer ann-token"
     assert header(connection.headers, "user-agent") == "kubeproto"
 
 
 def test_what_is_wanted_otherwise_comes_before_the_files(tmp_path: Path) -> None:
-    connection, head, namespace = asked(context="away", user="ann", namespace="attic")
+    connection, request, namespace = asked(context="away", user="ann", namespace="attic")
     assert (connection.server, namespace) == ("https://far.test", "attic")
-    assert header(head.headers, "authorization") == "Bearer ann-token"
+    assert header(request.headers, "authorization") == "Bearer ann-token"
     other = tmp_path / "other"
     other.write_text(KUBECONFIG.replace("current-context: home", "current-context: away"))
     assert asked(kubeconfig=other)[0].server == "https://far.test"
@@ -102,9 +102,9 @@ def test_a_program_may_forbid_plugins() -> None:
 
 def test_a_configuration_of_ones_own_is_taken_as_it_is() -> None:
     config = Config(connection=Connection(server="http://here.test"), namespace="mine")
-    connection, head, namespace = asked(config=config)
+    connection, request, namespace = asked(config=config)
     assert (connection.server, namespace) == ("http://here.test", "mine")
-    assert header(head.headers, "authorization") == ""
+    assert header(request.headers, "authorization") == ""
     with pytest.raises(ConfigError, match="context cannot be combined with config"):
         asked(config=config, context="away")
 
@@ -153,7 +153,7 @@ def test_a_client_takes_its_options_along() -> None:
 
 def chosen(backend: str, transport: str | None = None) -> str:
     """The installed transport that `connect` takes on this event loop."""
-    nets = {name: Net(lambda _, head: (200, VERSION)) for _, name in TRANSPORTS}
+    nets = {name: Net(lambda _, request: (200, VERSION)) for _, name in TRANSPORTS}
 
     async def main() -> None:
         config = Config(connection=Connection(server=SERVER))

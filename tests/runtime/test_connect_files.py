@@ -221,14 +221,14 @@ class Provider:
         self.given = 1
         self.answers = 200
 
-    def __call__(self, connection: Connection, head: kp.Head) -> tuple[int, bytes]:
+    def __call__(self, connection: Connection, request: kp.RawRequest) -> tuple[int, bytes]:
         if connection.server == SERVER:
-            good = header(head.headers, "authorization") == f"Bearer {self.token}"
+            good = header(request.headers, "authorization") == f"Bearer {self.token}"
             return (200, b"welcome") if good else (401, b"")
-        self.asked.append((head.method, head.target))
-        if head.method == "GET":
+        self.asked.append((request.method, request.target))
+        if request.method == "GET":
             return 200, json.dumps({"token_endpoint": f"{ISSUER}/token"}).encode()
-        assert f"refresh_token=refresh-{self.given}" in head.body.decode()
+        assert f"refresh_token=refresh-{self.given}" in request.body.decode()
         if self.answers != 200:
             return self.answers, b'{"error": "invalid_grant"}'
         self.given += 1
@@ -292,10 +292,10 @@ def test_a_provider_that_refuses_or_cannot_be_reached_is_named_in_the_error(home
     provider, clock = Provider(), Clock()
     provider.answers = 400
 
-    def down(connection: Connection, head: kp.Head) -> tuple[int, bytes]:
+    def down(connection: Connection, request: kp.RawRequest) -> tuple[int, bytes]:
         raise kp.ConnectError("connection refused")
 
-    def endless(connection: Connection, head: kp.Head) -> tuple[int, bytes]:
+    def endless(connection: Connection, request: kp.RawRequest) -> tuple[int, bytes]:
         return 200, b" " * (1 << 21)
 
     said: list[str] = []

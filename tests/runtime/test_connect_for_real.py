@@ -114,14 +114,14 @@ def tell(request: pytest.FixtureRequest) -> Tell:
     opener, loop = TRANSPORTS[request.param]
 
     def tell(config: Config, clock: Clock, story: Story) -> None:
-        head = kp.Head("GET", "/whoami")
+        whoami = kp.RawRequest("GET", "/whoami")
 
         async def blocking() -> None:
             openers: Any = opener
             with BlockingAuthorized(config, openers, clock=clock) as transport:
 
                 async def ask() -> list[str]:
-                    with transport.send(head, timeout=30) as incoming:
+                    with transport.send(whoami, timeout=30) as incoming:
                         return read(incoming.status, b"".join(incoming))
 
                 await story(ask)
@@ -131,7 +131,7 @@ def tell(request: pytest.FixtureRequest) -> Tell:
             async with Authorized(config, openers, clock=clock) as transport:
 
                 async def ask() -> list[str]:
-                    async with transport.send(head, timeout=30) as incoming:
+                    async with transport.send(whoami, timeout=30) as incoming:
                         return read(incoming.status, b"".join([piece async for piece in incoming]))
 
                 await story(ask)

@@ -79,9 +79,9 @@ def test_page_size_watch_timeout_and_transform_reach_the_cache(backend: Backend)
         titles: list[str] = []
         send = client.transport.send
 
-        def sending(head: kp.Head, **limits: Any) -> Any:
-            targets.append(head.target)
-            return send(head, **limits)
+        def sending(request: kp.RawRequest, **limits: Any) -> Any:
+            targets.append(request.target)
+            return send(request, **limits)
 
         client.transport.send = sending  # type: ignore[method-assign]
 

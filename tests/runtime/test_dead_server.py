@@ -32,12 +32,14 @@ FAILURES: Final[tuple[Failure, ...]] = ("is silent", "refuses", "is cut")
 class FailingTransport:
     """A transport whose server fails: requests that are open and later ones then end as `failure` says."""
 
-    def __init__(self, inner: kp.Transport, failure: Failure, *, fails_at: Callable[[kp.Head], bool]) -> None:
+    def __init__(
+        self, inner: kp.Transport, failure: Failure, *, fails_at: Callable[[kp.RawRequest], bool]
+    ) -> None:
         self.inner, self.fails_at = inner, fails_at
         self.failure: Failure = failure
         self.dead = False
         self.open = 0
-        self.asked: list[tuple[float, kp.Head]] = []
+        self.asked: list[tuple[float, kp.RawRequest]] = []
         self._scopes: set[anyio.CancelScope] = set()
 
     def fail(self) -> None:
@@ -47,17 +49,18 @@ class FailingTransport:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[FailingResponse]:
-        self.asked.append((anyio.current_time(), head))
+        self.asked.append((anyio.current_time(), request))
         self.open += 1
         try:
-            if self.fails_at(head):
+            if self.fails_at(request):
                 self.fail()
             end = min(anyio.current_time() + limit for limit in (timeout, idle, float("inf")) if limit)
             async with AsyncExitStack() as stack:
                 incoming = await self.alive(
-                    lambda: stack.enter_async_context(self.inner.send(head, timeout=timeout, idle=idle)), end
+                    lambda: stack.enter_async_context(self.inner.send(request, timeout=timeout, idle=idle)),
+                    end,
                 )
                 yield FailingResponse(self, incoming, idle)
         finally:
@@ -99,23 +102,23 @@ class FailingResponse:
         return await self._server.alive(lambda: anext(self._body), end)
 
 
-def never(head: kp.Head) -> bool:
+def never(request: kp.RawRequest) -> bool:
     return False
 
 
-def a_list(head: kp.Head) -> bool:
-    return head.method == "GET" and "configmaps" in head.target
+def a_list(request: kp.RawRequest) -> bool:
+    return request.method == "GET" and "configmaps" in request.target
 
 
-def a_release(head: kp.Head) -> bool:
-    return head.method == "PUT" and b'"holderIdentity":""' in head.body.replace(b" ", b"")
+def a_release(request: kp.RawRequest) -> bool:
+    return request.method == "PUT" and b'"holderIdentity":""' in request.body.replace(b" ", b"")
 
 
 class Scenario:
     """One operator, and how far it has come when its server fails."""
 
     def __init__(
-        self, client: SimulatedClient, failure: Failure, fails_at: Callable[[kp.Head], bool]
+        self, client: SimulatedClient, failure: Failure, fails_at: Callable[[kp.RawRequest], bool]
     ) -> None:
         self.cluster = client.cluster
         self.server = FailingTransport(client.transport, failure, fails_at=fails_at)
@@ -144,7 +147,7 @@ Phase: TypeAlias = Literal[
     "listing", "streaming", "leading", "standing by", "reconciling", "giving the lease back"
 ]
 # Whether the operator stands for a lease, at which request the server fails, and the longest end.
-PHASES: Final[dict[Phase, tuple[bool, Callable[[kp.Head], bool], float]]] = {
+PHASES: Final[dict[Phase, tuple[bool, Callable[[kp.RawRequest], bool], float]]] = {
     "listing": (False, a_list, 0.0),
     "streaming": (False, never, 0.0),
     "leading": (True, never, RELEASE),

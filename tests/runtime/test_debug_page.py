@@ -203,7 +203,7 @@ def test_the_slowest_runs_are_kept_and_no_others() -> None:
 
 
 def shown(pages: HealthPages, peer: str, host: str, path: str = "/debug") -> int:
-    return respond(pages, kp.Head("GET", path, (("Host", host),)), peer).status
+    return respond(pages, kp.RawRequest("GET", path, (("Host", host),)), peer).status
 
 
 EMPTY: Final = DebugState("kubeproto", 1.0, "", True, "", (), (), ())

@@ -119,7 +119,7 @@ def test_a_node_is_drained_as_its_budget_allows(go: Go) -> None:
             found: Any = cluster.get(Node, "node-1", "")
             assert found["spec"]["unschedulable"] is True
             # One of them had to wait until the other one's successor was available.
-            evictions = [one for one in cluster.log if one.head.target.endswith("/eviction")]
+            evictions = [one for one in cluster.log if one.request.target.endswith("/eviction")]
             assert {one.status for one in evictions} == {201, 429}
             again = await client.drain("node-1")
             assert again.evicted == ()

@@ -22,9 +22,9 @@ __all__ = ["go"]
 def writes(cluster: sim.Cluster) -> list[tuple[str, Any]]:
     """What was written: the method and the body."""
     return [
-        (one.head.method, json.loads(one.head.body or b"null"))
+        (one.request.method, json.loads(one.request.body or b"null"))
         for one in cluster.log
-        if one.head.method != "GET"
+        if one.request.method != "GET"
     ]
 
 
@@ -172,7 +172,7 @@ def test_a_commit_whose_answer_was_lost_finds_that_it_was_done(go: Go) -> None:
             entry.obj.spec.pages = 200
             assert (await entry.commit()).spec.pages == 200
             assert faults.script == []
-            assert [one.status for one in cluster.log if one.head.method == "PATCH"] == [200, 409]
+            assert [one.status for one in cluster.log if one.request.method == "PATCH"] == [200, 409]
             assert not would_send(entry)
 
     go(main)

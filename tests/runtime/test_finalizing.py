@@ -48,7 +48,7 @@ def finalizers(cluster: sim.Cluster) -> list[str] | None:
 
 
 def patches(cluster: sim.Cluster) -> list[int]:
-    return [one.status for one in cluster.log if one.head.method == "PATCH"]
+    return [one.status for one in cluster.log if one.request.method == "PATCH"]
 
 
 def test_fn_01_to_fn_05_the_finalizer_goes_in_first_and_out_last(go: Go) -> None:

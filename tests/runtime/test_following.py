@@ -74,7 +74,7 @@ def test_a_following_that_was_cancelled_goes_on_where_it_was(go: Go) -> None:
             with anyio.move_on_after(10):
                 await follows.run()
         assert len(sink.store) == 4
-        lists = [one for one in cluster.log if "sendInitialEvents" in one.head.target]
+        lists = [one for one in cluster.log if "sendInitialEvents" in one.request.target]
         assert (len(lists), sink.troubles) == (1, [])
 
     go(main)
@@ -112,8 +112,8 @@ class Gated:
         self.gate.set()
 
     @asynccontextmanager
-    async def send(self, head: kp.Head, **options: Any) -> AsyncGenerator[kp.Incoming]:
-        async with self.within.send(head, **options) as incoming:
+    async def send(self, request: kp.RawRequest, **options: Any) -> AsyncGenerator[kp.Incoming]:
+        async with self.within.send(request, **options) as incoming:
             try:
                 yield Held(self, incoming)
             finally:

@@ -11,7 +11,7 @@ import trio.testing
 
 import kubeproto as kp
 from kubeproto.watching import resync
-from kubeproto.wire import Head, Headers, Outcome, ServerFailed
+from kubeproto.wire import Headers, Outcome, RawRequest, ServerFailed
 from kubeproto_runtime import Client
 from kubeproto_runtime.watching import ResyncDriver
 
@@ -39,9 +39,9 @@ class Busy:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
-        yield Incoming(503, BUSY) if "watch=" in head.target else Incoming(200, LIST)
+        yield Incoming(503, BUSY) if "watch=" in request.target else Incoming(200, LIST)
 
 
 class Sink:

@@ -46,7 +46,7 @@ PAGES = HealthPages(lambda: (True, "well\n"), lambda: (False, "not yet\n"), lamb
     ],
 )
 def test_each_page_is_answered_in_one_piece(method: str, target: str, status: int, body: str) -> None:
-    response = respond(PAGES, kp.Head(method, target))
+    response = respond(PAGES, kp.RawRequest(method, target))
     assert (response.status, response.body.decode()) == (status, body)
     assert ("Connection", "close") in response.headers
 
@@ -54,13 +54,13 @@ def test_each_page_is_answered_in_one_piece(method: str, target: str, status: in
 @pytest.mark.parametrize(("served", "status"), [(True, 200), (False, 503)])
 def test_webhooks_have_a_page_of_their_own_where_there_are_some(served: bool, status: int) -> None:
     pages = HealthPages(PAGES.healthy, PAGES.ready, PAGES.metrics, webhooks=lambda: (served, "webhooks\n"))
-    response = respond(pages, kp.Head("GET", "/readyz/webhooks"))
+    response = respond(pages, kp.RawRequest("GET", "/readyz/webhooks"))
     assert (response.status, response.body) == (status, b"webhooks\n")
-    assert respond(pages, kp.Head("GET", "/readyz")).status == 503
+    assert respond(pages, kp.RawRequest("GET", "/readyz")).status == 503
 
 
 def test_prometheus_is_told_the_format() -> None:
-    response = respond(PAGES, kp.Head("GET", "/metrics"))
+    response = respond(PAGES, kp.RawRequest("GET", "/metrics"))
     assert ("Content-Type", "text/plain; version=0.0.4; charset=utf-8") in response.headers
 
 

@@ -12,7 +12,7 @@ import pytest
 from sync_rig import Answer, Scripted
 from virtual_time import Book, Go, go
 
-from kubeproto import Head, Headers
+from kubeproto import Headers, RawRequest
 from kubeproto.watching import resync
 from kubeproto_runtime import Caches, Client
 from kubeproto_runtime.blocking import BlockingReflector
@@ -37,12 +37,12 @@ class Hostile:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
         number = len(self.asked)
-        self.asked.append((anyio.current_time(), head.target))
+        self.asked.append((anyio.current_time(), request.target))
         self.limits.append((timeout, idle))
-        status, chunks = self._behave(head.target, number)
+        status, chunks = self._behave(request.target, number)
         yield Incoming(status, chunks)
 
 

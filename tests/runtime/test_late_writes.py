@@ -62,8 +62,8 @@ class SlowProvider:
         self._now = now
 
     @asynccontextmanager
-    async def send(self, head: kp.Head, **_: Any) -> AsyncGenerator[Reply]:
-        if head.method == "GET":
+    async def send(self, request: kp.RawRequest, **_: Any) -> AsyncGenerator[Reply]:
+        if request.method == "GET":
             yield Reply({"token_endpoint": f"{ISSUER}/token"})
             return
         await anyio.sleep(SLOW)

@@ -302,10 +302,10 @@ class Plugin:
         self.inner, self.fails = inner, fails
 
     @asynccontextmanager
-    async def send(self, head: kp.Head, **limits: Any) -> AsyncGenerator[kp.Incoming]:
+    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.Incoming]:
         if self.fails():
             raise CredentialsError("the plugin get-token failed: exit code 1")
-        async with self.inner.send(head, **limits) as incoming:
+        async with self.inner.send(request, **limits) as incoming:
             yield incoming
 
 

@@ -61,10 +61,10 @@ class Guarded:
         yield self
 
     @asynccontextmanager
-    async def send(self, head: kp.Head, **limits: Any) -> AsyncGenerator[kp.Incoming]:
-        token = header(head.headers, "authorization").removeprefix("Bearer ")
+    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.Incoming]:
+        token = header(request.headers, "authorization").removeprefix("Bearer ")
         self.refused += int(token) <= anyio.current_time()
-        async with self.client.transport.send(head, **limits) as incoming:
+        async with self.client.transport.send(request, **limits) as incoming:
             yield incoming
 
 

@@ -52,7 +52,9 @@ def lease(cluster: sim.Cluster) -> dict[str, object]:
 
 
 def requests(cluster: sim.Cluster) -> list[tuple[float, str]]:
-    return [(round(exchange.time - cluster.log[0].time, 3), exchange.head.method) for exchange in cluster.log]
+    return [
+        (round(exchange.time - cluster.log[0].time, 3), exchange.request.method) for exchange in cluster.log
+    ]
 
 
 def test_le_17_who_finds_nobody_leads_at_once_and_renews_every_two_seconds(go: Go) -> None:
@@ -389,7 +391,7 @@ class Partition:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[kp.Incoming]:
         limit = 60.0 if timeout is None else timeout
         if self.rng.random() < self.failure:
@@ -398,7 +400,7 @@ class Partition:
             await anyio.sleep(min(limit, self.rng.uniform(0, 8)))
             if self.rng.random() < 0.5:
                 raise kp.TransportError("it was lost")
-        async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+        async with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
             if self.rng.random() < self.failure:
                 await anyio.sleep(min(limit, self.rng.uniform(0, 8)))
                 raise kp.TransportError("the response was lost")

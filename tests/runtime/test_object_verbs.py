@@ -109,7 +109,7 @@ def test_discovery_is_asked_once_for_all_names_that_it_knows() -> None:
     with simulated_blocking(cluster) as client:
         for name, _ in NAMES:
             client.resource(name)
-    assert sum(exchange.head.target in ("/api", "/apis") for exchange in cluster.log) == 2
+    assert sum(exchange.request.target in ("/api", "/apis") for exchange in cluster.log) == 2
 
 
 def test_a_namespace_counts_only_for_a_kind_that_has_one() -> None:
@@ -175,7 +175,7 @@ def test_the_same_on_the_blocking_client_and_with_classes() -> None:
             force=True,
         )
         assert label.data == {"a": "c"}
-    assert not any(exchange.head.target in ("/api", "/apis") for exchange in cluster.log)
+    assert not any(exchange.request.target in ("/api", "/apis") for exchange in cluster.log)
 
 
 def test_an_object_of_a_kind_that_is_not_served_is_refused_by_its_kind() -> None:

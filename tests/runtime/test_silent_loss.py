@@ -200,11 +200,11 @@ class Old:
         self.inner = inner
 
     @asynccontextmanager
-    async def send(self, head: kp.Head, **limits: Any) -> AsyncGenerator[kp.Incoming]:
-        target = re.sub(r"[?&]shardSelector=[^&]*", "", head.target)
+    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.Incoming]:
+        target = re.sub(r"[?&]shardSelector=[^&]*", "", request.target)
         target = target if "?" in target else target.replace("&", "?", 1)
         async with self.inner.send(
-            kp.Head(head.method, target, head.headers, head.body), **limits
+            kp.RawRequest(request.method, target, request.headers, request.body), **limits
         ) as incoming:
             yield incoming
 

@@ -61,7 +61,7 @@ class Server:
         self.written: list[bytes] = []
         self.asked, self.taken_over = anyio.Event(), anyio.Event()
 
-    async def respond(self, request: kp.Head) -> Response:
+    async def respond(self, request: kp.RawRequest) -> Response:
         if request.method == "PATCH":
             self.written.append(request.body)
             self.asked.set()

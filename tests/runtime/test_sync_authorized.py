@@ -28,7 +28,7 @@ class Net:
 
     def __init__(self, server: Server) -> None:
         self.server = server
-        self.sent: list[tuple[Connection, kp.Head]] = []
+        self.sent: list[tuple[Connection, kp.RawRequest]] = []
         self.opened: list[Connection] = []
         self.closed: list[Connection] = []
 
@@ -40,7 +40,7 @@ class Net:
         self.closed.append(connection)
 
     def authorizations(self) -> list[str]:
-        return [header(head.headers, "authorization") for _, head in self.sent]
+        return [header(request.headers, "authorization") for _, request in self.sent]
 
 
 class Over:
@@ -52,10 +52,10 @@ class Over:
 
     @contextmanager
     def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[Answer]:
-        self.net.sent.append((self.connection, head))
-        status, body = self.net.server(self.connection, head)
+        self.net.sent.append((self.connection, request))
+        status, body = self.net.server(self.connection, request)
         yield Answer(status, (), [body])
 
 
@@ -65,7 +65,7 @@ def authorized(net: Net, identity: Identity, **facts: Any) -> BlockingAuthorized
 
 
 def get(transport: BlockingAuthorized, *headers: tuple[str, str]) -> tuple[int, bytes]:
-    with transport.send(kp.Head("GET", "/version", headers)) as incoming:
+    with transport.send(kp.RawRequest("GET", "/version", headers)) as incoming:
         return incoming.status, b"".join(incoming)
 
 
@@ -129,10 +129,10 @@ def test_another_client_certificate_makes_another_transport_and_open_answers_go_
     certificate, key, clock = tmp_path / "c.pem", tmp_path / "k.pem", Clock()
     certificate.write_bytes(PEM % b"one")
     key.write_bytes(PEM % b"key one")
-    net = Net(lambda connection, head: (200, connection.client_certificate[28:31]))
+    net = Net(lambda connection, request: (200, connection.client_certificate[28:31]))
     identity = Identity(certificate_file=str(certificate), key_file=str(key))
     with authorized(net, identity, clock=clock) as transport:
-        with transport.send(kp.Head("GET", "/watch")) as watching:
+        with transport.send(kp.RawRequest("GET", "/watch")) as watching:
             certificate.write_bytes(PEM % b"two")
             key.write_bytes(PEM % b"key two")
             clock.now += 61
@@ -155,7 +155,7 @@ def test_a_client_is_connected_as_the_asynchronous_one_is(
         f'"clusters": [{{"name": "k", "cluster": {{"server": "{SERVER}"}}}}],'
         '"users": [{"name": "ann", "user": {"token": "t1"}}]}'
     )
-    net = Net(lambda _, head: (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'))
+    net = Net(lambda _, request: (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'))
     with connect_blocking(kubeconfig=kubeconfig, transport=net.open, impersonate="carl") as client:
         assert client.namespace == "books"
         assert client.call(version()).value.minor == "36"
@@ -172,7 +172,7 @@ def test_httpx_is_what_threads_use_and_the_error_names_what_to_install(
         folder = tmp_path / value.partition(":")[0]
         on_path(monkeypatch, in_folder(folder, metadata("kubeproto.blocking_transports", ("httpx", value))))
 
-    net = Net(lambda _, head: (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'))
+    net = Net(lambda _, request: (200, b'{"major": "1", "minor": "36", "gitVersion": "v1.36.0"}'))
     monkeypatch.setattr(kubeproto_httpx, "BlockingHttpxTransport", net.open)
     config = Config(connection=Connection(server=SERVER))
     install("kubeproto_httpx:BlockingHttpxTransport")
@@ -189,7 +189,7 @@ def test_httpx_is_what_threads_use_and_the_error_names_what_to_install(
 
 
 def test_a_closed_transport_sends_nothing_and_opens_nothing_for_threads_either() -> None:
-    net = Net(lambda connection, head: (200, b"welcome"))
+    net = Net(lambda connection, request: (200, b"welcome"))
     with authorized(net, Identity(token="t")) as transport:
         assert get(transport) == (200, b"welcome")
     with pytest.raises(kp.LocalProtocolError, match="this client is closed"):
@@ -201,7 +201,7 @@ def test_a_closed_transport_sends_nothing_and_opens_nothing_for_threads_either()
 def test_a_renewal_that_raises_ends_the_requests_that_wait(error: Exception) -> None:
     """A provider's transport may raise anything; who waits gets an error, and not silence."""
 
-    def broken(connection: Connection, head: kp.Head) -> tuple[int, bytes]:
+    def broken(connection: Connection, request: kp.RawRequest) -> tuple[int, bytes]:
         raise error
 
     oidc = Oidc(issuer="https://issuer.test", client_id="me", refresh_token="r")

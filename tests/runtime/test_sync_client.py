@@ -123,7 +123,7 @@ def test_a_log_is_followed_line_by_line() -> None:
     with pods.follow_log("p", container="c") as lines:
         assert [bytes(line) for line in lines] == [b"one", b"two", b"three"]
     assert pods.log("p") == "all of it"
-    assert server.heads[0].target.endswith("/pods/p/log?follow=true&container=c")
+    assert server.requests[0].target.endswith("/pods/p/log?follow=true&container=c")
 
 
 def test_a_watch_is_one_watch_a_list_a_chunk() -> None:
@@ -147,8 +147,8 @@ def test_rq_21_a_busy_server_is_asked_again_when_it_says_with_the_whole_body() -
     server = Scripted(busy, busy, busy, found("a"))
     server.client(draw=0.0).api(Book).create(book("a", "Moby-Dick"))
     assert server.waits() == [1.0, 1.0, 1.0]
-    assert len({head.body for head in server.heads}) == 1
-    assert b"Moby-Dick" in server.heads[-1].body
+    assert len({request.body for request in server.requests}) == 1
+    assert b"Moby-Dick" in server.requests[-1].body
 
 
 def test_rq_09_what_may_have_been_done_is_the_cause_of_a_later_error() -> None:
@@ -206,7 +206,7 @@ def test_rq_34_a_rate_that_would_keep_a_request_too_long_fails_it_at_once() -> N
         match="the rate of this client permits the next request in 30 s, after the deadline",
     ):
         books.get("a")
-    assert (server.now, len(server.heads)) == (1000.0, 1)
+    assert (server.now, len(server.requests)) == (1000.0, 1)
     server.sleep(30.0)  # what was refused has not used up anything
     books.get("a")
 
@@ -244,11 +244,11 @@ def shelf(count: int) -> sim.Cluster:
 
 def test_a_list_comes_page_by_page_each_asked_for_when_it_is_wanted() -> None:
     cluster = shelf(5)
-    asked: list[kp.Head] = []
+    asked: list[kp.RawRequest] = []
 
-    def answering(head: kp.Head) -> Any:
-        asked.append(head)
-        return cluster.respond(head)
+    def answering(request: kp.RawRequest) -> Any:
+        asked.append(request)
+        return cluster.respond(request)
 
     client = client_of(cluster)
     client.transport = sim.BlockingSimTransport(cluster, answering)
@@ -292,7 +292,7 @@ def test_a_server_that_repeats_its_token_does_not_turn_a_list_into_a_loop() -> N
     server = Scripted(*[Answer(200, (), [page])] * 5)
     with pytest.raises(kp.RemoteProtocolError, match="with the token that it was asked with"):
         list(server.client().api(Book).pages())
-    assert len(server.heads) == 2
+    assert len(server.requests) == 2
 
 
 # What takes several requests
@@ -315,7 +315,7 @@ def test_the_schema_of_the_server_is_asked_for() -> None:
     client = server.client()
     [(path, digest)] = client.openapi_index().items()
     assert client.openapi_document(path, hash=digest) == {"openapi": "3.0.0"}
-    assert [head.target for head in server.heads] == ["/openapi/v3", "/openapi/v3/api/v1?hash=H"]
+    assert [request.target for request in server.requests] == ["/openapi/v3", "/openapi/v3/api/v1?hash=H"]
 
 
 def test_a_document_that_has_changed_since_the_index_is_read_as_it_is_now() -> None:
@@ -460,9 +460,9 @@ def test_what_is_gone_before_it_can_be_followed_is_seen_to_be_gone() -> None:
     client = client_of(cluster)
     uid = client.api(Book).create(book("a")).metadata.uid
 
-    def answering(head: kp.Head) -> Any:
-        answer = cluster.respond(head)
-        if head.target.endswith("/a"):
+    def answering(request: kp.RawRequest) -> Any:
+        answer = cluster.respond(request)
+        if request.target.endswith("/a"):
             cluster.remove(Book, "a")
         return answer
 

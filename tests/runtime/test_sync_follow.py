@@ -186,7 +186,7 @@ def test_a_kind_that_goes_away_for_a_while_is_waited_for() -> None:
     with pytest.raises(Over):
         drain(server.client().api(Book).follow(settings=PLAIN), lambda event: seen.append(told(event)))
     assert seen[:2] == ["+a:a", "whole"]
-    assert len(server.heads) >= 3
+    assert len(server.requests) >= 3
 
 
 def test_another_object_under_the_name_comes_after_the_deletion_of_the_first() -> None:
@@ -286,7 +286,7 @@ def test_a_refresh_relists_once() -> None:
         cluster.later(30, refresh)
         cluster.later(300, reflector.stop)
         here.run()
-    asked = [exchange.head.target for exchange in cluster.log if "/books" in exchange.head.target]
+    asked = [exchange.request.target for exchange in cluster.log if "/books" in exchange.request.target]
     assert [target for target in asked if "sendInitialEvents=true" in target] == [asked[0], asked[1]]
     reflector.refresh()  # it has been stopped
     assert not here.waiting
@@ -299,7 +299,7 @@ def test_a_refresh_that_is_followed_by_a_stop_asks_for_nothing() -> None:
         cluster.later(30, reflector.refresh)
         cluster.later(31, reflector.stop)
         here.run()
-    assert len([exchange for exchange in cluster.log if "/books" in exchange.head.target]) == 1
+    assert len([exchange for exchange in cluster.log if "/books" in exchange.request.target]) == 1
 
 
 def test_a_reflector_says_how_it_stands() -> None:
@@ -331,14 +331,14 @@ def test_a_stop_before_a_request_is_sent_leaves_it_unsent() -> None:
 
     def sleep(seconds: float) -> None:
         server.sleep(seconds)
-        if len(server.heads) == 2:
+        if len(server.requests) == 2:
             reflector.stop()
 
     client = BlockingClient(server, clock=lambda: server.now, sleep=sleep)
     reflector = BlockingReflector(client, client.requests(Book), settings=PLAIN, spawn=here)
     with reflector:
         here.run()
-    assert len(server.heads) == 2
+    assert len(server.requests) == 2
     assert len(reflector) == 1
 
 
@@ -368,10 +368,10 @@ class Hand:
 
     @contextmanager
     def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[Answer]:
         words: queue.Queue[bytes | Exception | None] = queue.Queue()
-        self.asked.put((head.target, words))
+        self.asked.put((request.target, words))
 
         class Said(list[bytes]):
             def __iter__(self) -> Iterator[bytes]:

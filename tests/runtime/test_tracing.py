@@ -67,9 +67,9 @@ class Noting(sim.SimTransport):
         super().__init__(cluster, self._answer)
         self._noted = cluster
 
-    def _answer(self, head: kp.Head) -> sim.ServerResponse:
-        self.parents.append(dict(head.headers).get("traceparent", ""))
-        return self._noted.respond(head)
+    def _answer(self, request: kp.RawRequest) -> sim.ServerResponse:
+        self.parents.append(dict(request.headers).get("traceparent", ""))
+        return self._noted.respond(request)
 
 
 class Book(kp.KubeObject, group="tracing.test", version="v1", plural="books"):
@@ -235,7 +235,7 @@ class Upgrading:
         self._refused = refused
 
     @asynccontextmanager
-    async def upgrade(self, request: kp.Head, **limits: object) -> AsyncGenerator[str]:
+    async def upgrade(self, request: kp.RawRequest, **limits: object) -> AsyncGenerator[str]:
         self.parent = dict(request.headers)["traceparent"]
         if self._refused is not None:
             raise self._refused
@@ -279,10 +279,10 @@ def test_an_upgrade_that_is_refused_says_with_what(spans: Spans) -> None:
 def test_nothing_is_recorded_without_a_provider_and_one_is_looked_for_once_a_second(
     provider: TracerProvider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    tracing, head = Tracing(), kp.Head("GET", "/version")
-    with tracing.request(head, "", 0.0) as traced:
+    tracing, request = Tracing(), kp.RawRequest("GET", "/version")
+    with tracing.request(request, "", 0.0) as traced:
         traced.responded(500)
-        assert traced.head is head
+        assert traced.request is request
     monkeypatch.setattr("opentelemetry.trace._TRACER_PROVIDER", provider)
     assert tracing.tracer(0.9) is None
     assert tracing.tracer(1.0) is not None

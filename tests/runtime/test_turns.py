@@ -49,7 +49,7 @@ class Streaming:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Endless]:
         yield Endless()
 

@@ -142,7 +142,7 @@ def test_a_transport_of_one_event_loop_is_refused_on_the_other(made_for: str, us
 
     async def use() -> None:
         with pytest.raises(kp.LocalProtocolError, match=f"needs {made_for}, which does not run"):
-            async with transport.send(kp.Head("GET", "/")):
+            async with transport.send(kp.RawRequest("GET", "/")):
                 pass
 
     anyio.run(use, backend=used_on)
@@ -210,7 +210,7 @@ def test_a_blocking_client_learns_the_same(caplog: pytest.LogCaptureFixture) -> 
 
 
 def refused(cluster: sim.Cluster) -> int:
-    return sum("sendInitialEvents" in exchange.head.target for exchange in cluster.log)
+    return sum("sendInitialEvents" in exchange.request.target for exchange in cluster.log)
 
 
 def test_the_metrics_of_a_connected_client_name_its_host() -> None:

@@ -267,7 +267,7 @@ def test_what_was_read_is_not_read_again_the_watch_goes_on_from_there(go: Go) ->
             cluster.log.clear()
             cluster.later(1, lambda: cluster.put(book(pages=3)))
             await client.api(Book).wait_for("moby", lambda book: book.spec.pages == 3)
-            [get, watch] = [one.head.target for one in cluster.log]
+            [get, watch] = [one.request.target for one in cluster.log]
             assert get.endswith("/books/moby")
             assert "watch=true" in watch
             assert f"resourceVersion={version}" in watch
@@ -297,13 +297,13 @@ def test_a_watch_that_is_forbidden_is_told_at_once(go: Go) -> None:
 
         @asynccontextmanager
         async def send(
-            self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+            self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
         ) -> AsyncGenerator[kp.Incoming]:
-            if "watch=" in head.target:
+            if "watch=" in request.target:
                 status = {"kind": "Status", "apiVersion": "v1", "code": 403, "reason": "Forbidden"}
                 yield Said(403, (("Content-Type", "application/json"),), kp.encode(status))
             else:
-                async with self.transport.send(head, timeout=timeout, idle=idle) as incoming:
+                async with self.transport.send(request, timeout=timeout, idle=idle) as incoming:
                     yield incoming
 
     async def main() -> None:

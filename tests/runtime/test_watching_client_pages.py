@@ -20,7 +20,7 @@ def shelf(count: int) -> sim.Cluster:
 
 
 def lists(cluster: sim.Cluster) -> int:
-    return sum("limit=" in one.head.target for one in cluster.log)
+    return sum("limit=" in one.request.target for one in cluster.log)
 
 
 def test_pg_11_an_error_in_the_loop_ends_it_and_nothing_more_is_asked_for(go: Go) -> None:

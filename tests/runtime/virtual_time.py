@@ -74,14 +74,14 @@ class Scripted:
 
     def __init__(self, *answers: tuple[int, Headers, bytes] | Exception) -> None:
         self.answers = list(answers)
-        self.asked: list[tuple[float, kp.Head]] = []
+        self.asked: list[tuple[float, kp.RawRequest]] = []
         self.timeouts: list[float | None] = []
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Said]:
-        self.asked.append((anyio.current_time(), head))
+        self.asked.append((anyio.current_time(), request))
         self.timeouts.append(timeout)
         answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
         if isinstance(answer, Exception):

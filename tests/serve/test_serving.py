@@ -127,10 +127,10 @@ def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
         cluster = sim.Cluster()
         respond = cluster.respond
 
-        def failing(head: kp.Head, *more: Any) -> sim.ServerResponse:
-            if "boom" in head.target:
+        def failing(request: kp.RawRequest, *more: Any) -> sim.ServerResponse:
+            if "boom" in request.target:
                 raise ZeroDivisionError("inside")
-            return respond(head, *more)
+            return respond(request, *more)
 
         cluster.respond = failing  # type: ignore[method-assign, assignment]
         async with serve(cluster) as url:

@@ -83,9 +83,9 @@ def outcome(plan: Plan) -> dict[str, list[str]]:
 def writes(cluster: sim.Cluster, since: int = 0) -> list[str]:
     """What was sent to be kept: verb and the end of the path."""
     return [
-        f"{one.head.method} {'/'.join(one.head.target.partition('?')[0].split('/')[-2:])}"
+        f"{one.request.method} {'/'.join(one.request.target.partition('?')[0].split('/')[-2:])}"
         for one in cluster.log[since:]
-        if one.head.method != "GET" and "dryRun" not in one.head.target
+        if one.request.method != "GET" and "dryRun" not in one.request.target
     ]
 
 
@@ -102,13 +102,13 @@ class Cutting:
         self._carried_out = carried_out
 
     @contextmanager
-    def send(self, head: kp.Head, **limits: Any) -> Generator[Any]:
+    def send(self, request: kp.RawRequest, **limits: Any) -> Generator[Any]:
         self._left -= 1
         if self._left == 0 and not self._carried_out:
             raise Killed
-        with self._below.send(head, **limits) as incoming:
+        with self._below.send(request, **limits) as incoming:
             if self._left == 0:
-                if "watch=" not in head.target:  # whose body has no end
+                if "watch=" not in request.target:  # whose body has no end
                     b"".join(incoming)
                 raise Killed
             yield incoming
@@ -117,14 +117,14 @@ class Cutting:
 class Refusing:
     """A transport that refuses the requests that a test picks, each with a Status."""
 
-    def __init__(self, cluster: sim.Cluster, refuse: Callable[[kp.Head], kp.Status | None]) -> None:
+    def __init__(self, cluster: sim.Cluster, refuse: Callable[[kp.RawRequest], kp.Status | None]) -> None:
         self._below = cluster.blocking_transport()
         self._refuse = refuse
 
     @contextmanager
-    def send(self, head: kp.Head, **limits: Any) -> Generator[Any]:
-        if (status := self._refuse(head)) is None:
-            with self._below.send(head, **limits) as incoming:
+    def send(self, request: kp.RawRequest, **limits: Any) -> Generator[Any]:
+        if (status := self._refuse(request)) is None:
+            with self._below.send(request, **limits) as incoming:
                 yield incoming
         else:
             body = kp.encode(dynamic({"apiVersion": "v1", "kind": "Status"} | to_builtins(status)))

@@ -139,7 +139,7 @@ def test_nothing_is_sent_while_nothing_changes(play: Callable[..., None]) -> Non
         await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"seen": "yes"}}})
         await rig.settled()
         assert rig.runs > runs
-        assert [one.head.target for one in rig.cluster.log[done + 1 :]] == []
+        assert [one.request.target for one in rig.cluster.log[done + 1 :]] == []
 
     play(story, owns=(ConfigMap, ServiceAccount))
 
@@ -153,8 +153,8 @@ def test_after_a_restart_there_is_one_dry_run_for_each_child_and_no_write(play: 
         await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"seen": "yes"}}})
         await rig.settled()
         assert rig.runs > runs
-        sent = [one.head for one in rig.cluster.log[done + 1 :] if "watch=" not in one.head.target]
-        assert len([head for head in sent if "dryRun=All" in head.target]) == 2
+        sent = [one.request for one in rig.cluster.log[done + 1 :] if "watch=" not in one.request.target]
+        assert len([request for request in sent if "dryRun=All" in request.target]) == 2
         assert writes(rig.cluster, done + 1) == []
 
     play(story, owns=(ConfigMap, ServiceAccount))

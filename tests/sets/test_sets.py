@@ -123,7 +123,7 @@ def test_the_parent_names_all_members_before_any_is_applied_and_until_all_are_pr
         "PATCH configmaps/shop",
     ]
     manager = "fieldManager=kubeproto-applyset"
-    grown, shrunk = [one.head.body for one in cluster.log[done:] if manager in one.head.target]
+    grown, shrunk = [one.request.body for one in cluster.log[done:] if manager in one.request.target]
     assert b"ConfigMap,Secret,ServiceAccount" in grown
     assert b'"ConfigMap,ServiceAccount"' in shrunk
 
@@ -345,8 +345,8 @@ def test_a_webhook_with_side_effects_leaves_an_object_unverified(cluster: sim.Cl
     said = 'admission webhook "x.io" does not support dry run'
     status = kp.Status(status="Failure", code=400, reason="BadRequest", message=said)
 
-    def refuse(head: kp.Head) -> kp.Status | None:
-        return status if "dryRun" in head.target else None
+    def refuse(request: kp.RawRequest) -> kp.Status | None:
+        return status if "dryRun" in request.target else None
 
     client = client_of(cluster, Refusing(cluster, refuse))
     plan = client.plan([config("a")], PARENT)
@@ -360,11 +360,11 @@ def test_a_webhook_with_side_effects_leaves_an_object_unverified(cluster: sim.Cl
 # What must not be deleted
 
 
-def forbid(verb: str, part: str) -> Callable[[kp.Head], kp.Status | None]:
+def forbid(verb: str, part: str) -> Callable[[kp.RawRequest], kp.Status | None]:
     status = kp.Status(status="Failure", code=403, reason="Forbidden", message="you may not")
 
-    def refuse(head: kp.Head) -> kp.Status | None:
-        return status if head.method == verb and part in head.target else None
+    def refuse(request: kp.RawRequest) -> kp.Status | None:
+        return status if request.method == verb and part in request.target else None
 
     return refuse
 
@@ -451,8 +451,8 @@ def test_an_error_while_it_is_applied_prunes_nothing(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("old")], PARENT))
-    limited = client_of(cluster, Refusing(cluster, lambda head: forbid("PATCH", "configmaps/new")(head)
-                                          if "dryRun" not in head.target else None))  # fmt: skip
+    limited = client_of(cluster, Refusing(cluster, lambda request: forbid("PATCH", "configmaps/new")(request)
+                                          if "dryRun" not in request.target else None))  # fmt: skip
     with pytest.raises(ApplyError, match="you may not"):
         limited.perform(limited.plan([config("new")], PARENT))
     assert cluster.get("v1/ConfigMap", "old") is not None
@@ -516,9 +516,9 @@ def test_a_refusal_while_a_secret_is_applied_does_not_quote_it(cluster: sim.Clus
     said = 'admission webhook "x.io" denied the request: hunter2 (aHVudGVyMg==) is a weak password'
     status = kp.Status(status="Failure", code=403, reason="Forbidden", message=said)
 
-    def refuse(head: kp.Head) -> kp.Status | None:
-        kept = head.method == "PATCH" and "dryRun" not in head.target
-        return status if kept and "secrets/s" in head.target else None
+    def refuse(request: kp.RawRequest) -> kp.Status | None:
+        kept = request.method == "PATCH" and "dryRun" not in request.target
+        return status if kept and "secrets/s" in request.target else None
 
     client = client_of(cluster, Refusing(cluster, refuse))
     with pytest.raises(ApplyError, match="is a weak password") as raised:

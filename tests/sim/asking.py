@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 MERGE: Final = "application/merge-patch+json"
 JSON_PATCH: Final = "application/json-patch+json"
@@ -63,7 +63,7 @@ class Asker:
         data = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
         header_values = {"User-Agent": "tests/1.0", "Accept": "application/json", "Content-Type": media}
         header_values |= {name.replace("_", "-"): value for name, value in headers.items()}
-        self.response = self.cluster.respond(Head(method, target, tuple(header_values.items()), data))
+        self.response = self.cluster.respond(RawRequest(method, target, tuple(header_values.items()), data))
         return self.response
 
     def ask(

@@ -9,7 +9,7 @@ from asking import BOOKS, CONFIGMAPS, MERGE, Asker
 from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_whatever_comes_there_is_a_response_and_a_refusal_changes_nothing(
 ) -> None:
     cluster = FORKED.fork()
     version = cluster.version
-    answer = cluster.respond(Head(method, target + query, (("Content-Type", media),), body))
+    answer = cluster.respond(RawRequest(method, target + query, (("Content-Type", media),), body))
     assert 200 <= answer.status < 600
     if answer.status >= 300:
         assert cluster.version == version

@@ -9,13 +9,13 @@ from asking import BOOKS, Asker, Book, events
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 BOOK: dict[str, Any] = {
     "apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "a", "namespace": "default"},
     "spec": {"title": "t"},
 }  # fmt: skip
-GET = Head("GET", BOOKS)
+GET = RawRequest("GET", BOOKS)
 
 
 def cluster() -> sim.Cluster:
@@ -24,14 +24,14 @@ def cluster() -> sim.Cluster:
     return faulty_cluster
 
 
-def read(faults: sim.Faults, head: Head, *, idle: float = 75.0) -> tuple[int, bytes]:
+def read(faults: sim.Faults, request: RawRequest, *, idle: float = 75.0) -> tuple[int, bytes]:
     """The status and the whole body of an answer."""
-    with faults.blocking_transport().send(head, idle=idle) as incoming:
+    with faults.blocking_transport().send(request, idle=idle) as incoming:
         return incoming.status, b"".join(incoming)
 
 
-def watch_head(to: sim.Cluster) -> Head:
-    return Head("GET", f"{BOOKS}?watch=true&resourceVersion={to.version}&timeoutSeconds=300")
+def watch_head(to: sim.Cluster) -> RawRequest:
+    return RawRequest("GET", f"{BOOKS}?watch=true&resourceVersion={to.version}&timeoutSeconds=300")
 
 
 def test_a_scripted_fault_hits_once_the_first_request_that_it_fits() -> None:
@@ -73,12 +73,12 @@ def test_a_half_open_stream_says_nothing_until_the_client_has_had_enough() -> No
 def test_a_write_may_take_effect_although_its_response_is_lost(fault: sim.Fault) -> None:
     faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
     asker = Asker(faults.cluster)
-    head = Head("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
+    request = RawRequest("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
     if isinstance(fault, sim.LoseResponse):
         with pytest.raises(kp.TransportError):
-            read(faults, head)
+            read(faults, request)
     else:
-        assert read(faults, head)[0] == 500
+        assert read(faults, request)[0] == 500
     assert asker.send("GET", f"{BOOKS}/a").status == 200
 
 
@@ -94,8 +94,8 @@ def test_a_write_may_take_effect_although_its_response_is_lost(fault: sim.Fault)
 def test_a_refused_write_has_no_effect(fault: sim.Fault, status: int) -> None:
     faults = sim.Faults(sim.Cluster(crds=[Book]), script=[fault])
     version = faults.cluster.version
-    head = Head("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
-    assert read(faults, head)[0] == status
+    request = RawRequest("POST", BOOKS, (("Content-Type", "application/json"),), kp_json(BOOK))
+    assert read(faults, request)[0] == status
     assert faults.cluster.version == version
 
 
@@ -143,9 +143,9 @@ def test_a_version_is_gone_in_each_form(form: Any, status: int, reason: str) -> 
 def test_a_replica_that_is_behind_shows_what_was() -> None:
     faults = sim.Faults(cluster(), script=[sim.Lag(1)])
     faults.cluster.put(BOOK | {"spec": {"title": "u"}})
-    head = Head("GET", f"{BOOKS}?resourceVersion=0")
-    assert b'"title":"t"' in read(faults, head)[1]
-    assert b'"title":"u"' in read(faults, head)[1]
+    request = RawRequest("GET", f"{BOOKS}?resourceVersion=0")
+    assert b'"title":"t"' in read(faults, request)[1]
+    assert b'"title":"u"' in read(faults, request)[1]
 
 
 def test_a_response_is_late_and_later_than_a_caller_waits() -> None:
@@ -180,7 +180,7 @@ def test_a_transcript_keeps_the_latest_requests_and_does_not_grow_forever() -> N
     faults = sim.Faults(cluster())
     faults.cluster.keeps_log = False
     for number in range(20_010):
-        faults.respond(Head("GET", f"/{number}"))
+        faults.respond(RawRequest("GET", f"/{number}"))
     assert len(faults.lines) == 20_000
     assert faults.lines[0].endswith("GET /10 -> 404")
     assert faults.lines[-1].endswith("GET /20009 -> 404")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 ROOT = "kube-root-ca.crt"
 
@@ -43,7 +43,7 @@ def test_a_namespace_gets_its_defaults_and_gets_them_back_until_it_goes() -> Non
         second = cluster.get(kind, name, "more")
         assert second is not None
         assert first["metadata"]["uid"] != second["metadata"]["uid"]
-    cluster.respond(Head("DELETE", "/api/v1/namespaces/more"))
+    cluster.respond(RawRequest("DELETE", "/api/v1/namespaces/more"))
     cluster.settle()
     assert cluster.get("v1/Namespace", "more") is None
     assert cluster.get("v1/ServiceAccount", "default", "more") is None

@@ -10,7 +10,7 @@ import pytest
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 PROTOBUF = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
@@ -29,7 +29,7 @@ def cluster() -> sim.Cluster:
 
 
 def get(cluster: sim.Cluster, target: str, *headers: tuple[str, str]) -> sim.ServerResponse:
-    return cluster.respond(Head("GET", target, headers))
+    return cluster.respond(RawRequest("GET", target, headers))
 
 
 def body(answer: sim.ServerResponse) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import given, strategies as st
 import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.kinds import kind_table
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 BODIES: Final[list[dict[str, Any]]] = json.loads((Path(__file__).parent / "protobuf_bodies.json").read_text())
 PROTOBUF: Final = ("Content-Type", "application/vnd.kubernetes.protobuf")
@@ -38,7 +38,7 @@ class Book(kp.KubeObject, group="example.io", version="v1", plural="books"):
 def post(
     cluster: sim.Cluster, target: str, body: bytes, media: tuple[str, str] = PROTOBUF
 ) -> sim.ServerResponse:
-    return cluster.respond(Head("POST", target, (media, ("User-Agent", "t")), body))
+    return cluster.respond(RawRequest("POST", target, (media, ("User-Agent", "t")), body))
 
 
 def stored(answer: sim.ServerResponse) -> dict[str, Any]:
@@ -73,7 +73,9 @@ def test_delete_options_may_be_protobuf_too() -> None:
     options = bytes([0x12, 3, 0x0A, 1, ord("x")])
     meta = b"\x0a\x07apps/v1\x12\x0dDeleteOptions"
     body = b"k8s\x00" + bytes([0x0A, len(meta)]) + meta + bytes([0x12, len(options)]) + options
-    answer = cluster.respond(Head("DELETE", "/api/v1/namespaces/default/configmaps/a", (PROTOBUF,), body))
+    answer = cluster.respond(
+        RawRequest("DELETE", "/api/v1/namespaces/default/configmaps/a", (PROTOBUF,), body)
+    )
     assert answer.status == 409
 
 

@@ -11,7 +11,7 @@ PROJECT: Final = Path(__file__).parent.parent.parent
 TEST: Final = '''
 import pytest
 import kubeproto as kp
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 
 class Spec(kp.Fields):
@@ -28,7 +28,7 @@ def sim_crds():
 
 
 def test_a_book_is_served(sim_cluster):
-    answer = sim_cluster.respond(Head("GET", "/apis/example.io/v1/books"))
+    answer = sim_cluster.respond(RawRequest("GET", "/apis/example.io/v1/books"))
     assert answer.status == 200
 
 
@@ -39,7 +39,7 @@ def test_another_cluster_is_another(sim_cluster, sim_clusters):
 
 
 def test_that_fails(sim_cluster):
-    sim_cluster.respond(Head("GET", "/apis/example.io/v1/books"))
+    sim_cluster.respond(RawRequest("GET", "/apis/example.io/v1/books"))
     assert False
 '''
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from conformance.kinds import FOO, foo
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 JSON_PATCH: Final = "application/json-patch+json"
 MEDIA: Final = (
@@ -53,8 +53,8 @@ def test_each_write_of_a_scale_is_answered() -> None:
     cluster.namespace("n")
 
     def ask(method: str, target: str, body: Any, media: str = "application/json") -> int:
-        head = Head(method, target, (("Content-Type", media),), json.dumps(body).encode())
-        return cluster.respond(head).status
+        request = RawRequest(method, target, (("Content-Type", media),), json.dumps(body).encode())
+        return cluster.respond(request).status
 
     assert [ask("POST", TARGETS[0], DEPLOYMENT), ask("POST", TARGETS[1], foo("a", replicas=1))] == [201, 201]
     rng, statuses = random.Random(1), set[int]()

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 
 @pytest.mark.parametrize(
@@ -24,5 +24,5 @@ from kubeproto.wire import Head
 def test_ports_are_needed_where_something_is_forwarded(spec: dict[str, Any], status: int) -> None:
     body = json.dumps({"metadata": {"name": "a"}, "spec": spec}).encode()
     headers = (("Content-Type", "application/json"),)
-    answer = sim.Cluster().respond(Head("POST", "/api/v1/namespaces/default/services", headers, body))
+    answer = sim.Cluster().respond(RawRequest("POST", "/api/v1/namespaces/default/services", headers, body))
     assert answer.status == status

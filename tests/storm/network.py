@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from kubeproto import ConnectError, Head
+from kubeproto import ConnectError, RawRequest
 from kubeproto_sim import (
     Both,
     Cut,
@@ -115,7 +115,9 @@ class _Named:
 class Network(Faults):
     """Between one program and the cluster."""
 
-    def __init__(self, trial: Trial, name: str, *, checked: Callable[[Head], None] | None = None) -> None:
+    def __init__(
+        self, trial: Trial, name: str, *, checked: Callable[[RawRequest], None] | None = None
+    ) -> None:
         super().__init__(trial.cluster)
         self.lines: Any = _Named(trial, name)
         self.name = name
@@ -124,25 +126,29 @@ class Network(Faults):
         self.leases = 0
         self.refuses_until = 0.0
         self.behind_until = 0.0
-        self.answered: Callable[[Head, ServerResponse], None] | None = None
+        self.answered: Callable[[RawRequest, ServerResponse], None] | None = None
         self._trial = trial
         self._checked = checked
         self._key = zlib.crc32(name.encode()) ^ (trial.plan.seed * 0x9E3779B1)
         self._broken: list[tuple[str, Any]] = []
 
-    def respond(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
+    def respond(
+        self, request: RawRequest, user: User | str | None = None, replies: Any = None
+    ) -> ServerResponse:
         """Answer a request, unless its fault is drawn."""
         trial = self._trial
         if self.dead:
             raise ConnectError("the process was killed")
         self.requests += 1
         rng = Random(self._key + self.requests * 0x2545F491)
-        sort: Sort = "write" if head.method != "GET" else "watch" if "watch=1" in head.target else "read"
-        lease = "/leases" in head.target
+        sort: Sort = (
+            "write" if request.method != "GET" else "watch" if "watch=1" in request.target else "read"
+        )
+        lease = "/leases" in request.target
         if lease:
             self.leases += 1
         if self._checked is not None and sort == "write" and not lease:
-            self._checked(head)
+            self._checked(request)
         if trial.cluster.now < self.refuses_until:
             trial.count("network down")
             raise ConnectError("the network is down")
@@ -150,9 +156,9 @@ class Network(Faults):
         if not names and sort != "write" and trial.cluster.now < self.behind_until:
             self.script.append(Lag(rng.randint(1, 8)))
             trial.count("the other of two servers")
-        response = super().respond(head, user, replies)
+        response = super().respond(request, user, replies)
         if self.answered is not None:
-            self.answered(head, response)
+            self.answered(request, response)
         for name in _BREAKING.intersection(names):
             self._broken.append((name, response.body))
         return msgspec.structs.replace(response, delay=response.delay + rng.choice((0.0, 0.001, 0.005, 0.03)))

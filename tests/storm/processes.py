@@ -9,7 +9,7 @@ import anyio
 import msgspec
 
 import kubeproto as kp
-from kubeproto import Head
+from kubeproto import RawRequest
 from kubeproto.control import owner_reference, requeue
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.watching import resync
@@ -67,7 +67,7 @@ class Program(Pausable):
             self._authorized = authorized(self.client.transport, self.provider, now, trial.plan.credentials)
             self.client.transport = self._authorized
 
-    def check_write(self, head: Head) -> None:
+    def check_write(self, request: RawRequest) -> None:
         """Look at a write as it leaves."""
 
     async def run(self) -> None:
@@ -231,26 +231,28 @@ class Replica(Program):
 
     # What leaves, and what the lease says
 
-    def check_write(self, head: Head) -> None:
+    def check_write(self, request: RawRequest) -> None:
         """No request of a run leaves after the lease has expired on this one's clock."""
         trial, now = self.trial, self.clock.now()
         if trial.time == self.resumed_at:
             return  # it was on its way when the process was stopped, and nobody could call it back
         if now > self.claimed_until:
             late = now - self.claimed_until
-            trial.found(f"{self.name} sends {head.method} {head.target} {late:.3f} s after its lease expired")
+            trial.found(
+                f"{self.name} sends {request.method} {request.target} {late:.3f} s after its lease expired"
+            )
         for other in trial.replicas:
             if other is not self and other.election.is_leader and not self._may_overlap(other):
-                trial.found(f"{self.name} sends {head.method} {head.target} while {other.name} leads")
+                trial.found(f"{self.name} sends {request.method} {request.target} while {other.name} leads")
 
     def _may_overlap(self, other: Replica) -> bool:
         doubtful = max(self.doubtful_until, other.doubtful_until, self.trial.lease_doubtful_until)
         ratio = max(self.clock.rate, other.clock.rate) / min(self.clock.rate, other.clock.rate)
         return other.network.dead or other.ended.is_set() or self.trial.time < doubtful or ratio > 1.45
 
-    def _answered(self, head: Head, response: ServerResponse) -> None:
-        if "/leases" not in head.target or head.method not in ("PUT", "POST") or response.status >= 300:
+    def _answered(self, request: RawRequest, response: ServerResponse) -> None:
+        if "/leases" not in request.target or request.method not in ("PUT", "POST") or response.status >= 300:
             return
-        spec: dict[str, Any] = msgspec.json.decode(head.body)["spec"]
+        spec: dict[str, Any] = msgspec.json.decode(request.body)["spec"]
         if spec.get("holderIdentity") == self.name:
             self.claimed_until = self.clock.now() + LEASE_DURATION

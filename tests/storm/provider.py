@@ -51,7 +51,7 @@ class Provider:
 
     @asynccontextmanager
     async def send(
-        self, head: kp.Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[_Body]:
         """Answer a request for tokens."""
         await anyio.sleep(self._rng.choice((0.0, 0.05, 1.0)))
@@ -64,7 +64,7 @@ class Provider:
                 return
             yield _Body(200, b"{}" if draw < 0.3 else b"<html>")
             return
-        if head.method == "GET":
+        if request.method == "GET":
             yield _Body(200, json.dumps({"token_endpoint": f"{ISSUER}/token"}).encode())
             return
         self._issued += 1

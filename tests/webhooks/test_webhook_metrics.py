@@ -11,7 +11,7 @@ import trustme
 from prometheus_client.parser import text_string_to_metric_families
 from webhook_rig import DEFAULT, VALIDATE, Book, book, review
 
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 from kubeproto_runtime import Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, run
 from kubeproto_runtime.webhooks import (
@@ -56,8 +56,8 @@ def served(files: CertificateFiles) -> tuple[Operator, WebhookServer]:
 
 
 async def call(server: WebhookServer, path: str, **spec: Any) -> int:
-    head = Head("POST", path, (), review(book(**spec)))
-    return (await server.respond(head)).status
+    request = RawRequest("POST", path, (), review(book(**spec)))
+    return (await server.respond(request)).status
 
 
 def test_each_call_is_counted_by_path_and_code_and_its_time_is_measured(backend: Backend) -> None:
@@ -93,7 +93,7 @@ def test_a_path_that_is_not_a_webhook_makes_no_label(backend: Backend) -> None:
         operator, server = served(CertificateFiles("a", "b"))
         before = samples(operator)
         assert await call(server, "/validate/secrets/v1") == 404
-        assert (await server.respond(Head("GET", VALIDATE, ()))).status == 405
+        assert (await server.respond(RawRequest("GET", VALIDATE, ()))).status == 405
         after = samples(operator)
         assert after.pop(f"{CALLS}{{code=405,webhook={VALIDATE}}}") == 1
         assert after.keys() == before.keys()

@@ -17,8 +17,8 @@ from kubeproto.wire import (
     Expired,
     Failure,
     Garbled,
-    Head,
     Outcome,
+    RawRequest,
     Refused,
     Rejected,
     ServerFailed,
@@ -41,7 +41,7 @@ def recorded(name: str) -> kp.ApiError:
     entry = RECORDED[name]
     method, target = entry["request"].split(" ", 1)
     headers = tuple((key, value) for key, value in entry["headers"])
-    return refusal(Head(method, target), entry["status"], headers, entry["body"].encode())
+    return refusal(RawRequest(method, target), entry["status"], headers, entry["body"].encode())
 
 
 MEANINGS: dict[str, tuple[type[kp.ApiError], type[Outcome], float | None]] = {

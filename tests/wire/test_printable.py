@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from kubeproto import Head, InvalidRequest, KubeprotoError, Status, TransportError
+from kubeproto import InvalidRequest, KubeprotoError, RawRequest, Status, TransportError
 from kubeproto.watching import resync
 from kubeproto.wire import classify, printable, refusal
 
@@ -26,7 +26,7 @@ def test_a_refusal_forges_no_line_of_a_log(code: int) -> None:
     import json
 
     body = json.dumps({"kind": "Status", "status": "Failure", "message": ESC, "reason": ESC, "code": code})
-    error = refusal(Head("GET", "/x"), code, (), body.encode())
+    error = refusal(RawRequest("GET", "/x"), code, (), body.encode())
     assert str(error).isprintable()
     assert "forged" in str(error)
     assert error.status.message == ESC

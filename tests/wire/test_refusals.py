@@ -12,10 +12,10 @@ from hypothesis import given, strategies as st
 
 import kubeproto as kp
 from kubeproto.objects import Status, StatusDetails
-from kubeproto.wire import Head, Headers, classify, header, read_status, refusal, retry_after, warnings
+from kubeproto.wire import Headers, RawRequest, classify, header, read_status, refusal, retry_after, warnings
 
-GET = Head("GET", "/api/v1/namespaces/w/pods/x?limit=5")
-POST = Head("POST", "/api/v1/namespaces/w/pods")
+GET = RawRequest("GET", "/api/v1/namespaces/w/pods/x?limit=5")
+POST = RawRequest("POST", "/api/v1/namespaces/w/pods")
 SAID = (
     b'{"kind":"Status","apiVersion":"v1","status":"Failure","message":"no","reason":"Forbidden","code":403}'
 )
@@ -176,7 +176,7 @@ def test_any_body_becomes_a_failure_with_a_code(code: int, body: bytes, encoding
 
 
 def test_an_error_names_the_path_and_nothing_secret() -> None:
-    request = Head(
+    request = RawRequest(
         "POST",
         "/api/v1/namespaces/w/pods/x/exec?command=hunter2",
         (("Authorization", "Bearer hunter2"), ("Cookie", "s=hunter2"), ("Proxy-Authorization", "hunter2")),

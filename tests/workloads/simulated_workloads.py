@@ -10,7 +10,7 @@ from workload_steps import Case, Json, take
 from workload_summary import Summary
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 
 class SimulatedCluster:
@@ -24,7 +24,7 @@ class SimulatedCluster:
     ) -> tuple[int, Any]:
         data = b"" if body is None else json.dumps(body).encode()
         headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
-        answer = self.cluster.respond(Head(method, target, headers, data))
+        answer = self.cluster.respond(RawRequest(method, target, headers, data))
         assert isinstance(answer.body, bytes)
         return answer.status, json.loads(answer.body)
 

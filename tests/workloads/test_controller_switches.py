@@ -187,9 +187,9 @@ def test_a_namespace_with_workloads_ends() -> None:
     it.advance(5)
     assert pods(it) == 3
     it.blocking_transport()
-    from kubeproto.wire import Head
+    from kubeproto.wire import RawRequest
 
-    answer = it.respond(Head("DELETE", "/api/v1/namespaces/old", (), b""))
+    answer = it.respond(RawRequest("DELETE", "/api/v1/namespaces/old", (), b""))
     assert answer.status == 200
     it.advance(60)
     assert it.get("v1/Namespace", "old") is None

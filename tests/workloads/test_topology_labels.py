@@ -8,13 +8,13 @@ from typing import Any
 from topology_cases import PLACE, placed
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 
 def sender(cluster: sim.Cluster) -> Any:
     def send(method: str, target: str, body: Any) -> Any:
         data = b"" if method == "GET" else json.dumps(body).encode()
-        answer = cluster.respond(Head(method, target, (("Content-Type", "application/json"),), data))
+        answer = cluster.respond(RawRequest(method, target, (("Content-Type", "application/json"),), data))
         assert isinstance(answer.body, bytes)
         assert answer.status < 300, answer.body
         return json.loads(answer.body)

@@ -9,7 +9,7 @@ import pytest
 from deployment_cases import WEB, deployment, template
 
 import kubeproto_sim as sim
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 DEPLOYMENT, SETS, PODS, JOBS = "apps/v1/Deployment", "apps/v1/ReplicaSet", "v1/Pod", "batch/v1/Job"
 SLICES = "discovery.k8s.io/v1/EndpointSlice"
@@ -145,9 +145,9 @@ def test_a_refused_write_and_a_dry_run_charge_nothing() -> None:
     body = b'{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c","image":"i"}]}}'
     pods = "/api/v1/namespaces/default/pods"
     headers = (("Content-Type", "application/json"),)
-    assert cluster.respond(Head("POST", f"{pods}?dryRun=All", headers, body)).status == 201
-    assert cluster.respond(Head("POST", pods, headers, body)).status == 201
-    assert cluster.respond(Head("POST", pods, headers, body)).status == 409
+    assert cluster.respond(RawRequest("POST", f"{pods}?dryRun=All", headers, body)).status == 201
+    assert cluster.respond(RawRequest("POST", pods, headers, body)).status == 201
+    assert cluster.respond(RawRequest("POST", pods, headers, body)).status == 409
     assert get(cluster, "v1/ResourceQuota", "q")["status"]["used"] == {"pods": "1"}
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 import msgspec
 
 from kubeproto.kinds import kind_table
-from kubeproto.wire import BlockingTransport, Head
+from kubeproto.wire import BlockingTransport, RawRequest
 from kubeproto_httpx import BlockingHttpxTransport
 from tools.probing.explore import Ask, Explorer
 from tools.probing.minimal import MINIMAL, minimal
@@ -32,13 +32,13 @@ def object_sender(transport: BlockingTransport, target: str) -> Ask:
     """Return a function that sends an object as a dry run, and returns the status and the response."""
 
     def ask(obj: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        head = Head(
+        request = RawRequest(
             "POST",
             f"{target}?dryRun=All&fieldManager=probe",
             (("Content-Type", "application/json"), ("Accept", "application/json")),
             msgspec.json.encode(obj),
         )
-        with transport.send(head, timeout=60.0) as response:
+        with transport.send(request, timeout=60.0) as response:
             body = b"".join(response)
         return response.status, msgspec.json.decode(body) if body[:1] == b"{" else {}
 
@@ -72,7 +72,7 @@ def columns_of(transport: BlockingTransport) -> dict[str, Any]:
         if "list" in resource.verbs and full_name not in columns:
             root = "apis" if resource.group else "api"
             target = f"/{root}/{resource.api_version}/{resource.plural}?limit=1"
-            with transport.send(Head("GET", target, (("Accept", AS_TABLE),)), timeout=60.0) as response:
+            with transport.send(RawRequest("GET", target, (("Accept", AS_TABLE),)), timeout=60.0) as response:
                 columns[full_name] = msgspec.json.decode(b"".join(response))["columnDefinitions"]
     return columns
 

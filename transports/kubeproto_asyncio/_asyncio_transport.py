@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from kubeproto.config import Connection
-    from kubeproto.wire import Head, UpgradeRequest
+    from kubeproto.wire import RawRequest, UpgradeRequest
 
 
 class AsyncioTransport:
@@ -63,7 +63,7 @@ class AsyncioTransport:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[IncomingResponse[AsyncioByteStream]]:
         """Send a request and wait for the head of its response.
 
@@ -72,11 +72,11 @@ class AsyncioTransport:
         """
         _require_asyncio(self)
         if timeout is None:
-            response = await self._driver.send(head, idle=idle)
+            response = await self._driver.send(request, idle=idle)
         else:
             deadline = _now() + timeout
-            async with fail_at(deadline, f"{request_name(head)}: no response within {timeout:g} s"):
-                response = await self._driver.send(head, deadline, idle)
+            async with fail_at(deadline, f"{request_name(request)}: no response within {timeout:g} s"):
+                response = await self._driver.send(request, deadline, idle)
         try:
             yield response
         finally:

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from kubeproto import LocalProtocolError, RemoteProtocolError, TransportError
 from kubeproto.config import Connection
-from kubeproto.wire import Body, Concealed, Head, Headers, SizedBody, open_body
+from kubeproto.wire import Body, Concealed, Headers, RawRequest, SizedBody, open_body
 
 # A server may send many warnings of about 1 KiB, and proxies add cookies. Node allows 80 KiB, Go 10 MiB.
 MAX_HEAD: Final = 64 * 1024
@@ -33,12 +33,14 @@ _RESERVED: Final = frozenset(("host", "content-length", "transfer-encoding", "co
 _RESERVED_IN_UPGRADE: Final = _RESERVED - {"connection"}
 
 
-def address_request(head: Head, connection: Connection) -> Head:
+def address_request(request: RawRequest, connection: Connection) -> RawRequest:
     """Return the request with the server's base path, Host, and the headers of every request."""
-    target = connection.target(head.target)  # it may refuse the target, before a local variable has a token
-    upgrade = any(name.lower() == "upgrade" for name, _ in head.headers)
+    target = connection.target(
+        request.target
+    )  # it may refuse the target, before a local variable has a token
+    upgrade = any(name.lower() == "upgrade" for name, _ in request.headers)
     reserved = _RESERVED_IN_UPGRADE if upgrade else _RESERVED
-    fields = [(name, value) for name, value in head.headers if name.lower() not in reserved]
+    fields = [(name, value) for name, value in request.headers if name.lower() not in reserved]
     if not connection.compression:
         fields = [
             (name, "identity" if name.lower() == "accept-encoding" else value) for name, value in fields
@@ -47,12 +49,12 @@ def address_request(head: Head, connection: Connection) -> Head:
     defaults = [(name, value) for name, value in connection.headers if name.lower() not in names | reserved]
     proxy = connection.proxy_headers if connection.forwarded else ()
     headers = (("Host", connection.host_header), *fields, *defaults, *proxy)
-    return Head(head.method, target, headers, head.body, head.check)
+    return RawRequest(request.method, target, headers, request.body, request.check)
 
 
-def request_name(head: Head) -> str:
+def request_name(request: RawRequest) -> str:
     """Return the method and the path, for errors; without the query, which may contain secrets."""
-    return f"{head.method} {head.target.partition('?')[0][:200]}"
+    return f"{request.method} {request.target.partition('?')[0][:200]}"
 
 
 class ResponseHead(Struct, frozen=True):
@@ -68,18 +70,18 @@ class Exchange:
     A violation by the server is a `RemoteProtocolError`, an incomplete response a `TransportError`.
     """
 
-    def __init__(self, head: Head, *, max_head: int = MAX_HEAD) -> None:
+    def __init__(self, request: RawRequest, *, max_head: int = MAX_HEAD) -> None:
         self.response: ResponseHead | None = None
         self.response_started = False  # a byte of a response has arrived
-        self.has_body = bool(head.body)
-        self._method = head.method
+        self.has_body = bool(request.body)
+        self._method = request.method
         self._body: Body | None = None
         self._persistent = False
         self._interim_count = 0
         self._max_head = max_head
         self._head_size = 0  # bytes since the end of the previous head
         self._h11 = h11.Connection(h11.CLIENT, max_incomplete_event_size=max_head)
-        outgoing = self._encode_request(head)
+        outgoing = self._encode_request(request)
         if outgoing is None:
             # Raised where no local variable has a header, and outside a handler: h11's errors quote the
             # value.
@@ -131,16 +133,16 @@ class Exchange:
         else:
             raise TransportError("the server closed the connection and sent no response")
 
-    def _encode_request(self, head: Head) -> bytes | None:
+    def _encode_request(self, request: RawRequest) -> bytes | None:
         """Return the request as bytes; None if HTTP/1.1 cannot carry it."""
-        fields = list(head.headers)
-        if head.body or head.method in ("POST", "PUT", "PATCH"):
-            fields.append(("Content-Length", str(len(head.body))))
+        fields = list(request.headers)
+        if request.body or request.method in ("POST", "PUT", "PATCH"):
+            fields.append(("Content-Length", str(len(request.body))))
         with suppress(h11.LocalProtocolError, UnicodeEncodeError):
             headers = [(name.encode("ascii"), value.encode()) for name, value in fields]
-            request = h11.Request(method=head.method, target=head.target, headers=headers)
-            head_bytes = self._h11.send(request)
-            body = self._h11.send(h11.Data(data=head.body)) if head.body else b""
+            h11_request = h11.Request(method=request.method, target=request.target, headers=headers)
+            head_bytes = self._h11.send(h11_request)
+            body = self._h11.send(h11.Data(data=request.body)) if request.body else b""
             self._h11.send(h11.EndOfMessage())
             return (head_bytes or b"") + (body or b"")
         return None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kubeproto.config import Connection
-    from kubeproto.wire import Head, Headers
+    from kubeproto.wire import Headers, RawRequest
 
     from ._connection_pool import ConnectionPool
 
@@ -58,7 +58,7 @@ class ActiveExchange(Generic[StreamT]):
         self,
         stream: StreamT,
         exchange: Exchange,
-        head: Head,
+        request: RawRequest,
         *,
         clock: Callable[[], float],
         deadline: float,
@@ -66,8 +66,8 @@ class ActiveExchange(Generic[StreamT]):
     ) -> None:
         self.stream = stream
         self._exchange = exchange
-        self._method = head.method
-        self._check = head.check
+        self._method = request.method
+        self._check = request.check
         self._clock = clock
         self._deadline = deadline
         self._idle = idle
@@ -157,14 +157,16 @@ class ActiveExchange(Generic[StreamT]):
 class IncomingResponse(Generic[StreamT]):
     """A response whose body is still arriving: iterate over its bytes, once, inside its context."""
 
-    def __init__(self, head: Head, response: ResponseHead, exchange: ActiveExchange[StreamT]) -> None:
+    def __init__(
+        self, request: RawRequest, response: ResponseHead, exchange: ActiveExchange[StreamT]
+    ) -> None:
         self.status = response.status
         self.headers: Headers = response.headers
-        self._head = head
+        self._request = request
         self._exchange: ActiveExchange[StreamT] | None = exchange
 
     def __repr__(self) -> str:
-        return f"<{request_name(self._head)}: {self.status}>"
+        return f"<{request_name(self._request)}: {self.status}>"
 
     def __aiter__(self) -> Self:
         return self
@@ -172,12 +174,12 @@ class IncomingResponse(Generic[StreamT]):
     async def __anext__(self) -> bytes:
         if self._exchange is None:
             raise LocalProtocolError(
-                f"{request_name(self._head)}: the body must be read inside the context of its response"
+                f"{request_name(self._request)}: the body must be read inside the context of its response"
             )
         try:
             data = await self._exchange.read()
         except (TransportError, RemoteProtocolError) as error:
-            raise _add_request_name(error, self._head) from error.__cause__
+            raise _add_request_name(error, self._request) from error.__cause__
         if not data:
             raise StopAsyncIteration
         return data
@@ -199,18 +201,18 @@ class RequestDriver(Generic[StreamT]):
         self._clock = clock
 
     async def send(
-        self, head: Head, deadline: float = math.inf, idle: float | None = None
+        self, request: RawRequest, deadline: float = math.inf, idle: float | None = None
     ) -> IncomingResponse[StreamT]:
         """Send a request and wait for the head of its response, which must be passed to `close_response`."""
-        if isinstance(head, UpgradeRequest):
+        if isinstance(request, UpgradeRequest):
             raise LocalProtocolError(
-                f"{request_name(head)}: this request opens a WebSocket; call `upgrade`, not `send`"
+                f"{request_name(request)}: this request opens a WebSocket; call `upgrade`, not `send`"
             )
         try:
-            exchange, response = await self._send(address_request(head, self._connection), deadline, idle)
+            exchange, response = await self._send(address_request(request, self._connection), deadline, idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
-            raise _add_request_name(error, head) from error.__cause__
-        return IncomingResponse(head, response, exchange)
+            raise _add_request_name(error, request) from error.__cause__
+        return IncomingResponse(request, response, exchange)
 
     def close_response(self, response: IncomingResponse[StreamT]) -> None:
         """Return the connection of a response to the pool, or close it if the response was not read."""
@@ -227,11 +229,13 @@ class RequestDriver(Generic[StreamT]):
     ) -> WebSocketStream[StreamT]:
         """Open a WebSocket, which must be passed to `close_websocket`. `nonce` is 16 random bytes."""
         handshake = WebSocketHandshake(request, nonce)
-        head = address_request(handshake.head, self._connection)
-        exchange = Exchange(head)
+        handshake_request = address_request(handshake.request, self._connection)
+        exchange = Exchange(handshake_request)
         # A stale connection would require a second attempt, and a command must not be started twice.
         stream = await self._pool.acquire(fresh=True)
-        active = ActiveExchange(stream, exchange, head, clock=self._clock, deadline=deadline, idle=None)
+        active = ActiveExchange(
+            stream, exchange, handshake_request, clock=self._clock, deadline=deadline, idle=None
+        )
         try:
             response = await active.send_request()
             if response.status != 101:
@@ -260,13 +264,15 @@ class RequestDriver(Generic[StreamT]):
         self._pool.discard(websocket.stream)
 
     async def _send(
-        self, head: Head, deadline: float, idle: float | None
+        self, request: RawRequest, deadline: float, idle: float | None
     ) -> tuple[ActiveExchange[StreamT], ResponseHead]:
         """Send a request and read the head of its response; send it again if the connection was stale."""
         for fresh in (False, True):
-            exchange = Exchange(head)  # may refuse the request, so before a connection is acquired
+            exchange = Exchange(request)  # may refuse the request, so before a connection is acquired
             stream = await self._pool.acquire(fresh=fresh)
-            active = ActiveExchange(stream, exchange, head, clock=self._clock, deadline=deadline, idle=idle)
+            active = ActiveExchange(
+                stream, exchange, request, clock=self._clock, deadline=deadline, idle=idle
+            )
             try:
                 return active, await active.send_request()
             except BaseException as error:
@@ -285,7 +291,7 @@ async def _read_refusal(exchange: ActiveExchange[StreamT]) -> bytes:
     return b"".join(chunks)
 
 
-def _add_request_name(error: KubeprotoError, head: Head) -> KubeprotoError:
+def _add_request_name(error: KubeprotoError, request: RawRequest) -> KubeprotoError:
     """Return the error with the name of its request, unless its message begins with that."""
-    name, text = request_name(head), str(error)
+    name, text = request_name(request), str(error)
     return error if text.startswith(name) else type(error)(f"{name}: {text}")

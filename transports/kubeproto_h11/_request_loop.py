@@ -11,7 +11,7 @@ from typing import Protocol, TypeAlias
 
 from msgspec import Struct
 
-from kubeproto.wire import Head, Headers
+from kubeproto.wire import Headers, RawRequest
 
 from ._request_reader import RequestRefused
 from ._server_connection import ServerConnection
@@ -42,7 +42,7 @@ class Response(Struct, frozen=True):
     """For a 101: speaks the other protocol on the channel; its argument are the bytes received so far."""
 
 
-Handler: TypeAlias = Callable[[Head], Awaitable[Response]]
+Handler: TypeAlias = Callable[[RawRequest], Awaitable[Response]]
 
 
 async def serve_requests(channel: Channel, connection: ServerConnection, handler: Handler) -> None:
@@ -62,7 +62,7 @@ async def serve_requests(channel: Channel, connection: ServerConnection, handler
         await channel.send(connection.refuse(refusal))
 
 
-async def _next_request(channel: Channel, connection: ServerConnection) -> Head | None:
+async def _next_request(channel: Channel, connection: ServerConnection) -> RawRequest | None:
     while (request := connection.next_request()) is None:
         if interim := connection.outgoing:
             await channel.send(interim)

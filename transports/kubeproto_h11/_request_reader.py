@@ -19,7 +19,7 @@ import h11
 from msgspec import Struct
 
 from kubeproto import RemoteProtocolError
-from kubeproto.wire import Head, Headers
+from kubeproto.wire import Headers, RawRequest
 
 from ._exchange import decode_header
 
@@ -43,7 +43,7 @@ class RequestRefused(RemoteProtocolError):
 class ReceivedRequest(Struct, frozen=True, gc=False):
     """A complete request."""
 
-    head: Head
+    raw: RawRequest
     persistent: bool = True  # the client may send another request on this connection
     accepts_chunks: bool = True  # False for HTTP/1.0, which has no chunked bodies
 
@@ -58,7 +58,7 @@ class RequestReader:
         self._max_head = max_head
         self._max_body = max_body
         # A plain head whose body is incomplete, and the indexes of the body's begin and end.
-        self._plain: tuple[Head, int, int] | None = None
+        self._plain: tuple[RawRequest, int, int] | None = None
         self._h11: h11.Connection | None = None
         self._request: h11.Request | None = None
         self._body_parts: list[bytes] = []
@@ -85,8 +85,8 @@ class RequestReader:
             if not self.trailing_data:
                 self.exhausted = self._closed
                 return None
-            if (head := self._next_plain()) is not None:
-                return ReceivedRequest(head)
+            if (request := self._next_plain()) is not None:
+                return ReceivedRequest(request)
             if self._plain is not None and not self._closed:
                 return None
             self._plain = None
@@ -97,19 +97,21 @@ class RequestReader:
                 self._receive(self._h11, b"")
         return self._next_from_h11(self._h11)
 
-    def _next_plain(self) -> Head | None:
+    def _next_plain(self) -> RawRequest | None:
         if self._plain is None:
             self._plain = self._match_plain_head()
         if self._plain is None or len(self.trailing_data) < self._plain[2]:
             return None
-        head, start, end = self._plain
+        request, start, end = self._plain
         self._plain = None
         if end > start:
-            head = Head(head.method, head.target, head.headers, bytes(self.trailing_data[start:end]))
+            request = RawRequest(
+                request.method, request.target, request.headers, bytes(self.trailing_data[start:end])
+            )
         del self.trailing_data[:end]
-        return head
+        return request
 
-    def _match_plain_head(self) -> tuple[Head, int, int] | None:
+    def _match_plain_head(self) -> tuple[RawRequest, int, int] | None:
         match = _PLAIN_HEAD.match(self.trailing_data)
         if match is None or match.end() > self._max_head:
             return None
@@ -131,8 +133,8 @@ class RequestReader:
         size = int(length or 0)
         if host_count != 1 or size > self._max_body:
             return None
-        head = Head(match[1].decode("ascii"), match[2].decode("ascii"), tuple(headers))
-        return head, match.end(), match.end() + size
+        request = RawRequest(match[1].decode("ascii"), match[2].decode("ascii"), tuple(headers))
+        return request, match.end(), match.end() + size
 
     def _receive(self, connection: h11.Connection, data: bytes) -> None:
         try:
@@ -163,18 +165,20 @@ class RequestReader:
         self._body_parts.append(data)
 
     def _complete_request(self, connection: h11.Connection) -> ReceivedRequest:
-        request, body = self._request, b"".join(self._body_parts)
-        assert request is not None  # h11 returns a request before its end
+        h11_request, body = self._request, b"".join(self._body_parts)
+        assert h11_request is not None  # h11 returns a request before its end
         # These bytes belong to the next request, or to the protocol that the connection switches to.
         self.trailing_data = bytearray(connection.trailing_data[0])
         self._h11, self._request, self._body_parts, self._body_size = None, None, [], 0
         # raw_items preserves the case of the names, which a log of requests shows.
         headers = tuple(
-            (name.decode("latin-1"), decode_header(value)) for name, value in request.headers.raw_items()
+            (name.decode("latin-1"), decode_header(value)) for name, value in h11_request.headers.raw_items()
         )
-        head = Head(request.method.decode("ascii"), request.target.decode("latin-1"), headers, body)
-        is_http_1_1 = request.http_version >= b"1.1"
-        return ReceivedRequest(head, is_http_1_1 and not _closes_connection(headers), is_http_1_1)
+        request = RawRequest(
+            h11_request.method.decode("ascii"), h11_request.target.decode("latin-1"), headers, body
+        )
+        is_http_1_1 = h11_request.http_version >= b"1.1"
+        return ReceivedRequest(request, is_http_1_1 and not _closes_connection(headers), is_http_1_1)
 
 
 def _closes_connection(headers: Headers) -> bool:

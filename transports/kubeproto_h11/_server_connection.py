@@ -3,7 +3,7 @@
 `RequestReader` reads requests, by h11's rules. This machine orders requests and responses, and writes the
 responses::
 
-    idle ──feed──> `next_request` returns a Head ──┬─ respond ────────────────> idle, or `closing`
+    idle ──feed──> `next_request` returns a RawRequest ──┬─ respond ────────────────> idle, or `closing`
       │                                            ├─ start ── send … finish ──> idle, or `closing`
       │                                            └─ switch ──> another protocol, with `trailing_data`
       └── malformed bytes ──> `RequestRefused`; send the bytes that `refuse` returns, then close
@@ -18,7 +18,7 @@ from __future__ import annotations
 from typing import Final
 
 from kubeproto import LocalProtocolError
-from kubeproto.wire import Head, Headers, phrase_of
+from kubeproto.wire import Headers, RawRequest, phrase_of
 
 from ._exchange import MAX_HEAD
 from ._request_reader import ReceivedRequest, RequestReader, RequestRefused
@@ -63,12 +63,12 @@ class ServerConnection:
         """Take bytes of the client; empty when it has closed its side."""
         self._reader.feed(data)
 
-    def next_request(self) -> Head | None:
+    def next_request(self) -> RawRequest | None:
         """Return the next complete request; None if more bytes are needed, or if none can follow."""
         if self._request is not None or self._last:
             return None  # the previous response comes first
         self._request = self._reader.next()
-        return None if self._request is None else self._request.head
+        return None if self._request is None else self._request.raw
 
     def respond(self, status: int, headers: Headers, body: bytes = b"") -> bytes:
         """Return the bytes of a complete response. Its length is added unless `headers` declare it."""
@@ -115,7 +115,7 @@ class ServerConnection:
         if self._response_started:
             return b""  # the client would read it as part of that response
         self._last = True
-        unread = ReceivedRequest(Head("GET", "/"), persistent=False)
+        unread = ReceivedRequest(RawRequest("GET", "/"), persistent=False)
         headers = (("Content-Type", "text/plain; charset=utf-8"),)
         return self._respond(unread, refusal.status, headers, f"{refusal}\n".encode())
 
@@ -164,7 +164,7 @@ class ServerConnection:
             fields.append(("Connection", "close"))
         head = _encode_head(status, fields)
         self._response_started, self._last = True, self._last or not persistent
-        self._bodiless = empty or request.head.method == "HEAD"
+        self._bodiless = empty or request.raw.method == "HEAD"
         return head
 
 

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from kubeproto import ConnectError, LocalProtocolError, RemoteProtocolError, TransportError
 from kubeproto.config import Connection, Url
-from kubeproto.wire import Concealed, Head
+from kubeproto.wire import Concealed, RawRequest
 
 from ._byte_streams import ByteStream
 from ._exchange import Exchange
@@ -76,8 +76,8 @@ class _HttpTunnel:
 
     def __init__(self, connection: Connection) -> None:
         authority = connection.authority
-        head = Head("CONNECT", authority, (("Host", authority), *connection.proxy_headers))
-        self._exchange = Exchange(head)
+        request = RawRequest("CONNECT", authority, (("Host", authority), *connection.proxy_headers))
+        self._exchange = Exchange(request)
         self.outgoing = self._exchange.outgoing
 
     @property

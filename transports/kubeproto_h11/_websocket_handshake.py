@@ -21,7 +21,7 @@ class WebSocketHandshake:
         self._key = b64encode(nonce).decode()
 
     @property
-    def head(self) -> UpgradeRequest:
+    def request(self) -> UpgradeRequest:
         """The request with the headers of the handshake."""
         return self._request.with_headers(
             ("Connection", "Upgrade"),

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 import anyio
 import httpx
 
-from kubeproto import DeadlineExceeded, Head, Headers
+from kubeproto import DeadlineExceeded, Headers, RawRequest
 from kubeproto_sockets import CONNECT_TIMEOUT
 
 from ._httpx_clients import make_async_client
@@ -57,15 +57,15 @@ class HttpxTransport:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[HttpxIncoming]:
         """Send a request and wait for the head of its response."""
         deadline = math.inf if timeout is None else anyio.current_time() + timeout
         timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": None, "write": None, "pool": None}
-        response = await self._open(head, timeouts, deadline, None if head.body else idle)
+        response = await self._open(request, timeouts, deadline, None if request.body else idle)
         # httpcore reads this again when the body begins.
         timeouts["read"] = idle
-        incoming = HttpxIncoming(response, request_name(head), deadline)
+        incoming = HttpxIncoming(response, request_name(request), deadline)
         try:
             yield incoming
         finally:
@@ -76,9 +76,9 @@ class HttpxTransport:
         raise no_websocket(request)
 
     async def _open(
-        self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None
+        self, request: RawRequest, timeouts: Timeouts, deadline: float, idle: float | None
     ) -> httpx.Response:
-        trace = RequestTrace(head)
+        trace = RequestTrace(request)
         scope = anyio.CancelScope()
 
         async def record(name: str, info: Mapping[str, Any]) -> None:
@@ -91,21 +91,21 @@ class HttpxTransport:
                 scope.deadline = min(deadline, head_deadline)
 
         outcome: httpx.Response | Exception | None = None  # None after the deadline
-        request = build_request(self._client, head, timeouts, record, compression=self._compression)
-        if head.body:
-            request.stream = _Body(head.body)
+        httpx_request = build_request(self._client, request, timeouts, record, compression=self._compression)
+        if request.body:
+            httpx_request.stream = _Body(request.body)
         with scope:
             scope.deadline = deadline
-            outcome = await self._attempt(request, trace)
-            if may_replay(head, trace, outcome):
+            outcome = await self._attempt(httpx_request, trace)
+            if may_replay(request, trace, outcome):
                 scope.deadline = deadline
-                outcome = await self._attempt(request, trace)
+                outcome = await self._attempt(httpx_request, trace)
         if isinstance(outcome, httpx.Response):
             return outcome
         if outcome is None:
-            raise DeadlineExceeded(f"{request_name(head)}: no response in time")
+            raise DeadlineExceeded(f"{request_name(request)}: no response in time")
         # Raised outside the handler, so that our error does not carry h11's, which may quote a header.
-        error = translate_error(outcome, request_name(head), unsent=trace.unsent)
+        error = translate_error(outcome, request_name(request), unsent=trace.unsent)
         del outcome  # a traceback may be printed with its variables
         raise error
 

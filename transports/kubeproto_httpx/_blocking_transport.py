@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 import httpx
 
-from kubeproto import DeadlineExceeded, Head, Headers
+from kubeproto import DeadlineExceeded, Headers, RawRequest
 from kubeproto_sockets import CONNECT_TIMEOUT
 
 from ._blocking_deadlines import limit_timeout
@@ -63,17 +63,17 @@ class BlockingHttpxTransport:
 
     @contextmanager
     def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingHttpxIncoming]:
         """Send a request and wait for the head of its response."""
         deadline = math.inf if timeout is None else monotonic() + timeout
         connect = CONNECT_TIMEOUT if timeout is None else min(CONNECT_TIMEOUT, timeout)
         write = limit_timeout(None, deadline)
         timeouts: Timeouts = {"connect": connect, "read": write, "write": write, "pool": timeout}
-        response = self._open(head, timeouts, deadline, None if head.body else idle)
+        response = self._open(request, timeouts, deadline, None if request.body else idle)
         # httpcore reads this again when the body begins.
         timeouts["read"] = limit_timeout(idle, deadline)
-        incoming = BlockingHttpxIncoming(response, request_name(head), deadline)
+        incoming = BlockingHttpxIncoming(response, request_name(request), deadline)
         try:
             yield incoming
         finally:
@@ -83,8 +83,10 @@ class BlockingHttpxTransport:
         """Raise `LocalProtocolError`: for WebSockets use kubeproto_trio or kubeproto_asyncio."""
         raise no_websocket(request)
 
-    def _open(self, head: Head, timeouts: Timeouts, deadline: float, idle: float | None) -> httpx.Response:
-        trace = RequestTrace(head)
+    def _open(
+        self, request: RawRequest, timeouts: Timeouts, deadline: float, idle: float | None
+    ) -> httpx.Response:
+        trace = RequestTrace(request)
 
         def record(name: str, info: Mapping[str, Any]) -> None:
             trace.record(name, info)
@@ -94,16 +96,16 @@ class BlockingHttpxTransport:
                 head_deadline = deadline if seconds is None else min(deadline, monotonic() + seconds)
                 timeouts["read"] = limit_timeout(None, head_deadline)
 
-        request = build_request(self._client, head, timeouts, record, compression=self._compression)
-        outcome = self._attempt(request, deadline)
-        if may_replay(head, trace, outcome):
-            outcome = self._attempt(request, deadline)
+        httpx_request = build_request(self._client, request, timeouts, record, compression=self._compression)
+        outcome = self._attempt(httpx_request, deadline)
+        if may_replay(request, trace, outcome):
+            outcome = self._attempt(httpx_request, deadline)
         if isinstance(outcome, httpx.Response):
             return outcome
         if outcome is None:
-            raise DeadlineExceeded(f"{request_name(head)}: no response in time")
+            raise DeadlineExceeded(f"{request_name(request)}: no response in time")
         # Raised outside the handler, so that our error does not carry h11's, which may quote a header.
-        error = translate_error(outcome, request_name(head), unsent=trace.unsent)
+        error = translate_error(outcome, request_name(request), unsent=trace.unsent)
         del outcome  # a traceback may be printed with its variables
         raise error
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import httpx
 
-from kubeproto import Head, Headers, LocalProtocolError
+from kubeproto import Headers, LocalProtocolError, RawRequest
 from kubeproto.wire import UpgradeRequest
 
 from ._httpx_errors import is_connection_loss
@@ -22,8 +22,8 @@ Timeouts = dict[str, float | None]
 class RequestTrace:
     """A record of httpcore's trace events: whether it opened a connection and sent the request."""
 
-    def __init__(self, head: Head) -> None:
-        self._check = head.check
+    def __init__(self, request: RawRequest) -> None:
+        self._check = request.check
         self.stream: Any = None  # httpcore's stream over the connection that was opened
         self._opened = False
         self._sent = False
@@ -50,46 +50,46 @@ class RequestTrace:
         return self._sent and not self._opened
 
 
-def may_replay(head: Head, trace: RequestTrace, outcome: object) -> bool:
+def may_replay(request: RawRequest, trace: RequestTrace, outcome: object) -> bool:
     """Return whether a stale pooled connection failed, and the request may be sent again."""
-    return head.method in _REPLAYABLE and trace.reused and is_connection_loss(outcome)
+    return request.method in _REPLAYABLE and trace.reused and is_connection_loss(outcome)
 
 
 def build_request(
     client: httpx.Client | httpx.AsyncClient,
-    head: Head,
+    request: RawRequest,
     timeouts: Timeouts,
     trace: object,
     *,
     compression: bool,
 ) -> httpx.Request:
-    """Return the request for httpx, byte for byte as in `head`; or raise `LocalProtocolError`."""
-    if isinstance(head, UpgradeRequest):
-        raise no_websocket(head)
+    """Return the request for httpx, byte for byte; or raise `LocalProtocolError`."""
+    if isinstance(request, UpgradeRequest):
+        raise no_websocket(request)
     extensions: dict[str, Any] = {"timeout": timeouts, "trace": trace}
     with suppress(httpx.InvalidURL, UnicodeError):
-        request = client.build_request(
-            head.method,
-            head.target,
+        httpx_request = client.build_request(
+            request.method,
+            request.target,
             headers=[
                 (name.encode(), _header_value(name, value, compression).encode())
-                for name, value in head.headers
+                for name, value in request.headers
             ],
-            content=head.body or None,
+            content=request.body or None,
             extensions=extensions,
         )
         # httpx normalizes paths (`/a/../b`) and escapes some characters; the result is another request.
-        if request.url.raw_path.endswith(head.target.encode()):
-            return request
+        if httpx_request.url.raw_path.endswith(request.target.encode()):
+            return httpx_request
     raise LocalProtocolError(
-        f"{request_name(head)}: httpx would change the target; escape its special characters"
+        f"{request_name(request)}: httpx would change the target; escape its special characters"
     )
 
 
-def no_websocket(head: Head) -> LocalProtocolError:
+def no_websocket(request: RawRequest) -> LocalProtocolError:
     """Return the error for a request that opens a WebSocket."""
     return LocalProtocolError(
-        f"{request_name(head)}: httpx does not support WebSockets; use kubeproto_trio or kubeproto_asyncio"
+        f"{request_name(request)}: httpx does not support WebSockets; use kubeproto_trio or kubeproto_asyncio"
     )
 
 
@@ -98,9 +98,9 @@ def decode_headers(response: httpx.Response) -> Headers:
     return tuple((_decode(name), _decode(value)) for name, value in response.headers.raw)
 
 
-def request_name(head: Head) -> str:
+def request_name(request: RawRequest) -> str:
     """Return the method and the path, for errors; without the query, which may contain secrets."""
-    return f"{head.method} {head.target.partition('?')[0]}"
+    return f"{request.method} {request.target.partition('?')[0]}"
 
 
 def _header_value(name: str, value: str, compression: bool) -> str:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from kubeproto.config import Connection
-    from kubeproto.wire import Head, UpgradeRequest
+    from kubeproto.wire import RawRequest, UpgradeRequest
 
 
 class TrioTransport:
@@ -59,7 +59,7 @@ class TrioTransport:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[IncomingResponse[TrioByteStream]]:
         """Send a request and wait for the head of its response.
 
@@ -68,11 +68,11 @@ class TrioTransport:
         """
         _require_trio(self)
         if timeout is None:
-            response = await self._driver.send(head, idle=idle)
+            response = await self._driver.send(request, idle=idle)
         else:
             deadline = trio.current_time() + timeout
-            with fail_at(deadline, f"{request_name(head)}: no response within {timeout:g} s"):
-                response = await self._driver.send(head, deadline, idle)
+            with fail_at(deadline, f"{request_name(request)}: no response within {timeout:g} s"):
+                response = await self._driver.send(request, deadline, idle)
         try:
             yield response
         finally:

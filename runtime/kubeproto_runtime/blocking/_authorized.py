@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from kubeproto import BlockingIncoming, BlockingTransport, Head, KubeprotoError
+from kubeproto import BlockingIncoming, BlockingTransport, KubeprotoError, RawRequest
 from kubeproto.config import credentials as c
 
 from ..calls._effects import drive_blocking
@@ -70,7 +70,7 @@ class BlockingAuthorized:
 
     @contextmanager
     def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingIncoming]:
         """Send a request and wait for the head of its response; without credentials a `CredentialsError`."""
         check_open(self._closed)
@@ -79,23 +79,23 @@ class BlockingAuthorized:
             def do(effect: Open | Leave | c.Task | Event) -> object:
                 match effect:
                     case Open(credentials):
-                        return stack.enter_context(self._exchange(head, credentials, timeout, idle))
+                        return stack.enter_context(self._exchange(request, credentials, timeout, idle))
                     case Leave():
                         stack.close()
                     case effect:
                         return self._do(effect)
                 return None
 
-            yield drive_blocking(self._keys.open(head, _refuses), do)
+            yield drive_blocking(self._keys.open(request, _refuses), do)
 
     @contextmanager
     def _exchange(
-        self, head: Head, credentials: Credentials, timeout: float | None, idle: float | None
+        self, request: RawRequest, credentials: Credentials, timeout: float | None, idle: float | None
     ) -> Generator[BlockingIncoming]:
         line = self._lines.take(credentials.pair) or self._open(credentials)
         transport, _ = line.transport
         try:
-            with transport.send(credentials.sign(head), timeout=timeout, idle=idle) as incoming:
+            with transport.send(credentials.sign(request), timeout=timeout, idle=idle) as incoming:
                 yield incoming
         finally:
             _close(self._lines.release(line))
@@ -133,7 +133,7 @@ class BlockingAuthorized:
         try:
             with (
                 self._opener(ask.connection) as transport,
-                transport.send(ask.head, timeout=ask.timeout) as incoming,
+                transport.send(ask.request, timeout=ask.timeout) as incoming,
             ):
                 body = bytearray()
                 for piece in incoming:

@@ -194,7 +194,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         timeout = self._within(exchange.timeout)
         with ExitStack() as sending:
             with client.outgoing(exchange.request, client.transport) as sent:
-                response = client.transport.send(sent.head, idle=exchange.idle, timeout=timeout)
+                response = client.transport.send(sent.request, idle=exchange.idle, timeout=timeout)
                 incoming = sending.enter_context(response)
                 sent.responded(incoming.status)
             with self._lock:

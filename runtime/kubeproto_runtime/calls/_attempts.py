@@ -13,7 +13,7 @@ from kubeproto.watching import resync
 from kubeproto.wire import GiveUp, Retry, RetryPolicy, Unsupported, classify, printable
 
 if TYPE_CHECKING:
-    from kubeproto import Head, Resource
+    from kubeproto import RawRequest, Resource
     from kubeproto.requests import AllNamespaces
     from kubeproto.wire import Safety
 
@@ -72,7 +72,7 @@ class LoggedWarnings:
         self._logged: set[str] = set()
         self._lock = Lock()  # threads may share a client
 
-    def log(self, warnings: tuple[str, ...], request: Head, value: object) -> None:
+    def log(self, warnings: tuple[str, ...], request: RawRequest, value: object) -> None:
         """Log new warnings, with the request and the object of the first one."""
         if not warnings:
             return

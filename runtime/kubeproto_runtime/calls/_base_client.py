@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
     from typing import Self
 
-    from kubeproto import Head, Headers, Incoming, Transport
+    from kubeproto import Headers, Incoming, RawRequest, Transport
     from kubeproto.control import Rate
     from kubeproto.requests import Reply, Request, StreamRequest
     from kubeproto.wire import Decoder, RetryPolicy, UpgradeRequest, WebSocket
@@ -100,7 +100,7 @@ class BaseClient(ClientCore):
         await self.admit()
         async with AsyncExitStack() as stack:
             with self.outgoing(request, self.transport) as sent:
-                response = self.transport.send(sent.head, timeout=timeout, idle=idle)
+                response = self.transport.send(sent.request, timeout=timeout, idle=idle)
                 incoming = await stack.enter_async_context(response)
                 sent.responded(incoming.status)
             streamed = Streamed(incoming, request.open(incoming.status, incoming.headers))
@@ -121,7 +121,7 @@ class BaseClient(ClientCore):
         limit = self.timeout if timeout is None else timeout
         async with AsyncExitStack() as stack:
             with self.outgoing(request, self.transport) as sent:
-                opening = upgrade(sent.head, timeout=limit, idle=idle)
+                opening = upgrade(sent.request, timeout=limit, idle=idle)
                 try:
                     socket: WebSocket = await stack.enter_async_context(opening)
                 except ApiError as error:
@@ -153,8 +153,8 @@ class BaseClient(ClientCore):
 
     async def _perform(self, effect: Effect) -> Any:
         match effect:
-            case SendRequest(head, timeout, idle):
-                return await self._exchange(head, timeout, idle)
+            case SendRequest(request, timeout, idle):
+                return await self._exchange(request, timeout, idle)
             case Admit(deadline):
                 await self.admit(deadline)
             case SleepUntil(at):
@@ -166,11 +166,13 @@ class BaseClient(ClientCore):
     async def _follow(self, effect: Follow) -> None:
         raise NotImplementedError  # `Client` implements it, with the driver of the resync machine
 
-    async def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
-        with self.outgoing(head, self.transport) as sent:
-            async with self.transport.send(sent.head, timeout=timeout, idle=idle) as incoming:
+    async def _exchange(
+        self, request: RawRequest, timeout: float | None, idle: float | None
+    ) -> WholeResponse:
+        with self.outgoing(request, self.transport) as sent:
+            async with self.transport.send(sent.request, timeout=timeout, idle=idle) as incoming:
                 sent.responded(incoming.status)
-                body = ResponseBody(head, incoming.status, self.limits, self.now())
+                body = ResponseBody(request, incoming.status, self.limits, self.now())
                 chunks = aiter(incoming)
                 try:
                     async for chunk in chunks:

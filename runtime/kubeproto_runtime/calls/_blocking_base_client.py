@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Generator, Iterator
 
-    from kubeproto import BlockingIncoming, BlockingTransport, Head, Headers
+    from kubeproto import BlockingIncoming, BlockingTransport, Headers, RawRequest
     from kubeproto.control import Rate
     from kubeproto.requests import Reply, Request, StreamRequest
     from kubeproto.wire import Decoder, RetryPolicy
@@ -87,7 +87,7 @@ class BlockingBaseClient(ClientCore):
         self.admit()
         with ExitStack() as stack:
             with self.outgoing(request, self.transport) as sent:
-                response = self.transport.send(sent.head, timeout=timeout, idle=idle)
+                response = self.transport.send(sent.request, timeout=timeout, idle=idle)
                 incoming = stack.enter_context(response)
                 sent.responded(incoming.status)
             yield BlockingStreamed(incoming, request.open(incoming.status, incoming.headers))
@@ -122,8 +122,8 @@ class BlockingBaseClient(ClientCore):
 
     def _perform(self, effect: Effect) -> Any:
         match effect:
-            case SendRequest(head, timeout, idle):
-                return self._exchange(head, timeout, idle)
+            case SendRequest(request, timeout, idle):
+                return self._exchange(request, timeout, idle)
             case Admit(deadline):
                 self.admit(deadline)
             case SleepUntil(at):
@@ -135,15 +135,15 @@ class BlockingBaseClient(ClientCore):
     def _follow(self, effect: Follow) -> None:
         raise NotImplementedError  # `BlockingClient` implements it, with the driver of the resync machine
 
-    def _exchange(self, head: Head, timeout: float | None, idle: float | None) -> WholeResponse:
+    def _exchange(self, request: RawRequest, timeout: float | None, idle: float | None) -> WholeResponse:
         # Not 0, which some sockets read as "do not wait at all" and others as "forever".
         timeout = None if timeout is None else max(0.001, timeout)
         with (
-            self.outgoing(head, self.transport) as sent,
-            self.transport.send(sent.head, timeout=timeout, idle=idle) as incoming,
+            self.outgoing(request, self.transport) as sent,
+            self.transport.send(sent.request, timeout=timeout, idle=idle) as incoming,
         ):
             sent.responded(incoming.status)
-            body = ResponseBody(head, incoming.status, self.limits, self.now())
+            body = ResponseBody(request, incoming.status, self.limits, self.now())
             for chunk in incoming:
                 if body.add(chunk, self.now()):
                     break

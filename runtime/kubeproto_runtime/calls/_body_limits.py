@@ -13,7 +13,7 @@ from kubeproto import ApiError, ResponseTooLarge
 from kubeproto.wire import is_enough
 
 if TYPE_CHECKING:
-    from kubeproto import Head
+    from kubeproto import RawRequest
 
 
 class BodyLimits(Struct, frozen=True, kw_only=True):
@@ -35,8 +35,8 @@ LIMITS: Final = BodyLimits()
 class ResponseBody:
     """Collects the body of one response."""
 
-    def __init__(self, head: Head, status: int, limits: BodyLimits, now: float) -> None:
-        self._head = head
+    def __init__(self, request: RawRequest, status: int, limits: BodyLimits, now: float) -> None:
+        self._request = request
         self._status = status
         self._refused = not 200 <= status < 300
         self._max_size = limits.errors if self._refused else limits.objects
@@ -54,7 +54,7 @@ class ResponseBody:
             return bool(self._truncation)
         if self._size > self._max_size:
             raise ResponseTooLarge(
-                f"{self._head.label}: the response is longer than {self._max_size} bytes; list page by"
+                f"{self._request.label}: the response is longer than {self._max_size} bytes; list page by"
                 " page, or pass limits=BodyLimits(objects=…) to the client"
             )
         return False
@@ -71,7 +71,7 @@ class ResponseBody:
         """The reason why the rest of an error was not read; empty if all of it was read."""
         if not self._truncation:
             return ""
-        return f"{self._head.label}: the error response {self._truncation}; the rest was not read"
+        return f"{self._request.label}: the error response {self._truncation}; the rest was not read"
 
     def content(self) -> bytes:
         """Return the received bytes."""

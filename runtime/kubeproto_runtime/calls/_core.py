@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from kubeproto import Discovery, Head, Headers, Resource
+    from kubeproto import Discovery, Headers, RawRequest, Resource
     from kubeproto.control import Rate
     from kubeproto.requests import AllNamespaces, Request
     from kubeproto.wire import RetryPolicy
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=KubeObject)
 T = TypeVar("T")
-H = TypeVar("H", bound="Head")
+H = TypeVar("H", bound="RawRequest")
 
 
 class ClientCore:
@@ -71,10 +71,10 @@ class ClientCore:
         """The time on the clock that this client waits by."""
         raise NotImplementedError
 
-    def outgoing(self, head: H, transport: object) -> AbstractContextManager[OutgoingRequest[H]]:
+    def outgoing(self, request: H, transport: object) -> AbstractContextManager[OutgoingRequest[H]]:
         """Return the context in which a request is sent: see `_outgoing`."""
         host = str(getattr(transport, "host", ""))  # only some transports know their host
-        return outgoing(head, host, self.tracing, self.counters, self.now())
+        return outgoing(request, host, self.tracing, self.counters, self.now())
 
     def requests(
         self,
@@ -172,11 +172,11 @@ def _parse(parse: Callable[[int, Headers, bytes], T], response: WholeResponse) -
     raise truncated
 
 
-def _attempt(client: ClientCore, head: Head, deadline: float | None) -> Effects[WholeResponse]:
+def _attempt(client: ClientCore, request: RawRequest, deadline: float | None) -> Effects[WholeResponse]:
     yield Admit(inf if deadline is None else deadline)
     timeout = None if deadline is None else max(0.0, deadline - client.now())
     try:
-        response: WholeResponse = yield SendRequest(head, timeout, MAX_SILENCE)
+        response: WholeResponse = yield SendRequest(request, timeout, MAX_SILENCE)
     except DeadlineExceeded as error:
         if deadline is not None and client.now() >= deadline:
             raise

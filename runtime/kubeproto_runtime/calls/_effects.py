@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from kubeproto import Head, Headers
+from kubeproto import Headers, RawRequest
 from kubeproto.watching import resync
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ Effects: TypeAlias = "Generator[Effect, Any, T]"
 class SendRequest(Struct, frozen=True):
     """Send a request and read its whole response, a `WholeResponse`."""
 
-    head: Head
+    request: RawRequest
     timeout: float | None
     idle: float | None
 

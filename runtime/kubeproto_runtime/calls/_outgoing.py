@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from msgspec.structs import replace
 
-from kubeproto import Head, KubeprotoError, TransportError
+from kubeproto import KubeprotoError, RawRequest, TransportError
 from kubeproto.wire import UpgradeRequest
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from ._tracing import TracedRequest, Tracing
 
-H = TypeVar("H", bound=Head)
+H = TypeVar("H", bound=RawRequest)
 
 _READS: Final = frozenset({"GET", "HEAD"})
 
@@ -36,7 +36,7 @@ class LeaseLost(KubeprotoError):
 class WriteFence(Protocol):
     """Refuses writes: `LeaseFence` is one."""
 
-    def check(self, head: Head) -> None:
+    def check(self, request: RawRequest) -> None:
         """Raise `LeaseLost` if the request must not be sent at this moment."""
         ...
 
@@ -62,10 +62,10 @@ current_counts: Final[ContextVar[RequestCounts | None]] = ContextVar("kubeproto_
 class OutgoingRequest(Generic[H]):
     """A request with the headers of its span and the check of its fence."""
 
-    __slots__ = ("_counts", "_host", "_traced", "head", "status")
+    __slots__ = ("_counts", "_host", "_traced", "request", "status")
 
     def __init__(self, traced: TracedRequest[H], counts: RequestCounts | None, host: str) -> None:
-        self.head = traced.head
+        self.request = traced.request
         self.status: int | None = None
         self._traced = traced
         self._counts = counts
@@ -84,28 +84,28 @@ class OutgoingRequest(Generic[H]):
 
     def _count(self, code: str) -> None:
         if self._counts is not None:
-            self._counts.add(code, self.head.method, self._host)
+            self._counts.add(code, self.request.method, self._host)
 
 
 @contextmanager
 def outgoing(
-    head: H, host: str, tracing: Tracing, counters: Sequence[RequestCounts], now: float
+    request: H, host: str, tracing: Tracing, counters: Sequence[RequestCounts], now: float
 ) -> Generator[OutgoingRequest[H]]:
     """Prepare a request for the transport; `LeaseLost` if the fence of this task refuses it."""
-    head = _fenced(head)
+    request = _fenced(request)
     counts = current_counts.get()
     if counts is None and counters:
         counts = counters[0]  # a task that no operator has started: counted once, by the first
-    with tracing.request(head, host, now) as traced:
-        request = OutgoingRequest(traced, counts, host)
+    with tracing.request(request, host, now) as traced:
+        outgoing_request = OutgoingRequest(traced, counts, host)
         try:
-            yield request
+            yield outgoing_request
         except TransportError:
-            request.failed()
+            outgoing_request.failed()
             raise
 
 
-def _fenced(head: H) -> H:
+def _fenced(request: H) -> H:
     """Return the request with the check of the fence, for the transport to repeat.
 
     The request may wait for credentials and a connection for longer than the lease lasts.
@@ -113,7 +113,7 @@ def _fenced(head: H) -> H:
     fence = current_fence.get()
     # Reads do no harm: the caches of a candidate follow while another process leads. `exec` is a GET that
     # changes something.
-    if fence is None or (head.method in _READS and not isinstance(head, UpgradeRequest)):
-        return head
-    fence.check(head)
-    return replace(head, check=partial(fence.check, head))
+    if fence is None or (request.method in _READS and not isinstance(request, UpgradeRequest)):
+        return request
+    fence.check(request)
+    return replace(request, check=partial(fence.check, request))

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from kubeproto import Head, Status
+    from kubeproto import RawRequest, Status
     from kubeproto.control import OwnWrite
 
     ClientWrite: TypeAlias = tuple[object, OwnWrite]
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 current_writes: Final[ContextVar[list[ClientWrite] | None]] = ContextVar("kubeproto_writes", default=None)
 
 
-def note_write(client: object, request: Head, value: Any) -> None:
+def note_write(client: object, request: RawRequest, value: Any) -> None:
     """Note the version that a request of a run has written or read."""
     if (writes := current_writes.get()) is None:
         return
@@ -28,7 +28,7 @@ def note_write(client: object, request: Head, value: Any) -> None:
         writes.append((client, write))
 
 
-def note_absence(client: object, request: Head, refusal: Status) -> None:
+def note_absence(client: object, request: RawRequest, refusal: Status) -> None:
     """Note that the object of a request of a run does not exist."""
     if (writes := current_writes.get()) is None:
         return

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
 
-H = TypeVar("H", bound="Head")
+H = TypeVar("H", bound="RawRequest")
 
 # A program may set its tracer provider late. Looking for it reads the environment, which takes more than a
 # µs.
@@ -48,23 +48,25 @@ class Tracing:
         return self._tracer
 
     @contextmanager
-    def request(self, head: H, host: str, now: float) -> Generator[TracedRequest[H]]:
+    def request(self, request: H, host: str, now: float) -> Generator[TracedRequest[H]]:
         """Open a span around a request, if spans are recorded."""
         tracer = self.tracer(now)
         if tracer is None:
-            yield TracedRequest(head, None)
+            yield TracedRequest(request, None)
             return
         from opentelemetry.propagate import inject
         from opentelemetry.trace import SpanKind
 
         # Never the query, which may be private.
-        attributes = {"http.request.method": head.method, "url.path": head.target.partition("?")[0]}
+        attributes = {"http.request.method": request.method, "url.path": request.target.partition("?")[0]}
         if host:
             attributes["server.address"] = host
         carrier: dict[str, str] = {}
-        with tracer.start_as_current_span(head.method, kind=SpanKind.CLIENT, attributes=attributes) as span:
+        with tracer.start_as_current_span(
+            request.method, kind=SpanKind.CLIENT, attributes=attributes
+        ) as span:
             inject(carrier)
-            yield TracedRequest(head.with_headers(*carrier.items()), span)
+            yield TracedRequest(request.with_headers(*carrier.items()), span)
 
     @contextmanager
     def apart(self) -> Generator[None]:
@@ -86,10 +88,10 @@ class Tracing:
 class TracedRequest(Generic[H]):
     """A request with the headers that carry its span."""
 
-    __slots__ = ("_span", "head")
+    __slots__ = ("_span", "request")
 
-    def __init__(self, head: H, span: Any) -> None:
-        self.head = head
+    def __init__(self, request: H, span: Any) -> None:
+        self.request = request
         self._span = span
 
     def responded(self, status: int) -> None:

@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 import anyio
 
 from kubeproto import (
-    Head,
     Incoming,
     KubeprotoError,
     LocalProtocolError,
+    RawRequest,
     Transport,
 )
 from kubeproto.config import credentials as c
@@ -99,14 +99,14 @@ class Authorized:
                 await _close(self._lines.clear())
 
     def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[Incoming]:
         """Send a request and wait for the head of its response; without credentials a `CredentialsError`."""
 
         def exchange(credentials: Credentials) -> AbstractAsyncContextManager[Incoming]:
-            return self._exchange(head, credentials, timeout, idle)
+            return self._exchange(request, credentials, timeout, idle)
 
-        return self._opened(head, exchange, lambda incoming: incoming.status == 401)
+        return self._opened(request, exchange, lambda incoming: incoming.status == 401)
 
     def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
@@ -121,7 +121,7 @@ class Authorized:
     @asynccontextmanager
     async def _opened(
         self,
-        head: Head,
+        request: RawRequest,
         exchange: Callable[[Credentials], AbstractAsyncContextManager[T]],
         refuses: Callable[[T], bool],
     ) -> AsyncGenerator[T]:
@@ -140,7 +140,7 @@ class Authorized:
                         return await self._do(effect)
                 return None
 
-            yield await drive(self._keys.open(head, refuses), do)
+            yield await drive(self._keys.open(request, refuses), do)
 
     def _check_loop(self) -> None:
         running = event_loop()
@@ -170,12 +170,12 @@ class Authorized:
 
     @asynccontextmanager
     async def _exchange(
-        self, head: Head, credentials: Credentials, timeout: float | None, idle: float | None
+        self, request: RawRequest, credentials: Credentials, timeout: float | None, idle: float | None
     ) -> AsyncGenerator[Incoming]:
         line = self._lines.take(credentials.pair) or await self._open(credentials)
         transport, _ = line.transport
         try:
-            async with transport.send(credentials.sign(head), timeout=timeout, idle=idle) as incoming:
+            async with transport.send(credentials.sign(request), timeout=timeout, idle=idle) as incoming:
                 yield incoming
         finally:
             await _close(self._lines.release(line))
@@ -214,7 +214,7 @@ class Authorized:
         try:
             async with (
                 self._opener(ask.connection) as transport,
-                transport.send(ask.head, timeout=ask.timeout) as incoming,
+                transport.send(ask.request, timeout=ask.timeout) as incoming,
             ):
                 body = bytearray()
                 async for chunk in incoming:

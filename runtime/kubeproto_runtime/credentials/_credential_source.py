@@ -27,7 +27,7 @@ from ._plugins import terminal
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
     from kubeproto.config import Identity
 
 
@@ -103,14 +103,14 @@ class CredentialSource(Generic[S]):
         credentials = yield from self.obtain()
         return credentials if credentials.generation != refused.generation else None
 
-    def open(self, head: Head, refuses: Callable[[Opened], bool]) -> Opening[S, Opened]:
+    def open(self, request: RawRequest, refuses: Callable[[Opened], bool]) -> Opening[S, Opened]:
         """Open an exchange with credentials, and once more with others if the response is a 401.
 
         `refuses` returns whether the opened exchange is a 401; an upgrade raises `Unauthorized` instead. A
         request with an Authorization header of its own is sent unchanged.
         """
         credentials = yield from self.obtain()
-        ours = not header(head.headers, "authorization")
+        ours = not header(request.headers, "authorization")
         try:
             opened: Opened = yield Open(credentials)
         except Unauthorized:

@@ -21,7 +21,7 @@ from ._debug_page import debug_page
 if TYPE_CHECKING:
     from anyio.abc import SocketStream, TaskStatus
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
 
     from ._debug_state import DebugState
 
@@ -92,7 +92,7 @@ class HealthPages(Struct, frozen=True):
                 return HealthPage(404, "there are /healthz, /livez, /readyz and /metrics\n")
 
 
-def respond(pages: HealthPages, request: Head, peer: str = "") -> Response:
+def respond(pages: HealthPages, request: RawRequest, peer: str = "") -> Response:
     """Respond to a request of an address, and close its connection: probes and scrapers send one request."""
     on_loopback = _is_loopback(peer) and _is_for_localhost(request)
     page = pages.page(request.method, request.target, on_loopback=on_loopback)
@@ -111,7 +111,7 @@ async def serve(
     """Serve the pages until cancelled; report the port once it listens."""
 
     async def handle(stream: SocketStream) -> None:
-        async def handler(request: Head) -> Response:
+        async def handler(request: RawRequest) -> Response:
             return respond(pages, request, peer)
 
         address = stream.extra(anyio.abc.SocketAttribute.remote_address, "")
@@ -152,7 +152,7 @@ def _is_loopback(peer: str) -> bool:
     return (mapped or address).is_loopback
 
 
-def _is_for_localhost(request: Head) -> bool:
+def _is_for_localhost(request: RawRequest) -> bool:
     """Return whether the Host header names this machine.
 
     In DNS rebinding, the name of an attacker's page resolves to 127.0.0.1, and a browser sends that name.

@@ -14,8 +14,8 @@ Three mechanisms end a term. Each of them covers cases that the others miss:
 3. **The fence.** No write is sent once the lease may be another's, by the clock of the election and not by
    a timer. A process that was stopped (SIGSTOP, a paused virtual machine) continues in the middle of a run
    and sends before any timer fires, and a write can wait for its rate, a token or a connection for longer
-   than the lease lasts. So a client checks when it sends, and the transport checks again (`Head.check`) when
-   the first byte is about to leave.
+   than the lease lasts. So a client checks when it sends, and the transport checks again (`RawRequest.check`)
+   when the first byte is about to leave.
 
 The fence is the last of the three, and the most lenient: work may write until the lease has expired, while
 it ends after its cancellation.
@@ -31,7 +31,7 @@ from ..calls._outgoing import LeaseLost, current_fence
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
 
     from ._election import Election
 
@@ -51,10 +51,10 @@ class LeaseFence:
         finally:
             current_fence.reset(token)
 
-    def check(self, head: Head) -> None:
+    def check(self, request: RawRequest) -> None:
         """Raise `LeaseLost` unless the lease is held."""
         if not self._election.holds:
             raise LeaseLost(
-                f"{head.label} was not sent: this process no longer holds the lease {self._election.name},"
+                f"{request.label} was not sent: this process no longer holds the lease {self._election.name},"
                 " and another one may be working on the same objects"
             )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractAsyncContextManager
     from datetime import datetime
 
-    from kubeproto import Api, Dynamic, Head, Headers
+    from kubeproto import Api, Dynamic, Headers, RawRequest
     from kubeproto.wire import Decoder
 
     from ..calls._base_client import BaseClient, Streamed
@@ -90,7 +90,7 @@ class _RawReader(Struct, frozen=True):
 
     opening: Any
 
-    def open(self, request: Head, status: int, headers: Headers) -> Decoder[bytes]:
+    def open(self, request: RawRequest, status: int, headers: Headers) -> Decoder[bytes]:
         """Return a decoder for a response: of a log, or of a refusal."""
         return _RawDecoder() if 200 <= status < 300 else self.opening.open(request, status, headers)
 
@@ -231,9 +231,9 @@ class ContainerLog:
         options = {name: value for name, value in options.items() if value is not None}
         options |= {"container": self.container, "timestamps": True}
         followed = self._api.follow_log(self.pod, **options)
-        head = followed if follow else self._api.log(self.pod, **options)
+        request = followed if follow else self._api.log(self.pod, **options)
         return StreamRequest(
-            head.method, head.target, head.headers, verb="get", opening=_RawReader(followed.opening)
+            request.method, request.target, request.headers, verb="get", opening=_RawReader(followed.opening)
         )
 
     def _options(self) -> dict[str, Any]:

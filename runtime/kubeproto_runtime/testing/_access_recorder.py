@@ -12,7 +12,7 @@ from .._access import RequiredAccess, Scope, dump_access, parse_access
 if TYPE_CHECKING:
     import os
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
     from kubeproto_sim import ServerResponse
 
 _CREATED: Final = 201
@@ -45,9 +45,9 @@ class AccessRecorder:
     def __repr__(self) -> str:
         return f"<{len(self.needed)} rights needed so far>"
 
-    def record(self, head: Head, response: ServerResponse | None = None) -> None:
+    def record(self, request: RawRequest, response: ServerResponse | None = None) -> None:
         """Record a request; a write that has created an object needs the right to create as well."""
-        attributes = attributes_of(head)
+        attributes = attributes_of(request)
         if not attributes.is_resource_request or attributes.group in _GRANTED_TO_ALL:
             return
         scope: Scope = "namespaces" if attributes.namespace else "cluster"

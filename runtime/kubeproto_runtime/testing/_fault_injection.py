@@ -20,7 +20,7 @@ from kubeproto_sim import Cluster, Fail, Fault, Faults, ForceConflict, LoseRespo
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
     from kubeproto_sim import ServerResponse, Stream, User
 
 Author = Literal["operator", "user"]
@@ -87,21 +87,21 @@ class ObservedRun:
         """Add a line to the transcript."""
         self.lines.append(f"{self.cluster.now - self._started:9.1f} s  {text}")
 
-    def send(self, head: Head, author: Author, tap: Tap, respond: Respond) -> ServerResponse:
+    def send(self, request: RawRequest, author: Author, tap: Tap, respond: Respond) -> ServerResponse:
         """Send a write, with its fault, if any."""
         number = len(self.writes) + 1
-        request = f"{head.method} {head.target}"
+        request_line = f"{request.method} {request.target}"
         fault = self._fault_at(number)
-        self.log(f"{author}: {request}" + (f"   <-- {fault}" if fault else ""))
+        self.log(f"{author}: {request_line}" + (f"   <-- {fault}" if fault else ""))
         leading = self._has_leader()
         version = self._versions
         try:
             if fault is None:
                 return respond()
-            return self._with_fault(fault, head, author, tap, respond)
+            return self._with_fault(fault, request, author, tap, respond)
         finally:
             changed = self._versions != version
-            self.writes.append(ObservedWrite(number, author, request, changed, leading))
+            self.writes.append(ObservedWrite(number, author, request_line, changed, leading))
 
     def _fault_at(self, number: int) -> InjectedFault | None:
         if self.injection is not None and self.injection.write == number:
@@ -109,7 +109,7 @@ class ObservedRun:
         return None
 
     def _with_fault(
-        self, fault: InjectedFault, head: Head, author: Author, tap: Tap, respond: Respond
+        self, fault: InjectedFault, request: RawRequest, author: Author, tap: Tap, respond: Respond
     ) -> ServerResponse:
         match fault:
             case "crash before":
@@ -130,7 +130,7 @@ class ObservedRun:
             case "stale cache":
                 self._delay_events(self.streams)
             case "late events":
-                self._delay_events([stream for stream in self.streams if stream.shows(head)])
+                self._delay_events([stream for stream in self.streams if stream.shows(request)])
             case "missed events":
                 self._skip_events()
             case "lost lease":
@@ -178,18 +178,20 @@ class Tap(Faults):
         self._observed = observed
         self._author: Author = author
 
-    def respond(self, head: Head, user: User | str | None = None, replies: Any = None) -> ServerResponse:
+    def respond(
+        self, request: RawRequest, user: User | str | None = None, replies: Any = None
+    ) -> ServerResponse:
         """Respond to a request, unless its fault changes that."""
-        observed, respond = self._observed, partial(self.cluster.respond, head, user, replies)
-        self._respond_normally = partial(super().respond, head, user, replies)
+        observed, respond = self._observed, partial(self.cluster.respond, request, user, replies)
+        self._respond_normally = partial(super().respond, request, user, replies)
         if self.dead:
             raise ConnectError("the process was killed")
         if len(observed.writes) >= MAX_WRITES:
             raise ConnectError("the run has sent too many writes")
-        if head.method != "GET":
-            if _LEASES in head.target or head.target.endswith("/leases"):
+        if request.method != "GET":
+            if _LEASES in request.target or request.target.endswith("/leases"):
                 return respond()
-            response = observed.send(head, self._author, self, respond)
+            response = observed.send(request, self._author, self, respond)
             return msgspec.structs.replace(response, delay=response.delay + LATENCY)
         if self._author == "user":
             return respond()
@@ -198,7 +200,7 @@ class Tap(Faults):
         response = respond()
         if isinstance(response.body, bytes):
             return response
-        stream = TappedStream(observed, self, head, response.body)
+        stream = TappedStream(observed, self, request, response.body)
         observed.streams.append(stream)
         return msgspec.structs.replace(response, body=stream)
 
@@ -211,13 +213,13 @@ class Tap(Faults):
 class TappedStream:
     """A watch of the operator, which can be delayed and broken."""
 
-    def __init__(self, observed: ObservedRun, tap: Tap, head: Head, source: Stream) -> None:
+    def __init__(self, observed: ObservedRun, tap: Tap, request: RawRequest, source: Stream) -> None:
         self.wake: Callable[[], None] | None = None
         self.broken = False
         self.delayed_until = 0.0
         self._observed = observed
         self._tap = tap
-        self._path = _path_without_namespace(head)
+        self._path = _path_without_namespace(request)
         self._source = source
         source.wake = self.wake_reader
 
@@ -238,7 +240,7 @@ class TappedStream:
             self._observed.streams.remove(self)
         self._source.close()
 
-    def shows(self, write: Head) -> bool:
+    def shows(self, write: RawRequest) -> bool:
         """Return whether this watch shows the change of a write."""
         return f"{_path_without_namespace(write)}/".startswith(f"{self._path}/")
 
@@ -252,9 +254,9 @@ class TappedStream:
         return self._tap.dead or self._observed.cluster.now < self.delayed_until
 
 
-def _path_without_namespace(head: Head) -> str:
+def _path_without_namespace(request: RawRequest) -> str:
     """Return the path of a request without its namespace."""
-    return _NAMESPACE.sub("", head.target.partition("?")[0])
+    return _NAMESPACE.sub("", request.target.partition("?")[0])
 
 
 def _set_other_holder(lease: dict[str, Any]) -> None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
-    from kubeproto import Head, Headers
+    from kubeproto import Headers, RawRequest
     from kubeproto.wire import UpgradeRequest
     from kubeproto_sim import Cluster, Conversation, Faults, ServerResponse, Stream, User
 
@@ -114,7 +114,7 @@ class SimulatedClient(Client):
         self.faults = faults
         self.tasks: TaskGroup | None = None
         self._offset = offset
-        respond: Callable[[Head], ServerResponse] = partial((faults or cluster).respond, user=user)
+        respond: Callable[[RawRequest], ServerResponse] = partial((faults or cluster).respond, user=user)
         super().__init__(
             _SimulatedTransport(cluster, offset, _recording(respond, recorder) if recorder else respond),
             namespace=namespace,
@@ -183,12 +183,12 @@ async def simulated(
 
 
 def _recording(
-    respond: Callable[[Head], ServerResponse], recorder: AccessRecorder
-) -> Callable[[Head], ServerResponse]:
-    def record_and_respond(head: Head) -> ServerResponse:
-        recorder.record(head)  # also if a fault prevents the response
-        response = respond(head)
-        recorder.record(head, response)
+    respond: Callable[[RawRequest], ServerResponse], recorder: AccessRecorder
+) -> Callable[[RawRequest], ServerResponse]:
+    def record_and_respond(request: RawRequest) -> ServerResponse:
+        recorder.record(request)  # also if a fault prevents the response
+        response = respond(request)
+        recorder.record(request, response)
         return response
 
     return record_and_respond
@@ -304,7 +304,9 @@ class _SimulatedSocket:
 class _SimulatedTransport:
     """Sends requests to a simulated cluster; they take virtual time."""
 
-    def __init__(self, cluster: Cluster, offset: float, respond: Callable[[Head], ServerResponse]) -> None:
+    def __init__(
+        self, cluster: Cluster, offset: float, respond: Callable[[RawRequest], ServerResponse]
+    ) -> None:
         self._cluster = cluster
         self._offset = offset
         self._respond = respond
@@ -314,16 +316,16 @@ class _SimulatedTransport:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[_Incoming]:
         """Send a request and wait for the head of its response."""
         await checkpoint()
         start = anyio.current_time()
         self._cluster.advance_to(start + self._offset)
         due = self._cluster.due
-        if head.check is not None:
-            head.check()
-        response = self._respond(head)
+        if request.check is not None:
+            request.check()
+        response = self._respond(request)
         try:
             self._cluster.advance_to(start + self._offset)
             # A new watch has timers for its bookmarks and its end; most requests do not change the timers.

@@ -168,7 +168,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
             exchange = WatchExchange(self._api, planned, self._selection, seconds)
         response = self._response = _OpenResponse(exchange)
         with client.outgoing(exchange.request, client.transport) as sent:
-            sending = client.transport.send(sent.head, idle=exchange.idle, timeout=exchange.timeout)
+            sending = client.transport.send(sent.request, idle=exchange.idle, timeout=exchange.timeout)
             incoming = await response.stack.enter_async_context(sending)
             sent.responded(incoming.status)
         response.chunks = aiter(incoming)

@@ -16,7 +16,7 @@ from kubeproto.wire import TimedOut, classify, is_enough
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kubeproto import Api, Head, Headers
+    from kubeproto import Api, Headers, RawRequest
 
 K = TypeVar("K", bound=KubeObject)
 
@@ -26,7 +26,7 @@ Parts: TypeAlias = "Sequence[tuple[list[Any], resync.Event]]"
 class ResyncExchange:
     """The base of `ListExchange` and `WatchExchange`."""
 
-    def __init__(self, request: Head, idle: float | None, timeout: float) -> None:
+    def __init__(self, request: RawRequest, idle: float | None, timeout: float) -> None:
         self.request = request
         self.idle = idle
         self.timeout = timeout

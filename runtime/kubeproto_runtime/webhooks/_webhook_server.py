@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import ByteStream, SocketStream, TaskStatus
 
-    from kubeproto import Head
+    from kubeproto import RawRequest
 
     from ._certificate_files import CertificateSource
 
@@ -149,7 +149,7 @@ class WebhookServer:
                 connection = ServerConnection(max_body=MAX_REVIEW)
                 await serve_requests(_Channel(secured), connection, self.respond)
 
-    async def respond(self, request: Head) -> Response:
+    async def respond(self, request: RawRequest) -> Response:
         """Return the response to a request, and count it."""
         # Other paths are not counted: a port scan would create labels.
         stats = self.stats.get(request.target.partition("?")[0])
@@ -164,7 +164,7 @@ class WebhookServer:
             stats.end(code, anyio.current_time() - start)
         return response
 
-    async def _respond(self, request: Head) -> Response:
+    async def _respond(self, request: RawRequest) -> Response:
         match = _TIMEOUT.search(request.target)
         timeout = min(float(match[1]), _MAX_TIMEOUT) if match else _MAX_TIMEOUT
         # Shielded: the write of another client waits for the response, also while this program ends.

@@ -16,7 +16,7 @@ from .._rejections import Rejection, forbidden_for, quoted
 from ..reading._query import Query, is_true, split_target
 
 if TYPE_CHECKING:
-    from kubeproto.wire import Head
+    from kubeproto.wire import RawRequest
 
 _METHODS: Final = {
     "POST": "create", "GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete",
@@ -44,10 +44,10 @@ class Attributes(Struct, frozen=True, kw_only=True):
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
-def attributes_of(head: Head) -> Attributes:
+def attributes_of(request: RawRequest) -> Attributes:
     """Return the attributes of a request, as a server authorizes it."""
-    path, query = split_target(head.target)
-    return read_attributes(head.method, path, query)
+    path, query = split_target(request.target)
+    return read_attributes(request.method, path, query)
 
 
 def read_attributes(method: str, path: str, query: Query) -> Attributes:

@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 import msgspec
 from msgspec import Struct
 
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 from .._rejections import Rejection, failure, forbidden_for
 from .._state import ServerState
@@ -41,19 +41,26 @@ class Access:
         return _ALLOWED if self.mode == "AlwaysAllow" else self.rbac.decide(user, attributes)
 
     def admit(
-        self, head: Head, headers: Mapping[str, str], path: str, query: Query, transport_user: User | None
+        self,
+        request: RawRequest,
+        headers: Mapping[str, str],
+        path: str,
+        query: Query,
+        transport_user: User | None,
     ) -> Caller:
         """Return the caller of an allowed request, or refuse it with 401 or 403.
 
         `headers` are those of the request by their lower-case names.
         """
         user = (
-            authenticated(transport_user) if transport_user is not None else self._authenticate(head, headers)
+            authenticated(transport_user)
+            if transport_user is not None
+            else self._authenticate(request, headers)
         )
-        target = impersonated_user(head.headers) if impersonates(headers) else None
+        target = impersonated_user(request.headers) if impersonates(headers) else None
         if target is None and self.mode == "AlwaysAllow":
             return Caller(self, user, None)
-        attributes = read_attributes(head.method, path, query)
+        attributes = read_attributes(request.method, path, query)
         if target is not None:
             user = self._impersonation.act_as(user, target, attributes)
         decision = self.decide(user, attributes)
@@ -61,8 +68,8 @@ class Access:
             raise denied(attributes, user.name, decision.reason)
         return Caller(self, user, attributes)
 
-    def _authenticate(self, head: Head, headers: Mapping[str, str]) -> User:
-        token = _bearer_token(head.headers) if "authorization" in headers else None
+    def _authenticate(self, request: RawRequest, headers: Mapping[str, str]) -> User:
+        token = _bearer_token(request.headers) if "authorization" in headers else None
         if token is None:
             return _ANYBODY if self.mode == "AlwaysAllow" else NOBODY
         user = self.user_of(token)

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from kubeproto import ConnectError, TransportError
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 from .._cluster import Cluster
 from .._rejections import failure
@@ -100,13 +100,13 @@ class Faults:
         return "\n".join(self.lines)
 
     def respond(
-        self, head: Head, user: User | str | None = None, replies: Replies | None = None
+        self, request: RawRequest, user: User | str | None = None, replies: Replies | None = None
     ) -> ServerResponse:
         """Respond to a request as the cluster does, or with a fault, which may be a `TransportError`."""
-        rng, script, request_class = self._rng.state, list(self.script), _class_of(head)
+        rng, script, request_class = self._rng.state, list(self.script), _class_of(request)
         fault = self._next(request_class)
-        line = f"{self.cluster.now - self._start:10.3f}  {head.method} {head.target}"
-        respond = partial(self.cluster.respond, head, user, replies)
+        line = f"{self.cluster.now - self._start:10.3f}  {request.method} {request.target}"
+        respond = partial(self.cluster.respond, request, user, replies)
         try:
             response = (
                 respond() if fault is None else _apply_fault(self.cluster, respond, request_class, fault)
@@ -135,10 +135,10 @@ def _fits(fault: Fault, request_class: RequestClass) -> bool:
     return request_class in _FITS.get(type(fault), ("read", "watch", "write"))
 
 
-def _class_of(head: Head) -> RequestClass:
-    if head.method != "GET":
+def _class_of(request: RawRequest) -> RequestClass:
+    if request.method != "GET":
         return "write"
-    _, query = split_target(head.target)
+    _, query = split_target(request.target)
     return "watch" if is_true(query.get("watch")) else "read"
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 from .._rejections import (
     BrokenRules,
@@ -97,7 +97,9 @@ class Server:
         self.watches = OpenWatches()
         state.on_generation = self.watches.wake_all
 
-    def respond(self, head: Head, user: User | None = None, replies: Replies | None = None) -> ServerResponse:
+    def respond(
+        self, request: RawRequest, user: User | None = None, replies: Replies | None = None
+    ) -> ServerResponse:
         """Respond to a request. A refusal is a response, too, and such a request has changed nothing.
 
         `user` is the user whom the transport knows; without it the headers of the request determine the user.
@@ -107,11 +109,11 @@ class Server:
         conversions = self.conversions
         saved_context = conversions.begin(replies)
         try:
-            response = self._respond(head, user, replies, waits)
+            response = self._respond(request, user, replies, waits)
             waited = sum(waits) + conversions.waited
         finally:
             conversions.end(saved_context)
-        return _delayed(response, waited, head) if waited else response
+        return _delayed(response, waited, request) if waited else response
 
     def gate_of_controller(self, user: str, route: Route) -> Gate:
         """Return the gate of a write by a controller of the cluster, which has the rights of its account."""
@@ -124,13 +126,13 @@ class Server:
         return self.chain.gates_for(caller, None, [], []).gate_for(route, {})
 
     def _respond(
-        self, head: Head, user: User | None, replies: Replies | None, waits: list[float]
+        self, request: RawRequest, user: User | None, replies: Replies | None, waits: list[float]
     ) -> ServerResponse:
-        headers = {name.lower(): value for name, value in head.headers}
+        headers = {name.lower(): value for name, value in request.headers}
         warnings: list[str] = []
         try:
-            response = self._handle(head, user, replies, headers, warnings, waits)
-            return response if head.method != "HEAD" else msgspec.structs.replace(response, body=b"")
+            response = self._handle(request, user, replies, headers, warnings, waits)
+            return response if request.method != "HEAD" else msgspec.structs.replace(response, body=b"")
         except Rejection as rejection:
             return self._refusal(rejection, headers, warnings)
         except PlainRefused as rejection:
@@ -138,36 +140,36 @@ class Server:
 
     def _handle(
         self,
-        head: Head,
+        request: RawRequest,
         user: User | None,
         replies: Replies | None,
         headers: dict[str, str],
         warnings: list[str],
         waits: list[float],
     ) -> ServerResponse:
-        path, query = split_target(head.target)
-        caller = self.access.admit(head, headers, path, query, user)
-        check_size(head.body)
+        path, query = split_target(request.target)
+        caller = self.access.admit(request, headers, path, query, user)
+        check_size(request.body)
         if (limit := query.get("timeout")) is not None and not is_true(query.get("watch")):
             allowed = _allowed_time(limit)
             if 0 < allowed < 1e-3:
                 return ServerResponse(
                     504, (CACHE, content_length(_TIMEOUT_STATUS), TEXT), _TIMEOUT_STATUS, delay=allowed
                 )
-        route = self.routes.find(head.method, path, query)
+        route = self.routes.find(request.method, path, query)
         if not isinstance(route, Route):
-            return document(self.state, head, route, query, headers)
+            return document(self.state, request, route, query, headers)
         accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
         gates = self.chain.gates_for(caller, replies, warnings, waits)
-        request = ServerRequest(head, path, query, headers, accepted, caller, gates)
+        server_request = ServerRequest(request, path, query, headers, accepted, caller, gates)
         served = route.served
         if served.warning:
             warnings.append(served.warning)
         if served.ready_at > self.state.clock.time and self.state.release.refuses_new_kinds:
             raise initializing()
         if route.subresource not in ("", "status"):
-            return subresource(self.state, route, request, warnings)
-        return self._dispatch(route, request, warnings)
+            return subresource(self.state, route, server_request, warnings)
+        return self._dispatch(route, server_request, warnings)
 
     def _dispatch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         match route.verb:
@@ -198,7 +200,7 @@ class Server:
 
     def _read_body(self, route: Route, request: ServerRequest) -> tuple[dict[str, Any], list[str]]:
         served, media = route.served, request.headers.get("content-type", "")
-        return read_object(request.head.body, media, served.kind, custom=served.custom)
+        return read_object(request.raw.body, media, served.kind, custom=served.custom)
 
     def _get(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         served, state = route.served, self.state
@@ -256,13 +258,13 @@ class Server:
         check_media(route.served, content_type)
         write_options(request.query, "PatchOptions", applying=content_type.startswith(APPLY))
         writer = patch_writer_for(self.state, route, request, warnings)
-        written = patch(writer, request.head.body, content_type, request.query)
+        written = patch(writer, request.raw.body, content_type, request.query)
         return write_response(self.state, route, request, writer, written)
 
     def _delete(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         served = route.served
         options = read_delete_options(
-            request.query, request.head.body, request.headers.get("content-type", "")
+            request.query, request.raw.body, request.headers.get("content-type", "")
         )
         _warn_of_orphans(served, options, warnings)
         gate = request.gates.gate_for(route, request.query)
@@ -283,7 +285,7 @@ class Server:
         served = route.served
         listing = self._list_options(request.query, watching=False)
         options = read_delete_options(
-            request.query, request.head.body, request.headers.get("content-type", "")
+            request.query, request.raw.body, request.headers.get("content-type", "")
         )
         _warn_of_orphans(served, options, warnings)
         listed = list_objects(self.state, route, listing)
@@ -322,9 +324,9 @@ class Server:
         return ServerResponse(rejection.code, response_headers, body, rejection.delay)
 
 
-def _delayed(response: ServerResponse, waited: float, head: Head) -> ServerResponse:
+def _delayed(response: ServerResponse, waited: float, request: RawRequest) -> ServerResponse:
     """Return a response delayed by its webhooks, or 504 if the delay exceeds the timeout of the request."""
-    limit = split_target(head.target)[1].get("timeout")
+    limit = split_target(request.target)[1].get("timeout")
     allowed = _allowed_time(limit) if limit else _REQUEST_TIMEOUT
     if isinstance(response.body, bytes) and 0 < allowed < waited:
         return ServerResponse(

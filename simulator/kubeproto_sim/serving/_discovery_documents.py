@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 from .._rejections import method_not_allowed, unknown_path
 from .._state import ServerState
@@ -26,7 +26,7 @@ _CHECKS: Final = ("ping", "log", "etcd")
 
 
 def document(
-    state: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
+    state: ServerState, request: RawRequest, segments: list[str], query: Query, headers: dict[str, str]
 ) -> ServerResponse:
     """Return the response for a path that is not a resource."""
     if segments[0] in _HEALTH:
@@ -34,7 +34,7 @@ def document(
     if segments[0] == "openapi":
         from ._openapi_responses import openapi
 
-        return openapi(state, head, segments[1:], query, headers)
+        return openapi(state, request, segments[1:], query, headers)
     match segments:
         case ["version"]:
             content: Any = _version(state.release)
@@ -63,7 +63,7 @@ def document(
                 raise unknown_version(state.kinds, group)
             case _:
                 raise unknown_path()
-    if head.method not in ("GET", "HEAD"):
+    if request.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     body = msgspec.json.encode(content)
     body = msgspec.json.format(body, indent=2) if segments[0] == "version" else body + b"\n"

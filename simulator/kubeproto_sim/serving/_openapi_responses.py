@@ -12,7 +12,7 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 
 from .._rejections import method_not_allowed, not_acceptable, unknown_path
 from .._state import ServerState
@@ -53,7 +53,7 @@ _of_server: Final[WeakKeyDictionary[Kinds, _DocumentCache]] = WeakKeyDictionary(
 
 
 def openapi(
-    state: ServerState, head: Head, segments: list[str], query: Query, headers: dict[str, str]
+    state: ServerState, request: RawRequest, segments: list[str], query: Query, headers: dict[str, str]
 ) -> ServerResponse:
     """Return the response for a path below `/openapi`."""
     kinds = state.kinds
@@ -72,7 +72,7 @@ def openapi(
             media, (body, tag) = _JSON, documents.find(kinds, f"{group}/{version}")
         case _:
             raise unknown_path()
-    if head.method not in ("GET", "HEAD"):
+    if request.method not in ("GET", "HEAD"):
         raise method_not_allowed()
     etag = f'"{tag}"'
     requested_hash = query.get("hash") if len(segments) > 1 else ""

@@ -75,10 +75,10 @@ def _check(route: Route, request: ServerRequest) -> None:
             options[name] = True
     if container := query.get("container"):
         options["container"] = container
-    if command := repeated(request.head.target, "command"):
+    if command := repeated(request.raw.target, "command"):
         options["command"] = command
     if route.subresource == "portforward":
-        options = {"ports": _port_numbers(request)} if repeated(request.head.target, "ports") else {}
+        options = {"ports": _port_numbers(request)} if repeated(request.raw.target, "ports") else {}
     body = SubresourceBody(
         api_version="v1", kind=_OPTIONS[route.subresource], operation="CONNECT", obj=options
     )
@@ -102,7 +102,7 @@ def _command(backend: Backend, route: Route, request: ServerRequest, name: str) 
     )  # fmt: skip
     if not (streams.stdin or streams.stdout or streams.stderr):
         raise bad_request("you must specify at least 1 of stdin, stdout, stderr")
-    command = tuple(repeated(request.head.target, "command")) if route.subresource == "exec" else None
+    command = tuple(repeated(request.raw.target, "command")) if route.subresource == "exec" else None
     if command == ():
         raise bad_request("you must specify at least 1 command to execute")
     protocol = _agree(request, V5, V4)
@@ -126,7 +126,7 @@ def _agree(request: ServerRequest, *supported: str) -> str:
 
 
 def _port_numbers(request: ServerRequest) -> list[int]:
-    texts = [part for text in repeated(request.head.target, "ports") for part in text.split(",")]
+    texts = [part for text in repeated(request.raw.target, "ports") for part in text.split(",")]
     ports = [int(text) for text in texts if text.isascii() and text.isdigit() and 0 < int(text) < 1 << 16]
     if not texts or len(ports) != len(texts) or len(ports) > _MAX_PORTS:
         raise bad_request(f"port-forward needs 1 to {_MAX_PORTS} ports, not {','.join(texts)!r}")

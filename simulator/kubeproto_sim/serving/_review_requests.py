@@ -38,7 +38,7 @@ def review(state: ServerState, route: Route, request: ServerRequest, warnings: l
     respond = _REVIEWS.get(served.kind)
     if respond is None:
         raise unknown_resource()
-    obj, twice = read_object(request.head.body, request.headers.get("content-type", ""), served.kind)
+    obj, twice = read_object(request.raw.body, request.headers.get("content-type", ""), served.kind)
     obj["kind"], obj["apiVersion"] = served.kind, served.api_version
     meta: Any = obj.setdefault("metadata", {})
     writer = Writer(state, route, request.query, request.manager, warnings)

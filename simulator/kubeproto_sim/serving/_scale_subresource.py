@@ -154,7 +154,7 @@ def _put(obj: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 def updated_scale(state: ServerState, route: Route, request: ServerRequest) -> dict[str, Any]:
     """Return the body of an update, or refuse it."""
-    body, _ = read_object(request.head.body, request.headers.get("content-type", ""), "Scale")
+    body, _ = read_object(request.raw.body, request.headers.get("content-type", ""), "Scale")
     try:
         _check(state, route, body)
     except Misfit as error:
@@ -174,7 +174,7 @@ def patched_scale(
     content_type = request.headers.get("content-type", "")
     check_media(route.served, content_type)
     media = content_type.partition(";")[0].strip()
-    change = read_change(media, request.head.body)
+    change = read_change(media, request.raw.body)
     result: Any = changed(media, copied(present), change)
     if not is_map(result):
         raise rejected_patch()

@@ -10,7 +10,7 @@ from typing import Any, Final, Protocol
 import msgspec
 from msgspec import Struct
 
-from kubeproto.wire import Head, Headers
+from kubeproto.wire import Headers, RawRequest
 
 from .._rejections import failure
 from .._state import ServerState
@@ -50,7 +50,7 @@ class GateFactory(Protocol):
 class ServerRequest(Struct, frozen=True):
     """A parsed request; its headers have lower-case names."""
 
-    head: Head
+    raw: RawRequest
     path: str
     query: Query
     headers: dict[str, str]

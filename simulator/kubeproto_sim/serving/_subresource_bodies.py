@@ -29,7 +29,7 @@ CREATED: Final[dict[str, Any]] = {
 def read_body(request: ServerRequest, type_: str) -> dict[str, Any]:
     """Return the body of a request as an object of a type, or refuse with 400."""
     kind = type_.rpartition(".")[2]
-    body, _ = read_object(request.head.body, request.headers.get("content-type", ""), kind)
+    body, _ = read_object(request.raw.body, request.headers.get("content-type", ""), kind)
     codec = TypedCodec(type_, kind)
     try:
         codec.tidy(body)

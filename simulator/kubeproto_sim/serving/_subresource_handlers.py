@@ -67,12 +67,12 @@ def _as_object(
         patcher = patch_writer_for(state, main, request, warnings, request_route=route)
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
-        written: Written = patch(patcher, request.head.body, content_type, request.query)
+        written: Written = patch(patcher, request.raw.body, content_type, request.query)
         return write_response(state, route, request, patcher, written)
     write_options(request.query, "UpdateOptions")
     writer = writer_for(state, main, request, warnings, request_route=route)
     written = writer.replace(
-        *read_object(request.head.body, request.headers.get("content-type", ""), route.served.kind)
+        *read_object(request.raw.body, request.headers.get("content-type", ""), route.served.kind)
     )
     return write_response(state, route, request, writer, written)
 

@@ -11,7 +11,7 @@ import pytest
 from nodes_rig import Rig
 
 import kubeproto_sim as sim
-from kubeproto import Api, ApiError, DeadlineExceeded, Head, TransportError
+from kubeproto import Api, ApiError, DeadlineExceeded, RawRequest, TransportError
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.streams import Exited, Process, Stderr, Stdout
 from kubeproto_runtime import Client
@@ -296,7 +296,7 @@ def drive(coroutine: Any) -> Any:
 
 def opened(rig: Rig, query: str, protocol: str) -> sim.Conversation:
     headers = (("Upgrade", "websocket"), ("Sec-WebSocket-Protocol", protocol))
-    answer = rig.cluster.respond(Head("GET", f"/api/v1/namespaces/default/pods/web/{query}", headers))
+    answer = rig.cluster.respond(RawRequest("GET", f"/api/v1/namespaces/default/pods/web/{query}", headers))
     assert answer.status == 101, answer.body
     assert isinstance(answer.body, sim.Conversation)
     return answer.body
@@ -339,7 +339,7 @@ def test_the_newest_protocol_that_both_speak_is_spoken() -> None:
     assert opened(rig, "exec?command=true&stdout=true", offered).protocol == "v4.channel.k8s.io"
     headers = (("Upgrade", "websocket"), ("Sec-WebSocket-Protocol", "v6.channel.k8s.io"))
     path = "/api/v1/namespaces/default/pods/web/exec?command=true&stdout=true"
-    assert rig.cluster.respond(Head("GET", path, headers)).status == 400
+    assert rig.cluster.respond(RawRequest("GET", path, headers)).status == 400
 
 
 @pytest.mark.parametrize("size", [0, 1, 32 * 1024, 32 * 1024 + 1, 100_000])

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 from nodes_rig import Json, Rig
 
-from kubeproto import Head
+from kubeproto import RawRequest
 
 BUDGETS = "policy/v1/PodDisruptionBudget"
 
@@ -27,7 +27,7 @@ def evict(rig: Rig, name: str, *, query: str = "", **options: Any) -> tuple[int,
     if options:
         body["deleteOptions"] = options
     path = f"/api/v1/namespaces/default/pods/{name}/eviction{query}"
-    answer = rig.cluster.respond(Head("POST", path, (), msgspec.json.encode(body)))
+    answer = rig.cluster.respond(RawRequest("POST", path, (), msgspec.json.encode(body)))
     assert isinstance(answer.body, bytes)
     rig.cluster.settle()
     return answer.status, msgspec.json.decode(answer.body)

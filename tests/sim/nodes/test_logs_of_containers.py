@@ -10,14 +10,14 @@ from hypothesis import given, strategies as st
 from nodes_rig import Json, Rig
 
 import kubeproto_sim as sim
-from kubeproto import Head
+from kubeproto import RawRequest
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto_runtime.testing import Backend, run, simulated
 from kubeproto_sim import ServerResponse
 
 
 def ask(rig: Rig, query: str = "", name: str = "web") -> ServerResponse:
-    return rig.cluster.respond(Head("GET", f"/api/v1/namespaces/default/pods/{name}/log?{query}"))
+    return rig.cluster.respond(RawRequest("GET", f"/api/v1/namespaces/default/pods/{name}/log?{query}"))
 
 
 def text(rig: Rig, query: str = "", name: str = "web") -> str:

@@ -9,7 +9,7 @@ import pytest
 from nodes_rig import Rig, pod
 
 import kubeproto_sim as sim
-from kubeproto import Head, LocalProtocolError
+from kubeproto import LocalProtocolError, RawRequest
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.objects import decode
 
@@ -318,7 +318,9 @@ def test_a_namespace_goes_when_its_pods_have_ended() -> None:
 def asked(rig: Rig, method: str, target: str, body: Any = None) -> dict[str, Any]:
     path = target if target.startswith("/") else f"/api/v1/namespaces/default/pods/{target}"
     headers = (("Content-Type", "application/strategic-merge-patch+json"),) if body else ()
-    answer = rig.cluster.respond(Head(method, path, headers, msgspec.json.encode(body) if body else b""))
+    answer = rig.cluster.respond(
+        RawRequest(method, path, headers, msgspec.json.encode(body) if body else b"")
+    )
     assert answer.status < 300, answer.body
     assert isinstance(answer.body, bytes)
     found: dict[str, Any] = msgspec.json.decode(answer.body)

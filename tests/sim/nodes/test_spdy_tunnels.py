@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 from nodes_rig import Rig
 
 import kubeproto_sim as sim
-from kubeproto import Head
+from kubeproto import RawRequest
 
 FIN: Final = 1
 HEADERS: Final = (
@@ -33,7 +33,9 @@ class Forwarding:
     """The client's side of a port-forward to the pod of a rig."""
 
     def __init__(self, rig: Rig) -> None:
-        answer = rig.cluster.respond(Head("GET", "/api/v1/namespaces/default/pods/web/portforward", HEADERS))
+        answer = rig.cluster.respond(
+            RawRequest("GET", "/api/v1/namespaces/default/pods/web/portforward", HEADERS)
+        )
         assert answer.status == 101, answer
         self.body: Any = answer.body
         self._deflate = zlib.compressobj()

@@ -18,7 +18,7 @@ import anyio.lowlevel
 import pytest
 from contract_server import BOUND, Server
 
-from kubeproto import BlockingIncoming, BlockingTransport, Head, Headers, Incoming, Transport
+from kubeproto import BlockingIncoming, BlockingTransport, Headers, Incoming, RawRequest, Transport
 from kubeproto.config import Connection
 
 T = TypeVar("T")
@@ -117,10 +117,10 @@ class Answer(NamedTuple):
 
 
 async def fetch(
-    transport: Transport, head: Head, *, timeout: float | None = None, idle: float | None = None
+    transport: Transport, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
 ) -> Answer:
     """Send a request and read all of the answer."""
-    async with transport.send(head, timeout=timeout, idle=idle) as incoming:
+    async with transport.send(request, timeout=timeout, idle=idle) as incoming:
         return Answer(incoming.status, incoming.headers, [chunk async for chunk in incoming])
 
 
@@ -132,7 +132,7 @@ def open_to(server: Server, **settings: Any) -> Connection:
 def fetched(
     rig: Rig,
     server: Server | Connection,
-    head: Head | None = None,
+    request: RawRequest | None = None,
     *,
     timeout: float | None = None,
     idle: float | None = None,
@@ -140,17 +140,17 @@ def fetched(
     """The response to one request over a fresh transport."""
 
     async def body(transport: Transport) -> Answer:
-        return await fetch(transport, head or get(), timeout=timeout, idle=idle)
+        return await fetch(transport, request or get(), timeout=timeout, idle=idle)
 
     return rig.run(server if isinstance(server, Connection) else open_to(server), body)
 
 
-def get(target: str = "/", **headers: str) -> Head:
-    return Head("GET", target, tuple(headers.items()))
+def get(target: str = "/", **headers: str) -> RawRequest:
+    return RawRequest("GET", target, tuple(headers.items()))
 
 
-def post(body: bytes = b"{}", target: str = "/") -> Head:
-    return Head("POST", target, (("Content-Type", "application/json"),), body)
+def post(body: bytes = b"{}", target: str = "/") -> RawRequest:
+    return RawRequest("POST", target, (("Content-Type", "application/json"),), body)
 
 
 async def until(happened: Callable[[], bool]) -> None:
@@ -179,9 +179,9 @@ class Dressed:
 
     @asynccontextmanager
     async def send(
-        self, head: Head, *, timeout: float | None = None, idle: float | None = None
+        self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[Incoming]:
-        with self.blocking.send(head, timeout=timeout, idle=idle) as incoming:
+        with self.blocking.send(request, timeout=timeout, idle=idle) as incoming:
             yield _DressedIncoming(incoming)
 
 

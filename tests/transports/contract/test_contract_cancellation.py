@@ -13,7 +13,7 @@ from contract_scripts import HELLO, chunk, chunked, proxying, response_bytes
 from contract_server import Gate, Peer, Server
 from contract_transports import Rig, fetch, get, living_tasks, open_to, post, rigs, until, until_idle
 
-from kubeproto import Head, Transport
+from kubeproto import RawRequest, Transport
 from kubeproto.config import Connection
 
 Serve = Callable[..., Server]
@@ -47,11 +47,11 @@ async def library(peer: Peer) -> None:
         await peer.send(chunk(b""))
 
 
-async def cancel_once(transport: Transport, head: Head, number: int, server: Server) -> bool:
+async def cancel_once(transport: Transport, request: RawRequest, number: int, server: Server) -> bool:
     """Cancel one request at this wait, then see that all is well. False if the request has fewer waits."""
 
     async def work() -> None:
-        await fetch(transport, head, timeout=60.0, idle=60.0)
+        await fetch(transport, request, timeout=60.0, idle=60.0)
 
     tasks = living_tasks()
     reached = await cancelled_at(number, work)
@@ -63,12 +63,12 @@ async def cancel_once(transport: Transport, head: Head, number: int, server: Ser
     return reached
 
 
-def at_every_wait(rig: Rig, connection: Connection, head: Head, server: Server) -> int:
+def at_every_wait(rig: Rig, connection: Connection, request: RawRequest, server: Server) -> int:
     """Cancel at each wait in turn, each time on a new transport; how many waits there are."""
     for number in range(MANY):
 
         async def once(transport: Transport, number: int = number) -> bool:
-            return await cancel_once(transport, head, number, server)
+            return await cancel_once(transport, request, number, server)
 
         if not rig.run(connection, once):
             return number

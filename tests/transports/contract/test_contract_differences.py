@@ -9,17 +9,17 @@ from contract_scripts import HELLO, chunked, responding, response_bytes
 from contract_server import Gate, Peer, Server
 from contract_transports import Rig, fetched, get, post
 
-from kubeproto import Head, KubeprotoError
+from kubeproto import KubeprotoError, RawRequest
 
 Serve = Callable[..., Server]
 
 
 def outcome(
-    rig: Rig, server: Server, head: Head, good: Callable[[bytes], str], timeout: float | None = None
+    rig: Rig, server: Server, request: RawRequest, good: Callable[[bytes], str], timeout: float | None = None
 ) -> str:
     """In the words of the table: what is good about the answer, or the error."""
     try:
-        return good(fetched(rig, server, head, timeout=timeout).body)
+        return good(fetched(rig, server, request, timeout=timeout).body)
     except KubeprotoError as error:
         return f"`{type(error).__name__}`"
 

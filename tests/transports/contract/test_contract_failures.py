@@ -13,7 +13,7 @@ from contract_secrets import SECRET, shown
 from contract_server import Gate, Peer, Script, Server
 from contract_transports import Rig, fetched, get, open_to, post
 
-from kubeproto import ConnectError, DeadlineExceeded, Head, KubeprotoError, Transport, TransportError
+from kubeproto import ConnectError, DeadlineExceeded, KubeprotoError, RawRequest, Transport, TransportError
 from kubeproto.config import Connection
 
 Serve = Callable[..., Server]
@@ -157,9 +157,9 @@ FATES: Final = {
 
 @pytest.mark.parametrize("fate", FATES)
 def test_no_error_contains_a_secret(rig: Rig, serve: Serve, fate: str) -> None:
-    head = Head("GET", f"/api?private={SECRET}", (("Authorization", f"Bearer {SECRET}"),))
+    request = RawRequest("GET", f"/api?private={SECRET}", (("Authorization", f"Bearer {SECRET}"),))
     with pytest.raises(KubeprotoError) as raised:
-        fetched(rig, serve(FATES[fate]), head, timeout=LONG if "silent" not in fate else SHORT)
+        fetched(rig, serve(FATES[fate]), request, timeout=LONG if "silent" not in fate else SHORT)
     assert "GET /api" in str(raised.value)
     assert SECRET not in "".join(traceback.format_exception(raised.value))
     assert list(shown(raised.value)) == []

@@ -12,7 +12,7 @@ from contract_server import Gate, Peer, Server
 from contract_transports import Rig, fetch, fetched, get, open_to
 
 import kubeproto as kp
-from kubeproto import Head, RemoteProtocolError, Transport
+from kubeproto import RawRequest, RemoteProtocolError, Transport
 
 Serve = Callable[..., Server]
 
@@ -76,7 +76,7 @@ def test_a_response_that_has_no_body_ends_with_its_head(
     server = serve(responding(data, response_bytes()))
 
     async def twice(transport: Transport) -> tuple[bytes, bytes]:
-        first = await fetch(transport, Head(method, "/"))
+        first = await fetch(transport, RawRequest(method, "/"))
         return first.body, (await fetch(transport, get())).body
 
     assert rig.run(open_to(server), twice) == (b"", HELLO)

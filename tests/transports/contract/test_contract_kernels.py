@@ -12,7 +12,7 @@ from contract_scripts import HELLO, responding, response_bytes
 from contract_server import Server
 from contract_transports import Rig, fetched
 
-from kubeproto import Head, TransportError
+from kubeproto import RawRequest, TransportError
 from kubeproto.config import Connection
 from kubeproto_asyncio import AsyncioTransport
 
@@ -69,7 +69,7 @@ def test_closing_does_not_wait_for_a_connection_that_was_never_made(
             AsyncioTransport(Connection(server=f"http://127.0.0.1:{server.port}")) as transport,
         ):
             with pytest.raises((TransportError, asyncio.CancelledError)):
-                async with transport.send(Head("GET", "/")):
+                async with transport.send(RawRequest("GET", "/")):
                     pass
 
     asyncio.run(main())

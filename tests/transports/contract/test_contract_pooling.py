@@ -13,7 +13,7 @@ from contract_transports import Rig, fetch, fetched, get, open_to, post, until_i
 from msgspec.structs import replace
 
 import kubeproto as kp
-from kubeproto import DeadlineExceeded, Head, Transport, TransportError
+from kubeproto import DeadlineExceeded, RawRequest, Transport, TransportError
 from kubeproto.config import Connection
 from kubeproto.wire import Retry, RetryPolicy, Safety, classify
 
@@ -202,7 +202,7 @@ def test_rq_23_a_get_on_a_stale_connection_is_sent_again(
 
     async def twice(transport: Transport) -> int:
         await fetch(transport, get("/1"))
-        return (await fetch(transport, Head(method, "/2"))).status
+        return (await fetch(transport, RawRequest(method, "/2"))).status
 
     assert rig.run(open_to(server), twice) == 200
     assert [(request.target, request.connection) for request in server.requests] == [
@@ -222,7 +222,7 @@ def test_rq_23_a_write_on_a_stale_connection_is_not_sent_again(
     async def twice(transport: Transport) -> None:
         await fetch(transport, get("/1"))
         with pytest.raises(TransportError):
-            await fetch(transport, Head(method, "/2", (), b"{}"))
+            await fetch(transport, RawRequest(method, "/2", (), b"{}"))
 
     rig.run(open_to(server), twice)
     assert [request.target for request in server.requests] == ["/1", "/2"]
@@ -271,9 +271,9 @@ def test_a_request_with_an_incomplete_response_is_not_sent_again(rig: Rig, serve
 
 
 @pytest.mark.parametrize("farewell", ["close", "reset", "408"])
-@pytest.mark.parametrize("head", [get("/2"), post(target="/2")], ids=["GET", "POST"])
+@pytest.mark.parametrize("raw_request", [get("/2"), post(target="/2")], ids=["GET", "POST"])
 def test_a_connection_that_was_closed_while_idle_is_not_used(
-    rig: Rig, serve: Serve, gate: Gate, head: Head, farewell: str
+    rig: Rig, serve: Serve, gate: Gate, raw_request: RawRequest, farewell: str
 ) -> None:
     async def script(peer: Peer) -> None:
         await peer.request()
@@ -292,7 +292,7 @@ def test_a_connection_that_was_closed_while_idle_is_not_used(
         gate.open()
         # The server's end is closed before its script ends, so its farewell has arrived here.
         await until_idle(server)
-        return (await fetch(transport, head)).body
+        return (await fetch(transport, raw_request)).body
 
     assert rig.run(open_to(server), twice) == HELLO
     assert [(request.target, request.connection) for request in server.requests] == [("/1", 0), ("/2", 1)]

@@ -25,7 +25,7 @@ def test_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server, proxy = serve(responding(response_bytes()), context(certificates.server)), serve(proxying())
 
     async def twice(transport: Transport) -> list[bytes]:
-        return [(await fetch(transport, head)).body for head in (get(), post())]
+        return [(await fetch(transport, request)).body for request in (get(), post())]
 
     assert rig.run(through(proxy, server, certificates), twice) == [HELLO, HELLO]
     [proxy_request] = proxy.requests

@@ -10,7 +10,7 @@ from contract_scripts import responding, response_bytes
 from contract_server import ReceivedRequest, Server
 from contract_transports import Rig, fetch, fetched, get, open_to, post
 
-from kubeproto import Head, Headers, LocalProtocolError, Transport
+from kubeproto import Headers, LocalProtocolError, RawRequest, Transport
 from kubeproto.config import Connection
 
 Serve = Callable[..., Server]
@@ -19,10 +19,10 @@ Serve = Callable[..., Server]
 PLUMBING: Final = frozenset(("host", "content-length", "connection"))
 
 
-def received_request(rig: Rig, serve: Serve, head: Head, **settings: object) -> ReceivedRequest:
+def received_request(rig: Rig, serve: Serve, raw_request: RawRequest, **settings: object) -> ReceivedRequest:
     """The request as the server sees it."""
     server = serve(responding(response_bytes()))
-    fetched(rig, open_to(server, **settings), head)
+    fetched(rig, open_to(server, **settings), raw_request)
     [request] = server.requests
     return request
 
@@ -58,13 +58,13 @@ def test_headers_are_sent_in_order_without_additions(rig: Rig, serve: Serve) -> 
         ("Impersonate-Group", "a"),
         ("Impersonate-Group", "b"),
     )
-    assert client_headers(received_request(rig, serve, Head("GET", "/", headers))) == headers
+    assert client_headers(received_request(rig, serve, RawRequest("GET", "/", headers))) == headers
 
 
 def test_headers_of_the_connection_are_added_unless_the_request_has_them(rig: Rig, serve: Serve) -> None:
-    head = Head("GET", "/", (("user-agent", "test/2"),))
+    request = RawRequest("GET", "/", (("user-agent", "test/2"),))
     settings: Headers = (("User-Agent", "test/1"), ("Impersonate-Group", "a"), ("Impersonate-Group", "b"))
-    headers = client_headers(received_request(rig, serve, head, headers=settings))
+    headers = client_headers(received_request(rig, serve, request, headers=settings))
     assert sorted(headers) == [
         ("Impersonate-Group", "a"),
         ("Impersonate-Group", "b"),
@@ -73,8 +73,8 @@ def test_headers_of_the_connection_are_added_unless_the_request_has_them(rig: Ri
 
 
 def test_without_compression_only_identity_is_accepted(rig: Rig, serve: Serve) -> None:
-    head = Head("GET", "/", (("Accept-Encoding", "gzip"),))
-    assert client_headers(received_request(rig, serve, head, compression=False)) == (
+    request = RawRequest("GET", "/", (("Accept-Encoding", "gzip"),))
+    assert client_headers(received_request(rig, serve, request, compression=False)) == (
         ("Accept-Encoding", "identity"),
     )
 
@@ -82,7 +82,7 @@ def test_without_compression_only_identity_is_accepted(rig: Rig, serve: Serve) -
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE"])
 def test_a_body_is_sent_with_its_length(rig: Rig, serve: Serve, method: str) -> None:
     body = b'{"kind":"X"}\0' * 100_000
-    assert received_request(rig, serve, Head(method, "/", (), body)).body == body
+    assert received_request(rig, serve, RawRequest(method, "/", (), body)).body == body
 
 
 def test_an_empty_post_declares_its_length(rig: Rig, serve: Serve) -> None:
@@ -123,19 +123,21 @@ def test_proxies_of_the_environment_are_ignored(
 
 
 @pytest.mark.parametrize(
-    "head",
+    "raw_request",
     [
-        Head("GET", "/", (("Authorization", "Bearer hunter2\r\nX-Evil: 1"),)),
-        Head("GET", "/", (("Author ization", "Bearer hunter2"),)),
-        Head("GET", "/?token=hunter2 HTTP/1.1\r\nX-Evil: 1"),
-        Head("GE T", "/?token=hunter2"),
+        RawRequest("GET", "/", (("Authorization", "Bearer hunter2\r\nX-Evil: 1"),)),
+        RawRequest("GET", "/", (("Author ization", "Bearer hunter2"),)),
+        RawRequest("GET", "/?token=hunter2 HTTP/1.1\r\nX-Evil: 1"),
+        RawRequest("GE T", "/?token=hunter2"),
     ],
     ids=["value", "name", "target", "method"],
 )
-def test_an_invalid_request_is_refused_without_being_quoted(rig: Rig, serve: Serve, head: Head) -> None:
+def test_an_invalid_request_is_refused_without_being_quoted(
+    rig: Rig, serve: Serve, raw_request: RawRequest
+) -> None:
     server = serve(responding(response_bytes()))
     with pytest.raises(LocalProtocolError) as raised:
-        fetched(rig, server, head)
+        fetched(rig, server, raw_request)
     assert server.requests == []
     error: BaseException | None = raised.value
     while error is not None:

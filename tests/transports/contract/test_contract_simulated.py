@@ -21,14 +21,14 @@ from kubeproto_runtime.blocking import BlockingAuthorized
 from kubeproto_runtime.credentials import Authorized
 from kubeproto_sim import Cluster, Cut, Fault, Faults, HalfOpen, LoseResponse, RefuseConnection, Throttle
 
-SHELF: Final = kp.Head(
+SHELF: Final = kp.RawRequest(
     "POST",
     "/api/v1/namespaces/default/configmaps",
     (("Content-Type", "application/json"),),
     b'{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"shelf"}}',
 )
-READ: Final = kp.Head("GET", "/api/v1/namespaces/default/configmaps/shelf")
-WATCH: Final = kp.Head("GET", "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0")
+READ: Final = kp.RawRequest("GET", "/api/v1/namespaces/default/configmaps/shelf")
+WATCH: Final = kp.RawRequest("GET", "/api/v1/namespaces/default/configmaps?watch=true&resourceVersion=0")
 
 Make = Callable[[Cluster, tuple[Fault, ...]], Any]
 
@@ -74,8 +74,8 @@ def make(request: pytest.FixtureRequest) -> Make:
     return parameter
 
 
-async def read(transport: Any, head: kp.Head, **limits: Any) -> tuple[int, bytes]:
-    async with transport.send(head, **limits) as incoming:
+async def read(transport: Any, request: kp.RawRequest, **limits: Any) -> tuple[int, bytes]:
+    async with transport.send(request, **limits) as incoming:
         return incoming.status, b"".join([chunk async for chunk in incoming])
 
 
@@ -106,7 +106,7 @@ def test_a_simulated_transport_checks_a_request_before_it_is_sent(make: Make) ->
 def test_faults_that_do_not_occur_change_no_byte() -> None:
     async def main() -> None:
         answers = [
-            [await read(make(cluster, ()), head) for head in (SHELF, READ, SHELF)]
+            [await read(make(cluster, ()), request) for request in (SHELF, READ, SHELF)]
             for make in MAKERS
             for cluster in [Cluster()]
         ]
@@ -125,7 +125,7 @@ def test_a_simulated_watch_that_falls_silent_times_out(make: Make) -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "head", "raised"),
+    ("fault", "raw_request", "raised"),
     [
         (RefuseConnection(), READ, kp.ConnectError),
         (LoseResponse(), SHELF, kp.TransportError),
@@ -135,14 +135,14 @@ def test_a_simulated_watch_that_falls_silent_times_out(make: Make) -> None:
     ids=str,
 )
 def test_a_simulated_failure_raises_the_error_of_a_real_transport(
-    make: Make, fault: Fault, head: kp.Head, raised: type[Exception]
+    make: Make, fault: Fault, raw_request: kp.RawRequest, raised: type[Exception]
 ) -> None:
     async def main() -> None:
         cluster = Cluster()
-        if head is READ:
+        if raw_request is READ:
             await read(cluster.transport(), SHELF)
         with pytest.raises(raised):
-            await read(make(cluster, (fault,)), head, idle=5.0)
+            await read(make(cluster, (fault,)), raw_request, idle=5.0)
 
     anyio.run(main)
 

@@ -13,9 +13,9 @@ import pytest
 from kubeproto import (
     ConnectError,
     DeadlineExceeded,
-    Head,
     InvalidRequest,
     LocalProtocolError,
+    RawRequest,
     RemoteProtocolError,
     TransportError,
 )
@@ -26,8 +26,8 @@ from kubeproto_h11.pool import Limits
 T = TypeVar("T")
 
 RESPONSE: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
-GET: Final = Head("GET", "/api/v1/pods?watch=1")
-POST: Final = Head("POST", "/api/v1/pods", (), b"{}")
+GET: Final = RawRequest("GET", "/api/v1/pods?watch=1")
+POST: Final = RawRequest("POST", "/api/v1/pods", (), b"{}")
 
 
 class Cancelled(BaseException):
@@ -111,8 +111,8 @@ class Network:
         self.opened.append(stream)
         return stream
 
-    async def fetch(self, head: Head = GET, /, **limits: float) -> bytes:
-        response = await self.driver.send(head, **limits)
+    async def fetch(self, request: RawRequest = GET, /, **limits: float) -> bytes:
+        response = await self.driver.send(request, **limits)
         try:
             return b"".join([chunk async for chunk in response])
         finally:
@@ -147,10 +147,10 @@ def test_a_connection_is_reused() -> None:
 
 def test_a_connection_that_is_stale_before_a_byte_is_sent_is_replaced_for_every_method() -> None:
     network = Network(ScriptedStream(RESPONSE), ScriptedStream(RESPONSE), ScriptedStream(RESPONSE))
-    for head in (GET, POST, POST):
+    for request in (GET, POST, POST):
         if network.opened:
             network.opened[-1].stale = True
-        assert run(network.fetch(head)) == b"hello"
+        assert run(network.fetch(request)) == b"hello"
     assert [(stream.requests, stream.closed) for stream in network.opened] == [(1, 1), (1, 1), (1, 0)]
 
 
@@ -184,7 +184,7 @@ async def read_all(response: IncomingResponse[ScriptedStream]) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("head", "result"),
+    ("raw_request", "result"),
     [
         (POST, b""),
         (POST, TransportError("reset")),
@@ -195,12 +195,12 @@ async def read_all(response: IncomingResponse[ScriptedStream]) -> list[bytes]:
     ids=["POST, closed", "POST, reset", "GET, response started", "GET, nonsense", "GET, too late"],
 )
 def test_a_request_that_a_server_may_have_started_is_sent_only_once(
-    head: Head, result: bytes | Exception | None
+    raw_request: RawRequest, result: bytes | Exception | None
 ) -> None:
     network = Network(ScriptedStream(RESPONSE, result, b""), ScriptedStream(RESPONSE))
     run(network.fetch())
     with pytest.raises((TransportError, RemoteProtocolError)):
-        run(network.fetch(head))
+        run(network.fetch(raw_request))
     assert [(stream.requests, stream.closed) for stream in network.opened] == [(2, 1)]
 
 
@@ -291,9 +291,9 @@ def test_too_long_a_silence_ends_the_exchange(
 def test_a_request_that_cannot_be_sent_opens_no_connection() -> None:
     network = Network(ScriptedStream(RESPONSE))
     with pytest.raises(InvalidRequest):
-        run(network.fetch(Head("GET", "no slash")))
+        run(network.fetch(RawRequest("GET", "no slash")))
     with pytest.raises(LocalProtocolError, match="cannot carry"):
-        run(network.fetch(Head("GET", "/", (("X", "\n"),))))
+        run(network.fetch(RawRequest("GET", "/", (("X", "\n"),))))
     assert network.opened == []
 
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kubeproto import (
-    Head,
     InvalidRequest,
     KubeprotoError,
     LocalProtocolError,
+    RawRequest,
     RemoteProtocolError,
     TransportError,
 )
@@ -24,8 +24,10 @@ from kubeproto_h11._exchange import MAX_HEAD, address_request
 SECRET: Final = "hunter2"
 
 
-def get(target: str = "/api", *headers: tuple[str, str], method: str = "GET", body: bytes = b"") -> Head:
-    return Head(method, target, (("Host", "h"), *headers), body)
+def get(
+    target: str = "/api", *headers: tuple[str, str], method: str = "GET", body: bytes = b""
+) -> RawRequest:
+    return RawRequest(method, target, (("Host", "h"), *headers), body)
 
 
 OK: Final = b"HTTP/1.1 200 OK\r\n"
@@ -213,7 +215,7 @@ def test_a_request_declares_its_length_if_it_could_have_a_body(
 
 
 @pytest.mark.parametrize(
-    "head",
+    "raw_request",
     [
         get("/", ("Authorization", f"Bearer {SECRET}\r\nX: y")),
         get("/", ("Authorization", f"Bearer {SECRET}\0")),
@@ -225,9 +227,9 @@ def test_a_request_declares_its_length_if_it_could_have_a_body(
         get("/", ("X", f"{SECRET}\udc80")),
     ],
 )
-def test_a_request_with_line_breaks_is_refused_without_being_quoted(head: Head) -> None:
+def test_a_request_with_line_breaks_is_refused_without_being_quoted(raw_request: RawRequest) -> None:
     with pytest.raises(LocalProtocolError) as raised:
-        Exchange(head)
+        Exchange(raw_request)
     assert SECRET not in repr(raised.value)
     assert raised.value.__context__ is None
 
@@ -235,15 +237,15 @@ def test_a_request_with_line_breaks_is_refused_without_being_quoted(head: Head) 
 # The request for one server.
 
 
-def sent_by(connection: Connection, head: Head) -> Head:
-    return address_request(head, connection)
+def sent_by(connection: Connection, request: RawRequest) -> RawRequest:
+    return address_request(request, connection)
 
 
 def test_the_server_s_base_path_and_headers_go_with_each_request() -> None:
     connection = Connection(server="https://h:6443/k8s/", headers=(("User-Agent", "u"), ("Accept", "x")))
-    head = address_request(Head("GET", "/api?a=b", (("accept", "y"),)), connection)
-    assert head.target == "/k8s/api?a=b"
-    assert head.headers == (("Host", "h:6443"), ("accept", "y"), ("User-Agent", "u"))
+    request = address_request(RawRequest("GET", "/api?a=b", (("accept", "y"),)), connection)
+    assert request.target == "/k8s/api?a=b"
+    assert request.headers == (("Host", "h:6443"), ("accept", "y"), ("User-Agent", "u"))
 
 
 def test_how_a_request_is_carried_is_not_the_caller_s_to_say() -> None:
@@ -253,21 +255,23 @@ def test_how_a_request_is_carried_is_not_the_caller_s_to_say() -> None:
         ("Transfer-Encoding", "chunked"),
         ("Connection", "close"),
     )
-    assert address_request(Head("GET", "/", odd), Connection(server="http://h")).headers == (("Host", "h"),)
+    assert address_request(RawRequest("GET", "/", odd), Connection(server="http://h")).headers == (
+        ("Host", "h"),
+    )
 
 
 def test_an_upgrade_keeps_its_connection_header() -> None:
     upgrade = (("Connection", "Upgrade"), ("Upgrade", "websocket"))
-    assert address_request(Head("GET", "/", upgrade), Connection(server="http://h")).headers == (
+    assert address_request(RawRequest("GET", "/", upgrade), Connection(server="http://h")).headers == (
         ("Host", "h"),
         *upgrade,
     )
 
 
 def test_where_compression_is_off_nobody_asks_for_it() -> None:
-    head = Head("GET", "/", (("Accept-Encoding", "gzip"),))
+    request = RawRequest("GET", "/", (("Accept-Encoding", "gzip"),))
     asked = [
-        dict(address_request(head, Connection(server="http://h", compression=c)).headers)
+        dict(address_request(request, Connection(server="http://h", compression=c)).headers)
         for c in (True, False)
     ]
     assert [headers["Accept-Encoding"] for headers in asked] == ["gzip", "identity"]
@@ -275,22 +279,22 @@ def test_where_compression_is_off_nobody_asks_for_it() -> None:
 
 def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
     connection = Connection(server="http://h:8001", proxy=f"http://u:{SECRET}@p:3128")
-    head = address_request(Head("GET", "/api"), connection)
-    assert head.target == "http://h:8001/api"
-    assert dict(head.headers)["Proxy-Authorization"].startswith("Basic ")
-    assert SECRET not in repr(head)
+    request = address_request(RawRequest("GET", "/api"), connection)
+    assert request.target == "http://h:8001/api"
+    assert dict(request.headers)["Proxy-Authorization"].startswith("Basic ")
+    assert SECRET not in repr(request)
 
 
 def test_a_proxy_that_tunnels_hears_nothing_of_the_request() -> None:
     connection = Connection(server="https://h:6443", proxy="http://u:p@p:3128")
-    assert address_request(Head("GET", "/api"), connection).headers == (("Host", "h:6443"),)
+    assert address_request(RawRequest("GET", "/api"), connection).headers == (("Host", "h:6443"),)
 
 
 def test_a_target_must_be_a_path() -> None:
     with pytest.raises(InvalidRequest, match="slash"):
-        address_request(Head("GET", "api"), Connection(server="http://h"))
+        address_request(RawRequest("GET", "api"), Connection(server="http://h"))
 
 
 def test_an_error_names_a_request_without_its_query() -> None:
-    assert request_name(Head("GET", "/api?token=x")) == "GET /api"
+    assert request_name(RawRequest("GET", "/api?token=x")) == "GET /api"
     assert issubclass(RemoteProtocolError, KubeprotoError)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from kubeproto import LocalProtocolError
-from kubeproto.wire import Head
+from kubeproto.wire import RawRequest
 from kubeproto_h11 import Exchange, RequestRefused, ServerConnection
 
 THREE = (
@@ -25,7 +25,7 @@ WANTED = [
 
 @given(st.lists(st.integers(0, len(THREE))))
 def test_requests_are_the_same_however_their_bytes_are_split(cuts: list[int]) -> None:
-    connection, requests = ServerConnection(), list[Head]()
+    connection, requests = ServerConnection(), list[RawRequest]()
     bounds = sorted({0, len(THREE), *cuts})
     for start, end in pairwise(bounds):
         connection.feed(THREE[start:end])
@@ -54,9 +54,9 @@ FIRST = (
 ENDS = (b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r\r\n")
 
 
-def of_h11(data: bytes) -> tuple[list[Head], int | None]:
+def of_h11(data: bytes) -> tuple[list[RawRequest], int | None]:
     """The requests in these bytes as h11 reads them, and the status with which it refuses what follows."""
-    connection, requests = h11.Connection(h11.SERVER), list[Head]()
+    connection, requests = h11.Connection(h11.SERVER), list[RawRequest]()
     try:
         connection.receive_data(data)
         while True:
@@ -70,7 +70,7 @@ def of_h11(data: bytes) -> tuple[list[Head], int | None]:
             headers = request.headers.raw_items()
             target = request.target.decode("latin-1")
             decoded = tuple((name.decode("latin-1"), value.decode("latin-1")) for name, value in headers)
-            requests.append(Head(request.method.decode(), target, decoded, body))
+            requests.append(RawRequest(request.method.decode(), target, decoded, body))
             connection.send(h11.Response(status_code=200, headers=[("Content-Length", "0")]))
             connection.send(h11.EndOfMessage())
             if h11.DONE not in (connection.our_state, connection.their_state):
@@ -80,13 +80,13 @@ def of_h11(data: bytes) -> tuple[list[Head], int | None]:
         return requests, error.error_status_hint
 
 
-def of_ours(data: bytes) -> tuple[list[Head], int | None]:
-    connection, requests = ServerConnection(), list[Head]()
+def of_ours(data: bytes) -> tuple[list[RawRequest], int | None]:
+    connection, requests = ServerConnection(), list[RawRequest]()
     try:
         connection.feed(data)
         while (request := connection.next_request()) is not None:
             headers = tuple((name, _latin(value)) for name, value in request.headers)
-            requests.append(Head(request.method, request.target, headers, request.body))
+            requests.append(RawRequest(request.method, request.target, headers, request.body))
             connection.respond(200, ())
     except RequestRefused as refused:
         return requests, refused.status
@@ -144,7 +144,7 @@ def test_any_bytes_are_a_request_or_are_refused_with_a_status(data: bytes) -> No
 def test_the_client_reads_what_the_server_writes(
     method: str, status: int, headers: tuple[tuple[str, str], ...], body: bytes
 ) -> None:
-    server, client = ServerConnection(), Exchange(Head(method, "/x", (("Host", "h"),)))
+    server, client = ServerConnection(), Exchange(RawRequest(method, "/x", (("Host", "h"),)))
     server.feed(client.outgoing)
     assert server.next_request() is not None
     read = client.feed(server.respond(status, headers, body))
@@ -158,7 +158,7 @@ def test_the_client_reads_what_the_server_writes(
 
 
 def test_a_streamed_body_is_sent_in_chunks() -> None:
-    server, client = ServerConnection(), Exchange(Head("GET", "/x", (("Host", "h"),)))
+    server, client = ServerConnection(), Exchange(RawRequest("GET", "/x", (("Host", "h"),)))
     server.feed(client.outgoing)
     server.next_request()
     assert client.feed(server.start(200, (("Transfer-Encoding", "chunked"),))) == b""

@@ -64,9 +64,9 @@ def encode(response: ResponseHead, body: bytes = b"") -> bytes:
 
 
 def test_the_handshake_offers_the_protocols_in_order_of_preference() -> None:
-    head = WebSocketHandshake(EXEC, NONCE).head
-    assert head.target == EXEC.target
-    assert head.headers[-5:] == (
+    request = WebSocketHandshake(EXEC, NONCE).request
+    assert request.target == EXEC.target
+    assert request.headers[-5:] == (
         ("Connection", "Upgrade"),
         ("Upgrade", "websocket"),
         ("Sec-WebSocket-Version", "13"),
@@ -311,7 +311,7 @@ def test_messages_that_arrive_with_the_head_of_an_upgrade_are_received() -> None
 
 def test_a_websocket_is_never_opened_on_a_used_connection() -> None:
     network = Network(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
-    network.driver.close_response(run(network.driver.send(kp.Head("GET", "/"))))
+    network.driver.close_response(run(network.driver.send(kp.RawRequest("GET", "/"))))
     message = "^GET /api/v1/namespaces/w/pods/web/exec: the response is 200, not 101$"
     with pytest.raises(RemoteProtocolError, match=message):
         network.upgrade()

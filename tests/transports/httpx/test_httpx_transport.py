@@ -13,17 +13,17 @@ import pytest
 import trio
 
 import kubeproto as kp
-from kubeproto import Head, KubeprotoError
+from kubeproto import KubeprotoError, RawRequest
 from kubeproto.config import ConfigError, Connection
 from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport, _blocking_transport
 
-GET: Final = Head("GET", "/api/v1/pods?limit=1", (("Accept", "application/json"),))
+GET: Final = RawRequest("GET", "/api/v1/pods?limit=1", (("Accept", "application/json"),))
 
 Handler = Callable[[httpx.Request], httpx.Response]
 
 
-def read(transport: BlockingHttpxTransport, head: Head = GET) -> bytes:
-    with transport.send(head) as incoming:
+def read(transport: BlockingHttpxTransport, request: RawRequest = GET) -> bytes:
+    with transport.send(request) as incoming:
         return b"".join(incoming)
 
 
@@ -144,22 +144,22 @@ def test_a_client_without_a_base_url_is_refused() -> None:
 NOWHERE: Final = Connection(server="http://localhost:1")
 
 
-async def upgrade(request: Head) -> None:
+async def upgrade(request: RawRequest) -> None:
     async with HttpxTransport(NOWHERE) as transport, transport.send(request):
         raise AssertionError("it went through")
 
 
-def upgrade_blocking(request: Head) -> None:
+def upgrade_blocking(request: RawRequest) -> None:
     with BlockingHttpxTransport(NOWHERE) as transport:
         read(transport, request)
 
 
-def upgrade_on_asyncio(request: Head) -> None:
+def upgrade_on_asyncio(request: RawRequest) -> None:
     asyncio.run(upgrade(request))
 
 
 @pytest.mark.parametrize("way", [upgrade_on_asyncio, upgrade_blocking])
-def test_an_upgrade_over_httpx_is_refused_before_anything_is_sent(way: Callable[[Head], None]) -> None:
+def test_an_upgrade_over_httpx_is_refused_before_anything_is_sent(way: Callable[[RawRequest], None]) -> None:
     pods = kp.Api(kp.Dynamic, resource=kp.Resource("", "v1", "Pod", "pods"), namespace="default")
     with pytest.raises(kp.LocalProtocolError, match="does not support WebSockets"):
         way(pods.exec("a", ["true"]))

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from kubeproto import ConnectError, Head, TransportError
+from kubeproto import ConnectError, RawRequest, TransportError
 from kubeproto.config import ConfigError, Connection
 from kubeproto_asyncio import AsyncioTransport, _happy_eyeballs
 from kubeproto_trio import TrioTransport
@@ -34,7 +34,7 @@ Opener = type[TrioTransport] | type[AsyncioTransport]
 Main = Callable[[Opener], Coroutine[Any, Any, None]]
 
 OPENERS: Final[dict[str, Opener]] = {"trio": TrioTransport, "asyncio": AsyncioTransport}
-GET: Final = Head("GET", "/")
+GET: Final = RawRequest("GET", "/")
 ANSWER: Final = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 STREAM: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
