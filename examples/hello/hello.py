@@ -108,7 +108,7 @@ async def report(hello: Hello, ctx: Context[Events], ready: Condition, *, replic
     generation = hello.metadata.generation or 0
     ready.observed_generation = generation
     conditions = list(hello.status.conditions) if hello.status else []
-    set_condition(conditions, ready, now=ctx.client.wall())
+    set_condition(conditions, ready, now=ctx.client.wall_clock())
     status = HelloStatus(observed_generation=generation, replicas=replicas, conditions=conditions)
     await ctx.api(Hello).patch_status(hello, status)
 

@@ -44,7 +44,7 @@ async def fit_out(obj: Ship, ctx: Context[None]) -> Action:
         observed_generation=obj.metadata.generation,
         last_transition_time=None,
     )
-    set_condition(status.conditions, ready, now=ctx.client.wall())
+    set_condition(status.conditions, ready, now=ctx.client.wall_clock())
     await ctx.client.api(Ship, namespace=ctx.namespace).patch_status(obj, status)
     return await_change()
 

@@ -15,7 +15,7 @@ from anyio.lowlevel import checkpoint
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity, Plugin
 from kubeproto.wire import UpgradeRequest, header
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 
 SERVER: Final = "https://cluster.test"
 SECRET: Final = "s3cr3t"
@@ -110,9 +110,9 @@ def accepting(*tokens: str) -> Server:
     )
 
 
-def authorized(net: Net, identity: Identity, **facts: Any) -> Authorized:
+def authorized(net: Net, identity: Identity, **facts: Any) -> AuthorizedTransport:
     config = Config(connection=Connection(server=SERVER), identity=identity)
-    return Authorized(config, net.open, **facts)
+    return AuthorizedTransport(config, net.open, **facts)
 
 
 async def get(transport: Any, *headers: tuple[str, str]) -> Answer:

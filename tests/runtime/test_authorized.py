@@ -16,7 +16,7 @@ from credential_rig import PEM, SECRET, Clock, Net, Script, accepting, authorize
 import kubeproto as kp
 from kubeproto.config import Config, Connection, CredentialsError, Identity, Plugin
 from kubeproto.wire import UpgradeRequest, header
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 
 UPGRADE: Final = UpgradeRequest("GET", "/exec", verb="exec", protocols=("v5.channel.k8s.io",))
 
@@ -108,7 +108,9 @@ def test_a_transport_without_websockets_says_so(run: Run) -> None:
         yield Plain()
 
     async def main() -> None:
-        async with Authorized(Config(connection=Connection(server="http://a.test")), opener) as transport:
+        async with AuthorizedTransport(
+            Config(connection=Connection(server="http://a.test")), opener
+        ) as transport:
             with pytest.raises(kp.LocalProtocolError, match="has no WebSockets, which exec needs"):
                 async with transport.upgrade(UPGRADE):
                     pass
@@ -333,7 +335,7 @@ def test_a_plugin_may_take_longer_than_a_request_that_needs_it(run: Run, tmp_pat
         script = Script(tmp_path, credential(token="t$N"), waits=True)
         net = Net(accepting("t1"))
 
-        async def impatient(transport: Authorized) -> int:
+        async def impatient(transport: AuthorizedTransport) -> int:
             async with transport.send(kp.RawRequest("GET", "/version"), timeout=0.001) as incoming:
                 return incoming.status
 
@@ -416,7 +418,7 @@ def test_a_certificate_of_a_plugin_is_shown_too(run: Run, tmp_path: Path) -> Non
 def test_without_tls_nothing_is_asked_for_and_nothing_is_sent(run: Run) -> None:
     async def main() -> None:
         net = Net(lambda _, request: (200, b""))
-        async with Authorized(
+        async with AuthorizedTransport(
             Config(connection=Connection(server="http://cluster.test")), net.open
         ) as transport:
             await get(transport)

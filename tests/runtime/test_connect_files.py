@@ -31,8 +31,8 @@ from kubeproto.config import (
 )
 from kubeproto.wire import header
 from kubeproto_runtime.client._connect import token_writer
-from kubeproto_runtime.credentials import Authorized
-from kubeproto_runtime.credentials._files import LocatedConfig, Login, find, keep, read
+from kubeproto_runtime.credentials import AuthorizedTransport
+from kubeproto_runtime.credentials._files import LocatedConfig, Login, find_config, read_file, write_tokens
 
 ISSUER: Final = "https://issuer.test"
 RENEWED: Final = c.SaveTokens("id-2", "refresh-2")
@@ -87,15 +87,15 @@ def login(home: Home) -> Login:
 
 
 def test_what_cannot_be_read_says_why(tmp_path: Path) -> None:
-    assert read(str(tmp_path / "none")) == UnreadableFile("No such file or directory", True)
-    assert read(str(tmp_path)) == UnreadableFile("Is a directory")
-    assert read("a\0b") == UnreadableFile("the path contains a zero byte")
-    assert read("/dev/zero") == UnreadableFile("it is longer than 67108864 bytes")
+    assert read_file(str(tmp_path / "none")) == UnreadableFile("No such file or directory", True)
+    assert read_file(str(tmp_path)) == UnreadableFile("Is a directory")
+    assert read_file("a\0b") == UnreadableFile("the path contains a zero byte")
+    assert read_file("/dev/zero") == UnreadableFile("it is longer than 67108864 bytes")
 
 
 def test_the_kubeconfig_of_the_home_is_found(home: Home) -> None:
     home.config.write_text(YAML.replace("client-certificate", "x-c").replace("client-key", "x-k"))
-    found = find(Overrides())
+    found = find_config(Overrides())
     assert found.config.connection.server == SERVER
     assert found.config.namespace == "books"
     assert found.login == Login(str(home.config), "ann", "refresh-1")
@@ -111,7 +111,7 @@ def test_a_login_belongs_to_the_first_file_that_names_its_user(
     second.write_text(text)
     third.write_text(text)
     monkeypatch.setenv("KUBECONFIG", f"{first}:{second}:{third}")
-    found = find(Overrides())
+    found = find_config(Overrides())
     assert found.login is not None
     assert found.login.path == str(second)
 
@@ -120,13 +120,13 @@ def test_without_a_home_and_outside_of_a_pod_there_is_no_configuration(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(ConfigError, match="there is no kubeconfig"):
-        find(Overrides(), {"KUBECONFIG": "/no/such/file"})
+        find_config(Overrides(), {"KUBECONFIG": "/no/such/file"})
 
 
 def test_another_server_does_without_the_cluster_of_the_context_and_keeps_the_login(home: Home) -> None:
     text = YAML.replace("client-certificate", "x-c").replace("client-key", "x-k")
     home.config.write_text(text.replace("cluster: k, ", ""))
-    found = find(Overrides(server="https://other"))
+    found = find_config(Overrides(server="https://other"))
     assert found.config.connection.server == "https://other"
     assert found.login == Login(str(home.config), "ann", "refresh-1")
 
@@ -138,7 +138,7 @@ def test_no_variable_of_a_traceback_holds_what_is_in_the_environment(
     monkeypatch.setenv("KUBECONFIG", files)
     monkeypatch.setenv("HTTPS_PROXY", "http://user:refresh-1@proxy")
     with pytest.raises(ConfigError, match="there is no kubeconfig") as raised:
-        find(Overrides())
+        find_config(Overrides())
     assert variables_with("refresh-1", raised.value) == []
 
 
@@ -149,7 +149,7 @@ def test_renewed_tokens_are_kept_and_everything_else_stays(home: Home, as_json: 
         home.config.write_bytes(Kubeconfig.parse(YAML.encode()).document)
     home.config.chmod(0o640)
     before = json.loads(Kubeconfig.parse(home.config.read_bytes()).document)
-    after = keep(login(home), RENEWED)
+    after = write_tokens(login(home), RENEWED)
     assert after == Login(str(home.config), "ann", "refresh-2")
     content = home.config.read_bytes()
     assert content.startswith(b"{") == as_json
@@ -163,7 +163,7 @@ def test_a_link_stays_a_link(home: Home) -> None:
     real = home.config.with_name("real")
     real.write_text(YAML)
     home.config.symlink_to(real)
-    keep(login(home), RENEWED)
+    write_tokens(login(home), RENEWED)
     assert home.config.is_symlink()
     assert home.user()["id-token"] == "id-2"
 
@@ -173,7 +173,7 @@ def test_a_file_that_somebody_else_writes_is_left_alone(home: Home) -> None:
     lock = home.config.with_name("config.lock")
     lock.touch()
     with pytest.raises(ConfigError, match="another program is writing"):
-        keep(login(home), RENEWED)
+        write_tokens(login(home), RENEWED)
     assert home.config.read_text() == YAML
     assert lock.exists(), "the lock belongs to somebody else"
     lock.unlink()
@@ -182,16 +182,16 @@ def test_a_file_that_somebody_else_writes_is_left_alone(home: Home) -> None:
 def test_a_newer_login_is_not_overwritten(home: Home) -> None:
     home.config.write_text(YAML.replace("refresh-1", "refresh-9"))
     with pytest.raises(ConfigError, match="has another login by now") as raised:
-        keep(login(home), RENEWED)
+        write_tokens(login(home), RENEWED)
     assert variables_with("refresh-", raised.value) == []
     home.config.write_text("apiVersion: v1\nkind: Config\n")
     with pytest.raises(ConfigError, match="has another login by now"):
-        keep(login(home), RENEWED)
+        write_tokens(login(home), RENEWED)
 
 
 def test_a_folder_that_cannot_be_written_to_is_said(home: Home) -> None:
     with pytest.raises(ConfigError, match="config cannot be written: No such file or directory"):
-        keep(login(home), RENEWED)
+        write_tokens(login(home), RENEWED)
 
 
 def variables_with(text: str, error: BaseException) -> list[str]:
@@ -254,7 +254,9 @@ def test_a_login_is_renewed_at_its_provider_and_kept_each_time(home: Home, backe
     net, found = Net(provider), oidc(home)
 
     async def main() -> None:
-        async with Authorized(found.config, net.open, clock=clock, keep=token_writer(found)) as transport:
+        async with AuthorizedTransport(
+            found.config, net.open, clock=clock, save_tokens=token_writer(found)
+        ) as transport:
             assert await get(transport) == (200, b"welcome")
             assert home.user()["refresh-token"] == "refresh-2"
             clock.now = 2990.0
@@ -278,7 +280,9 @@ def test_a_login_that_cannot_be_kept_is_used_all_the_same_and_said(
     net, found = Net(provider), oidc(home)
 
     async def main() -> None:
-        async with Authorized(found.config, net.open, clock=clock, keep=token_writer(found)) as transport:
+        async with AuthorizedTransport(
+            found.config, net.open, clock=clock, save_tokens=token_writer(found)
+        ) as transport:
             assert await get(transport) == (200, b"welcome")
 
     anyio.run(main)
@@ -303,7 +307,7 @@ def test_a_provider_that_refuses_or_cannot_be_reached_is_named_in_the_error(home
     async def main() -> None:
         for server in (provider, down, endless):
             found = oidc(home)
-            async with Authorized(found.config, Net(server).open, clock=clock) as transport:
+            async with AuthorizedTransport(found.config, Net(server).open, clock=clock) as transport:
                 with pytest.raises(kp.KubeprotoError) as failed:
                     await get(transport)
                 said.append(str(failed.value))

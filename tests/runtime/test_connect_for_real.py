@@ -20,8 +20,8 @@ import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity, Oidc
 from kubeproto_asyncio import AsyncioTransport
 from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport
-from kubeproto_runtime.blocking import BlockingAuthorized
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.blocking import BlockingAuthorizedTransport
+from kubeproto_runtime.credentials import AuthorizedTransport
 from kubeproto_trio import TrioTransport
 
 CA: Final = trustme.CA()
@@ -118,7 +118,7 @@ def tell(request: pytest.FixtureRequest) -> Tell:
 
         async def blocking() -> None:
             openers: Any = opener
-            with BlockingAuthorized(config, openers, clock=clock) as transport:
+            with BlockingAuthorizedTransport(config, openers, clock=clock) as transport:
 
                 async def ask() -> list[str]:
                     with transport.send(whoami, timeout=30) as incoming:
@@ -128,7 +128,7 @@ def tell(request: pytest.FixtureRequest) -> Tell:
 
         async def waiting() -> None:
             openers: Any = opener
-            async with Authorized(config, openers, clock=clock) as transport:
+            async with AuthorizedTransport(config, openers, clock=clock) as transport:
 
                 async def ask() -> list[str]:
                     async with transport.send(whoami, timeout=30) as incoming:

@@ -14,7 +14,7 @@ import pytest
 from credential_rig import SECRET
 
 from kubeproto.config import credentials as c
-from kubeproto_runtime.credentials._plugins import run_plugin, run_plugin_blocking, terminal
+from kubeproto_runtime.credentials._plugins import has_terminal, run_plugin, run_plugin_blocking
 
 Runner = Callable[[c.RunPlugin], c.Event]
 
@@ -124,7 +124,7 @@ def test_one_that_cannot_be_started_says_why(tmp_path: Path, perform: Runner) ->
     assert perform(c.RunPlugin(command=str(file))) == c.Failed("it cannot be started: Permission denied")
     file.chmod(stat.S_IRWXU)
     assert perform(c.RunPlugin(command=str(file))) == c.Failed(
-        "it cannot be started: it is not a program, and not a script with a #! line"
+        "it cannot be started: it is neither a program nor a script with a #! line"
     )
     said = c.Failed("it cannot be started: its command is invalid")
     assert perform(c.RunPlugin(command="log\0in")) == said
@@ -138,7 +138,7 @@ def test_there_is_no_terminal_where_the_input_is_closed_or_a_file(monkeypatch: p
     said: list[bool] = []
     for stdin in (None, Closed()):
         monkeypatch.setattr("sys.stdin", stdin)
-        said.append(terminal())
+        said.append(has_terminal())
     assert said == [False, False]
 
 

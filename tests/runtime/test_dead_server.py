@@ -122,7 +122,7 @@ class Scenario:
     ) -> None:
         self.cluster = client.cluster
         self.server = FailingTransport(client.transport, failure, fails_at=fails_at)
-        self.client = Client(self.server, wall=client.wall, rng=client.random)
+        self.client = Client(self.server, wall_clock=client.wall_clock, rng=client.random)
         self.leading = LeaderElector(self.client, name="books", identity="me")
         self.begun: list[str] = []
         self.ended: list[float] = []

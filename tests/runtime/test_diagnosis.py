@@ -545,5 +545,5 @@ def test_a_server_that_never_responds_is_given_up(setup: Setup) -> None:
 
 def test_the_clock_that_tells_what_has_expired_is_given(setup: Setup) -> None:
     setup.user["token"] = jwt(time.time() + 86400)
-    checks = setup.checks(wall=lambda: time.time() + 400 * 86400)
+    checks = setup.checks(wall_clock=lambda: time.time() + 400 * 86400)
     assert "which has expired" in next(check.finding for check in checks if check.outcome == "failed")

@@ -14,7 +14,7 @@ import kubeproto as kp
 import kubeproto_sim as sim
 from kubeproto.config import Config, Connection, Identity, Plugin, credentials as c
 from kubeproto_runtime import Context, Controller, Operator
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
@@ -27,19 +27,19 @@ class Book(kp.Object[Pages, None], group="example.com", version="v1"):
     """What is followed."""
 
 
-class Mistaken(Authorized):
+class Mistaken(AuthorizedTransport):
     """Its plugin raises; `asked` counts how often it was wanted, and by whom."""
 
     runs = waits = 0
 
-    async def _do(self, effect: Any) -> Any:
+    async def _perform(self, effect: Any) -> Any:
         if isinstance(effect, c.RunPlugin):
             self.runs += 1
             raise NameError("a mistake in the plugin")
         self.waits += 1
         if self.waits > 10_000:
             pytest.fail("requests ask for credentials again and again")
-        return await super()._do(effect)
+        return await super()._perform(effect)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -57,7 +57,7 @@ def test_a_plugin_that_always_raises_is_run_once_a_minute(
 
             identity = Identity(plugin=Plugin(command="login"))
             config = Config(connection=Connection(server="https://cluster.test"), identity=identity)
-            transport = Mistaken(config, opener, clock=lambda: client.wall().timestamp())
+            transport = Mistaken(config, opener, clock=lambda: client.wall_clock().timestamp())
             client.transport = transport
 
             async def reconcile(book: Book, ctx: Context[None]) -> None:

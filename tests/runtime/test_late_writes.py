@@ -16,7 +16,7 @@ import kubeproto_sim as sim
 from kubeproto.config import Config, Connection, Identity, Oidc
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Client, LeaseLost, Operator
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
@@ -78,7 +78,7 @@ def with_tokens(client: SimulatedClient) -> Client:
     """A client of the same cluster whose token has expired."""
 
     def now() -> float:
-        return client.wall().timestamp()
+        return client.wall_clock().timestamp()
 
     provider = SlowProvider(now)
 
@@ -88,7 +88,7 @@ def with_tokens(client: SimulatedClient) -> Client:
 
     oidc = Oidc(issuer=ISSUER, client_id="books", refresh_token="r", id_token=provider.token(-5.0))
     config = Config(connection=Connection(server="https://sim"), identity=Identity(oidc=oidc))
-    return Client(Authorized(config, opener, clock=now), wall=client.wall)
+    return Client(AuthorizedTransport(config, opener, clock=now), wall_clock=client.wall_clock)
 
 
 def test_a_write_that_waited_for_a_token_is_not_sent_after_the_lease(backend: Backend) -> None:

@@ -312,7 +312,7 @@ class Plugin:
 def test_a_credential_plugin_that_fails_for_a_while_ends_no_election_and_no_event(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
         failing = False
-        mine = Client(Plugin(client.transport, fails=lambda: failing), wall=client.wall)
+        mine = Client(Plugin(client.transport, fails=lambda: failing), wall_clock=client.wall_clock)
         terms: list[float] = []
 
         async def work() -> None:

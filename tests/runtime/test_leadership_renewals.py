@@ -21,11 +21,11 @@ from kubeproto.config import Config, Connection, Identity, Plugin, credentials a
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.wire import header
 from kubeproto_runtime import Action, Client, Context, Controller, requeue
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 from kubeproto_runtime.operator import LeaderElector, Operator
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
-PLUGINS = "kubeproto_runtime.credentials._authorized.run_plugin"
+PLUGINS = "kubeproto_runtime.credentials._authorized_transport.run_plugin"
 LIFE = 600.0  # seconds that a token is valid
 
 
@@ -82,8 +82,8 @@ def guarded(
             monkeypatch.setattr(PLUGINS, guard.plugin)
             identity = Identity(plugin=Plugin(command="login"))
             config = Config(connection=Connection(server=SERVER), identity=identity)
-            async with Authorized(config, guard.open, clock=anyio.current_time) as transport:
-                await body(Client(transport, wall=client.wall), guard)
+            async with AuthorizedTransport(config, guard.open, clock=anyio.current_time) as transport:
+                await body(Client(transport, wall_clock=client.wall_clock), guard)
 
     run(main, backend=backend)
 

@@ -418,7 +418,7 @@ def test_l_01_on_a_bad_day_two_never_act_at_once_and_afterwards_one_leads(go: Go
             for name, rate in (("a", 0.8), ("b", 1.0), ("c", 1.16)):
                 network = Partition(client.transport, rng)
                 clock = Drifting(rate, rng.uniform(0, 1000))
-                mine = Client(network, wall=client.wall, rng=Random(seed))
+                mine = Client(network, wall_clock=client.wall_clock, rng=Random(seed))
                 leading = LeaderElector(mine, name="books", identity=name, clock=clock)
                 networks.append(network)
                 candidates.append(leading)

@@ -91,7 +91,7 @@ def test_le_20_a_candidate_is_created_and_answers_each_ping(go: Go) -> None:
             for _ in range(3):
                 await anyio.sleep(100)
                 renewed = candidate(cluster, "a")["renewTime"]
-                ping = str(MicroTime.of(client.wall()))
+                ping = str(MicroTime.of(client.wall_clock()))
                 cluster.edit(LeaseCandidate, "a", partial(pinged, ping))
                 await anyio.sleep(1)
                 assert candidate(cluster, "a")["renewTime"] >= ping > renewed

@@ -105,7 +105,7 @@ def test_following_that_is_polled_with_short_timeouts_hears_of_everything(go: Go
         cluster, names = library(), list[str]()
         rate = Rate(3.0) if failure == "rate" else None
         async with simulated(cluster) as client:
-            limited = Client(client.transport, rate=rate, wall=client.wall, rng=client.random)
+            limited = Client(client.transport, rate=rate, wall_clock=client.wall_clock, rng=client.random)
             followed = limited.api(Book).follow()
             before = 0
             for number in range(3600):

@@ -30,7 +30,7 @@ ONLY_BLOCKING = {
 }
 # Parameters that only one of them has: the event loop has a clock of its own, and writes the time of day
 # into leases and events, which the blocking client has none of.
-PARAMETERS = {("client", "__init__"): ({"wall"}, {"clock", "sleep"})}
+PARAMETERS = {("client", "__init__"): ({"wall_clock"}, {"clock", "sleep"})}
 
 WORDS = [("Blocking", ""), ("Bound", ""), ("AsyncGenerator", "Generator"), ("AsyncIterator", "Iterator")]
 

@@ -20,7 +20,7 @@ from kubeproto.config import Config, ConfigError, Connection, CredentialsError, 
 from kubeproto.requests import version
 from kubeproto.wire import header
 from kubeproto_runtime import connect_blocking
-from kubeproto_runtime.blocking import BlockingAuthorized
+from kubeproto_runtime.blocking import BlockingAuthorizedTransport
 
 
 class Net:
@@ -59,12 +59,12 @@ class Over:
         yield Answer(status, (), [body])
 
 
-def authorized(net: Net, identity: Identity, **facts: Any) -> BlockingAuthorized:
+def authorized(net: Net, identity: Identity, **facts: Any) -> BlockingAuthorizedTransport:
     config = Config(connection=Connection(server=SERVER), identity=identity)
-    return BlockingAuthorized(config, net.open, **facts)
+    return BlockingAuthorizedTransport(config, net.open, **facts)
 
 
-def get(transport: BlockingAuthorized, *headers: tuple[str, str]) -> tuple[int, bytes]:
+def get(transport: BlockingAuthorizedTransport, *headers: tuple[str, str]) -> tuple[int, bytes]:
     with transport.send(kp.RawRequest("GET", "/version", headers)) as incoming:
         return incoming.status, b"".join(incoming)
 
@@ -225,7 +225,7 @@ def test_threads_use_a_token_that_is_still_valid_while_another_is_fetched(tmp_pa
     script = Script(tmp_path, credential(token="t$N", expirationTimestamp=soon))
     net = Net(accepting("t1", "t2"))
     config = Config(connection=Connection(server=SERVER), identity=script.identity)
-    with BlockingAuthorized(config, net.open, clock=clock) as transport:
+    with BlockingAuthorizedTransport(config, net.open, clock=clock) as transport:
         clock.now = 600.0
         get(transport)
         later = credential(token="t$N", expirationTimestamp="1970-01-01T01:00:00Z")

@@ -55,15 +55,15 @@ def test_the_clock_of_the_cluster_goes_with_that_of_the_loop(go: Go) -> None:
     async def main() -> None:
         cluster = library()
         async with simulated(cluster) as client:
-            assert client.wall() == datetime(2026, 1, 1, tzinfo=UTC)
+            assert client.wall_clock() == datetime(2026, 1, 1, tzinfo=UTC)
             await anyio.sleep(90)
-            assert client.wall() == datetime(2026, 1, 1, 0, 1, 30, tzinfo=UTC)
+            assert client.wall_clock() == datetime(2026, 1, 1, 0, 1, 30, tzinfo=UTC)
             made = await client.api(Book).create(book())
-            assert made.metadata.creation_timestamp == client.wall()
+            assert made.metadata.creation_timestamp == client.wall_clock()
         await anyio.sleep(10)
         async with simulated(cluster) as client:
             # The cluster had stopped while nobody drove it.
-            assert client.wall() - datetime(2026, 1, 1, tzinfo=UTC) == timedelta(seconds=90)
+            assert client.wall_clock() - datetime(2026, 1, 1, tzinfo=UTC) == timedelta(seconds=90)
 
     go(main)
 

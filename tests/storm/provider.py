@@ -16,7 +16,7 @@ import anyio
 
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity, Oidc, Plugin, UnreadableFile, credentials as c
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 
 SERVER: Final = "https://cluster.example.com"
 ISSUER: Final = "https://id.example.com"
@@ -99,19 +99,19 @@ class Provider:
         return c.PluginExited(0, json.dumps(output).encode())
 
 
-class StormAuthorized(Authorized):
+class StormAuthorized(AuthorizedTransport):
     """Reads no file and runs no command: the provider of the storm gives what would come of them."""
 
     provider: Provider
 
-    async def _do(self, effect: Any) -> Any:
+    async def _perform(self, effect: Any) -> Any:
         match effect:
             case c.ReadFiles(paths):
                 return self.provider.read(paths)
             case c.RunPlugin():
                 return await self.provider.run()
             case _:
-                return await super()._do(effect)
+                return await super()._perform(effect)
 
 
 def authorized(
@@ -119,7 +119,7 @@ def authorized(
     provider: Provider,
     now: Callable[[], float],
     source: Literal["oidc", "file", "exec"],
-) -> Authorized:
+) -> AuthorizedTransport:
     """A transport to the cluster that has tokens of this provider."""
 
     @asynccontextmanager

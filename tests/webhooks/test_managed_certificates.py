@@ -210,7 +210,7 @@ def test_what_cannot_be_used_is_made_anew(
 
 
 def now(client: Client) -> float:
-    return client.wall().timestamp()
+    return client.wall_clock().timestamp()
 
 
 @ONE_LOOP

@@ -104,7 +104,7 @@ async def hooked(transport: Transport) -> AsyncGenerator[Hooked]:
     made: list[Hooked] = []
     lifetimes = {name: days * DAY.total_seconds() for name, days in LIFETIMES.items()}
     managed = ManagedCertificates(
-        Client(transport, wall=lambda: made[0].now), WebhookAddress(url="https://127.0.0.1"),
+        Client(transport, wall_clock=lambda: made[0].now), WebhookAddress(url="https://127.0.0.1"),
         secret="hooks", configurations=shipped, lifetimes=Lifetimes(**lifetimes),
     )  # fmt: skip
     made.append(Hooked(client, application, managed, begun))

@@ -1,6 +1,6 @@
 """The client for threads and scripts, over a blocking transport."""
 
-from ._authorized import BlockingAuthorized as BlockingAuthorized
+from ._blocking_authorized_transport import BlockingAuthorizedTransport as BlockingAuthorizedTransport
 from ._client import BlockingClient
 from ._connect import connect_blocking
 from ._reflector import BlockingReflector as BlockingReflector

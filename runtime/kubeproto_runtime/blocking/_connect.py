@@ -14,7 +14,7 @@ from ..client._connect import (
     resolve_config,
     token_writer,
 )
-from ._authorized import BlockingAuthorized, BlockingOpener
+from ._blocking_authorized_transport import BlockingAuthorizedTransport, BlockingOpener
 from ._client import BlockingClient
 
 if TYPE_CHECKING:
@@ -81,5 +81,5 @@ def _connected(
 ) -> Generator[BlockingClient]:
     opener = find_opener(transport, BLOCKING_TRANSPORTS, "threads")
     found = resolve_config(config, overrides, wanted)
-    with BlockingAuthorized(found.config, opener, keep=token_writer(found)) as authorized:
+    with BlockingAuthorizedTransport(found.config, opener, save_tokens=token_writer(found)) as authorized:
         yield BlockingClient(authorized, namespace=found.config.namespace, **(client or {}))

@@ -39,7 +39,7 @@ E = TypeVar("E")
 _SWITCHING: Final = 101  # Switching Protocols: the response that accepts a WebSocket
 
 
-def _wall() -> datetime:
+def _wall_clock() -> datetime:
     return datetime.now(UTC)
 
 
@@ -55,14 +55,14 @@ class BaseClient(ClientCore):
         timeout: float | None = TIMEOUT,
         rate: Rate | None = None,
         limits: BodyLimits = LIMITS,
-        wall: Callable[[], datetime] = _wall,
+        wall_clock: Callable[[], datetime] = _wall_clock,
         rng: random.Random | None = None,
     ) -> None:
         super().__init__(
             namespace=namespace, retries=retries, timeout=timeout, rate=rate, limits=limits, rng=rng
         )
         self.transport = transport
-        self.wall = wall
+        self.wall_clock = wall_clock
         self._turn = anyio.Lock()
         self.turns = Turns()
 

@@ -53,8 +53,8 @@ class Client(ObjectVerbs):
 
     A request that fails is retried according to `retries`, for at most `timeout` seconds in all. `rate`
     limits the requests, and is off by default: servers throttle by themselves. `limits` bound the size of a
-    response. `wall` returns the time that is written into objects. `rng` spreads delays, so that several
-    clients do not act at the same moment.
+    response. `wall_clock` returns the time that is written into objects. `rng` varies delays, so that several
+    clients do not send at the same moment.
     """
 
     # The verbs

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict, Unpack
 
 from kubeproto.config import Config, ConfigError, Impersonation, Overrides, PluginPolicy
 
-from ..credentials._authorized import Authorized, Opener
-from ..credentials._files import LocatedConfig, find, keep
+from ..credentials._authorized_transport import AuthorizedTransport, Opener
+from ..credentials._files import LocatedConfig, find_config, write_tokens
 from ..tasks._event_loop import event_loop
 from ._client import Client
 from ._installed import entry_points, load
@@ -124,7 +124,7 @@ async def _connected(
 ) -> AsyncGenerator[Client]:
     opener = find_opener(transport, TRANSPORTS, event_loop())
     source = resolve_config(config, overrides, override_names)
-    async with Authorized(source.config, opener, keep=token_writer(source)) as authorized:
+    async with AuthorizedTransport(source.config, opener, save_tokens=token_writer(source)) as authorized:
         yield Client(authorized, namespace=source.config.namespace, **(client or {}))
 
 
@@ -133,7 +133,7 @@ def resolve_config(
 ) -> LocatedConfig:
     """Return the argument `config`, or the configuration from files, and log its warnings."""
     if config is None:
-        source = find(overrides)
+        source = find_config(overrides)
     elif override_names:
         raise ConfigError(f"{', '.join(override_names)} cannot be combined with config: set them in it")
     else:
@@ -185,11 +185,11 @@ def token_writer(source: LocatedConfig) -> Callable[[c.SaveTokens], None] | None
         return None
     login = source.login
 
-    def write(tokens: c.SaveTokens) -> None:
+    def save(tokens: c.SaveTokens) -> None:
         nonlocal login
-        login = keep(login, tokens)
+        login = write_tokens(login, tokens)
 
-    return write
+    return save
 
 
 def find_opener(

@@ -80,7 +80,7 @@ class Events:
                 warning=warning,
                 related=None if related is None else _reference(related),
                 now=anyio.current_time(),
-                wall_time=self._client.wall(),
+                wall_time=self._client.wall_clock(),
             )
         except ValueError:
             _log.exception("an event that no server would accept")

@@ -1,5 +1,5 @@
 """Credentials: configuration files, exec plugins, and the transport that sends credentials."""
 
-from ._authorized import Authorized as Authorized
+from ._authorized_transport import AuthorizedTransport as AuthorizedTransport
 
 __all__ = []

@@ -1,7 +1,7 @@
 """`CredentialSource`: drives the credentials machine, for tasks on an event loop and for threads alike.
 
-It does nothing that takes time: `obtain`, `renew` and a renewal are generators of effects, driven like all
-others (`_effects`). An effect is a task of the machine, whose outcome is sent back, or a signal to wait for.
+It does nothing that takes time: `obtain`, `renew` and a renewal are generators of effects (`_effects`). An
+effect is a task of the machine, whose outcome is sent back, or a signal to wait for.
 
 A renewal runs beside the requests: `spawn` drives it in a separate task or thread. So a request that is
 cancelled does not end the renewal that it began, and requests use credentials that are still valid meanwhile.
@@ -22,7 +22,7 @@ from kubeproto import Unauthorized
 from kubeproto.config import ConfigError, Credentials, credentials as c
 from kubeproto.wire import header
 
-from ._plugins import terminal
+from ._plugins import has_terminal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -49,23 +49,23 @@ T = TypeVar("T")
 Opened = TypeVar("Opened")
 
 TaskEffects: TypeAlias = "Generator[c.Task | S, Any, T]"
-Opening: TypeAlias = "Generator[c.Task | S | Open | Leave, Any, T]"
+Opening: TypeAlias = "Generator[c.Task | S | OpenExchange | CloseExchange, Any, T]"
 
 _log: Final = logging.getLogger("kubeproto.credentials")
 
 
-class Open(Struct, frozen=True):
+class OpenExchange(Struct, frozen=True):
     """Open the exchange with these credentials; the effect returns the opened exchange."""
 
     credentials: Credentials
 
 
-class Leave(Struct, frozen=True):
-    """Leave the opened exchange."""
+class CloseExchange(Struct, frozen=True):
+    """Close the opened exchange."""
 
 
 class CredentialSource(Generic[S]):
-    """The credentials of a user. `clock` returns Unix time, `keep` stores renewed tokens."""
+    """The credentials of a user. `clock` returns Unix time, `save_tokens` stores renewed tokens."""
 
     def __init__(
         self,
@@ -74,19 +74,19 @@ class CredentialSource(Generic[S]):
         spawn: Callable[[TaskEffects[S, None]], object],
         *,
         clock: Callable[[], float] = time.time,
-        keep: Callable[[c.SaveTokens], None] | None = None,
+        save_tokens: Callable[[c.SaveTokens], None] | None = None,
     ) -> None:
-        self._state = c.begin(identity, clock(), terminal=terminal())
+        self._state = c.begin(identity, clock(), terminal=has_terminal())
         self._signal = signal
         self._spawn = spawn
         self._changed = signal()
         self._clock = clock
-        self._keep = keep
+        self._save_tokens = save_tokens
         self._lock = Lock()  # a step takes microseconds, so tasks of an event loop may hold it too
         self._warned = ""
 
     def obtain(self) -> TaskEffects[S, Credentials]:
-        """Return credentials for a request; `CredentialsError` has the reason of their absence."""
+        """Return credentials for a request. Raise `CredentialsError` if there are none."""
         while True:
             outcome, changed = yield from self._advance(c.CredentialsRequested())
             match outcome:
@@ -104,15 +104,15 @@ class CredentialSource(Generic[S]):
         return credentials if credentials.generation != refused.generation else None
 
     def open(self, request: RawRequest, refuses: Callable[[Opened], bool]) -> Opening[S, Opened]:
-        """Open an exchange with credentials, and once more with others if the response is a 401.
+        """Open an exchange with credentials, and after a 401 once more with renewed credentials.
 
         `refuses` returns whether the opened exchange is a 401; an upgrade raises `Unauthorized` instead. A
-        request with an Authorization header of its own is sent unchanged.
+        request with its own Authorization header is sent unchanged.
         """
         credentials = yield from self.obtain()
         ours = not header(request.headers, "authorization")
         try:
-            opened: Opened = yield Open(credentials)
+            opened: Opened = yield OpenExchange(credentials)
         except Unauthorized:
             renewed = (yield from self.renew(credentials)) if ours else None
             if renewed is None:
@@ -121,12 +121,12 @@ class CredentialSource(Generic[S]):
             renewed = (yield from self.renew(credentials)) if ours and refuses(opened) else None
             if renewed is None:
                 return opened
-        yield Leave()
-        opened = yield Open(renewed)
+        yield CloseExchange()
+        opened = yield OpenExchange(renewed)
         return opened
 
     def _advance(self, event: c.Event) -> TaskEffects[S, tuple[c.Action | None, S]]:
-        """Step, and begin the renewal that is due.
+        """Step the machine, and begin a renewal if it is due.
 
         Return the action, and the signal that the next step sets.
         """
@@ -134,34 +134,34 @@ class CredentialSource(Generic[S]):
         outcome: c.Action | None = None
         for action in actions:
             match action:
-                case c.ReadFiles():  # it takes no time, and the content is needed at once
-                    yield from self._renewal(action)
+                case c.ReadFiles():  # it takes no time, and this request needs the content
+                    yield from self._run_tasks(action)
                     return (yield from self._advance(c.CredentialsRequested()))
                 case c.RunPlugin() | c.Discover() | c.Redeem():
-                    self._spawn(self._renewal(action))
-                case c.Warn(why):
-                    self._warn(why)
+                    self._spawn(self._run_tasks(action))
+                case c.Warn(reason):
+                    self._warn(reason)
                 case c.CloseConnections() | c.SaveTokens():
                     pass
                 case c.UseCredentials() | c.Wait() | c.RefuseRequest():
                     outcome = action
         return outcome, changed
 
-    def _renewal(self, task: c.Task) -> TaskEffects[S, None]:
-        """Perform a task and those that follow from it, to the end."""
+    def _run_tasks(self, task: c.Task) -> TaskEffects[S, None]:
+        """Perform a task and all tasks that follow from it."""
         planned: c.Task | None = task
         try:
             while planned is not None:
-                planned = yield from self._performed(planned)
+                planned = yield from self._perform_task(planned)
         except GeneratorExit:
             self._step(c.Cancelled())
             raise
 
-    def _performed(self, task: c.Task) -> TaskEffects[S, c.Task | None]:
+    def _perform_task(self, task: c.Task) -> TaskEffects[S, c.Task | None]:
         """Perform one task and pass its outcome to the machine; return the next task, if there is one."""
         try:
             actions, _ = self._step((yield task) or c.Failed("it was cancelled"))
-        except Exception as error:  # otherwise the machine would wait for its end, and every request with it
+        except Exception as error:  # otherwise the machine would wait forever, and every request with it
             _log.debug("a renewal of credentials failed", exc_info=True)
             actions, _ = self._step(c.Failed(f"it ended with {type(error).__name__}"))
         following: c.Task | None = None
@@ -170,11 +170,11 @@ class CredentialSource(Generic[S]):
                 case c.ReadFiles() | c.RunPlugin() | c.Discover() | c.Redeem():
                     following = action
                 case c.SaveTokens():
-                    self._keep_login(action)
-                case c.Warn(why):
-                    self._warn(why)
+                    self._write_tokens(action)
+                case c.Warn(reason):
+                    self._warn(reason)
                 case _:
-                    pass  # the pool checks the certificate that its connections show
+                    pass  # the pool checks the client certificate of its connections
         return following
 
     def _step(self, event: c.Event) -> tuple[tuple[c.Action, ...], S]:
@@ -186,16 +186,16 @@ class CredentialSource(Generic[S]):
                 self._changed = self._signal()
             return actions, self._changed
 
-    def _keep_login(self, tokens: c.SaveTokens) -> None:
-        if self._keep is None:
+    def _write_tokens(self, tokens: c.SaveTokens) -> None:
+        if self._save_tokens is None:
             return
         try:
-            self._keep(tokens)
+            self._save_tokens(tokens)
         except ConfigError as error:
             self._warn(f"the renewed login will be lost when this program ends: {error}")
 
     def _warn(self, reason: str) -> None:
-        """Log a repeated failure once: a wrong token is refused with every request."""
+        """Log a repeated failure once: each request with a wrong token is refused."""
         if reason != self._warned:
             self._warned = reason
             _log.warning("%s", reason)

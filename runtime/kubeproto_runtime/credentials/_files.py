@@ -1,6 +1,6 @@
-"""Read the files of a configuration that the core needs, and write the tokens of a login.
+"""The files of a configuration: the core names them, this module reads them, and writes renewed tokens.
 
-They are read directly and not in a thread, because they are small, local, and read once a minute.
+They are not read in a thread, because they are small, local, and read at most once a minute.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ Files = dict[str, bytes | UnreadableFile]
 
 
 class Login(Struct, frozen=True):
-    """The source of a user's tokens: the file, the user's name in it, and the token that it had."""
+    """The source of a user's tokens: the file, the user's name in it, and the refresh token that was read."""
 
     path: str
     user: str
@@ -51,20 +51,20 @@ class Login(Struct, frozen=True):
 
 
 class LocatedConfig(Struct, frozen=True):
-    """A configuration of files or of a pod. `login` is set if renewed tokens are written to a file."""
+    """A configuration from files or from a pod. `login` is set if renewed tokens are written to a file."""
 
     config: Config
     login: Login | None = None
 
 
-def find(overrides: Overrides, environ: Mapping[str, str] | None = None) -> LocatedConfig:
-    """Return the configuration that kubectl would use, or the pod's; `ConfigError` if there is none."""
+def find_config(overrides: Overrides, environ: Mapping[str, str] | None = None) -> LocatedConfig:
+    """Return the configuration that kubectl would use, or the pod's. Raise `ConfigError` if there is none."""
     environ = ConcealedVariables(os.environ if environ is None else environ)
     home = os.path.expanduser("~")
     home = "" if home == "~" else home  # without a home directory, the pod or a named file can be used
     files: Files = {}
     while isinstance(config := infer(environ, files, overrides, home=home, separator=os.pathsep), Needs):
-        files.update((path, read(path)) for path in config.paths)
+        files.update((path, read_file(path)) for path in config.paths)
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=os.pathsep)
     if config.identity.has_inline_secret and not overrides.token:
         read_by_others = [path for path in paths if isinstance(files.get(path), bytes) and _is_open(path)]
@@ -74,7 +74,7 @@ def find(overrides: Overrides, environ: Mapping[str, str] | None = None) -> Loca
     return LocatedConfig(config, _login(paths, files, overrides, config.identity.oidc))
 
 
-def read(path: str) -> bytes | UnreadableFile:
+def read_file(path: str) -> bytes | UnreadableFile:
     """Return the content of a file, or the reason of the failure."""
     try:
         with Path(path).open("rb") as file:
@@ -102,9 +102,9 @@ def _open_warning(path: str) -> str:
     return f"{path} holds credentials, and other users of this machine can read it: chmod 600 {path}"
 
 
-def read_all(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
+def read_files(paths: Iterable[str]) -> tuple[bytes | UnreadableFile, ...]:
     """Return the content of several files."""
-    return tuple(read(path) for path in paths)
+    return tuple(read_file(path) for path in paths)
 
 
 def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc) -> Login | None:
@@ -123,10 +123,10 @@ def _login(paths: Iterable[str], files: Files, overrides: Overrides, oidc: Oidc)
     return None
 
 
-def keep(login: Login, tokens: c.SaveTokens) -> Login:
-    """Write renewed tokens back; return the new login. `ConfigError` has the reason of a failure.
+def write_tokens(login: Login, tokens: c.SaveTokens) -> Login:
+    """Write renewed tokens to the file of a login, and return the new login. Raise `ConfigError` on failure.
 
-    Like kubectl, it holds the lock, replaces the file at once, and keeps the tokens of a newer login.
+    Like kubectl, it holds the lock, replaces the file atomically, and does not overwrite a newer login.
     """
     path = Path(os.path.realpath(login.path))  # otherwise a link would be replaced by a file
     try:
@@ -159,10 +159,7 @@ def _with_tokens(content: bytes, login: Login, tokens: c.SaveTokens) -> bytes:
 
 
 def _provider(document: dict[str, Any], user: str) -> dict[str, str]:
-    """Return the settings of the user's auth-provider, to be changed in place.
-
-    The file was checked before.
-    """
+    """Return the settings of the auth-provider of a user in a checked file, to be changed in place."""
     entries: list[dict[str, Any]] = document.get("users") or []
     for entry in entries:
         if entry.get("name") == user:
@@ -186,8 +183,8 @@ def _locked(path: Path) -> Generator[None]:
 
 
 def _replace(path: Path, content: bytes) -> None:
-    """Replace a file at once, so that no reader sees a part of it and no other user can read it."""
-    import tempfile  # it imports the compressors, which only this needs
+    """Replace a file atomically, so that no reader sees a part of it and no other user can read it."""
+    import tempfile  # imported here, because it imports the compressors
 
     handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)  # readable by its owner alone
     try:

@@ -1,7 +1,7 @@
 """Transports by the client certificate of their credentials.
 
-When the certificate changes, a new transport replaces the old transport, whose responses continue. After the
-last of them the caller closes it.
+When the certificate changes, a new transport replaces the old transport. Its open responses continue, and
+after the last of them the caller closes the old transport.
 """
 
 from __future__ import annotations
@@ -9,60 +9,59 @@ from __future__ import annotations
 from threading import Lock
 from typing import Generic, TypeVar
 
-X = TypeVar("X")
+TransportT = TypeVar("TransportT")
 
 
-class IdentityTransport(Generic[X]):
-    """A transport in use. `pair` is its client certificate, with the key."""
+class IdentityTransport(Generic[TransportT]):
+    """A transport in use. `pair` is its client certificate and key."""
 
-    def __init__(self, transport: X, pair: tuple[bytes, bytes]) -> None:
+    def __init__(self, transport: TransportT, pair: tuple[bytes, bytes]) -> None:
         self.transport = transport
         self.pair = pair
         self.users = 0
 
 
-class IdentityTransports(Generic[X]):
+class IdentityTransports(Generic[TransportT]):
     """The transports of a server: the newest, and older transports with open responses."""
 
     def __init__(self) -> None:
-        self._newest: IdentityTransport[X] | None = None
-        self._open: list[IdentityTransport[X]] = []
+        self._newest: IdentityTransport[TransportT] | None = None
+        self._open: list[IdentityTransport[TransportT]] = []
         self._lock = Lock()
 
-    def take(self, pair: tuple[bytes, bytes]) -> IdentityTransport[X] | None:
-        """Return the newest transport, if it shows this certificate.
-
-        The caller returns it with `release`.
-        """
+    def acquire(self, pair: tuple[bytes, bytes]) -> IdentityTransport[TransportT] | None:
+        """Return the newest transport if it has this certificate. The caller returns it with `release`."""
         with self._lock:
-            line = self._newest
-            if line is None or line.pair != pair:
+            entry = self._newest
+            if entry is None or entry.pair != pair:
                 return None
-            line.users += 1
-            return line
+            entry.users += 1
+            return entry
 
-    def add(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
-        """Make this the newest transport, and take it. Return the transports to be closed."""
+    def add(self, entry: IdentityTransport[TransportT]) -> list[IdentityTransport[TransportT]]:
+        """Make this the newest transport, and acquire it. Return the transports to be closed."""
         with self._lock:
-            old, self._newest = self._newest, line
-            line.users += 1
-            self._open.append(line)
-            return self._forget(old)
+            old, self._newest = self._newest, entry
+            entry.users += 1
+            self._open.append(entry)
+            return self._remove_unused(old)
 
-    def release(self, line: IdentityTransport[X]) -> list[IdentityTransport[X]]:
+    def release(self, entry: IdentityTransport[TransportT]) -> list[IdentityTransport[TransportT]]:
         """Record the end of a response. Return the transports to be closed."""
         with self._lock:
-            line.users -= 1
-            return self._forget(line)
+            entry.users -= 1
+            return self._remove_unused(entry)
 
-    def clear(self) -> list[IdentityTransport[X]]:
+    def clear(self) -> list[IdentityTransport[TransportT]]:
         """Return all transports, to be closed, with or without open responses."""
         with self._lock:
-            lines, self._open, self._newest = self._open, [], None
-            return lines
+            entries, self._open, self._newest = self._open, [], None
+            return entries
 
-    def _forget(self, line: IdentityTransport[X] | None) -> list[IdentityTransport[X]]:
-        if line is None or line is self._newest or line.users or line not in self._open:
+    def _remove_unused(
+        self, entry: IdentityTransport[TransportT] | None
+    ) -> list[IdentityTransport[TransportT]]:
+        if entry is None or entry is self._newest or entry.users or entry not in self._open:
             return []
-        self._open.remove(line)
-        return [line]
+        self._open.remove(entry)
+        return [entry]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_OUTPUT: Final = 1024 * 1024
 
 
-def terminal() -> bool:
+def has_terminal() -> bool:
     """Return whether a plugin can interact with a person."""
     try:
         return sys.stdin is not None and sys.stdin.isatty()
@@ -33,7 +33,7 @@ def terminal() -> bool:
 
 
 async def run_plugin(task: c.RunPlugin) -> c.Event:
-    """Run a plugin to its end, or to its timeout. If this is cancelled, it is killed."""
+    """Run a plugin until it exits or its timeout has passed. It is killed if the caller is cancelled."""
     try:
         process = await _start(task)
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def run_plugin_blocking(task: c.RunPlugin) -> c.Event:
 
 
 async def _read(process: Process) -> bytes | None:
-    """Return its standard output; None beyond the limit."""
+    """Return the standard output of a plugin; None if it exceeds the limit."""
     assert process.stdout is not None  # it is a pipe
     output = bytearray()
     async for chunk in process.stdout:
@@ -85,7 +85,7 @@ async def _read(process: Process) -> bytes | None:
 
 
 async def _end(process: Process, *, alone: bool) -> None:
-    """Kill its remaining processes, and leave no zombie."""
+    """Kill the remaining processes of a plugin, and leave no zombie."""
     with anyio.CancelScope(shield=True):
         if process.returncode is None:
             _kill(process.pid, alone=alone)
@@ -104,5 +104,5 @@ def _kill(pid: int, *, alone: bool) -> None:
 
 def _reason(error: OSError | ValueError) -> str:
     if isinstance(error, OSError) and error.errno == errno.ENOEXEC:
-        return "it is not a program, and not a script with a #! line"
+        return "it is neither a program nor a script with a #! line"
     return (error.strerror if isinstance(error, OSError) else "") or "its command is invalid"

@@ -12,7 +12,7 @@ from kubeproto.config import (
     kubeconfig_paths,
 )
 
-from ..credentials._files import LocatedConfig, find, read
+from ..credentials._files import LocatedConfig, find_config, read_file
 from ._check import failed, passed, warned
 
 if TYPE_CHECKING:
@@ -62,13 +62,13 @@ def examine_configuration(
 
 
 def _is_missing(path: str) -> bool:
-    content = read(path)
+    content = read_file(path)
     return isinstance(content, UnreadableFile) and content.missing
 
 
 def _file(path: str, *, alone: bool, alternative: str) -> Generator[Check, None, Kubeconfig | None]:
     """Check a file; `alternative` is the configuration that replaces a missing file."""
-    content = read(path)
+    content = read_file(path)
     if isinstance(content, UnreadableFile):
         if content.missing and alternative:
             yield passed("kubeconfig", f"{path} does not exist, and {alternative}")
@@ -142,7 +142,7 @@ def _settings(
     overrides: Overrides, environ: Mapping[str, str]
 ) -> Generator[Check, None, LocatedConfig | None]:
     try:
-        located = find(overrides, environ)
+        located = find_config(overrides, environ)
     except ConfigError as error:
         yield failed("settings", str(error), _advice(str(error)))
         return None

@@ -11,7 +11,7 @@ from kubeproto import InvalidObject
 from kubeproto.config import UnreadableFile
 from kubeproto.objects import Reader
 
-from ..credentials._files import read
+from ..credentials._files import read_file
 from ._check import failed, passed, skipped, warned
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def examine_credentials(config: Config, now: float) -> Iterator[Check]:
     if identity.plugin is not None:
         yield _plugin(identity.plugin.command, identity.plugin.install_hint)
     for path in identity.files:
-        content = read(path)
+        content = read_file(path)
         if isinstance(content, UnreadableFile):
             yield failed("credentials", f"{path} cannot be read: {content.reason}", _missing_file(path))
             return
@@ -73,7 +73,7 @@ def _plugin(command: str, hint: str) -> Check:
 def _text_of(identity: Identity) -> str:
     if identity.token:
         return identity.token
-    content = read(identity.token_file)
+    content = read_file(identity.token_file)
     return "" if isinstance(content, UnreadableFile) else content.decode("utf-8", "replace").strip()
 
 
@@ -113,7 +113,7 @@ def _pair(identity: Identity) -> tuple[bytes, bytes]:
 
 
 def _bytes(path: str) -> bytes:
-    content = read(path)
+    content = read_file(path)
     return b"" if isinstance(content, UnreadableFile) else bytes(content)
 
 

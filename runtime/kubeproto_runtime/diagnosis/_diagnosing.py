@@ -13,7 +13,7 @@ from kubeproto.wire import NO_RETRIES, printable
 
 from ..client import Client
 from ..client._connect import TRANSPORTS, find_opener, overrides_of, token_writer
-from ..credentials import Authorized
+from ..credentials import AuthorizedTransport
 from ..tasks._event_loop import event_loop
 from ._check import failed, skipped
 from ._configuration import examine_configuration
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from .._access import RequiredAccess
     from ..client._connect import ConnectOptions
-    from ..credentials._authorized import Opener
+    from ..credentials._authorized_transport import Opener
     from ..credentials._files import LocatedConfig
     from ._check import Check
 
@@ -41,14 +41,14 @@ class DiagnoseOptions(TypedDict, total=False):
 
     `needed` are the rights that the account must have, as an operator's tests have recorded them. `timeout`
     is for each request. `notify` is called with each check as soon as it is made. `transport` is as in
-    `connect`, `wall` the clock that the server's is compared with.
+    `connect`, `wall_clock` the clock that the server's is compared with.
     """
 
     needed: Iterable[RequiredAccess]
     timeout: float
     notify: Callable[[Check], object]
     transport: str | Opener | None
-    wall: Callable[[], float]
+    wall_clock: Callable[[], float]
 
 
 async def diagnose(
@@ -77,7 +77,7 @@ def _ignore(check: Check) -> None:
 
 
 async def _checks(options: DiagnoseOptions, overrides: Overrides) -> AsyncGenerator[Check]:
-    wall = options.get("wall", time.time)
+    wall_clock = options.get("wall_clock", time.time)
     steps = examine_configuration(overrides, ConcealedVariables(os.environ))
     config: LocatedConfig | None = None
     try:
@@ -88,7 +88,7 @@ async def _checks(options: DiagnoseOptions, overrides: Overrides) -> AsyncGenera
     if config is None:
         return
     usable = True
-    for check in examine_credentials(config.config, wall()):
+    for check in examine_credentials(config.config, wall_clock()):
         usable = usable and check.outcome != "failed"
         yield check
     try:
@@ -96,18 +96,18 @@ async def _checks(options: DiagnoseOptions, overrides: Overrides) -> AsyncGenera
     except ConfigError as error:
         yield failed("transport", str(error), "install one of these")
         return
-    async with aclosing(_server_checks(config, opener, options, wall)) as server_checks:
+    async with aclosing(_server_checks(config, opener, options, wall_clock)) as server_checks:
         async for check in server_checks:
             if usable or check.name != "credentials":  # otherwise it would report the same again
                 yield check
 
 
 async def _server_checks(
-    source: LocatedConfig, opener: Any, options: DiagnoseOptions, wall: Callable[[], float]
+    source: LocatedConfig, opener: Any, options: DiagnoseOptions, wall_clock: Callable[[], float]
 ) -> AsyncGenerator[Check]:
     """Make the checks that need the server."""
     config = source.config
-    async with Authorized(config, opener, keep=token_writer(source)) as authorized:
+    async with AuthorizedTransport(config, opener, save_tokens=token_writer(source)) as authorized:
         client = Client(
             authorized,
             namespace=config.namespace,
@@ -115,7 +115,7 @@ async def _server_checks(
             timeout=options.get("timeout", _TIMEOUT),
         )
         parts = (
-            examine_server(client, config, wall),
+            examine_server(client, config, wall_clock),
             examine_account(client, config),
             examine_namespace(client, config.namespace),
             examine_rights(client, config.namespace, options.get("needed", ())),

@@ -34,9 +34,11 @@ _SHOWN: Final = 6
 _ABOUT_ITSELF: Final = ("authentication.k8s.io", "authorization.k8s.io")
 
 
-async def examine_server(client: Client, config: Config, wall: Callable[[], float]) -> AsyncGenerator[Check]:
+async def examine_server(
+    client: Client, config: Config, wall_clock: Callable[[], float]
+) -> AsyncGenerator[Check]:
     """Check the version and the clock of a server; the last check has failed if it is not an API server."""
-    started = wall()
+    started = wall_clock()
     try:
         reply = await client.call(version())
     except Unauthorized as error:
@@ -57,7 +59,7 @@ async def examine_server(client: Client, config: Config, wall: Callable[[], floa
         yield failed("server", f"this is not a Kubernetes API server: {_describe(error)}", _WRONG_SERVER)
         return
     yield _release(reply.value.release, reply.value.git_version)
-    if (date := header(reply.headers, "date")) and (check := _clock(date, (started + wall()) / 2)):
+    if (date := header(reply.headers, "date")) and (check := _clock(date, (started + wall_clock()) / 2)):
         yield check
 
 

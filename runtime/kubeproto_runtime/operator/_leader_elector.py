@@ -264,11 +264,11 @@ class LeaderElector:
                     )
                 case election.SendCreate():
                     return election.LeaseWritten(
-                        await self._call(self._api.create(planned.body(self._client.wall())))
+                        await self._call(self._api.create(planned.body(self._client.wall_clock())))
                     )
                 case election.SendUpdate():
                     return election.LeaseWritten(
-                        await self._call(self._api.replace(planned.body(self._client.wall())))
+                        await self._call(self._api.replace(planned.body(self._client.wall_clock())))
                     )
         except OUTCOMES as error:
             _log.debug("%r: %s", self, error)
@@ -310,6 +310,6 @@ def _election_client(client: Client, renew_deadline: float) -> Client:
         client.transport,
         retries=NO_RETRIES,
         timeout=max(_MIN_TIMEOUT, renew_deadline / 2),
-        wall=client.wall,
+        wall_clock=client.wall_clock,
         rng=client.random,
     )

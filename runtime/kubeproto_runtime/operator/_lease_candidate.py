@@ -61,7 +61,7 @@ async def keep_candidacy(
 
 async def _renew(api: BoundApi[Dynamic], lease: str, name: str, coordinated: CoordinatedElection) -> None:
     """Create the candidate, or respond to a ping."""
-    now = str(MicroTime.of(api.client.wall()))
+    now = str(MicroTime.of(api.client.wall_clock()))
     candidate = await api.get_or_none(name)
     if candidate is None:
         spec = {

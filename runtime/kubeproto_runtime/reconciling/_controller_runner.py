@@ -109,7 +109,7 @@ class ControllerRunner:
     async def follow(self) -> None:
         """Follow the sources until cancelled. Their keys wait in the queue until `work` runs."""
         self._clock = loop_clock()
-        plan, began = self.plan, f"{int(self.plan.client.wall().timestamp() * 1000):x}"
+        plan, began = self.plan, f"{int(self.plan.client.wall_clock().timestamp() * 1000):x}"
         self._new_context = partial(
             Context, plan.client, self._shared, plan.state,
             plan.resource, self._log, self._caches_by_kind, plan.kind, began,

@@ -118,7 +118,7 @@ class SimulatedClient(Client):
         super().__init__(
             _SimulatedTransport(cluster, offset, _recording(respond, recorder) if recorder else respond),
             namespace=namespace,
-            wall=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
+            wall_clock=lambda: datetime.fromtimestamp(anyio.current_time() + offset, UTC),
             rng=random.Random(seed),  # so that a test repeats itself
         )
 

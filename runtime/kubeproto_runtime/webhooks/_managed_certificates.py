@@ -162,7 +162,7 @@ class ManagedCertificates:
         secret = await self._read()
         data = None if secret is None else secret.data
         chain = read_chain(data)
-        now, max_pause = self._client.wall().timestamp(), _CHECK
+        now, max_pause = self._client.wall_clock().timestamp(), _CHECK
         if chain is not None and data is not None and not await self._publish(data[BUNDLE], now):
             max_pause = _RETRY
         decision = c.decide(chain, self._hosts, self._published, now, self._lifetimes)

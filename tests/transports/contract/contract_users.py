@@ -15,7 +15,7 @@ from contract_server import Peer, ReceivedRequest, Script, Server
 from contract_transports import Rig, opener
 
 from kubeproto.config import Config, Needs, infer
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 
 T = TypeVar("T")
 
@@ -106,12 +106,12 @@ class Clock:
 
 
 def as_user(
-    rig: Rig, config: Config, body: Callable[[Authorized], Awaitable[T]], clock: Clock | None = None
+    rig: Rig, config: Config, body: Callable[[AuthorizedTransport], Awaitable[T]], clock: Clock | None = None
 ) -> T:
     """Run a body over a transport of this rig that has the credentials of a configuration."""
 
     async def run() -> T:
-        async with Authorized(config, opener(rig), clock=clock or Clock()) as authorized:
+        async with AuthorizedTransport(config, opener(rig), clock=clock or Clock()) as authorized:
             return await body(authorized)
 
     return anyio.run(run, backend=rig.loop)

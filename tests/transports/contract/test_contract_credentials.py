@@ -27,7 +27,7 @@ from contract_users import (
 
 from kubeproto import Transport
 from kubeproto.config import CredentialsError, credentials
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 
 Serve = Callable[..., Server]
 
@@ -74,10 +74,10 @@ async def once(transport: Transport) -> tuple[int, bytes]:
     return response.status, response.body
 
 
-def at_times(clock: Clock, *turns: Callable[[], object]) -> Callable[[Authorized], Any]:
+def at_times(clock: Clock, *turns: Callable[[], object]) -> Callable[[AuthorizedTransport], Any]:
     """Ask once, then after each turn of events a minute later."""
 
-    async def body(transport: Authorized) -> list[tuple[int, bytes]]:
+    async def body(transport: AuthorizedTransport) -> list[tuple[int, bytes]]:
         statuses = [await once(transport)]
         for turn in turns:
             turn()
@@ -274,7 +274,7 @@ def test_a_token_that_expires_in_the_middle_of_a_watch_ends_no_watch_and_costs_o
     script = Script(cluster.folder, credential(token="t1"), credential(token="t2"), credential(token="t3"))
     cluster.good = {"Bearer t1"}
 
-    async def watch(transport: Authorized) -> list[bytes]:
+    async def watch(transport: AuthorizedTransport) -> list[bytes]:
         pieces: list[bytes] = []
         for _ in range(2):
             async with transport.send(get("/pods?watch=true")) as incoming:
@@ -316,7 +316,7 @@ def test_a_broken_plugin_is_named_without_a_secret(
     script = Script(cluster.folder, more=more)
     texts: list[str] = []
 
-    async def body(transport: Authorized) -> None:
+    async def body(transport: AuthorizedTransport) -> None:
         texts.append(repr(transport))
         with pytest.raises(CredentialsError, match=words) as raised:
             await once(transport)

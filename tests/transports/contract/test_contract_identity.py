@@ -17,7 +17,7 @@ from contract_transports import Rig, fetch, get, rigs
 from contract_users import Clock, Visit, as_user, guarded, kubeconfig, verifying_certificates
 
 from kubeproto.config import CredentialsError
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.credentials import AuthorizedTransport
 
 Serve = Callable[..., Server]
 
@@ -95,7 +95,7 @@ def login(serve: Serve, certificates: Certificates, tmp_path: Path) -> Login:
     return Login(serve, certificates, tmp_path)
 
 
-async def three_at_once(transport: Authorized) -> list[str]:
+async def three_at_once(transport: AuthorizedTransport) -> list[str]:
     """Send three requests side by side; return what became of each."""
     outcomes: list[str] = []
 
@@ -121,7 +121,7 @@ def test_a_malformed_response_of_a_provider_fails_waiting_requests_and_the_next_
 ) -> None:
     clock = Clock()
 
-    async def body(transport: Authorized) -> tuple[list[str], list[str]]:
+    async def body(transport: AuthorizedTransport) -> tuple[list[str], list[str]]:
         login.broken = {method: GARBAGE[what]}
         refused = await three_at_once(transport)
         login.broken.clear()

@@ -17,8 +17,8 @@ from msgspec.structs import replace
 
 import kubeproto as kp
 from kubeproto.config import Config, Connection, Identity
-from kubeproto_runtime.blocking import BlockingAuthorized
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.blocking import BlockingAuthorizedTransport
+from kubeproto_runtime.credentials import AuthorizedTransport
 from kubeproto_sim import Cluster, Cut, Fault, Faults, HalfOpen, LoseResponse, RefuseConnection, Throttle
 
 SHELF: Final = kp.RawRequest(
@@ -52,7 +52,9 @@ def authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
     async def opened(_: Connection) -> AsyncGenerator[Any]:
         yield faulty(cluster, script)
 
-    return Authorized(Config(connection=Connection(server="http://sim"), identity=Identity()), opened)
+    return AuthorizedTransport(
+        Config(connection=Connection(server="http://sim"), identity=Identity()), opened
+    )
 
 
 def blocking_authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
@@ -62,7 +64,7 @@ def blocking_authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
         return nullcontext(Faults(cluster, script=script).blocking_transport())
 
     config = Config(connection=Connection(server="http://sim"), identity=Identity())
-    return Dressed(BlockingAuthorized(config, opened))
+    return Dressed(BlockingAuthorizedTransport(config, opened))
 
 
 MAKERS: Final = (plain, faulty, blocking, authorized, blocking_authorized)

@@ -18,8 +18,8 @@ import test_contract_websockets as websockets
 from contract_transports import ALL_RIGS, Rig, Wrapper
 
 from kubeproto.config import Config, Connection, Identity
-from kubeproto_runtime.blocking import BlockingAuthorized
-from kubeproto_runtime.credentials import Authorized
+from kubeproto_runtime.blocking import BlockingAuthorizedTransport
+from kubeproto_runtime.credentials import AuthorizedTransport
 
 test_a_body_is_sent_with_its_length = requests.test_a_body_is_sent_with_its_length
 test_headers_go_out_in_order = requests.test_headers_are_sent_in_order_without_additions
@@ -53,8 +53,8 @@ test_closing_ends_a_talk = websockets.test_closing_the_transport_ends_a_websocke
 def authorized(opener: Any) -> Any:
     """With credentials, here none: over transports that are made when they are needed."""
 
-    def open_(connection: Connection) -> Authorized:
-        return Authorized(Config(connection=connection, identity=Identity()), opener)
+    def open_(connection: Connection) -> AuthorizedTransport:
+        return AuthorizedTransport(Config(connection=connection, identity=Identity()), opener)
 
     return open_
 
@@ -62,8 +62,8 @@ def authorized(opener: Any) -> Any:
 def blocking_authorized(opener: Any) -> Any:
     """The same for threads."""
 
-    def open_(connection: Connection) -> BlockingAuthorized:
-        return BlockingAuthorized(Config(connection=connection, identity=Identity()), opener)
+    def open_(connection: Connection) -> BlockingAuthorizedTransport:
+        return BlockingAuthorizedTransport(Config(connection=connection, identity=Identity()), opener)
 
     return open_
 

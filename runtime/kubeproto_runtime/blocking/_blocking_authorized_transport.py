@@ -1,4 +1,4 @@
-"""`BlockingAuthorized`: the transport with credentials, for threads; it performs what `Authorized` does."""
+"""`BlockingAuthorizedTransport`: a transport with credentials, for threads; see `AuthorizedTransport`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from kubeproto import BlockingIncoming, BlockingTransport, KubeprotoError, RawRe
 from kubeproto.config import credentials as c
 
 from ..calls._effects import drive_blocking
-from ..credentials._authorized import MAX_PROVIDER_RESPONSE, check_open
-from ..credentials._credential_source import CredentialSource, Leave, Open
-from ..credentials._files import read_all
+from ..credentials._authorized_transport import MAX_PROVIDER_RESPONSE, check_open
+from ..credentials._credential_source import CloseExchange, CredentialSource, OpenExchange
+from ..credentials._files import read_files
 from ..credentials._identity_transports import IdentityTransport, IdentityTransports
 from ..credentials._plugins import run_plugin_blocking
 
@@ -26,14 +26,17 @@ if TYPE_CHECKING:
 
 BlockingOpener: TypeAlias = "Callable[[Connection], AbstractContextManager[BlockingTransport]]"
 
-_Line: TypeAlias = "IdentityTransport[tuple[BlockingTransport, AbstractContextManager[BlockingTransport]]]"
+_OpenTransport: TypeAlias = (
+    "IdentityTransport[tuple[BlockingTransport, AbstractContextManager[BlockingTransport]]]"
+)
 
 
-class BlockingAuthorized:
-    """Carries requests with the credentials of a `Config`, over transports that `opener` makes for it.
+class BlockingAuthorizedTransport:
+    """Sends requests with the credentials of a `Config`, over transports that `opener` creates.
 
-    A 401 renews them once, and the request is sent once more, a stream at its opening. A request that has
-    an Authorization of its own is left alone. Threads may share it, if they may share such a transport.
+    After a 401 the credentials are renewed, and the request is sent once more; a stream is repeated only if
+    the 401 is the response to its request. A request with its own Authorization header is sent unchanged.
+    Threads may share this transport if they may share those of `opener`.
     """
 
     def __init__(
@@ -42,12 +45,14 @@ class BlockingAuthorized:
         opener: BlockingOpener,
         *,
         clock: Callable[[], float] = time.time,
-        keep: Callable[[c.SaveTokens], None] | None = None,
+        save_tokens: Callable[[c.SaveTokens], None] | None = None,
     ) -> None:
         self._config = config
         self._opener = opener
-        self._keys = CredentialSource(config.identity, Event, self._spawn, clock=clock, keep=keep)
-        self._lines: IdentityTransports[
+        self._credentials = CredentialSource(
+            config.identity, Event, self._spawn, clock=clock, save_tokens=save_tokens
+        )
+        self._transports: IdentityTransports[
             tuple[BlockingTransport, AbstractContextManager[BlockingTransport]]
         ] = IdentityTransports()
         self._opening = Lock()
@@ -66,78 +71,83 @@ class BlockingAuthorized:
         """Close every connection; responses that are still arriving break, and nothing is sent any more."""
         self._closed = True
         with self._opening:
-            _close(self._lines.clear())
+            _close(self._transports.clear())
 
     @contextmanager
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> Generator[BlockingIncoming]:
-        """Send a request and wait for the head of its response; without credentials a `CredentialsError`."""
+        """Send a request, and wait for the head of its response.
+
+        Raise `CredentialsError` if there are no credentials.
+        """
         check_open(self._closed)
         with ExitStack() as stack:
 
-            def do(effect: Open | Leave | c.Task | Event) -> object:
+            def perform(effect: OpenExchange | CloseExchange | c.Task | Event) -> object:
                 match effect:
-                    case Open(credentials):
+                    case OpenExchange(credentials):
                         return stack.enter_context(self._exchange(request, credentials, timeout, idle))
-                    case Leave():
+                    case CloseExchange():
                         stack.close()
                     case effect:
-                        return self._do(effect)
+                        return self._perform(effect)
                 return None
 
-            yield drive_blocking(self._keys.open(request, _refuses), do)
+            yield drive_blocking(self._credentials.open(request, _refuses), perform)
 
     @contextmanager
     def _exchange(
         self, request: RawRequest, credentials: Credentials, timeout: float | None, idle: float | None
     ) -> Generator[BlockingIncoming]:
-        line = self._lines.take(credentials.pair) or self._open(credentials)
-        transport, _ = line.transport
+        opened = self._transports.acquire(credentials.pair) or self._open(credentials)
+        transport, _ = opened.transport
         try:
             with transport.send(credentials.sign(request), timeout=timeout, idle=idle) as incoming:
                 yield incoming
         finally:
-            _close(self._lines.release(line))
+            _close(self._transports.release(opened))
 
-    def _open(self, credentials: Credentials) -> _Line:
+    def _open(self, credentials: Credentials) -> _OpenTransport:
         with self._opening:  # ten concurrent requests need one transport
             check_open(self._closed)
-            if line := self._lines.take(credentials.pair):
-                return line
+            if opened := self._transports.acquire(credentials.pair):
+                return opened
             context = self._opener(self._config.connection_for(credentials))
-            line = IdentityTransport((context.__enter__(), context), credentials.pair)
-            old = self._lines.add(line)
+            opened = IdentityTransport((context.__enter__(), context), credentials.pair)
+            old = self._transports.add(opened)
         _close(old)
-        return line
+        return opened
 
     def _spawn(self, renewal: TaskEffects[Event, None]) -> None:
         """Renew in a daemon thread, which does not keep the program from ending."""
-        Thread(target=drive_blocking, args=(renewal, self._do), name="kubeproto-renewal", daemon=True).start()
+        Thread(
+            target=drive_blocking, args=(renewal, self._perform), name="kubeproto-renewal", daemon=True
+        ).start()
 
-    def _do(self, effect: c.Task | Event) -> c.Event | None:
+    def _perform(self, effect: c.Task | Event) -> c.Event | None:
         match effect:
             case c.ReadFiles(paths):
-                return c.FilesRead(read_all(paths))
+                return c.FilesRead(read_files(paths))
             case c.RunPlugin():
                 return run_plugin_blocking(effect)
             case c.Discover() | c.Redeem():
-                return self._ask(effect)
+                return self._send_to_provider(effect)
             case _:
                 effect.wait()
                 check_open(self._closed)  # otherwise the waiting requests would begin another renewal
                 return None
 
-    def _ask(self, ask: c.ProviderRequest) -> c.Event:
-        """Ask an identity provider, over a transport for this one request."""
+    def _send_to_provider(self, request: c.ProviderRequest) -> c.Event:
+        """Send a request to an identity provider, over a transport for this request only."""
         try:
             with (
-                self._opener(ask.connection) as transport,
-                transport.send(ask.request, timeout=ask.timeout) as incoming,
+                self._opener(request.connection) as transport,
+                transport.send(request.request, timeout=request.timeout) as incoming,
             ):
                 body = bytearray()
-                for piece in incoming:
-                    body += piece
+                for chunk in incoming:
+                    body += chunk
                     if len(body) > MAX_PROVIDER_RESPONSE:
                         return c.Failed(f"the response is longer than {MAX_PROVIDER_RESPONSE} bytes")
                 return c.Responded(incoming.status, incoming.headers, bytes(body))
@@ -145,9 +155,9 @@ class BlockingAuthorized:
             return c.Failed(" ".join(str(error).split()))
 
 
-def _close(lines: list[_Line]) -> None:
-    for line in lines:
-        _, context = line.transport
+def _close(transports: list[_OpenTransport]) -> None:
+    for opened in transports:
+        _, context = opened.transport
         context.__exit__(None, None, None)
 
 

@@ -1,7 +1,7 @@
-"""`Authorized`: a transport with credentials, over transports without.
+"""`AuthorizedTransport`: a transport with credentials, over transports without.
 
-It performs the actions of the credentials machine. A request waits for credentials without a limit: a plugin
-may need input of a person, and has a separate deadline, while `timeout` limits each exchange with the server.
+It performs the actions of the credentials machine. A request waits for credentials without a limit, because a
+plugin may wait for a person and has its own deadline; `timeout` limits each exchange with the server.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from kubeproto.wire import UpgradeRequest
 from ..calls._effects import drive
 from ..tasks._background import Background, spawn
 from ..tasks._event_loop import event_loop
-from ._credential_source import CredentialSource, Leave, Open, T, TaskEffects
-from ._files import read_all
+from ._credential_source import CloseExchange, CredentialSource, OpenExchange, T, TaskEffects
+from ._files import read_files
 from ._identity_transports import IdentityTransport, IdentityTransports
 from ._plugins import run_plugin
 
@@ -44,15 +44,16 @@ Opener: TypeAlias = "Callable[[Connection], AbstractAsyncContextManager[Transpor
 # The response of an identity provider: two addresses or three tokens.
 MAX_PROVIDER_RESPONSE: Final = 1024 * 1024
 
-_Line: TypeAlias = "IdentityTransport[tuple[Transport, AbstractAsyncContextManager[Transport]]]"
+_OpenTransport: TypeAlias = "IdentityTransport[tuple[Transport, AbstractAsyncContextManager[Transport]]]"
 
 
-class Authorized:
-    """Carries requests with the credentials of a `Config`, over transports that `opener` creates.
+class AuthorizedTransport:
+    """Sends requests with the credentials of a `Config`, over transports that `opener` creates.
 
-    A 401 renews them once, and the request is sent once more, a stream at its opening. A request with an
-    Authorization header of its own is sent unchanged. A transport is entered by the first request that needs
-    it and left by another, so its context must not hold a task group.
+    After a 401 the credentials are renewed, and the request is sent once more; a stream is repeated only if
+    the 401 is the response to its request. A request with its own Authorization header is sent unchanged. The
+    task of one request enters the context of a transport and another task exits it, so the context must not
+    contain a task group.
     """
 
     def __init__(
@@ -61,12 +62,14 @@ class Authorized:
         opener: Opener,
         *,
         clock: Callable[[], float] = time.time,
-        keep: Callable[[c.SaveTokens], None] | None = None,
+        save_tokens: Callable[[c.SaveTokens], None] | None = None,
     ) -> None:
         self._config = config
         self._opener = opener
-        self._keys = CredentialSource(config.identity, anyio.Event, self._spawn, clock=clock, keep=keep)
-        self._lines: IdentityTransports[tuple[Transport, AbstractAsyncContextManager[Transport]]] = (
+        self._credentials = CredentialSource(
+            config.identity, anyio.Event, self._spawn, clock=clock, save_tokens=save_tokens
+        )
+        self._transports: IdentityTransports[tuple[Transport, AbstractAsyncContextManager[Transport]]] = (
             IdentityTransports()
         )
         self._opening = anyio.Lock()
@@ -96,12 +99,15 @@ class Authorized:
             await self._renewal.stop()
         with anyio.CancelScope(shield=True):
             async with self._opening:
-                await _close(self._lines.clear())
+                await _close(self._transports.clear())
 
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[Incoming]:
-        """Send a request and wait for the head of its response; without credentials a `CredentialsError`."""
+        """Send a request, and wait for the head of its response.
+
+        Raise `CredentialsError` if there are no credentials.
+        """
 
         def exchange(credentials: Credentials) -> AbstractAsyncContextManager[Incoming]:
             return self._exchange(request, credentials, timeout, idle)
@@ -111,7 +117,7 @@ class Authorized:
     def upgrade(
         self, request: UpgradeRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AbstractAsyncContextManager[WebSocket]:
-        """Turn a request into a WebSocket; a `LocalProtocolError` if these transports have none."""
+        """Turn a request into a WebSocket. Raise `LocalProtocolError` if the transports have none."""
 
         def upgraded(credentials: Credentials) -> AbstractAsyncContextManager[WebSocket]:
             return self._upgraded(request, credentials, timeout, idle)
@@ -125,22 +131,22 @@ class Authorized:
         exchange: Callable[[Credentials], AbstractAsyncContextManager[T]],
         refuses: Callable[[T], bool],
     ) -> AsyncGenerator[T]:
-        """Perform the effects of opening an exchange, and leave the last opened exchange."""
+        """Perform the effects of opening an exchange, and close the last opened exchange."""
         check_open(self._closed)
         self._check_loop()
         async with AsyncExitStack() as stack:
 
-            async def do(effect: Open | Leave | c.Task | anyio.Event) -> object:
+            async def perform(effect: OpenExchange | CloseExchange | c.Task | anyio.Event) -> object:
                 match effect:
-                    case Open(credentials):
+                    case OpenExchange(credentials):
                         return await stack.enter_async_context(exchange(credentials))
-                    case Leave():
+                    case CloseExchange():
                         await stack.aclose()
                     case effect:
-                        return await self._do(effect)
+                        return await self._perform(effect)
                 return None
 
-            yield await drive(self._keys.open(request, refuses), do)
+            yield await drive(self._credentials.open(request, refuses), perform)
 
     def _check_loop(self) -> None:
         running = event_loop()
@@ -155,8 +161,8 @@ class Authorized:
     async def _upgraded(
         self, request: UpgradeRequest, credentials: Credentials, timeout: float | None, idle: float | None
     ) -> AsyncGenerator[WebSocket]:
-        line = self._lines.take(credentials.pair) or await self._open(credentials)
-        transport, _ = line.transport
+        opened = self._transports.acquire(credentials.pair) or await self._open(credentials)
+        transport, _ = opened.transport
         try:
             upgrade: _Upgrade | None = getattr(transport, "upgrade", None)
             if upgrade is None:
@@ -166,55 +172,54 @@ class Authorized:
             async with upgrade(credentials.sign(request), timeout=timeout, idle=idle) as socket:
                 yield socket
         finally:
-            await _close(self._lines.release(line))
+            await _close(self._transports.release(opened))
 
     @asynccontextmanager
     async def _exchange(
         self, request: RawRequest, credentials: Credentials, timeout: float | None, idle: float | None
     ) -> AsyncGenerator[Incoming]:
-        line = self._lines.take(credentials.pair) or await self._open(credentials)
-        transport, _ = line.transport
+        opened = self._transports.acquire(credentials.pair) or await self._open(credentials)
+        transport, _ = opened.transport
         try:
             async with transport.send(credentials.sign(request), timeout=timeout, idle=idle) as incoming:
                 yield incoming
         finally:
-            await _close(self._lines.release(line))
+            await _close(self._transports.release(opened))
 
-    async def _open(self, credentials: Credentials) -> _Line:
+    async def _open(self, credentials: Credentials) -> _OpenTransport:
         async with self._opening:  # ten concurrent requests need one transport
             check_open(self._closed)
-            if line := self._lines.take(credentials.pair):
-                return line
+            if opened := self._transports.acquire(credentials.pair):
+                return opened
             context = self._opener(self._config.connection_for(credentials))
-            line = IdentityTransport((await context.__aenter__(), context), credentials.pair)
-            old = self._lines.add(line)
+            opened = IdentityTransport((await context.__aenter__(), context), credentials.pair)
+            old = self._transports.add(opened)
         await _close(old)
-        return line
+        return opened
 
     def _spawn(self, renewal: TaskEffects[anyio.Event, None]) -> None:
-        """Renew in a separate task. There is a single renewal at a time: the last has ended, or is about
-        to."""
-        self._renewal = spawn(lambda: drive(renewal, self._do))
+        """Renew in a separate task. The previous renewal has ended, or is about to end."""
+        self._renewal = spawn(lambda: drive(renewal, self._perform))
 
-    async def _do(self, effect: c.Task | anyio.Event) -> c.Event | None:
+    async def _perform(self, effect: c.Task | anyio.Event) -> c.Event | None:
         match effect:
             case c.ReadFiles(paths):
-                return c.FilesRead(read_all(paths))
+                return c.FilesRead(read_files(paths))
             case c.RunPlugin():
                 return await run_plugin(effect)
             case c.Discover() | c.Redeem():
-                return await self._ask(effect)
+                return await self._send_to_provider(effect)
             case _:
                 await effect.wait()
                 check_open(self._closed)  # otherwise the waiting requests would begin another renewal
                 return None
 
-    async def _ask(self, ask: c.ProviderRequest) -> c.Event:
-        """Send a request to an identity provider, over a transport for this request alone."""
+    async def _send_to_provider(self, request: c.ProviderRequest) -> c.Event:
+        """Send a request to an identity provider, over a transport for this request only."""
         try:
             async with (
-                self._opener(ask.connection) as transport,
-                transport.send(ask.request, timeout=ask.timeout) as incoming,
+                self._opener(request.connection) as transport,
+                transport.send(request.request, timeout=request.timeout) as incoming,
             ):
                 body = bytearray()
                 async for chunk in incoming:
@@ -227,13 +232,13 @@ class Authorized:
 
 
 def check_open(closed: bool) -> None:
-    """Refuse to send anything over a transport that was closed."""
+    """Raise `LocalProtocolError` if the transport is closed."""
     if closed:
-        raise LocalProtocolError("this client is closed: the context of connect() has been left")
+        raise LocalProtocolError("this client is closed: the context of connect() has exited")
 
 
-async def _close(lines: list[_Line]) -> None:
-    for line in lines:
+async def _close(transports: list[_OpenTransport]) -> None:
+    for opened in transports:
         with anyio.CancelScope(shield=True):
-            _, context = line.transport
+            _, context = opened.transport
             await context.__aexit__(None, None, None)
