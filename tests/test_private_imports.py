@@ -78,7 +78,7 @@ REASONS: Final[dict[str, str]] = {
     "kubeproto_runtime.reconciling._controller_runner": "runs of a controller, beside a plain form of them",
     "kubeproto_runtime.tasks._stray_cancellations": "what counts as a failure, for a plain form of a run",
     "kubeproto_runtime.reconciling._workers": "limits and cancellations of workers, without a controller",
-    "kubeproto_runtime.tasks._accepting": "a listener without file descriptors, handed over by the test",
+    "kubeproto_runtime.tasks._listener": "a listener without file descriptors, handed over by the test",
     "kubeproto_runtime.tasks._background": "a task that is left behind, to see that a storm finds it",
     "kubeproto_runtime.tasks._logged_lines": "what a storm breaks, to see that it finds it",
     "kubeproto_runtime.webhooks._issued_certificates": "the content of a Secret, which callers never read",

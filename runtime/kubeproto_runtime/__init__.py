@@ -75,7 +75,7 @@ __all__ = [
     "set_condition",
 ]
 
-# Where the names come from, as the imports above say; a module stands for itself.
+# The module of each name, as in the imports above. A module is its own home.
 _HOMES: Final = {
     "Action": "kubeproto.control",
     "ApplyError": ".writing",
@@ -121,10 +121,10 @@ _HOMES: Final = {
 }
 
 
-if not TYPE_CHECKING:  # with it, the checkers would take any name for one of this package
+if not TYPE_CHECKING:  # type checkers would accept any name of a package with a `__getattr__`
 
     def __getattr__(name: str) -> Any:
-        """Import the name, and keep it."""
+        """Import the name when it is first used, and cache it in the module."""
         if name not in _HOMES:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         home = _HOMES[name]

@@ -1,4 +1,4 @@
-"""The rights that an operator needs: verbs on resources, as its requests have shown or its parts declare."""
+"""The permissions that an operator needs, recorded from its requests or declared by its parts."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ Scope: TypeAlias = Literal["cluster", "namespaces", "own"]
 class RequiredAccess(Struct, frozen=True, order=True, omit_defaults=True):
     """A verb on a resource (or subresource, after a slash).
 
-    It is needed in all namespaces or for the cluster, in the namespaces whose objects the operator
-    reconciles, or in its own, the one that it runs in. `name` limits it to one object; requests without a
-    name, such as a create, cannot be limited to one.
+    With the scope "cluster" it is needed in all namespaces, or for resources of the cluster. With
+    "namespaces" it is needed in the namespaces whose objects the operator reconciles, and with "own" in the
+    namespace in which the operator runs. `name` limits it to one object. Requests without a name, such as a
+    create, cannot be limited in this way.
     """
 
     group: str
@@ -35,15 +36,15 @@ class RequiredAccess(Struct, frozen=True, order=True, omit_defaults=True):
 _READER: Final[Reader[list[RequiredAccess]]] = Reader(list[RequiredAccess], "RequiredAccess")
 
 
-def dump_access(needed: Iterable[RequiredAccess]) -> str:
-    """Return JSON with one line for each right, sorted, so that two versions of a file can be compared."""
-    lines = [msgspec.json.encode(one).decode() for one in sorted(set(needed))]
+def dump_access(required: Iterable[RequiredAccess]) -> str:
+    """Return JSON with a line for each permission. The lines are sorted, so that files can be compared."""
+    lines = [msgspec.json.encode(access).decode() for access in sorted(set(required))]
     return "[\n" + ",\n".join(f"  {line}" for line in lines) + ("\n]\n" if lines else "]\n")
 
 
 def parse_access(data: bytes) -> frozenset[RequiredAccess]:
-    """Return the rights that `dump_access` has written; ValueError for any other text."""
+    """Return the permissions in the output of `dump_access`; raise ValueError for any other text."""
     try:
         return frozenset(_READER.read(data))
     except InvalidObject as error:
-        raise ValueError(f"this is not a record of requests, as AccessRecorder writes it: {error}") from error
+        raise ValueError(f"this is not the output of AccessRecorder or dump_access: {error}") from error

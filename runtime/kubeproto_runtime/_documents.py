@@ -16,40 +16,41 @@ if TYPE_CHECKING:
 
 # The metadata that only a server sets.
 _SERVER_METADATA: Final = ("resourceVersion", "uid", "creationTimestamp", "generation")
-# Metadata that the creator of an object sets, and a server leaves as it is.
+# Metadata that the creator of an object sets, and that a server does not change.
 _CREATOR_METADATA: Final = ("name", "namespace", "labels", "annotations", "finalizers", "ownerReferences")
 
 
-def parsed(text: bytes) -> dict[str, Any]:
+def parse_document(text: bytes) -> dict[str, Any]:
     """Return the value of a JSON text."""
     document: dict[str, Any] = msgspec.json.decode(text)
     return document
 
 
-def plain(value: Any) -> Any:
-    """Return a value as JSON values: dicts, lists, strings, numbers."""
+def to_builtins(value: Any) -> Any:
+    """Convert a value to dicts, lists, strings and numbers, as in its JSON."""
     return None if value is None else msgspec.json.decode(encode(value))
 
 
-def class_fields(obj: K, kind: type[K]) -> dict[str, Any]:
-    """Return the JSON of an object with the fields of a class only, for a comparison."""
-    fields: dict[str, Any] = plain(settle(decode(encode(obj), kind)))
+def dump_class_fields(obj: K, kind: type[K]) -> dict[str, Any]:
+    """Return the JSON of an object, limited to the fields of a class, for a comparison."""
+    fields: dict[str, Any] = to_builtins(settle(decode(encode(obj), kind)))
     return fields
 
 
-def with_server_metadata(document: dict[str, Any], served: dict[str, Any]) -> dict[str, Any]:
-    """Return the document with the metadata that only a server sets, which a new object lacks."""
+def add_server_metadata(document: dict[str, Any], served: dict[str, Any]) -> dict[str, Any]:
+    """Return the document with the metadata that only a server sets; a new object lacks them."""
     meta = {key: served["metadata"][key] for key in _SERVER_METADATA if key in served["metadata"]}
     return document | {"metadata": document.get("metadata", {}) | meta}
 
 
-def merge_patch(before: Any, after: Any) -> dict[str, Any] | None:
-    """Return the merge patch from one to the other; None if it needs a null, which would remove a member.
+def make_exact_merge_patch(old: Any, new: Any) -> dict[str, Any] | None:
+    """Return the merge patch from `old` to `new`; None if a server would not produce `new` from it.
 
-    In the elements of a list a null is a value by the RFC, but a Kubernetes API server drops it.
+    A null in a merge patch removes a member, so it cannot set a member to null. By the RFC a null inside a
+    list is a value, but a Kubernetes API server drops it.
     """
     try:
-        patch: dict[str, Any] = make_merge_patch(before, after)
+        patch: dict[str, Any] = make_merge_patch(old, new)
     except ValueError:
         return None
     return None if _null_in_list(patch, inside=False) else patch
@@ -67,19 +68,21 @@ def contains_element_list(value: Any) -> bool:
     return is_list(value) and any(isinstance(element, dict | list) for element in value)
 
 
-def may_be_created_from(obj: dict[str, Any], sent: dict[str, Any]) -> bool:
-    """Return whether an object may be created from a request: a server adds fields and changes none."""
-    meta = {key: value for key, value in sent.get("metadata", {}).items() if key in _CREATOR_METADATA}
-    return contains(obj, {key: value for key, value in sent.items() if key != "status"} | {"metadata": meta})
+def may_be_created_from(obj: dict[str, Any], request: dict[str, Any]) -> bool:
+    """Return whether a request may have created an object: a server adds fields and changes none."""
+    meta = {key: value for key, value in request.get("metadata", {}).items() if key in _CREATOR_METADATA}
+    return contains(
+        obj, {key: value for key, value in request.items() if key != "status"} | {"metadata": meta}
+    )
 
 
-def contains(whole: Any, part: Any) -> bool:
-    """Return whether a value has all members of another one, with the same values."""
+def contains(value: Any, part: Any) -> bool:
+    """Return whether a value has all members of `part`, with the same values."""
     if is_object(part):
-        return is_object(whole) and all(contains(whole.get(key), value) for key, value in part.items())
+        return is_object(value) and all(contains(value.get(key), member) for key, member in part.items())
     if is_list(part):
-        return is_list(whole) and len(whole) == len(part) and all(map(contains, whole, part))
-    return json_equal(whole, part)
+        return is_list(value) and len(value) == len(part) and all(map(contains, value, part))
+    return json_equal(value, part)
 
 
 def _null_in_list(value: Any, *, inside: bool) -> bool:

@@ -1,18 +1,17 @@
 """`Original`: the JSON that an object was read from, into which changes of the object are merged.
 
-A class may describe only a few fields of a kind, and the JSON has all of them. So the difference is not made
-between two objects of that class: a value that an edit replaced as a whole, above all a list, would lose the
-fields that the class does not have. Instead the object is merged into its JSON: a field of the class gets the
-value in the object, and any other field stays.
+A class may describe only a few fields of a kind, and the JSON has all of them. A difference of two objects of
+that class would lose the other fields wherever an edit replaced a value, above all a list. So the object is
+merged into its JSON: a field of the class gets the value in the object, and any other field stays.
 
 An element of a list is merged into its origin, the element of the JSON that it came from:
 
-1. If it is the same Python object that was read, that is its origin, at whatever index it is now.
-2. Otherwise its merge key identifies it among the remaining elements of the same list.
-3. Otherwise it is the first remaining element with the same content: then it was copied, not changed.
+1. If it is the Python object that was read from an element, that element is its origin. Its index may differ.
+2. Otherwise its origin is the remaining element of the same list with the same merge key.
+3. Otherwise its origin is the first remaining element with the same content: it was copied and not changed.
 4. Otherwise it is new.
 
-The same holds for the members of objects, with their name instead of a merge key.
+The members of objects are matched in the same way, by their names instead of merge keys.
 """
 
 from __future__ import annotations
@@ -47,11 +46,11 @@ _NEW: Final = _Origin(None, NOTHING, NOTHING)
 
 
 class Original:
-    """A value as it was read, the whole JSON of it, and its JSON as its class wrote it then (`written`)."""
+    """A value as it was read, its complete JSON, and its JSON as its class wrote it then (`written`)."""
 
     def __init__(self, value: Any, json: Any, written: Any) -> None:
         self._root = _Origin(value, json, written)
-        # It also references the values, so that no later object gets the identity of one of them.
+        # The origins reference their values: otherwise a later object could get the id of a deleted value.
         self._origins: dict[int, _Origin] = {}
         self._remember(value, json, written)
 
@@ -64,7 +63,7 @@ class Original:
         """Return the new JSON of a changed value, which its class writes as `written`."""
         return self._merge(value, written, self._root, shape)
 
-    # The origins of values
+    # Origins
 
     def _remember(self, value: Any, json: Any, written: Any) -> None:
         if (members := _members(value)) is not None:
@@ -211,7 +210,7 @@ def _elements(value: Any) -> list[Any] | None:
     return value if is_list(value) else None
 
 
-# Two writers
+# Changes of two writers
 
 
 def includes_change(old: Any, new: Any, current: Any) -> bool:
@@ -222,34 +221,34 @@ def includes_change(old: Any, new: Any, current: Any) -> bool:
             includes_change(old.get(name, NOTHING), new.get(name, NOTHING), current.get(name, NOTHING))
             for name in names
         )
-    return same(old, new) or same(new, current)
+    return are_equal(old, new) or are_equal(new, current)
 
 
-def rebased(old: Any, new: Any, current: Any) -> tuple[Any, bool]:
-    """Apply the change from `old` to `new` to `current`; the second value is False after a conflict."""
+def rebase(old: Any, new: Any, current: Any) -> tuple[Any, bool]:
+    """Apply the change from `old` to `new` to `current`; the second result is False if they conflict."""
     if is_object(old) and is_object(new) and is_object(current):
-        return _rebased_members(old, new, current)
-    if same(old, new):
+        return _rebase_members(old, new, current)
+    if are_equal(old, new):
         return current, True
-    return new, same(old, current)
+    return new, are_equal(old, current)
 
 
-def _rebased_members(
+def _rebase_members(
     old: dict[str, Any], new: dict[str, Any], current: dict[str, Any]
 ) -> tuple[dict[str, Any], bool]:
     merged: dict[str, Any] = {}
     without_conflict = True
     for name in [*current, *(name for name in new if name not in current)]:
-        value, is_clean = rebased(old.get(name, NOTHING), new.get(name, NOTHING), current.get(name, NOTHING))
+        value, is_clean = rebase(old.get(name, NOTHING), new.get(name, NOTHING), current.get(name, NOTHING))
         without_conflict = without_conflict and is_clean
         if value is not NOTHING:
             merged[name] = value
-    # Members that were removed on both sides are in neither.
+    # Members that were removed on both sides are in neither `current` nor `new`.
     return merged, without_conflict
 
 
-def same(value: Any, other: Any) -> bool:
-    """Return whether both are the same JSON, or both missing."""
+def are_equal(value: Any, other: Any) -> bool:
+    """Return whether both values are the same JSON, or both are missing."""
     if value is NOTHING or other is NOTHING:
         return value is other
     return json_equal(value, other)

@@ -1,4 +1,4 @@
-"""When a rollout is complete: the checks of ``kubectl rollout status``, in its order."""
+"""Checks whether a rollout is complete, as ``kubectl rollout status`` does and in its order."""
 
 from __future__ import annotations
 
@@ -11,84 +11,85 @@ if TYPE_CHECKING:
 
 
 class ConditionUnreachable(KubeprotoError):
-    """A condition that is waited for will never hold: the job has failed, or the rollout timed out."""
+    """A condition that a program waits for will never hold: the job failed, or the rollout timed out."""
 
 
-def rollout(obj: Mapping[str, Any]) -> str:
-    """Return what a rollout still lacks; empty if it is complete."""
+def missing_of_rollout(obj: Mapping[str, Any]) -> str:
+    """Return the reason why a rollout is not complete; empty if it is complete."""
     kind = obj.get("kind")
     status: Mapping[str, Any] = obj.get("status") or {}
     spec: Mapping[str, Any] = obj.get("spec") or {}
     match kind:
         case "Deployment":
-            tell = _deployment
+            check = _check_deployment
         case "StatefulSet":
-            tell = _stateful_set
+            check = _check_stateful_set
         case "DaemonSet":
-            tell = _daemon_set
+            check = _check_daemon_set
         case _:
-            raise ConditionUnreachable(f"a {kind or 'thing without a kind'} has no rollout")
-    generation, seen = obj["metadata"].get("generation", 0), status.get("observedGeneration", 0)
-    if seen < generation:
-        return f"generation {generation} has not been seen by its controller"
-    return tell(spec, status)
+            subject = f"a {kind}" if kind else "an object without a kind"
+            raise ConditionUnreachable(f"{subject} has no rollout")
+    generation, observed = obj["metadata"].get("generation", 0), status.get("observedGeneration", 0)
+    if observed < generation:
+        return f"its controller has not observed generation {generation}"
+    return check(spec, status)
 
 
-def _deployment(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+def _check_deployment(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "Progressing" and condition.get("reason") == "ProgressDeadlineExceeded":
             raise ConditionUnreachable(
                 f"the deployment has exceeded its progress deadline: {condition.get('message', '')}"
             )
-    wanted, updated = spec.get("replicas", 1), status.get("updatedReplicas", 0)
+    desired, updated = spec.get("replicas", 1), status.get("updatedReplicas", 0)
     replicas, available = status.get("replicas", 0), status.get("availableReplicas", 0)
-    if updated < wanted:
-        return f"{updated} of {wanted} replicas are updated"
+    if updated < desired:
+        return f"{updated} of {desired} replicas are updated"
     if replicas > updated:
-        return f"{replicas - updated} old replicas are still there"
+        return f"{replicas - updated} old replicas still exist"
     if available < updated:
         return f"{available} of {updated} updated replicas are available"
     return ""
 
 
-def _stateful_set(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
-    strategy: Mapping[str, Any] = _rolling(spec.get("updateStrategy"))
+def _check_stateful_set(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+    strategy: Mapping[str, Any] = _require_rolling_update(spec.get("updateStrategy"))
     if not status.get("observedGeneration"):
-        return "its controller has not seen it"
-    wanted, ready, updated = (
+        return "its controller has not observed it"
+    desired, ready, updated = (
         spec.get("replicas", 1),
         status.get("readyReplicas", 0),
         status.get("updatedReplicas", 0),
     )
-    if ready < wanted:
-        return f"{ready} of {wanted} replicas are ready"
-    rolling: Mapping[str, Any] = strategy.get("rollingUpdate") or {}
-    partition = rolling.get("partition")
+    if ready < desired:
+        return f"{ready} of {desired} replicas are ready"
+    rolling_update: Mapping[str, Any] = strategy.get("rollingUpdate") or {}
+    partition = rolling_update.get("partition")
     if partition is not None:
-        if updated < wanted - partition:
-            return f"{updated} of {wanted - partition} replicas are updated"
+        if updated < desired - partition:
+            return f"{updated} of {desired - partition} replicas are updated"
         return ""
     if status.get("updateRevision") != status.get("currentRevision"):
-        return f"{updated} of {wanted} replicas have revision {status.get('updateRevision')}"
+        return f"{updated} of {desired} replicas have revision {status.get('updateRevision')}"
     return ""
 
 
-def _daemon_set(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
-    _rolling(spec.get("updateStrategy"))
-    wanted, updated = status.get("desiredNumberScheduled", 0), status.get("updatedNumberScheduled", 0)
+def _check_daemon_set(spec: Mapping[str, Any], status: Mapping[str, Any]) -> str:
+    _require_rolling_update(spec.get("updateStrategy"))
+    desired, updated = status.get("desiredNumberScheduled", 0), status.get("updatedNumberScheduled", 0)
     available = status.get("numberAvailable", 0)
-    if updated < wanted:
-        return f"{updated} of {wanted} nodes are updated"
-    if available < wanted:
-        return f"{available} of {wanted} nodes have an available pod"
+    if updated < desired:
+        return f"{updated} of {desired} nodes are updated"
+    if available < desired:
+        return f"{available} of {desired} nodes have an available pod"
     return ""
 
 
-def _rolling(strategy: Any) -> Mapping[str, Any]:
-    """Return the strategy, if it is one that ends by itself."""
-    found: Mapping[str, Any] = strategy or {}
-    if found.get("type", "RollingUpdate") != "RollingUpdate":
+def _require_rolling_update(update_strategy: Any) -> Mapping[str, Any]:
+    """Return the update strategy; raise `ConditionUnreachable` unless its rollouts complete by themselves."""
+    strategy: Mapping[str, Any] = update_strategy or {}
+    if strategy.get("type", "RollingUpdate") != "RollingUpdate":
         raise ConditionUnreachable(
-            f"the update strategy is {found['type']}: pods change when somebody deletes them"
+            f"the update strategy is {strategy['type']}: pods are updated only when somebody deletes them"
         )
-    return found
+    return strategy

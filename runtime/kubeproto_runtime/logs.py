@@ -1,4 +1,4 @@
-"""Formatters for the lines that a program logs: for people, or as JSON, with the object and run of each line.
+"""Formatters for log records, as text for people or as JSON. Each line names its object and its reconcile.
 
 ::
 
@@ -6,9 +6,8 @@
     handler.setFormatter(logs.TextFormatter() if sys.stderr.isatty() else logs.JsonFormatter())
     logging.basicConfig(level="INFO", handlers=[handler])
 
-Nothing here is set up automatically: the program decides how it logs. Both formatters show what a record
-carries besides its message: from `ctx.logger` that is the object, why and for which time it is reconciled,
-and the run.
+No formatter is installed automatically: the program configures its logging. Both formatters show the extra
+fields of a record. `ctx.logger` adds the object, and the reason, the attempt and the id of the reconcile.
 """
 
 from __future__ import annotations
@@ -27,15 +26,15 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonFormatter", "TextFormatter"]
 
-# What every record has; everything else was added by the code that logged it.
-_ORDINARY: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+# The attributes that every record has. Any other attribute is an extra field.
+_STANDARD_FIELDS: Final = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 
 
 class JsonFormatter(logging.Formatter):
-    """A line of JSON for each record: `time`, `level`, `logger`, `message`, and what the record carries.
+    """Formats each record as a line of JSON: `time`, `level`, `logger`, `message`, and the extra fields.
 
-    An object is written with its group, kind, namespace and name. While a span of OpenTelemetry is open,
-    `trace_id` and `span_id` say which. A value without a JSON form is written as a string.
+    An object is written with its group, kind, namespace and name. While a span of OpenTelemetry is open, the
+    line contains `trace_id` and `span_id`. A value that JSON cannot represent is written as a string.
     """
 
     def __init__(self) -> None:
@@ -48,34 +47,37 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as one line."""
         line: dict[str, Any] = {
-            "time": _time(record),
+            "time": _format_time(record),
             "level": record.levelname,
             "logger": record.name,
             "message": record.getMessage(),
         }
-        carried = _carried(record)
-        if isinstance(ref := carried.pop("ref", None), ObjectRef):
-            carried["object"] = ref
-        line |= {name: value for name, value in carried.items() if name not in line}
+        extra = _extra_fields(record)
+        if isinstance(ref := extra.pop("ref", None), ObjectRef):
+            extra["object"] = ref
+        line |= {name: value for name, value in extra.items() if name not in line}
         if self._trace is not None and (span := self._trace.get_current_span().get_span_context()).is_valid:
             line |= {"trace_id": f"{span.trace_id:032x}", "span_id": f"{span.span_id:016x}"}
         if record.exc_info:
             line["exception"] = self.formatException(record.exc_info)
         if record.stack_info:
             line["stack"] = self.formatStack(record.stack_info)
-        return msgspec.json.encode(_plain(line)).decode()
+        return msgspec.json.encode(_to_json(line)).decode()
 
 
 class TextFormatter(logging.Formatter):
-    """A line for people: the time, the level, the logger, the message, and what the record carries."""
+    """Formats each record as text: the time, level, logger and message, and the extra fields."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the record as a line, with its traceback below."""
+        """Return the record as a line, followed by its traceback."""
         # The lines of `ctx.logger` begin with their object.
-        carried = {name: value for name, value in _carried(record).items() if name not in ("object", "ref")}
-        more = " ".join(f"{name}={_quoted(value)}" for name, value in carried.items())
+        extra = {
+            name: value for name, value in _extra_fields(record).items() if name not in ("object", "ref")
+        }
+        pairs = " ".join(f"{name}={_quote(value)}" for name, value in extra.items())
         message = record.getMessage().replace("\n", "\n    ")
-        text = f"{_time(record)} {record.levelname:7} {record.name}: {message}{'  ' if more else ''}{more}"
+        separator = "  " if pairs else ""
+        text = f"{_format_time(record)} {record.levelname:7} {record.name}: {message}{separator}{pairs}"
         if record.exc_info:
             text += "\n" + self.formatException(record.exc_info)
         if record.stack_info:
@@ -83,22 +85,22 @@ class TextFormatter(logging.Formatter):
         return text
 
 
-def _carried(record: logging.LogRecord) -> dict[str, Any]:
-    return {name: value for name, value in vars(record).items() if name not in _ORDINARY}
+def _extra_fields(record: logging.LogRecord) -> dict[str, Any]:
+    return {name: value for name, value in vars(record).items() if name not in _STANDARD_FIELDS}
 
 
-def _time(record: logging.LogRecord) -> str:
-    made = datetime.fromtimestamp(record.created, UTC)
-    return f"{made:%Y-%m-%dT%H:%M:%S}.{made.microsecond // 1000:03}Z"
+def _format_time(record: logging.LogRecord) -> str:
+    created = datetime.fromtimestamp(record.created, UTC)
+    return f"{created:%Y-%m-%dT%H:%M:%S}.{created.microsecond // 1000:03}Z"
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Return the JSON form of a value."""
     match value:
         case None | bool() | int():
             return value
         case str():
-            return value.encode("utf-8", "replace").decode()  # a lone surrogate has no form
+            return value.encode("utf-8", "replace").decode()  # UTF-8 has no form for a lone surrogate
         case float():
             return value if value - value == 0 else str(value)  # JSON has no infinity
         case ObjectRef():
@@ -109,13 +111,14 @@ def _plain(value: Any) -> Any:
                 "name": value.name,
             }
         case dict():
-            return {_plain(str(name)): _plain(one) for name, one in cast("Mapping[Any, Any]", value).items()}
+            members = cast("Mapping[Any, Any]", value).items()
+            return {_to_json(str(name)): _to_json(member) for name, member in members}
         case list() | tuple():
-            return [_plain(one) for one in cast("Sequence[Any]", value)]
+            return [_to_json(element) for element in cast("Sequence[Any]", value)]
         case _:
-            return _plain(str(value))
+            return _to_json(str(value))
 
 
-def _quoted(value: Any) -> str:
-    text: str = _plain(str(value))
+def _quote(value: Any) -> str:
+    text: str = _to_json(str(value))
     return msgspec.json.encode(text).decode() if not text or set(text) & set(' "\n=') else text

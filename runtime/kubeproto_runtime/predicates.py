@@ -1,10 +1,11 @@
-"""Predicates: which changes are worth a reconcile, combined by `&`, `|` and `~`.
+"""Predicates: functions that decide which changes cause a reconcile, combined by `&`, `|` and `~`.
 
-Objects that are added or deleted pass every predicate here, and so does an object that has replaced another
-one while no watch was open: predicates are about what has changed in an object that stayed. An unreadable
-object passes as well: a superfluous change costs a reconcile, a missing one is a bug.
+A predicate compares the old and the new state of an object. Added and deleted objects pass every predicate of
+this module. So does an object that replaced another object of the same name while no watch was open. An
+unreadable object passes as well: a superfluous change costs a reconcile, and a missed change is a bug.
 
-A predicate is any function from a `Change` to a bool; `Predicate` makes one that can be combined.
+Any function from a `Change` to a bool is a predicate. `Predicate` wraps a function so that it can be
+combined.
 """
 
 from collections.abc import Callable
@@ -32,14 +33,14 @@ ChangeFilter: TypeAlias = Callable[[Change[Any]], bool]
 
 
 class Predicate:
-    """A function that says whether a change passes, and combines with others: `a & b`, `a | b`, `~a`."""
+    """A function that returns whether a change causes a reconcile, combined as `a & b`, `a | b`, `~a`."""
 
-    def __init__(self, passes: ChangeFilter, says: str = "") -> None:
+    def __init__(self, passes: ChangeFilter, name: str = "") -> None:
         self._passes = passes
-        self._says = says or getattr(passes, "__qualname__", repr(passes))
+        self._name = name or getattr(passes, "__qualname__", repr(passes))
 
     def __call__(self, change: Change[Any]) -> bool:
-        """Return whether the change is worth a reconcile."""
+        """Return whether the change causes a reconcile."""
         return self._passes(change)
 
     def __and__(self, other: ChangeFilter) -> "Predicate":
@@ -52,7 +53,7 @@ class Predicate:
         return Predicate(lambda change: not self(change), f"~{self!r}")
 
     def __repr__(self) -> str:
-        return self._says
+        return self._name
 
 
 _DELETION: Final = b"deletionTimestamp"
@@ -72,89 +73,96 @@ _read_metadata: Final = Reader[_Metadata](_Metadata).read
 _read_value: Final = Reader[Any](Any).read
 
 
-def _head(text: bytes) -> _Metadata:
-    # Not the object as a whole: other parts of it may be nested too deeply to be read at once.
+def _metadata_of(text: bytes) -> _Metadata:
+    # Not `Reader[KubeObject]`: other members may be nested more deeply than the decoder allows.
     return _read_metadata(members(text).get("metadata", b"{}"))
 
 
-def _about_metadata(differ: Callable[[_Metadata, _Metadata], bool], says: str) -> Predicate:
+def _metadata_predicate(differ: Callable[[_Metadata, _Metadata], bool], name: str) -> Predicate:
     def passes(change: Change[Any]) -> bool:
         if change.type != "MODIFIED" or change.old is None or change.new is None:
             return True
         try:
-            old, new = _head(change.old.raw), _head(change.new.raw)
+            old, new = _metadata_of(change.old.raw), _metadata_of(change.new.raw)
         except InvalidObject:
             return True
         return old.uid != new.uid or differ(old, new)
 
-    return Predicate(passes, says)
+    return Predicate(passes, name)
 
 
-# A kind without a generation cannot show this.
-generation: Final = _about_metadata(
+# Objects of some kinds have no generation, so their changes cannot be told apart: all of them pass.
+generation: Final = _metadata_predicate(
     lambda old, new: old.generation != new.generation or not new.generation, "generation"
 )
-"""The specification has changed, as the server counts it; kinds without a generation always pass."""
+"""The generation has changed, so the spec has changed; objects without a generation always pass."""
 
-labels: Final = _about_metadata(lambda old, new: (old.labels or {}) != (new.labels or {}), "labels")
+labels: Final = _metadata_predicate(lambda old, new: (old.labels or {}) != (new.labels or {}), "labels")
 """A label has changed."""
 
-annotations: Final = _about_metadata(
+annotations: Final = _metadata_predicate(
     lambda old, new: (old.annotations or {}) != (new.annotations or {}), "annotations"
 )
 """An annotation has changed."""
 
-finalizers: Final = _about_metadata(
+finalizers: Final = _metadata_predicate(
     lambda old, new: (
         (old.finalizers or []) != (new.finalizers or []) or old.deletion_timestamp != new.deletion_timestamp
     ),
     "finalizers",
 )
-"""A finalizer was added or removed, or the object is being deleted, which is what finalizers wait for."""
+"""A finalizer was added or removed, or the deletion of the object was requested."""
 
 
 def changed(*path: str) -> Predicate:
-    """A field has another value: ``changed("spec.size")``; give names that contain dots one by one."""
+    """Return the predicate that a field has changed, as in ``changed("spec.size")``.
+
+    If a name contains dots, pass each name of the path as an argument.
+    """
     if not path or not all(path):
-        raise ValueError(f"changed{path!r}: this names no field")
+        raise ValueError(f"changed{path!r}: the path of the field is empty, or contains an empty name")
     names = tuple(path[0].split(".")) if len(path) == 1 else path
 
     def differ(old: bytes, new: bytes) -> bool:
-        return not _same(_at(old, names), _at(new, names))
+        return not _are_equal(_field(old, names), _field(new, names))
 
-    return _about_content(differ, f"changed({'.'.join(names)})")
+    return _content_predicate(differ, f"changed({'.'.join(names)})")
 
 
 def selected(selector: str | Selector) -> Predicate:
-    """The object's labels match, or have matched until now."""
-    meant = Selector.parse(selector) if isinstance(selector, str) else selector
+    """Return the predicate that the labels of the object match a selector now, or did before the change."""
+    parsed_selector = Selector.parse(selector) if isinstance(selector, str) else selector
 
     def matches(entry: CachedObject | None) -> bool:
         if entry is None:
             return False
         try:
-            return meant.matches(_head(entry.raw).labels or {})
+            return parsed_selector.matches(_metadata_of(entry.raw).labels or {})
         except InvalidObject:
             return True
 
-    return Predicate(lambda change: matches(change.new) or matches(change.old), f"selected({meant})")
-
-
-def _differ_beyond_status(old: bytes, new: bytes) -> bool:
-    before, after = members(old), members(new)
-    for fields in (before, after):
-        fields.pop("status", None)
-    was, now = (_read_metadata(fields.pop("metadata", b"{}")) for fields in (before, after))
-    # Kinds with a generation count changes of their specification; here the content decides, for all kinds.
-    was.generation = now.generation
-    return (
-        was != now
-        or before.keys() != after.keys()
-        or any(not _same(before[name], after[name]) for name in before)
+    return Predicate(
+        lambda change: matches(change.new) or matches(change.old), f"selected({parsed_selector})"
     )
 
 
-def _about_content(differ: Callable[[bytes, bytes], bool], says: str) -> Predicate:
+def _differ_beyond_status(old: bytes, new: bytes) -> bool:
+    old_members, new_members = members(old), members(new)
+    for fields in (old_members, new_members):
+        fields.pop("status", None)
+    old_metadata, new_metadata = (
+        _read_metadata(fields.pop("metadata", b"{}")) for fields in (old_members, new_members)
+    )
+    # The members are compared instead of the generation, because some kinds have no generation.
+    old_metadata.generation = new_metadata.generation
+    return (
+        old_metadata != new_metadata
+        or old_members.keys() != new_members.keys()
+        or any(not _are_equal(old_members[name], new_members[name]) for name in old_members)
+    )
+
+
+def _content_predicate(differ: Callable[[bytes, bytes], bool], name: str) -> Predicate:
     def passes(change: Change[Any]) -> bool:
         if change.type != "MODIFIED" or change.old is None or change.new is None:
             return True
@@ -165,49 +173,50 @@ def _about_content(differ: Callable[[bytes, bytes], bool], says: str) -> Predica
         except InvalidObject:
             return True
 
-    return Predicate(passes, says)
+    return Predicate(passes, name)
 
 
-beyond_status: Final = _about_content(_differ_beyond_status, "beyond_status")
-"""Anything but the status has changed: the controller's own report is no reason for another run.
+beyond_status: Final = _content_predicate(_differ_beyond_status, "beyond_status")
+"""A part of the object other than the status has changed.
 
-Versions and managed fields do not count, owners, finalizers and a deletion do.
+With this predicate, a controller is not called again by its own writes of the status. The resource version
+and the managed fields are ignored. Owners, finalizers and a requested deletion are compared.
 """
 
 
-def _at(text: bytes | Raw, names: tuple[str, ...]) -> bytes | Raw | None:
-    """Return the JSON of a field, None if there is none."""
-    found: bytes | Raw = text
+def _field(text: bytes | Raw, names: tuple[str, ...]) -> bytes | Raw | None:
+    """Return the JSON of a field, None if it is missing."""
+    value: bytes | Raw = text
     for name in names:
         try:
-            fields = members(found)
+            fields = members(value)
         except InvalidObject:
-            return None  # not an object, so it has no fields
+            return None  # the value is not an object, and has no fields
         if name not in fields:
             return None
-        found = fields[name]
-    return found
+        value = fields[name]
+    return value
 
 
-def _same(one: bytes | Raw | None, other: bytes | Raw | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    # Servers write the same value in the same way, nearly always.
-    return bytes(one) == bytes(other) or bool(_read_value(one) == _read_value(other))
+def _are_equal(old: bytes | Raw | None, new: bytes | Raw | None) -> bool:
+    if old is None or new is None:
+        return old is new
+    # Servers nearly always write an equal value as equal bytes.
+    return bytes(old) == bytes(new) or bool(_read_value(old) == _read_value(new))
 
 
 def _begins_deletion(change: Change[Any]) -> bool:  # pyright: ignore[reportUnusedFunction] # by key feeds
-    """Return whether the object is being deleted from now on: then finalizers wait for a run.
+    """Return whether the deletion of the object was requested by this change.
 
-    A controller lets such a change pass in any case. With the predicate `labels`, for example, it would
-    otherwise never clean up, and the object would stay forever.
+    Such a change passes every predicate of a controller. Otherwise a controller with the predicate `labels`,
+    for example, would never remove its finalizer, and the object would never be deleted.
     """
     if change.type != "MODIFIED" or change.old is None or change.new is None:
         return False
-    if _DELETION not in change.new.raw:  # a search in C, for nearly every change
+    if _DELETION not in change.new.raw:  # a search in C, which decides for nearly every change
         return False
     try:
-        old, new = _head(change.old.raw), _head(change.new.raw)
+        old, new = _metadata_of(change.old.raw), _metadata_of(change.new.raw)
     except InvalidObject:
         return False
     return bool(new.deletion_timestamp) and (not old.deletion_timestamp or old.uid != new.uid)

@@ -63,7 +63,7 @@ def test_the_rights_of_a_file_are_checked(cli: CommandLine) -> None:
     path.write_text("no")
     done = cli.call("doctor", "--access", str(path), status=1)
     assert done.stdout == ""
-    assert done.stderr.startswith(f"kubeproto doctor: {path}: this is not a record of requests")
+    assert done.stderr.startswith(f"kubeproto doctor: {path}: this is not the output of AccessRecorder")
 
 
 def test_on_a_terminal_outcomes_have_colors(cli: CommandLine) -> None:

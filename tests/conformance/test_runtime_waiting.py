@@ -72,7 +72,8 @@ def test_a_definition_is_established_and_an_object_is_gone_when_nothing_holds_it
         made = await ships.create(held)
         await ships.delete("pequod")
         with pytest.raises(
-            WaitTimeout, match=r"it is being deleted, and held by runtime\.example\.com/owner"
+            WaitTimeout,
+            match=r"and waits for the finalizers runtime\.example\.com/owner",
         ):
             await ships.wait_for("pequod", conditions.deleted(), timeout=5.0)
 

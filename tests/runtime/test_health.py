@@ -16,7 +16,7 @@ import kubeproto_sim as sim
 from kubeproto.control import election as elections
 from kubeproto_runtime import Context, Controller, Operator
 from kubeproto_runtime.operator._health import HealthPages, respond, serve
-from kubeproto_runtime.tasks._accepting import accept
+from kubeproto_runtime.tasks._listener import accept
 from kubeproto_runtime.testing import BACKENDS, Backend, run, simulated
 
 

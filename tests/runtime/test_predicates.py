@@ -144,7 +144,7 @@ def test_a_predicate_says_what_it_is() -> None:
 
 
 def test_a_field_without_a_name_is_refused() -> None:
-    with pytest.raises(ValueError, match="names no field"):
+    with pytest.raises(ValueError, match="the path of the field is empty"):
         changed("")
 
 

@@ -411,7 +411,7 @@ def test_a_wait_ends_with_its_time_and_says_what_was_missing() -> None:
     began = cluster.now
     with pytest.raises(WaitTimeout) as failed:
         books.wait_for("a", lambda held: True, timeout=45.0)
-    assert str(failed.value) == "Book default/a is not as it should be after 45 s: it does not exist"
+    assert str(failed.value) == "Book default/a is not in the desired state after 45 s: it does not exist"
     assert cluster.now - began == 45.0
     cluster.put(book("a", "A", namespace="default"))
     with pytest.raises(WaitTimeout) as failed:
@@ -437,7 +437,7 @@ def test_what_may_not_be_watched_is_not_waited_for() -> None:
 def test_a_wait_does_not_outlast_its_time_where_nobody_answers() -> None:
     server = Scripted(found("a"), *[kp.ConnectError("refused") for _ in range(9)])
     with pytest.raises(
-        WaitTimeout, match=r"is not as it should be after 10 s: .*; the last failure was: refused"
+        WaitTimeout, match=r"is not in the desired state after 10 s: .*; the last failure was: refused"
     ):
         server.client().api(Book).wait_for("a", lambda held: held.spec.title == "B", timeout=10.0)
     assert server.now == 1010.0

@@ -68,7 +68,7 @@ def test_ready_and_other_conditions_are_true_by_their_status_alone() -> None:
         ("{.replicas}", "3", ""),
         ("{.done}", "true", ""),
         (".empty", None, ""),
-        (".none", None, "there is nothing at .none"),
+        (".none", None, "there is no value at .none"),
         ('{.items[?(@.type=="A")].status}', "True", ""),
         (".numbers[*]", "3", ".numbers[*] is 1, 2"),
     ],
@@ -91,24 +91,24 @@ def test_a_condition_at_a_path_has_the_path_in_its_repr() -> None:
 def test_a_condition_of_an_older_generation_does_not_count() -> None:
     told = {"type": "Ready", "status": "True", "observedGeneration": 2}
     old = dynamic({"status": {"conditions": [told]}}, generation=3)
-    assert ready().missing(old) == "the condition Ready is of generation 2, before 3"
+    assert ready().missing(old) == "the condition Ready is of generation 2, and the object of 3"
     assert ready().missing(dynamic({"status": {"conditions": [told]}}, generation=2)) == ""
 
 
 def test_deleted_is_about_one_object_if_its_uid_is_given() -> None:
     there = dynamic({}, uid="u1", finalizers=["a.b/c"])
     assert deleted().missing(None) == ""
-    assert deleted().missing(there) == "it exists, and nobody has deleted it"
+    assert deleted().missing(there) == "it exists, and its deletion was not requested"
     assert deleted("u2").missing(there) == ""
     assert deleted("u1").missing(there) != ""
     going = dynamic({}, uid="u1", finalizers=["a.b/c"], deletionTimestamp="2026-01-01T00:00:00Z")
-    assert deleted().missing(going) == "it is being deleted, and held by a.b/c"
+    assert deleted().missing(going) == "it is being deleted, and waits for the finalizers a.b/c"
 
 
 @pytest.mark.parametrize(
     ("spec", "status", "missing"),
     [
-        ({"replicas": 3}, {"observedGeneration": 1}, "generation 2 has not been seen"),
+        ({"replicas": 3}, {"observedGeneration": 1}, "its controller has not observed generation 2"),
         ({"replicas": 3}, {"observedGeneration": 2, "updatedReplicas": 1}, "1 of 3 replicas are updated"),
         ({"replicas": 3}, {"observedGeneration": 2, "updatedReplicas": 3, "replicas": 4}, "1 old replicas"),
         ({"replicas": 3},
@@ -141,7 +141,7 @@ ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"partition": 1}}
 @pytest.mark.parametrize(
     ("spec", "status", "missing"),
     [
-        ({"replicas": 3}, {}, "its controller has not seen it"),
+        ({"replicas": 3}, {}, "its controller has not observed it"),
         ({"replicas": 3}, {"observedGeneration": 1, "readyReplicas": 2}, "2 of 3 replicas are ready"),
         ({"replicas": 3, "updateStrategy": ROLLING},
          {"observedGeneration": 1, "readyReplicas": 3, "updatedReplicas": 1}, "1 of 2 replicas are updated"),
@@ -237,11 +237,11 @@ def test_types_tell_whether_there_is_an_object_in_the_end() -> None:
         assert_type(await books.wait_for("a", lambda book: book.spec.title == "t"), Book)
 
     assert never.__name__ == "never"
-    assert (ready() & deleted()).only_if_there
-    assert (deleted() & ready()).only_if_there
-    assert (ready() | exists()).only_if_there
-    assert not (ready() | deleted()).only_if_there
-    assert not (~ready()).only_if_there
+    assert (ready() & deleted()).requires_object
+    assert (deleted() & ready()).requires_object
+    assert (ready() | exists()).requires_object
+    assert not (ready() | deleted()).requires_object
+    assert not (~ready()).requires_object
 
 
 # Waiting on a server

@@ -16,7 +16,7 @@ import anyio
 
 from kubeproto import ApiError, LocalProtocolError
 
-from ..tasks._turns import Turns
+from ..tasks._decoding_turns import DecodingTurns
 from ._attempts import RETRIES, TIMEOUT
 from ._body_limits import LIMITS, BodyLimits, ResponseBody
 from ._core import ClientCore, call, fetch
@@ -64,7 +64,7 @@ class BaseClient(ClientCore):
         self.transport = transport
         self.wall_clock = wall_clock
         self._turn = anyio.Lock()
-        self.turns = Turns()
+        self.turns = DecodingTurns()
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.transport!r}, namespace={self.namespace!r})"

@@ -36,7 +36,7 @@ from kubeproto import (
 )
 from kubeproto.control import owner_reference
 
-from .._documents import parsed, plain
+from .._documents import parse_document, to_builtins
 from ..calls._reading import find_object
 from ..sets._diffs import Fingerprint, differ, fingerprint
 from ..sets._members import list_kind
@@ -106,7 +106,7 @@ class Children:
 
     def membership(self, owner: KubeObject) -> Membership:
         """Return how children of an owner are marked."""
-        reference = plain(owner_reference(owner))
+        reference = to_builtins(owner_reference(owner))
         value = sha256(f"{owner.metadata.uid}.{self.field_manager}".encode()).hexdigest()[:32]
         return Membership(LABEL, value, reference)
 
@@ -235,7 +235,7 @@ class _Run:
             return None if entry is None else _whole(entry.raw, resource)
         api = self.client.requests(Dynamic, namespace=ref.namespace, resource=resource)
         found = yield from find_object(self.client, api, ref.name)
-        return None if found is None else parsed(found[1])
+        return None if found is None else parse_document(found[1])
 
 
 def _cache(ctx: Context[Any], kind: type[KubeObject]) -> Cache[Any] | None:
@@ -248,7 +248,7 @@ def _cache(ctx: Context[Any], kind: type[KubeObject]) -> Cache[Any] | None:
 
 def _whole(text: bytes, resource: Resource) -> dict[str, Any]:
     # The items of a list do not name their kind.
-    return parsed(text) | {"apiVersion": resource.api_version, "kind": resource.kind}
+    return parse_document(text) | {"apiVersion": resource.api_version, "kind": resource.kind}
 
 
 def _text(document: Dynamic) -> str:

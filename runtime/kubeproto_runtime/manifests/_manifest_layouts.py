@@ -8,7 +8,7 @@ import msgspec
 
 from kubeproto import Dynamic, dump_yaml, parse_manifest
 
-from .._documents import plain
+from .._documents import to_builtins
 from ._operator_manifests import INJECT_FROM
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def helm_chart(
     files: dict[str, str] = {}
     values: dict[str, Any] = {}
     for obj in objects:
-        document: dict[str, Any] = plain(obj)
+        document: dict[str, Any] = to_builtins(obj)
         if obj.kind == "Namespace":
             continue
         if obj.kind == "CustomResourceDefinition":

@@ -9,7 +9,7 @@ import msgspec
 from kubeproto import Dynamic, parse_manifest
 from kubeproto.crd import definitions_of
 
-from .._documents import plain
+from .._documents import to_builtins
 from ..webhooks import CertificateFiles, ManagedCertificates, WebhookAddress
 from ._packaging import Packaging
 from ._role_rules import CLUSTER, RoleRule, roles
@@ -129,14 +129,14 @@ def _definitions(
     for webhooks in description.webhooks.webhooks.webhooks if description.webhooks else ():
         if not webhooks.conversions:
             continue
-        yield _inject_authority(plain(webhooks.definition(address)), description, packaging)
+        yield _inject_authority(to_builtins(webhooks.definition(address)), description, packaging)
         versions = [kind for kind in kinds if _kind_of(kind) == _kind_of(webhooks.kind)]
         if missing := [kind for kind in versions if kind not in webhooks.conversions.classes]:
             raise ValueError(
                 f"{missing[0].__name__} is followed, and {webhooks} do not convert it: add it with convert()"
             )
         kinds = [kind for kind in kinds if kind not in versions]
-    yield from map(plain, definitions_of(kinds))
+    yield from map(to_builtins, definitions_of(kinds))
 
 
 def _kind_of(kind: type[Any]) -> tuple[str, str]:
@@ -156,7 +156,7 @@ def _configurations(
     for webhooks in description.webhooks.webhooks.webhooks:
         name = f"{packaging.name}-{webhooks.kind.resource.plural}"
         for configuration in webhooks.configurations(name, address):
-            yield _inject_authority(plain(configuration), description, packaging)
+            yield _inject_authority(to_builtins(configuration), description, packaging)
 
 
 def _inject_authority(document: Document, description: ProgramDescription, packaging: Packaging) -> Document:

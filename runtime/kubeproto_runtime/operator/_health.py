@@ -15,7 +15,7 @@ from msgspec.json import encode as encode_json
 from kubeproto import RemoteProtocolError
 from kubeproto_h11 import Response, ServerConnection, serve_requests
 
-from ..tasks._accepting import accept
+from ..tasks._listener import accept
 from ._debug_page import debug_page
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import anyio
 from kubeproto import Added, ApiError, Bookmark, Deleted, Dynamic, InvalidRequest, KubeprotoError, Modified
 from kubeproto.watching import log_tail
 
-from .._documents import plain
+from .._documents import to_builtins
 from ..tasks._background import Background, spawn
 from ._container_log import ContainerLog, LogLine, LogStart
 from ._container_runs import ENDED, containers_of, run_events
@@ -190,7 +190,7 @@ class MergedLogs:
                 async for event in events:
                     match event:
                         case Added(obj) | Modified(obj):
-                            pod: Json = plain(obj)
+                            pod: Json = to_builtins(obj)
                             for source in self._update(pod, later_start if synced else start):
                                 if synced:
                                     self._join(source)

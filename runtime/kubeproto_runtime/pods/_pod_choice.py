@@ -9,7 +9,7 @@ from msgspec import Struct
 from kubeproto import Dynamic, InvalidRequest, KubeprotoError, Resource
 from kubeproto.objects import Selector
 
-from .._documents import plain
+from .._documents import to_builtins
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,7 +63,7 @@ async def choose_pods(client: Client, target: str = "", selector: str = "", name
     if not slash or kind.lower() in _POD_TYPES:
         return PodChoice(namespace=namespace, description=f"Pod {namespace}/{name}", name=name)
     api = await client.resource(kind, namespace=namespace)
-    owner: Json = plain(await api.get(name))
+    owner: Json = to_builtins(await api.get(name))
     description = f"{owner['kind']} {namespace}/{name}"
     selector = _selector(owner, description)
     return PodChoice(namespace=namespace, description=description, selector=selector, owner=owner)
@@ -85,8 +85,8 @@ async def chosen_pods(client: Client, choice: PodChoice) -> list[Json]:
     """Return the existing pods, by name."""
     api = client.api(Dynamic, namespace=choice.namespace, resource=PODS)
     if choice.name:
-        return [plain(await api.get(choice.name))]
-    pods: list[Json] = [plain(pod) async for pod in api.items(**choice.selection)]
+        return [to_builtins(await api.get(choice.name))]
+    pods: list[Json] = [to_builtins(pod) async for pod in api.items(**choice.selection)]
     return sorted(pods, key=lambda pod: str(pod["metadata"]["name"]))
 
 

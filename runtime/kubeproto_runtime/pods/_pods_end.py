@@ -12,7 +12,7 @@ import anyio
 
 from kubeproto import Added, Bookmark, Deleted, Dynamic, Modified, Resource
 
-from .._documents import plain
+from .._documents import to_builtins
 
 if TYPE_CHECKING:
     from ..client._client import Client
@@ -56,7 +56,7 @@ class PodsEnd:
         async with api.follow(field_selector=f"metadata.name={self._job}") as events:
             async for event in events:
                 match event:
-                    case Added(obj) | Modified(obj) if not _is_finished(plain(obj)):
+                    case Added(obj) | Modified(obj) if not _is_finished(to_builtins(obj)):
                         is_active = True
                     case Bookmark(initial_events_end=True) if is_active:
                         pass

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kubeproto import Dynamic, KubeprotoError
 
-from .._documents import plain
+from .._documents import to_builtins
 from ..watching._pages import Paging
 from ._plan_decisions import Listing
 
@@ -54,7 +54,7 @@ def list_kind(
     members: list[dict[str, Any]] = []
     try:
         while (page := (yield from pages.next())) is not None:
-            members += [plain(item) | type_meta for item in page.items]
+            members += [to_builtins(item) | type_meta for item in page.items]
     except KubeprotoError as error:
         return Listing(kind, list_namespace, resource, failure=str(error))
     return Listing(kind, list_namespace, resource, tuple(members))

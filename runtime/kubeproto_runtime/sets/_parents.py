@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kubeproto import AlreadyExists, Dynamic, decode, encode
 
-from .._documents import parsed
+from .._documents import parse_document
 from ..calls._core import call
 from ..calls._kinds import resource_named
 from ..calls._reading import find_object
@@ -32,7 +32,7 @@ def find_parent(client: ClientCore, applyset: ApplySet, served: Discovery) -> Ef
     existing = yield from find_object(client, _api(client, parent), name)
     if existing is None and namespace:
         yield from _check_namespace(client, parent)
-    return read_parent(parent, None if existing is None else parsed(existing[1]), served)
+    return read_parent(parent, None if existing is None else parse_document(existing[1]), served)
 
 
 def write_parent(client: ClientCore, parent: Parent, extent: Extent, version: str) -> Effects[str]:

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from kubeproto import ApiError, BadRequest, Conflict, KubeprotoError, ObjectRef
 
-from .._documents import plain
+from .._documents import to_builtins
 from ..writing._ranks import DEFINITION, NAMESPACE, rank
 from ._apply_set import extent_of
 from ._diffs import diff, differ
@@ -215,7 +215,7 @@ def refuses_dry_runs(error: KubeprotoError) -> bool:
 
 def as_json(document: Dynamic) -> dict[str, Any]:
     """Return a document as JSON."""
-    content: dict[str, Any] = plain(document)
+    content: dict[str, Any] = to_builtins(document)
     return content
 
 

@@ -20,7 +20,7 @@ from msgspec import Struct
 from kubeproto import AlreadyExists, Conflict, Dynamic, KubeprotoError, NotFound, ObjectRef
 from kubeproto.wire import printable
 
-from .._documents import parsed
+from .._documents import parse_document
 from ..calls._core import call
 from ..calls._discovery import discover
 from ..calls._reading import back_off, find_object
@@ -208,7 +208,7 @@ def _delete_member(client: ClientCore, plan: Plan, deletion: PlannedDeletion) ->
             existing = yield from find_object(client, api, deletion.ref.name)
             if existing is None or existing[0].metadata.uid != deletion.uid:
                 return no_object
-            if plan.membership is None or not plan.membership.includes(parsed(existing[1])):
+            if plan.membership is None or not plan.membership.includes(parse_document(existing[1])):
                 return None
             if existing[0].metadata.resource_version == version:
                 raise  # the version is not the cause

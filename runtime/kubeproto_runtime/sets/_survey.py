@@ -17,7 +17,7 @@ from kubeproto import (
 )
 from kubeproto.objects import GroupVersionKind
 
-from .._documents import parsed, plain
+from .._documents import parse_document, to_builtins
 from ..calls._core import call
 from ..calls._discovery import KindNotServed, discover
 from ..calls._reading import find_object
@@ -239,7 +239,7 @@ class _Survey:
         if member is not None:
             return member
         existing = yield from find_object(self.client, api, ref.name)
-        return None if existing is None else parsed(existing[1])
+        return None if existing is None else parse_document(existing[1])
 
 
 def dry_run(
@@ -253,7 +253,7 @@ def dry_run(
         if refuses_dry_runs(error):
             return NoDryRun("an admission webhook with side effects refuses dry runs")
         return DryRunFailure(error)
-    return DryRunSuccess(plain(reply.value))
+    return DryRunSuccess(to_builtins(reply.value))
 
 
 def _gvk(obj: Dynamic) -> GroupVersionKind:

@@ -1,1 +1,1 @@
-"""Tasks that outlive their caller, and those that could end unnoticed."""
+"""Background tasks, listeners, cancellations and turns on the event loops of asyncio and trio."""

@@ -12,37 +12,37 @@ from ._event_loop import event_loop
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-# An event loop holds its tasks by weak references only.
+# asyncio references its tasks weakly: without this reference, a task could be deleted while it runs.
 _TASKS: Final[set[Any]] = set()
 
 
 class Background:
-    """A task that was spawned, until `stop`."""
+    """A task that runs in the background until its work ends or `stop` is called."""
 
     def __init__(self) -> None:
         self._scope = anyio.CancelScope()
-        self._ended = anyio.Event()
+        self._finished = anyio.Event()
 
     async def run(self, work: Callable[[], Awaitable[object]]) -> None:
-        """Do the work."""
+        """Do the work in the current task."""
         try:
             with self._scope:
                 await work()
         finally:
-            self._ended.set()
+            self._finished.set()
 
     async def stop(self) -> None:
-        """Cancel it, and wait until it has ended."""
+        """Cancel the task, and wait until it has ended."""
         self._scope.cancel()
         with anyio.CancelScope(shield=True):
-            await self._ended.wait()
+            await self._finished.wait()
 
 
 def spawn(work: Callable[[], Awaitable[object]]) -> Background:
-    """Start a task for some work, which must not raise.
+    """Start a task for work that must not raise.
 
-    A task group would have to be entered by the task that enters the transport, which then could not be
-    entered in one task and left in another, and every error in its context would come out in a group.
+    A task group would restrict the transport that enters it: the transport could not be entered in one task
+    and exited in another, and every error inside of its context would be raised as an exception group.
     """
     background = Background()
     if event_loop() == "trio":

@@ -1,4 +1,4 @@
-"""The running event loop: which library it is, and its clock."""
+"""The library and the clock of the running event loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 def event_loop() -> str:
-    """Return which event loop runs. If trio is not imported, it is not trio."""
+    """Return the library of the running event loop, "asyncio" or "trio"."""
+    # trio is not imported here: without it, the loop cannot be trio's.
     trio = sys.modules.get("trio")
     return "trio" if trio is not None and trio.lowlevel.in_trio_task() else "asyncio"
 
@@ -27,6 +28,6 @@ def loop_clock() -> Callable[[], float]:
 
         return current_clock().current_time
     loop = asyncio.get_running_loop()
-    # A method that only calls `time.monotonic`, unless this loop has a time of its own.
+    # The method of asyncio only calls `time.monotonic`; a loop with virtual time overrides it.
     method: Any = getattr(loop.time, "__func__", None)
     return time.monotonic if method is asyncio.BaseEventLoop.time else loop.time

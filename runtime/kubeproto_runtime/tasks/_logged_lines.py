@@ -1,9 +1,8 @@
-"""`LoggedLines`: which lines were logged within the last second, so that none comes twice.
+"""`LoggedLines`: the log lines of the last second, so that a repeated line is logged for debugging only.
 
-Backoffs alone do not ensure that. A run that fails, succeeds on its next attempt and is called again by a
-change can fail in the same way within milliseconds, for as long as changes come: its attempts are counted
-again each time. And a list that fails alternately in two ways is retried after 0.8 s, as with Go's
-reflectors.
+Backoffs alone do not limit repetitions. A reconcile that fails, succeeds on its next attempt and fails again
+after a change can do so every few milliseconds: each success resets its number of attempts. A list that fails
+alternately in two ways is retried after 0.8 s, as by the reflectors of client-go.
 """
 
 from __future__ import annotations
@@ -12,21 +11,21 @@ import logging
 from collections.abc import Hashable
 from typing import Final
 
-_PAUSE: Final = 1.0  # seconds
+_INTERVAL: Final = 1.0  # seconds
 
 
 class LoggedLines:
-    """What was logged, and when; nothing older than a second is kept."""
+    """The times at which lines were logged. Lines are forgotten after a second."""
 
     def __init__(self) -> None:
-        self._logged: dict[Hashable, float] = {}
+        self._logged_at: dict[Hashable, float] = {}
 
     def level(self, level: int, line: Hashable, now: float) -> int:
-        """Return the level for a line: the one that is given, or DEBUG within a second of the same line."""
-        logged = self._logged
-        while logged and now - logged[oldest := next(iter(logged))] >= _PAUSE:
-            del logged[oldest]
-        if line in logged:
+        """Return `level`, or DEBUG if the same line was logged within the last second."""
+        logged_at = self._logged_at
+        while logged_at and now - logged_at[oldest := next(iter(logged_at))] >= _INTERVAL:
+            del logged_at[oldest]
+        if line in logged_at:
             return logging.DEBUG
-        logged[line] = now
+        logged_at[line] = now
         return level

@@ -1,12 +1,12 @@
-"""Errors that a task group, or an event loop, would take for something else.
+"""Errors that a task group or an event loop would misinterpret.
 
-- On asyncio, a task that awaits a cancelled future gets the same error as a task that is itself cancelled. A
-  task group takes it for the latter: it cancels all its tasks, and raises nothing. A function of the user's
-  that asks a cancelled future for its result raises the same error. Such a cancellation is stray: it belongs
-  to none of the scopes around.
-- On asyncio, SystemExit and KeyboardInterrupt in any task but the main one leave the event loop at once, and
-  nothing is cleaned up in order: a lease stays held. So they travel as `Exiting` to the task that runs the
-  operator.
+- On asyncio, a task that awaits a cancelled future gets the same error as a cancelled task. So does a
+function
+  of the user that calls `result()` of a cancelled future. A task group would treat the task as cancelled: it
+  cancels all its tasks and raises nothing. Such a cancellation is stray: no surrounding scope was cancelled.
+- On asyncio, SystemExit and KeyboardInterrupt in a task other than the main task stop the event loop
+  immediately, without cleanup: the lease would not be released. So the task raises `ExitRequested`, which
+  reaches the task that runs the operator.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Generator
 
 
-class Exiting(BaseException):
-    """A task has raised SystemExit or KeyboardInterrupt, which is the cause of this."""
+class ExitRequested(BaseException):
+    """A task raised SystemExit or KeyboardInterrupt, which is the cause of this error."""
 
 
 def is_cancelled() -> bool:
@@ -30,12 +30,15 @@ def is_cancelled() -> bool:
 
 
 def failures() -> tuple[type[BaseException], ...]:
-    """Return the errors that are failures of a plain function, which cannot be cancelled."""
+    """Return the errors that are failures of a synchronous function.
+
+    They include cancellations: a synchronous function cannot be cancelled, so these are stray.
+    """
     return Exception, anyio.get_cancelled_exc_class()
 
 
 def failure_of(error: BaseException) -> Exception:
-    """Return the error of a run that failed, also for a stray cancellation; raise any other cancellation."""
+    """Return the error of a failed reconcile, also for a stray cancellation; raise any other cancellation."""
     if isinstance(error, Exception):
         return error
     if is_cancelled():
@@ -46,7 +49,7 @@ def failure_of(error: BaseException) -> Exception:
 
 
 async def supervise(work: Callable[..., Awaitable[Any]], *args: object) -> None:
-    """Do the work of a task. A stray cancellation that ends it is raised as a `RuntimeError`."""
+    """Do the work of a task. Raise RuntimeError if a stray cancellation ends it."""
     try:
         await work(*args)
     except anyio.get_cancelled_exc_class() as error:
@@ -54,16 +57,16 @@ async def supervise(work: Callable[..., Awaitable[Any]], *args: object) -> None:
             raise
         raise RuntimeError(f"{work!r} awaited something that was cancelled") from error
     except (SystemExit, KeyboardInterrupt) as error:
-        raise Exiting from error
+        raise ExitRequested from error
 
 
 def only_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    """Return the one error in a group; if there are several, a group of them."""
+    """Return the error in a group; if it contains several, return a flat group of them."""
     leaves = list(_leaves(group))
     for error in leaves:
-        if isinstance(error, Exiting) and error.__cause__ is not None:
-            return error.__cause__  # SystemExit or KeyboardInterrupt: everything has been cleaned up by now
-    # A task that awaited another task raises the error of that task once more.
+        if isinstance(error, ExitRequested) and error.__cause__ is not None:
+            return error.__cause__  # SystemExit or KeyboardInterrupt: the task group has cleaned up before
+    # A task that awaited a failed task raises the error of that task again.
     errors = [error for error in leaves if error.__cause__ not in leaves] or leaves
     return errors[0] if len(errors) == 1 else BaseExceptionGroup("several parts have failed", errors)
 

@@ -19,7 +19,7 @@ from kubeproto.crd import (
 )
 from kubeproto.objects import decode, is_object
 
-from .._documents import class_fields, with_server_metadata
+from .._documents import add_server_metadata, dump_class_fields
 from .._edits import Original
 from ..writing._shapes import shape_of
 
@@ -108,13 +108,15 @@ async def default_request(
     text = request.object
     if text is None:
         return _respond(admission, AdmissionVerdict(allowed=True))
-    original = Original(admission.object, text, class_fields(admission.object, kind))
+    original = Original(admission.object, text, dump_class_fields(admission.object, kind))
     for fill, operations in defaulters:
         if request.operation in operations and (edited := await resolve(fill(admission))) is not None:
             admission.object = edited
     shape = shape_of(kind, kind.resource)
-    merged: dict[str, Any] = original.merge(admission.object, class_fields(admission.object, kind), shape)
-    return _respond(admission, AdmissionVerdict(allowed=True, changed=with_server_metadata(merged, text)))
+    merged: dict[str, Any] = original.merge(
+        admission.object, dump_class_fields(admission.object, kind), shape
+    )
+    return _respond(admission, AdmissionVerdict(allowed=True, changed=add_server_metadata(merged, text)))
 
 
 def admission_of(request: AdmissionRequest, kind: type[K]) -> Admission[K] | AdmissionVerdict:

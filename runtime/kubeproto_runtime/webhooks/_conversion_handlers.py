@@ -10,7 +10,7 @@ import msgspec
 from kubeproto import InvalidObject, KubeObject, settle
 from kubeproto.objects import decode
 
-from .._documents import plain
+from .._documents import to_builtins
 
 # The fields of the metadata that a conversion may change.
 _MUTABLE: Final = ("labels", "annotations")
@@ -48,7 +48,7 @@ class Conversions:
             if version != hub:
                 _, _, down = self._spoke(version)
                 obj = down(obj)
-            converted: dict[str, Any] = plain(obj)
+            converted: dict[str, Any] = to_builtins(obj)
         except InvalidObject as error:
             raise ValueError(f"it does not fit its class: {error}") from error
         old: dict[str, Any] = document.get("metadata") or {}

@@ -15,7 +15,7 @@ from anyio.streams.tls import TLSStream
 from kubeproto import RemoteProtocolError
 from kubeproto_h11 import Response, ServerConnection, serve_requests
 
-from ..tasks._accepting import accept
+from ..tasks._listener import accept
 from ._asgi import MAX_REVIEW
 from ._certificate_files import CertificateFiles
 from ._webhooks import WebhookApplication, Webhooks

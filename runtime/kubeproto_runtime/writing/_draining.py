@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from kubeproto import ALL, Conflict, Dynamic, KubeprotoError, NotFound, ObjectRef, Resource, TooManyRequests
 
-from .._documents import plain
+from .._documents import to_builtins
 from ..calls._core import call
 from ..calls._effects import SleepUntil
 from ..calls._reading import get_or_none
@@ -176,5 +176,5 @@ def _pods_on(client: ClientCore, node: str) -> Effects[list[dict[str, Any]]]:
     pages = Paging(client, api, limit=_PAGE_SIZE, on_expired="go on", selection=selection)
     pods: list[dict[str, Any]] = []
     while (page := (yield from pages.next())) is not None:
-        pods += map(plain, page.items)
+        pods += map(to_builtins, page.items)
     return pods

@@ -21,8 +21,14 @@ from kubeproto import AlreadyExists, Conflict, InvalidRequest, KubeObject, NotFo
 from kubeproto.objects import make_json_patch
 from kubeproto.wire import ConflictPolicy
 
-from .._documents import class_fields, may_be_created_from, merge_patch, parsed, with_server_metadata
-from .._edits import Original, includes_change, rebased, same
+from .._documents import (
+    add_server_metadata,
+    dump_class_fields,
+    make_exact_merge_patch,
+    may_be_created_from,
+    parse_document,
+)
+from .._edits import Original, are_equal, includes_change, rebase
 from ..calls._core import read
 from ..calls._reading import back_off, find_object, read_object
 from ._shapes import shape_of
@@ -89,7 +95,9 @@ class EntryCore(Generic[K]):
         """Whether a commit would send a request."""
         if self.obj is None:
             return False
-        return self._original is None or not same(self._original.json, self._merged(self._original, self.obj))
+        return self._original is None or not are_equal(
+            self._original.json, self._merged(self._original, self.obj)
+        )
 
     def or_insert(self, make: Callable[[], K]) -> K:
         """Return the object; if there is none, the result of `make`, which a commit will create."""
@@ -111,7 +119,7 @@ class EntryCore(Generic[K]):
         old = self._original.json
         new = self._merged(self._original, obj)
         attempt = 0
-        while not same(old, new):
+        while not are_equal(old, new):
             attempt += 1
             try:
                 return (yield from self._write(self._patch(old, new, options), options))
@@ -121,13 +129,13 @@ class EntryCore(Generic[K]):
                 policy = CONFLICTS if may_be_done else conflicts
                 yield from back_off(self._core, error, attempt, policy)
                 fresh, text = yield from read_object(self._core, self.requests, self.name)
-                current = parsed(text)
+                current = parse_document(text)
                 if current["metadata"]["uid"] != old["metadata"]["uid"]:
                     raise
                 # Not otherwise: another writer may have set the same value for another reason.
                 if may_be_done and includes_change(old, new, current):
                     return fresh if options.get("dry_run") else self._set(fresh, text)
-                new, is_clean = rebased(old, new, current)
+                new, is_clean = rebase(old, new, current)
                 if attempt >= conflicts.max_attempts or not is_clean:
                     raise
                 old = current
@@ -151,7 +159,7 @@ class EntryCore(Generic[K]):
             if object_and_text is None:
                 raise
             obj, text = object_and_text
-            if not may_be_created_from(self._class_fields(obj), parsed(request.body)):
+            if not may_be_created_from(self._class_fields(obj), parse_document(request.body)):
                 raise
         else:
             obj = reply.value
@@ -160,7 +168,7 @@ class EntryCore(Generic[K]):
     def _patch(self, old: dict[str, Any], new: dict[str, Any], options: CommitOptions) -> Request[K]:
         """Return the patch for one version, which also excludes a new object of the same name."""
         version = old["metadata"]["resourceVersion"]
-        patch = merge_patch(old, new)
+        patch = make_exact_merge_patch(old, new)
         if patch is None:
             precondition = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
             return self.requests.json_patch(self.name, [precondition, *make_json_patch(old, new)], **options)
@@ -192,14 +200,14 @@ class EntryCore(Generic[K]):
         """Return the JSON of the object, with the fields that its class does not have."""
         shape = shape_of(self.requests.kind, self.requests.resource)
         merged: dict[str, Any] = original.merge(obj, self._class_fields(obj), shape)
-        return with_server_metadata(merged, original.json)
+        return add_server_metadata(merged, original.json)
 
     def _class_fields(self, obj: K) -> dict[str, Any]:
-        return class_fields(obj, self.requests.kind)
+        return dump_class_fields(obj, self.requests.kind)
 
     def _set(self, obj: K, text: bytes) -> K:
         self.obj = settle(obj)
-        self._original = Original(self.obj, parsed(text), self._class_fields(self.obj))
+        self._original = Original(self.obj, parse_document(text), self._class_fields(self.obj))
         return self.obj
 
 

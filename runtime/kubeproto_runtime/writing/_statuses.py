@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from kubeproto import Dynamic, InvalidRequest, KubeObject
 from kubeproto.objects import is_object, json_equal, make_json_patch, make_merge_patch
 
-from .._documents import contains_element_list, contains_list, merge_patch, parsed, plain
+from .._documents import (
+    contains_element_list,
+    contains_list,
+    make_exact_merge_patch,
+    parse_document,
+    to_builtins,
+)
 from .._edits import Original
 from ..calls._core import call
 from ..calls._reading import read_object
@@ -35,7 +41,7 @@ def patch_status(
         raise InvalidRequest(
             "patch_status got obj.status itself, which has no difference: change a copy of it"
         )
-    old, new = plain(old_status), plain(status)
+    old, new = to_builtins(old_status), to_builtins(status)
     if json_equal(old, new):
         return obj
     old, new = old or dict[str, Any](), new or dict[str, Any]()
@@ -46,7 +52,7 @@ def patch_status(
             old, new = text, Original(old_status, text, old).merge(status, new, shape)
     subresource = api.subresource("status")
     name, version = obj.metadata.name, obj.metadata.resource_version
-    patch = merge_patch({"status": old}, {"status": new})
+    patch = make_exact_merge_patch({"status": old}, {"status": new})
     if patch is None:
         precondition = {"op": "replace", "path": "/metadata/resourceVersion", "value": version}
         changes = [precondition, *make_json_patch({"status": old}, {"status": new})]
@@ -63,5 +69,5 @@ def _status_text(client: ClientCore, api: Api[K], obj: K) -> Effects[dict[str, A
     fresh, text = yield from read_object(client, api, obj.metadata.name)
     if fresh.metadata.resource_version != obj.metadata.resource_version:
         return None
-    status = parsed(text).get("status")
+    status = parse_document(text).get("status")
     return status if is_object(status) else None

@@ -1,4 +1,4 @@
-"""`accept`: the connections of a port, each in a task; none of them ends the program that listens."""
+"""`accept`: handles each connection of a port in a task. No error of a connection ends the program."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from anyio.abc import Listener, SocketStream
 
-# Seconds until it accepts again after the system refused. Go's servers wait for a second at most.
+# Seconds between a failure to accept and the next attempt. Servers in Go wait for at most a second.
 _PAUSE: Final = 1.0
 
 
@@ -24,7 +24,7 @@ async def accept(
     port: str,
     log: logging.Logger,
 ) -> None:
-    """Handle each connection in a task, until cancelled. `port` is what the log calls the port."""
+    """Handle each connection in a task, until cancelled. `port` is the name of the port in log lines."""
 
     async def attempt(stream: SocketStream) -> None:
         try:
@@ -39,6 +39,6 @@ async def accept(
             try:
                 await listener.serve(attempt, tasks)
             except (OSError, anyio.BrokenResourceError) as error:
-                # File descriptors have run out (EMFILE, ENFILE), or memory has: both may pass.
+                # File descriptors (EMFILE, ENFILE) or memory have run out, which may be temporary.
                 log.warning("the %s port cannot accept connections, retried in %g s: %s", port, _PAUSE, error)
                 await anyio.sleep(_PAUSE)
