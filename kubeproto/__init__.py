@@ -59,7 +59,7 @@ from .objects import (
     decode,
     encode,
     replace,
-    settle,
+    to_plain,
 )
 from .requests import (
     ALL,
@@ -76,7 +76,14 @@ from .watching import (
     WatchEvent,
     WatchFailed,
 )
-from .wire import BlockingIncoming, BlockingTransport, Headers, Incoming, RawRequest, Transport
+from .wire import (
+    BlockingIncomingResponse,
+    BlockingTransport,
+    Headers,
+    IncomingResponse,
+    RawRequest,
+    Transport,
+)
 
 if TYPE_CHECKING:
     from .objects import InvalidManifest, Quantity, dump_yaml, parse_manifest
@@ -100,7 +107,7 @@ __all__ = [
     "ApiError",
     "Atomic",
     "BadRequest",
-    "BlockingIncoming",
+    "BlockingIncomingResponse",
     "BlockingTransport",
     "Bookmark",
     "Column",
@@ -117,7 +124,7 @@ __all__ = [
     "Forbidden",
     "Gone",
     "Headers",
-    "Incoming",
+    "IncomingResponse",
     "InternalError",
     "Invalid",
     "InvalidManifest",
@@ -165,5 +172,5 @@ __all__ = [
     "encode",
     "parse_manifest",
     "replace",
-    "settle",
+    "to_plain",
 ]

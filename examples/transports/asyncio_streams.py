@@ -43,7 +43,7 @@ class Streams:
     @asynccontextmanager
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[kp.Incoming]:
+    ) -> AsyncGenerator[kp.IncomingResponse]:
         """Connect, write, read the head; iterating over the response reads the body."""
         headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(request.body))))
         lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *request.headers))

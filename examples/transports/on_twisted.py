@@ -61,7 +61,7 @@ class OnTwisted:
     @asynccontextmanager
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[kp.Incoming]:
+    ) -> AsyncGenerator[kp.IncomingResponse]:
         """Send a request and wait for the head of its response."""
         headers = http_headers.Headers()
         for name, value in request.headers:

@@ -36,7 +36,7 @@ class OverAiohttp:
     @asynccontextmanager
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[kp.Incoming]:
+    ) -> AsyncGenerator[kp.IncomingResponse]:
         """Send a request and wait for the head of its response."""
         try:
             async with self._session.request(

@@ -48,7 +48,7 @@ class Sockets:
     @contextmanager
     def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> Generator[kp.BlockingIncoming]:
+    ) -> Generator[kp.BlockingIncomingResponse]:
         """Connect, write, read the head; iterating reads the body. A timeout bounds each wait."""
         headers = (("Host", f"{self._host}:{self._port}"), ("Content-Length", str(len(request.body))))
         lines = "".join(f"{name}: {value}\r\n" for name, value in (*headers, *request.headers))

@@ -13,7 +13,7 @@ from typing import Final
 from msgspec import Struct
 
 from .._errors import ConfigError, CredentialsError
-from ..wire import Concealed, Headers
+from ..wire import ConcealedBytes, Headers
 from ._concealed_values import ConcealingStruct
 from ._kubeconfig_types import KubeconfigUser
 from ._oidc import Oidc
@@ -163,7 +163,7 @@ def _password_authorization(identity: Identity) -> str:
 def credentials_from_files(identity: Identity, files: Sequence[bytes | UnreadableFile]) -> Credentials:
     """Return the credentials of an identity with the contents of its `files`, in that order."""
     # Tracebacks of the errors below show the variables, so no variable may have a secret in its repr.
-    files = [Concealed(content) if isinstance(content, bytes) else content for content in files]
+    files = [ConcealedBytes(content) if isinstance(content, bytes) else content for content in files]
     contents: dict[str, bytes] = {}
     for path, content in zip(identity.files, files, strict=True):
         if isinstance(content, UnreadableFile):
@@ -183,7 +183,7 @@ def credentials_from_files(identity: Identity, files: Sequence[bytes | Unreadabl
 
 
 def _parse_token(content: bytes, path: str) -> str:
-    token: bytes = Concealed(content.strip())
+    token: bytes = ConcealedBytes(content.strip())
     # The characters that HTTP allows after "Bearer": other characters indicate another file, or two tokens.
     if not token.isascii() or not token.decode("ascii", "replace").isprintable() or b" " in token:
         raise CredentialsError(f"{path} does not contain a token")

@@ -20,7 +20,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import ConfigError
-from ..wire import Concealed, Headers
+from ..wire import ConcealedBytes, Headers
 from ._concealed_values import ConcealedUrl, ConcealedVariables, ConcealingStruct
 from ._identity import (
     Identity,
@@ -110,7 +110,8 @@ def infer(
     overrides = overrides or Overrides()
     environ = ConcealedVariables(environ)
     files = {
-        path: Concealed(content) if isinstance(content, bytes) else content for path, content in files.items()
+        path: ConcealedBytes(content) if isinstance(content, bytes) else content
+        for path, content in files.items()
     }
     paths = (overrides.path,) if overrides.path else kubeconfig_paths(environ, home, separator=separator)
     if needs := _missing_files(paths, files):

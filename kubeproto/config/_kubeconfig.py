@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from .._errors import ConfigError
 from ..objects import is_list, is_object
-from ..wire import Concealed
+from ..wire import ConcealedBytes
 from ..yaml import write_documents
 from ._concealed_values import ConcealedUrl, ConcealingStruct
 from ._kubeconfig_types import (
@@ -69,7 +69,7 @@ class Kubeconfig(ConcealingStruct, frozen=True, kw_only=True):
 
         `path` is that of the file: relative paths are resolved against it, and errors name it.
         """
-        content = Concealed(content)  # tracebacks show variables
+        content = ConcealedBytes(content)  # tracebacks show variables
         result = _parse(content, path)
         if isinstance(result, str):
             raise ConfigError(result)

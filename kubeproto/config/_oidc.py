@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from .._errors import ConfigError, CredentialsError, RemoteProtocolError
-from ..wire import Concealed, Headers, RawRequest, inflate
+from ..wire import ConcealedBytes, Headers, RawRequest, inflate
 from ._concealed_values import ConcealingStruct
 from ._kubeconfig_types import AuthProvider
 from ._server_connection import Connection
@@ -178,9 +178,9 @@ class _OAuthError(Struct):
 def _read_response(status: int, headers: Headers, body: bytes, type_: type[T]) -> T:
     """Return the content of a successful response. An error quotes only OAuth's error code."""
     problem = ""
-    body = Concealed(body)
+    body = ConcealedBytes(body)
     try:
-        body = Concealed(inflate(headers, body))
+        body = ConcealedBytes(inflate(headers, body))
         if status == 200:
             return msgspec.json.decode(body, type=type_)
         code = msgspec.json.decode(body, type=_OAuthError).error

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Struct
 
 from .._errors import ConfigError, CredentialsError
-from ..wire import Concealed
+from ..wire import ConcealedBytes
 from ._concealed_values import ConcealingStruct
 from ._kubeconfig_types import EXEC_EXTENSION, Exec, KubeconfigCluster
 from ._located_documents import convert_located, parse_documents
@@ -48,11 +48,11 @@ class Plugin(ConcealingStruct, frozen=True, kw_only=True):
     install_hint: str = ""
     cluster: bytes = b""
 
-    def is_interactive(self, *, terminal: bool) -> bool:
+    def is_interactive(self, *, has_terminal: bool) -> bool:
         """Return whether it may talk to a person; `ConfigError` if it must and there is no terminal."""
-        if self.mode == "Always" and not terminal:
+        if self.mode == "Always" and not has_terminal:
             raise ConfigError(f"the plugin {self.command!r} is interactive, and there is no terminal")
-        return terminal and self.mode != "Never"
+        return has_terminal and self.mode != "Never"
 
 
 def plugin_of(entry: Exec, cluster: KubeconfigCluster, ca: bytes, policy: PluginPolicy) -> Plugin:
@@ -94,7 +94,7 @@ def exec_info(plugin: Plugin, *, interactive: bool) -> str:
 
 def read_output(stdout: bytes, plugin: Plugin) -> tuple[Credentials, float | None]:
     """Return the credentials that a plugin printed, and when they expire. Errors never quote the output."""
-    stdout = Concealed(stdout)  # tracebacks show variables
+    stdout = ConcealedBytes(stdout)  # tracebacks show variables
     result = _read_output(stdout, plugin)
     if isinstance(result, str):
         raise CredentialsError(result)

@@ -142,12 +142,12 @@ MAX_BACKOFF: Final = 60.0
 MAX_REJECTION_BACKOFF: Final = 300.0
 
 
-def begin(identity: Identity, now: float, *, terminal: bool = False) -> State:
-    """Return the first state. With `terminal` a plugin may talk to a person."""
+def begin(identity: Identity, now: float, *, has_terminal: bool = False) -> State:
+    """Return the first state. With `has_terminal` a plugin may talk to a person."""
     if identity.files:
         return NoCredentials(RenewalContext(identity=identity))
     if identity.plugin:
-        interactive = identity.plugin.is_interactive(terminal=terminal)
+        interactive = identity.plugin.is_interactive(has_terminal=has_terminal)
         return NoCredentials(RenewalContext(identity=identity, interactive=interactive))
     if not identity.oidc:
         return Static(inline_credentials(identity), "these credentials cannot be renewed")

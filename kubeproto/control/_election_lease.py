@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from msgspec.structs import replace
 
 from .._errors import LocalProtocolError
-from ..objects import settle
+from ..objects import to_plain
 from ..wire import Outcome
 from ._election_values import (
     Acquiring,
@@ -61,7 +61,7 @@ def prefers_other(context: ObservedLease, lease: Lease) -> bool:
 
 def observe_lease(context: ObservedLease, lease: Lease, now: float) -> tuple[ObservedLease, Actions]:
     """Return the context after reading a lease. Only a changed spec shows that the holder is alive."""
-    lease = settle(lease)
+    lease = to_plain(lease)
     leader = holder_of(lease)
     since = context.since if lease.spec == context.lease.spec else now
     reports = () if leader == context.leader else (ReportLeader(leader),)

@@ -62,7 +62,7 @@ from ._scanning import members as members
 from ._status import Status, StatusCause, StatusDetails
 from ._times import MicroTime as MicroTime, format_time as format_time, parse_time as parse_time
 from ._versions import comparable as comparable, compare_versions as compare_versions, is_newer as is_newer
-from ._view_methods import asdict, kind_of as kind_of, replace, settle
+from ._view_methods import asdict, kind_of as kind_of, replace, to_plain
 
 if TYPE_CHECKING:
     from ._json_patch import (
@@ -143,5 +143,5 @@ __all__ = [
     "encode",
     "parse_manifest",
     "replace",
-    "settle",
+    "to_plain",
 ]

@@ -26,7 +26,7 @@ from ._reading import Reader, TooDeep, reader
 from ._resource import Resource
 from ._sources import Source, joined, shallow
 from ._spans import whole
-from ._view_methods import VIEWS, label, settle
+from ._view_methods import VIEWS, label, to_plain
 from ._views import META, SOURCE, KindViews, Views, text_of, views_of
 
 T = TypeVar("T")
@@ -192,7 +192,7 @@ def encode(value: Any) -> bytes:
         return _write_view(value, views, with_kind=True)
     name = kind.__name__
     if isinstance(value, KubeObject):
-        value = settle(value)
+        value = to_plain(value)
         if isinstance(value, Dynamic):
             head = {"kind": value.kind, "apiVersion": value.api_version, "metadata": value.metadata}
             value = {key: part for key, part in head.items() if part != ""} | value.content
@@ -247,7 +247,7 @@ def _edit_metadata(meta: Any, source: Source, texts: dict[str, bytes | Raw]) -> 
             return False
         texts["metadata"] = joined(members)
     else:
-        texts["metadata"] = _encode_checked(settle(meta))  # metadata of another text, or made by hand
+        texts["metadata"] = _encode_checked(to_plain(meta))  # metadata of another text, or made by hand
     return True
 
 

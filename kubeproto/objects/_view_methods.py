@@ -39,17 +39,17 @@ class HiddenClasses(Protocol):
 VIEWS: Final[dict[type[Any], HiddenClasses]] = {}
 
 
-def settle(obj: T) -> T:
+def to_plain(obj: T) -> T:
     """Return the object as one of the plain class, with everything read; a plain object is returned as is."""
     views = VIEWS.get(type(obj))
     if views is None or type(obj) is views.plain:
         meta = getattr(obj, "metadata", None)
-        if isinstance(obj, Struct) and type(meta) in VIEWS and (plain := settle(meta)) is not meta:
+        if isinstance(obj, Struct) and type(meta) in VIEWS and (plain := to_plain(meta)) is not meta:
             return cast("T", msgspec.structs.replace(obj, metadata=plain))
         return obj
     values = views.values(obj)
     if "metadata" in values:
-        values["metadata"] = settle(values["metadata"])
+        values["metadata"] = to_plain(values["metadata"])
     return cast("T", views.plain(**values))
 
 
@@ -93,13 +93,13 @@ def _write(obj: Any, name: str, value: Any) -> None:
 
 def _repr(obj: Any) -> str:
     try:
-        return repr(settle(obj))
+        return repr(to_plain(obj))
     except InvalidObject as error:
         return f"<{type(obj).__name__} that cannot be read: {error}>"
 
 
 def _rich_repr(obj: Any) -> Any:
-    plain: Any = settle(obj)
+    plain: Any = to_plain(obj)
     return plain.__rich_repr__()
 
 
@@ -108,7 +108,7 @@ def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], A
         views = VIEWS.get(type(other))
         if views is not VIEWS[type(obj)]:
             return NotImplemented
-        return compare(settle(obj), settle(other))
+        return compare(to_plain(obj), to_plain(other))
 
     return compared
 

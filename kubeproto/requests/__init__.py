@@ -2,7 +2,7 @@
 
 from ._api import Api, Tables as Tables
 from ._discovery_documents import Discovery
-from ._discovery_requests import Discovering as Discovering
+from ._discovery_requests import DiscoveryProgress as DiscoveryProgress
 from ._parameters import ApplyOptions, DeletionOptions, ListOptions as ListOptions, WriteOptions
 from ._request import Reply, Request, StreamRequest
 from ._server_requests import (

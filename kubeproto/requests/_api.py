@@ -13,7 +13,7 @@ from ._kind_checks import check_kind, resource_of
 from ._parameters import ListOptions, Timeout, WriteOptions, check_choice
 from ._pod_requests import PodVerbs
 from ._request import Request
-from ._response_readings import JsonReading
+from ._response_parsers import JsonParser
 from ._subresource_requests import SubresourceVerbs
 from ._targets import ALL, AllNamespaces, Target
 
@@ -93,5 +93,5 @@ class Tables(Struct, Generic[K], frozen=True):
             target,
             accept_media(TABLE),
             verb=request.verb,
-            reading=JsonReading(Table, "Table"),
+            parser=JsonParser(Table, "Table"),
         )

@@ -27,7 +27,7 @@ from ._parameters import (
 )
 from ._request import Request, StreamRequest
 from ._request_bodies import complete_object, encode_body
-from ._response_readings import ObjectOrStatusReading, PageOrStatusReading, PageReading, WatchReading
+from ._response_parsers import ObjectOrStatusParser, PageOrStatusParser, PageParser, WatchOpener
 from ._shard_selector import Shard
 from ._targets import make_query
 
@@ -70,7 +70,7 @@ class CollectionVerbs(MemberVerbs[K]):
             self._target.collection(query),
             accept(self.kind, many=True),
             verb="list",
-            reading=self._page_reading(),
+            parser=self._page_parser(),
         )
 
     def watch(
@@ -104,7 +104,7 @@ class CollectionVerbs(MemberVerbs[K]):
             self._target.collection(query),
             accept_stream(self.kind),
             verb="watch",
-            opening=WatchReading(self.kind),
+            opener=WatchOpener(self.kind),
         )
 
     def create(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
@@ -124,7 +124,7 @@ class CollectionVerbs(MemberVerbs[K]):
             (*accept(self.kind), *content_type(JSON)),
             encode_body(complete_object(obj, self._body_resource)),
             verb="create",
-            reading=self._object_reading(),
+            parser=self._object_parser(),
             guarded=bool(metadata.name),
         )
 
@@ -157,7 +157,7 @@ class CollectionVerbs(MemberVerbs[K]):
             (*accept(self.kind), *_body_headers(body)),
             body,
             verb="delete",
-            reading=ObjectOrStatusReading(self._object_reading()),
+            parser=ObjectOrStatusParser(self._object_parser()),
             guarded=bool(uid or resource_version),
         )
 
@@ -189,11 +189,11 @@ class CollectionVerbs(MemberVerbs[K]):
             (*accept(self.kind, many=True), *_body_headers(body)),
             body,
             verb="deletecollection",
-            reading=PageOrStatusReading(self._page_reading()),
+            parser=PageOrStatusParser(self._page_parser()),
         )
 
-    def _page_reading(self) -> PageReading[K]:
-        return PageReading(self.kind, self._body_resource)
+    def _page_parser(self) -> PageParser[K]:
+        return PageParser(self.kind, self._body_resource)
 
 
 def _body_headers(body: bytes) -> Headers:

@@ -1,4 +1,4 @@
-"""`Discovering`: requests the discovery documents of a server, and merges them into a `Discovery`.
+"""`DiscoveryProgress`: requests the discovery documents of a server, and merges them into a `Discovery`.
 
 ::
 
@@ -7,8 +7,8 @@
     not modified ─> finished: the previous discovery is still valid (304, by its ETag)
     legacy       ─> a document for each group version; a failed request leaves its version stale
 
-`Discovering` is a frozen value: send its `requests` in any order, pass each response to `receive`, and read
-`result` when no request is left. Each of the two roots proceeds independently.
+`DiscoveryProgress` is a frozen value: send its `requests` in any order, pass each response to `receive`, and
+read `result` when no request is left. Each of the two roots proceeds independently.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from ._discovery_documents import (
 )
 from ._headers import JSON, accept_media
 from ._request import Request
-from ._response_readings import DocumentIdentity, read_json
+from ._response_parsers import DocumentIdentity, read_json
 from ._targets import encode_segment
 
 # A server responds in the first form that it supports. The older v2beta1 has no users left.
@@ -56,8 +56,8 @@ class NotModified(Struct, frozen=True):
 RootResponse: TypeAlias = ApiRoot | LegacyRoot | NotModified
 
 
-class _RootReading(Struct, frozen=True):
-    def read(self, status: int, headers: Headers, body: bytes) -> RootResponse:
+class _RootParser(Struct, frozen=True):
+    def parse(self, status: int, headers: Headers, body: bytes) -> RootResponse:
         if status == _NOT_MODIFIED:
             return NotModified()
         kind = read_json(DocumentIdentity, headers, body).kind
@@ -74,11 +74,11 @@ class _RootReading(Struct, frozen=True):
                 raise RemoteProtocolError(f"its body {described}, not a discovery document")
 
 
-class _ResourcesReading(Struct, frozen=True):
+class _ResourcesParser(Struct, frozen=True):
     group: str
     version: str
 
-    def read(self, status: int, headers: Headers, body: bytes) -> tuple[Resource, ...]:
+    def parse(self, status: int, headers: Headers, body: bytes) -> tuple[Resource, ...]:
         return read_json(LegacyResources, headers, body).to_resources(self.group, self.version)
 
 
@@ -91,7 +91,7 @@ def discovery_root(path: str, *, etag: str = "") -> Request[RootResponse]:
         path,
         (*accept_media(_AGGREGATED), *((("If-None-Match", etag),) if etag else ())),
         verb="get",
-        reading=_RootReading(),
+        parser=_RootParser(),
         accepts=(_NOT_MODIFIED,) if etag else (),
     )
 
@@ -104,11 +104,11 @@ def discovery_resources(group: str, version: str) -> Request[tuple[Resource, ...
         f"/apis/{encode_segment('group', group)}/{name}" if group else f"/api/{name}",
         accept_media(JSON),
         verb="get",
-        reading=_ResourcesReading(group, version),
+        parser=_ResourcesParser(group, version),
     )
 
 
-class Discovering(Struct, frozen=True):
+class DiscoveryProgress(Struct, frozen=True):
     """A discovery that is not finished. `previous` is the result of an earlier discovery."""
 
     previous: Discovery | None = None
@@ -132,7 +132,7 @@ class Discovering(Struct, frozen=True):
                 remaining += [request for request in documents if request.target not in received]
         return tuple(remaining)
 
-    def receive(self, request: Request[Any], status: int, headers: Headers, body: bytes) -> Discovering:
+    def receive(self, request: Request[Any], status: int, headers: Headers, body: bytes) -> DiscoveryProgress:
         """Return the discovery after a response. A refused root raises; a refused version becomes stale."""
         if request not in self.requests:
             raise LocalProtocolError(f"{request} is not a request of this discovery")

@@ -66,7 +66,7 @@ class LogLines:
         return [last_line] if last_line else []
 
 
-class FollowedLog(Struct, frozen=True):
+class LogOpener(Struct, frozen=True):
     """A log that is followed."""
 
     def open(self, request: RawRequest, status: int, headers: Headers) -> Decoder[bytes]:

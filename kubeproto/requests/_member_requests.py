@@ -21,7 +21,7 @@ from ._request_bodies import (
     is_guarded_json_patch,
     metadata_of,
 )
-from ._response_readings import ObjectReading
+from ._response_parsers import ObjectParser
 from ._targets import Query, Target, make_query
 
 K = TypeVar("K", bound=KubeObject)
@@ -44,7 +44,7 @@ class MemberVerbs(Generic[K]):
             self._target.member(name, self._subresource, query),
             accept(self.kind),
             verb="get",
-            reading=self._object_reading(),
+            parser=self._object_parser(),
         )
 
     def replace(self, obj: K, **options: Unpack[WriteOptions]) -> Request[K]:
@@ -59,7 +59,7 @@ class MemberVerbs(Generic[K]):
             (*accept(self.kind), *content_type(JSON)),
             encode_body(complete_object(obj, self._body_resource)),
             verb="update",
-            reading=self._object_reading(),
+            parser=self._object_parser(),
             guarded=is_guarded(obj),
         )
 
@@ -115,7 +115,7 @@ class MemberVerbs(Generic[K]):
             (*accept(self.kind), *content_type(media)),
             body,
             verb="patch",
-            reading=self._object_reading(),
+            parser=self._object_parser(),
             guarded=guarded,
         )
 
@@ -123,5 +123,5 @@ class MemberVerbs(Generic[K]):
         if not self._subresource:  # the verbs of subresources are unknown
             check_verb(self._target.resource, verb)
 
-    def _object_reading(self) -> ObjectReading[K]:
-        return ObjectReading(self.kind, self._body_resource if reads_any_kind(self.kind) else None)
+    def _object_parser(self) -> ObjectParser[K]:
+        return ObjectParser(self.kind, self._body_resource if reads_any_kind(self.kind) else None)

@@ -11,7 +11,7 @@ from ..objects import Dynamic, HasToken, KubeObject, Metadata, ObjectMeta, RunsC
 from ..wire import UpgradeRequest
 from ._headers import JSON, accept_anything, accept_media, content_type
 from ._kind_checks import PODS, check_subresource
-from ._log_lines import FollowedLog
+from ._log_lines import LogOpener
 from ._parameters import (
     LogOptions,
     Propagation,
@@ -24,7 +24,7 @@ from ._parameters import (
 )
 from ._request import Request, StreamRequest
 from ._request_bodies import encode_body, is_sequence
-from ._response_readings import ObjectReading, StatusReading, TextReading
+from ._response_parsers import ObjectParser, StatusParser, TextParser
 from ._targets import Query, Target, make_query
 
 if TYPE_CHECKING:
@@ -59,14 +59,14 @@ class PodVerbs(Generic[K_co]):
             self._pod_target(name, "log", _log_query(**options)),
             accept_anything(),
             verb="get",
-            reading=TextReading(),
+            parser=TextParser(),
         )
 
     def follow_log(self: PodApi, name: str, **options: Unpack[LogOptions]) -> StreamRequest[bytes]:
         """Follow the log of a container, line by line, until it ends."""
         query = make_query(("follow", True)) + _log_query(**options)
         return StreamRequest(
-            "GET", self._pod_target(name, "log", query), accept_anything(), verb="get", opening=FollowedLog()
+            "GET", self._pod_target(name, "log", query), accept_anything(), verb="get", opener=LogOpener()
         )
 
     def exec(
@@ -137,7 +137,7 @@ class PodVerbs(Generic[K_co]):
             (*accept_media(JSON), *content_type(JSON)),
             encode_body(Eviction(metadata=self._pod_metadata(name), delete_options=options)),
             verb="create",
-            reading=StatusReading(),
+            parser=StatusParser(),
             guarded=bool(uid or resource_version),
         )
 
@@ -152,7 +152,7 @@ class PodVerbs(Generic[K_co]):
             (*accept_media(JSON), *content_type(JSON)),
             encode_body(Binding(metadata=self._pod_metadata(name), target=target)),
             verb="create",
-            reading=StatusReading(),
+            parser=StatusParser(),
         )
 
     def create_token(
@@ -184,7 +184,7 @@ class PodVerbs(Generic[K_co]):
             (*accept_media(JSON), *content_type(JSON)),
             encode_body(TokenRequest(spec=spec)),
             verb="create",
-            reading=ObjectReading(TokenRequest),
+            parser=ObjectParser(TokenRequest),
         )
 
     def _pod_metadata(self, name: str) -> ObjectMeta:

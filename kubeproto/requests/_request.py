@@ -28,10 +28,10 @@ class Reply(Struct, Generic[T], frozen=True):
         return self.status == 201
 
 
-class Reading(Protocol[T_co]):
+class ResponseParser(Protocol[T_co]):
     """How the body of a successful response is read: a value, so that requests compare equal."""
 
-    def read(self, status: int, headers: Headers, body: bytes) -> T_co:
+    def parse(self, status: int, headers: Headers, body: bytes) -> T_co:
         """Return the value of the response, or raise `RemoteProtocolError`."""
         ...
 
@@ -44,7 +44,7 @@ class Request(RawRequest, Generic[T], frozen=True, kw_only=True):
     """
 
     verb: str
-    reading: Reading[T]
+    parser: ResponseParser[T]
     accepts: tuple[int, ...] = ()  # successful statuses besides 2xx, such as 304
     guarded: bool = False
 
@@ -55,7 +55,7 @@ class Request(RawRequest, Generic[T], frozen=True, kw_only=True):
         """Whether the request may be repeated."""
         if self.method == "GET":
             return Safety.READ
-        return Safety.GUARDED if self.guarded else Safety.ONCE
+        return Safety.GUARDED if self.guarded else Safety.NOT_IDEMPOTENT
 
     def parse(self, status: int, headers: Headers, body: bytes) -> Reply[T]:
         """Return the value of a response, or raise its `ApiError`.
@@ -67,7 +67,7 @@ class Request(RawRequest, Generic[T], frozen=True, kw_only=True):
             body = inflate(headers, body)
             if not successful:
                 raise refusal(self, status, headers, body)
-            value = self.reading.read(status, headers, body)
+            value = self.parser.parse(status, headers, body)
         except RemoteProtocolError as error:
             if not successful:
                 raise refusal(self, status, headers, b"") from error
@@ -87,10 +87,10 @@ class StreamRequest(RawRequest, Generic[E], frozen=True, kw_only=True):
     """A request whose response does not end by itself. Feed its bytes to the decoder that `open` returns."""
 
     verb: str
-    opening: StreamOpener[E]
+    opener: StreamOpener[E]
 
     __repr__ = RawRequest.__repr__
 
     def open(self, status: int, headers: Headers) -> Decoder[E]:
         """Return a decoder for the bytes of a response."""
-        return self.opening.open(self, status, headers)
+        return self.opener.open(self, status, headers)

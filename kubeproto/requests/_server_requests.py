@@ -12,7 +12,7 @@ from ..wire import Headers
 from ._headers import JSON, accept_anything, accept_media
 from ._parameters import check_choice
 from ._request import Request
-from ._response_readings import JsonReading, read_json
+from ._response_parsers import JsonParser, read_json
 from ._targets import encode_segment, make_query, make_target
 
 Endpoint = Literal["livez", "readyz", "healthz"]
@@ -48,7 +48,7 @@ def _parse_number(text: str) -> int:
 
 def version() -> Request[ServerVersion]:
     """Request the version of the server."""
-    return Request("GET", "/version", accept_media(JSON), verb="get", reading=JsonReading(ServerVersion))
+    return Request("GET", "/version", accept_media(JSON), verb="get", parser=JsonParser(ServerVersion))
 
 
 class Health(Struct, frozen=True):
@@ -58,8 +58,8 @@ class Health(Struct, frozen=True):
     report: str
 
 
-class _HealthReading(Struct, frozen=True):
-    def read(self, status: int, headers: Headers, body: bytes) -> Health:
+class _HealthParser(Struct, frozen=True):
+    def parse(self, status: int, headers: Headers, body: bytes) -> Health:
         return Health(status == 200, body.decode("utf-8", "replace"))
 
 
@@ -77,7 +77,7 @@ def health(
         make_target(path, query),
         accept_anything(),
         verb="get",
-        reading=_HealthReading(),
+        parser=_HealthParser(),
         accepts=_UNHEALTHY,
     )
 
@@ -90,15 +90,15 @@ class _Index(Struct):
     paths: dict[str, _IndexEntry]
 
 
-class _IndexReading(Struct, frozen=True):
-    def read(self, status: int, headers: Headers, body: bytes) -> dict[str, str]:
+class _IndexParser(Struct, frozen=True):
+    def parse(self, status: int, headers: Headers, body: bytes) -> dict[str, str]:
         index = read_json(_Index, headers, body)
         return {path: entry.url.partition("?hash=")[2] for path, entry in index.paths.items()}
 
 
 def openapi_index() -> Request[dict[str, str]]:
     """Request the OpenAPI v3 documents: their paths, such as ``apis/apps/v1``, and their hashes."""
-    return Request("GET", _OPENAPI, accept_media(JSON), verb="get", reading=_IndexReading())
+    return Request("GET", _OPENAPI, accept_media(JSON), verb="get", parser=_IndexParser())
 
 
 def openapi_document(path: str, *, hash: str = "") -> Request[dict[str, Any]]:  # noqa: A002 # the API's word
@@ -111,7 +111,7 @@ def openapi_document(path: str, *, hash: str = "") -> Request[dict[str, Any]]:  
         make_target(f"{_OPENAPI}/{_encode_path('document', path)}", make_query(("hash", hash))),
         accept_media(JSON),
         verb="get",
-        reading=JsonReading(dict[str, Any]),
+        parser=JsonParser(dict[str, Any]),
     )
 
 

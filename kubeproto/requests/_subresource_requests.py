@@ -63,7 +63,7 @@ class Subresource(MemberVerbs[K]):
             (*accept(self.kind), *content_type(JSON)),
             encode_body(complete_object(obj, self._body_resource)),
             verb="create",
-            reading=self._object_reading(),
+            parser=self._object_parser(),
         )
 
 

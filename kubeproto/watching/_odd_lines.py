@@ -7,7 +7,7 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import Metadata, ObjectMeta, Reader, TooDeep, members, settle
+from ..objects import Metadata, ObjectMeta, Reader, TooDeep, members, to_plain
 from ..objects._shared import KindViews, Malformed, read_whole, views_of
 from ..wire import Headers, header, read_status
 from ._events import Added, Deleted, Modified, Unknown, WatchFailed
@@ -142,7 +142,7 @@ def read_metadata(obj: bytes | Raw) -> ObjectMeta | None:
     except InvalidObject:
         return None
     try:
-        return settle(metadata)
+        return to_plain(metadata)
     except InvalidObject:
         return ObjectMeta(
             name=metadata.name,

@@ -10,7 +10,12 @@ from ._bodies import (
     SizedBody as SizedBody,
     open_body,
 )
-from ._inflate import Inflater as Inflater, Unchanged as Unchanged, inflate, open_inflater as open_inflater
+from ._inflate import (
+    IdentityInflater as IdentityInflater,
+    Inflater as Inflater,
+    inflate,
+    open_inflater as open_inflater,
+)
 from ._outcomes import (
     Broken,
     Conflicted,
@@ -49,12 +54,12 @@ from ._retries import (
     Safety,
 )
 from ._transport import (
-    BlockingIncoming,
+    BlockingIncomingResponse,
     BlockingTransport,
-    Concealed as Concealed,
+    ConcealedBytes as ConcealedBytes,
     Decoder,
     Headers,
-    Incoming,
+    IncomingResponse,
     RawRequest,
     Signal as Signal,
     Transport,
@@ -63,7 +68,7 @@ from ._upgrades import Upgrader, UpgradeRequest, WebSocket
 
 __all__ = [
     "NO_RETRIES",
-    "BlockingIncoming",
+    "BlockingIncomingResponse",
     "BlockingTransport",
     "Body",
     "Broken",
@@ -74,7 +79,7 @@ __all__ = [
     "Failure",
     "Garbled",
     "Headers",
-    "Incoming",
+    "IncomingResponse",
     "Outcome",
     "RawRequest",
     "Refused",

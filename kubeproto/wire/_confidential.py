@@ -34,7 +34,7 @@ _OF_REVIEWS: Final = ("spec",)
 _SHORT: Final = 4
 
 
-class Confidential:
+class SecretScrubber:
     """The secret values of a request; most requests have none."""
 
     def __init__(self, request: RawRequest) -> None:

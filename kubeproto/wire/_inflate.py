@@ -101,7 +101,7 @@ class Inflater:
         return outputs
 
 
-class Unchanged:
+class IdentityInflater:
     """Replaces an `Inflater` for bodies that are not compressed."""
 
     __slots__ = ()
@@ -116,14 +116,14 @@ class Unchanged:
 
 def open_inflater(
     headers: Headers, *, max_size: int = MAX_CHUNK, max_ratio: int = MAX_RATIO
-) -> Inflater | Unchanged:
+) -> Inflater | IdentityInflater:
     """Return the inflater of a body with these headers.
 
     `RemoteProtocolError` for an encoding that was not requested.
     """
     codings = _codings(headers)
     if not codings:
-        return Unchanged()
+        return IdentityInflater()
     if codings in (["gzip"], ["x-gzip"]):
         return Inflater(max_size=max_size, max_ratio=max_ratio)
     raise RemoteProtocolError(f"the body is encoded as {', '.join(codings)!r}; only gzip is understood")

@@ -17,7 +17,7 @@ from .._api_errors import ApiError, api_error
 from .._errors import RemoteProtocolError
 from .._reasons import reason_of
 from ..objects import Status, StatusCause, StatusDetails
-from ._confidential import Confidential
+from ._confidential import SecretScrubber
 from ._inflate import inflate
 from ._transport import Headers, RawRequest
 
@@ -52,7 +52,7 @@ def warnings(headers: Headers, request: RawRequest | None = None) -> tuple[str, 
     texts = tuple(text for key, value in headers if key.lower() == "warning" for text in _warnings(value))
     if not texts or request is None:
         return texts
-    confidential = Confidential(request)
+    confidential = SecretScrubber(request)
     return tuple(confidential.scrub(text) for text in texts)
 
 
@@ -110,7 +110,7 @@ def refusal(request: RawRequest, code: int, headers: Headers, body: bytes) -> Ap
 
     It names the path, never the query or a header, and quotes no value of a sent Secret.
     """
-    status = Confidential(request).status(read_status(code, headers, body, method=request.method))
+    status = SecretScrubber(request).status(read_status(code, headers, body, method=request.method))
     return api_error(status, request=request.label, retry_after=retry_after(headers, status))
 
 

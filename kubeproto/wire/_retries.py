@@ -4,9 +4,10 @@ Two questions decide. *May the server have carried out the failed attempt?* Not 
 after a 429, nor where the server asks for a retry. *Does a second execution do harm?* The request's `Safety`
 answers that. The table shows the maximum number of retries::
 
-                                  READ   GUARDED   ONCE
+                                  READ   GUARDED   NOT_IDEMPOTENT
     Throttled with Retry-After      10      10       10
-    ServerFailed with Retry-After   10      10       10   but never a 504 with ONCE: it may have been done
+    ServerFailed with Retry-After   10      10       10   but never a 504 if NOT_IDEMPOTENT: the first
+                                                          attempt may have been carried out
     Throttled                        4       4        -   without Retry-After a budget forbids an eviction:
                                                           the caller decides when to try again
     ServerFailed                     4       4        -
@@ -26,9 +27,9 @@ A GUARDED write cannot take effect twice: a resource version or uid as precondit
 the nature of an apply ensures that. But the response to a repeat may depend on what the first attempt did: a
 Conflict, an AlreadyExists, a NotFound. So a `Retry` reports whether the earlier attempt is `uncertain`; the
 driver keeps that error as the cause of a later one, and a caller that needs the difference (it takes a lock
-by creating an object) uses `NO_RETRIES`. An unguarded PUT, PATCH or DELETE is ONCE, although HTTP calls some
-of them idempotent: its repeat could undo a change that another client made in between, or delete a new object
-of the same name.
+by creating an object) uses `NO_RETRIES`. An unguarded PUT, PATCH or DELETE is NOT_IDEMPOTENT, although HTTP
+calls some of them idempotent: its repeat could undo a change that another client made in between, or delete a
+new object of the same name.
 
 A Retry-After is a minimum, and so is the backoff. No retry is planned after the deadline: the response is
 worth more than a timeout. The opening of a stream is a single request too; after its head has arrived,
@@ -52,7 +53,7 @@ class Safety(Enum):
 
     READ = "read"
     GUARDED = "guarded"
-    ONCE = "once"
+    NOT_IDEMPOTENT = "not idempotent"
 
 
 class Retry(Struct, frozen=True, gc=False):
@@ -116,13 +117,13 @@ def _is_retriable(safety: Safety, outcome: Outcome) -> bool:
         case Unreachable():
             return True
         case Throttled():
-            return requested or safety is not Safety.ONCE
+            return requested or safety is not Safety.NOT_IDEMPOTENT
         case ServerFailed(code=504) | TooLarge() | Broken():
-            return safety is not Safety.ONCE
+            return safety is not Safety.NOT_IDEMPOTENT
         case ServerFailed(code=500) if not requested:
             return safety is Safety.READ
         case ServerFailed():
-            return requested or safety is not Safety.ONCE
+            return requested or safety is not Safety.NOT_IDEMPOTENT
         case _:
             return False
 

@@ -1,8 +1,8 @@
 """The interface between this core and the code that moves bytes: requests, responses, and transports.
 
 A transport sends a `RawRequest` and returns the status, the headers and the received bytes of the body: never
-inflated, never split again. It decides nothing. A new transport needs only `Incoming` and `Transport`, or
-their blocking forms; a transport with WebSockets is an `Upgrader` as well.
+inflated, never split again. It decides nothing. A new transport needs only `IncomingResponse` and
+`Transport`, or their blocking forms; a transport with WebSockets is an `Upgrader` as well.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Headers: TypeAlias = tuple[tuple[str, str], ...]
 _SECRET_HEADERS: Final = frozenset(("authorization", "proxy-authorization", "cookie", "set-cookie"))
 
 
-class Concealed(bytes):
+class ConcealedBytes(bytes):
     """Secret bytes, which no repr shows: some tools print tracebacks with their variables."""
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ class RawRequest(Struct, frozen=True):
         ]
 
 
-class Incoming(Protocol):
+class IncomingResponse(Protocol):
     """A response whose body is still arriving: iterate over its bytes, once."""
 
     @property
@@ -97,7 +97,7 @@ class Transport(Protocol):
 
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AbstractAsyncContextManager[Incoming]:
+    ) -> AbstractAsyncContextManager[IncomingResponse]:
         """Send a request and wait for the head of its response."""
         ...
 
@@ -114,8 +114,8 @@ class Signal(Protocol):
         ...
 
 
-class BlockingIncoming(Protocol):
-    """The blocking form of `Incoming`.
+class BlockingIncomingResponse(Protocol):
+    """The blocking form of `IncomingResponse`.
 
     If it has an `abort()`, another thread can end its read, which then fails or returns; a cache that is
     stopped need not wait for the server then.
@@ -139,7 +139,7 @@ class BlockingTransport(Protocol):
 
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AbstractContextManager[BlockingIncoming]:
+    ) -> AbstractContextManager[BlockingIncomingResponse]:
         """Send a request and wait for the head of its response."""
         ...
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from kubeproto import KubeObject, decode, encode, settle
+from kubeproto import KubeObject, decode, encode, to_plain
 from kubeproto.objects import is_list, is_object, json_equal, make_merge_patch
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def to_builtins(value: Any) -> Any:
 
 def dump_class_fields(obj: K, kind: type[K]) -> dict[str, Any]:
     """Return the JSON of an object, limited to the fields of a class, for a comparison."""
-    fields: dict[str, Any] = to_builtins(settle(decode(encode(obj), kind)))
+    fields: dict[str, Any] = to_builtins(to_plain(decode(encode(obj), kind)))
     return fields
 
 

@@ -569,7 +569,7 @@ def test_certificate_and_key_may_be_one_file() -> None:
 def test_a_plugin_talks_to_people_where_there_are_some(
     mode: str, terminal: bool, interactive: bool, timeout: float
 ) -> None:
-    state = c.begin(Identity(plugin=Plugin(command="x", mode=mode)), NOW, terminal=terminal)
+    state = c.begin(Identity(plugin=Plugin(command="x", mode=mode)), NOW, has_terminal=terminal)
     _, [task, _] = c.step(state, c.CredentialsRequested(), NOW)
     assert isinstance(task, c.RunPlugin)
     assert (task.interactive, task.timeout) == (interactive, timeout)
@@ -578,7 +578,7 @@ def test_a_plugin_talks_to_people_where_there_are_some(
 
 def test_a_plugin_that_must_talk_is_refused_where_nobody_is() -> None:
     with pytest.raises(ConfigError, match="there is no terminal"):
-        c.begin(Identity(plugin=Plugin(command="x", mode="Always")), NOW, terminal=False)
+        c.begin(Identity(plugin=Plugin(command="x", mode="Always")), NOW, has_terminal=False)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from asked_release import RELEASE, number
 
 import kubeproto as kp
 from conformance.client import AGGREGATED, Client, causes, names
-from kubeproto.requests import Discovering
+from kubeproto.requests import DiscoveryProgress
 
 
 def test_sv_25_discovery_in_one_piece_has_a_tag_and_is_not_sent_twice(client: Client) -> None:
@@ -46,7 +46,7 @@ def test_legacy_discovery_lists_groups_and_their_resources(client: Client) -> No
 
 
 def test_the_core_discovers_the_kinds_of_the_suite(client: Client) -> None:
-    state = Discovering()
+    state = DiscoveryProgress()
     while state.result is None:
         request = state.requests[0]
         with client.server.transport.send(request, timeout=60.0) as got:

@@ -19,7 +19,7 @@ from kubeproto.config._oidc import read_grant, redeem, token_expiry
 from kubeproto.config._plugin import read_output
 from kubeproto.control import Store
 from kubeproto.crd import allow, read_admission, read_conversion, respond_to_admission
-from kubeproto.objects import decode, settle
+from kubeproto.objects import decode, to_plain
 from kubeproto.watching import ListDecoder, Malformed, WatchDecoder, resync
 from kubeproto.wire import RawRequest
 from kubeproto_h11 import Exchange
@@ -139,7 +139,7 @@ def _settled(value: Any) -> Any:
     if not isinstance(value, kp.KubeObject):
         return value
     try:
-        settle(value)
+        to_plain(value)
         # Even what is read strictly has metadata whose parts are read when they are touched.
         for name in value.metadata.__struct_fields__:
             getattr(value.metadata, name)

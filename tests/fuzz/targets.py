@@ -45,7 +45,7 @@ from kubeproto.objects import (
     parse_manifest,
     parse_pointer,
     parse_time,
-    settle,
+    to_plain,
 )
 from kubeproto.watching import ListDecoder, Malformed, WatchDecoder, read_page
 from kubeproto.wire import Inflater, read_status
@@ -103,7 +103,7 @@ def _settle_event(event: Any) -> Any:
     if not hasattr(event, "object"):
         return event
     try:
-        return type(event), settle(event.object)
+        return type(event), to_plain(event.object)
     except InvalidObject:
         return "broken"  # behind its front: whether that is seen at once depends on what came beside it
 
@@ -139,7 +139,7 @@ def fuzz_page(data: bytes) -> None:
 
 def _item(item: Any) -> Any:
     try:
-        return settle(item)
+        return to_plain(item)
     except InvalidObject:
         return item.metadata.name
 
@@ -247,7 +247,7 @@ def fuzz_manifest(data: bytes) -> None:
         return
     for obj in objects:
         with contextlib.suppress(InvalidObject):
-            settle(obj)
+            to_plain(obj)
             encode(obj)
             dump_yaml(obj)
 

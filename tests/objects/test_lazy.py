@@ -15,7 +15,7 @@ import pytest
 
 import kubeproto as kp
 from kubeproto import InvalidObject, LocalProtocolError
-from kubeproto.objects import decode, encode, settle
+from kubeproto.objects import decode, encode, to_plain
 
 
 class BookSpec(kp.Fields):
@@ -109,11 +109,11 @@ def test_parts_that_nobody_touched_are_written_byte_for_byte_beside_one_that_cha
 
 @texts
 def test_a_settled_object_is_of_the_plain_class(text: bytes) -> None:
-    obj = settle(lazy(text))
+    obj = to_plain(lazy(text))
     assert type(obj) is Book
     assert type(obj.metadata) is kp.ObjectMeta
     assert obj == plain(text)
-    assert settle(obj) is obj
+    assert to_plain(obj) is obj
 
 
 @texts
@@ -242,7 +242,7 @@ def test_what_was_not_read_is_checked_when_it_is_read_and_names_the_object(
     broken: bytes, message: str
 ) -> None:
     touches: list[Callable[[Book], Any]] = [
-        lambda obj: obj.spec, lambda obj: obj == plain(SHORT), lambda obj: copy.copy(obj).spec, settle,
+        lambda obj: obj.spec, lambda obj: obj == plain(SHORT), lambda obj: copy.copy(obj).spec, to_plain,
         lambda obj: pickle.loads(pickle.dumps(obj)).spec, lambda obj: copy.deepcopy(obj).spec,
     ]  # fmt: skip
     for touch in touches:
@@ -311,7 +311,7 @@ def test_dynamic_objects_read_and_write_any_field_and_keep_the_rest() -> None:
         assert encode(obj) is text
         obj["spec"]["pages"] = 5
         assert json.loads(encode(obj)) == json.loads(text) | {"spec": json.loads(text)["spec"] | {"pages": 5}}
-        assert settle(decode(text, kp.Dynamic)) == decode(text, kp.Dynamic, strict=True)
+        assert to_plain(decode(text, kp.Dynamic)) == decode(text, kp.Dynamic, strict=True)
 
 
 def test_metadata_alone_is_written_byte_for_byte_until_it_is_touched() -> None:
@@ -361,4 +361,4 @@ def test_a_nested_class_that_cannot_be_resolved_is_named_when_it_is_needed() -> 
 def test_metadata_makes_no_work_for_the_garbage_collector_at_any_stage(strict: bool) -> None:
     book = decode(b'{"metadata":{"name":"a","labels":{"a":"b"}}}', kp.Metadata[Any], strict=strict)
     assert not gc.is_tracked(book.metadata)
-    assert not gc.is_tracked(settle(book).metadata)
+    assert not gc.is_tracked(to_plain(book).metadata)

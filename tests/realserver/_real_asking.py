@@ -11,7 +11,7 @@ import kubeproto as kp
 from kubeproto.config import Connection
 from kubeproto.crd import CustomResourceDefinition, read_definition
 from kubeproto.kinds.core_v1 import Namespace
-from kubeproto.requests import Discovering, Discovery, Reply, Request, StreamRequest
+from kubeproto.requests import Discovery, DiscoveryProgress, Reply, Request, StreamRequest
 from kubeproto.wire import BlockingTransport
 from kubeproto_httpx import BlockingHttpxTransport
 
@@ -43,12 +43,12 @@ class Asker:
 
     def discover(self) -> Discovery:
         """Return every group and kind of the server."""
-        discovering = Discovering()
-        while (discovery := discovering.result) is None:
-            for request in discovering.requests:
+        progress = DiscoveryProgress()
+        while (discovery := progress.result) is None:
+            for request in progress.requests:
                 with self._transport.send(request, timeout=PATIENCE) as incoming:
                     body = b"".join(incoming)
-                discovering = discovering.receive(request, incoming.status, incoming.headers, body)
+                progress = progress.receive(request, incoming.status, incoming.headers, body)
         return discovery
 
     @contextmanager

@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 from msgspec.structs import replace
 
-from kubeproto.wire import BlockingIncoming, BlockingTransport, Headers, RawRequest
+from kubeproto.wire import BlockingIncomingResponse, BlockingTransport, Headers, RawRequest
 
 FOLDER: Final = Path(__file__).parent / "conversations"
 ASKED: Final = ("accept", "content-type")  # headers on which a response depends
@@ -70,7 +70,7 @@ class Recorder:
     @contextmanager
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> Generator[BlockingIncoming]:
+    ) -> Generator[BlockingIncomingResponse]:
         """Send a request over the other transport."""
         with self._transport.send(request, timeout=timeout, idle=idle) as incoming:
             headers = tuple((name, value) for name, value in incoming.headers if name.lower() in ANSWERED)
@@ -104,7 +104,7 @@ class Replay:
     @contextmanager
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> Generator[BlockingIncoming]:
+    ) -> Generator[BlockingIncomingResponse]:
         """Return the next response; with `cut`, in pieces of that size."""
         assert self.left, f"{request} was not asked"
         exchange = self.left.pop(0)

@@ -10,7 +10,7 @@ from recorded import recording
 
 import kubeproto as kp
 from kubeproto.objects import GroupVersionKind
-from kubeproto.requests import Discovering, Discovery
+from kubeproto.requests import Discovery, DiscoveryProgress
 
 CORE = {"kind": "APIVersions", "versions": ["v1"]}
 GROUPS = {
@@ -101,7 +101,7 @@ def discover(
     documents: dict[str, Any], previous: Discovery | None = None, etag: str = ""
 ) -> tuple[Discovery, int]:
     """Drive the machine as a driver would; the result, and how many questions it took."""
-    state, request_count = Discovering(previous), 0
+    state, request_count = DiscoveryProgress(previous), 0
     while state.requests:
         request = state.requests[-1]
         document = documents.get(request.target)
@@ -192,7 +192,7 @@ def test_a_stale_group_of_an_aggregated_document_is_told() -> None:
 
 
 def test_a_root_that_is_refused_is_an_error() -> None:
-    state = Discovering()
+    state = DiscoveryProgress()
     with pytest.raises(kp.Forbidden):
         state.receive(state.requests[0], 403, (), b"")
     with pytest.raises(kp.RemoteProtocolError, match="not a discovery document"):
@@ -200,7 +200,7 @@ def test_a_root_that_is_refused_is_an_error() -> None:
 
 
 def test_a_response_to_what_was_not_asked_is_a_mistake_of_this_side() -> None:
-    state = Discovering()
+    state = DiscoveryProgress()
     next_state = state.receive(state.requests[0], 200, (), b'{"kind":"APIVersions","versions":[]}')
     with pytest.raises(kp.LocalProtocolError):
         next_state.receive(state.requests[0], 200, (), b"")

@@ -12,7 +12,7 @@ from hypothesis import example, given, strategies as st
 from request_kinds import CONFIG_MAPS, PODS, SERVICE_ACCOUNTS, ConfigMap
 
 import kubeproto as kp
-from kubeproto.requests import Discovering, Discovery, health, openapi_document
+from kubeproto.requests import Discovery, DiscoveryProgress, health, openapi_document
 
 # Any text, half surrogates too, and above all what means something in a URL or a header.
 ODD = st.one_of(
@@ -136,8 +136,8 @@ def discovery_with(etag: str) -> Discovery:
     return msgspec.convert({"core": {"groups": [], "etag": etag}, "apis": {"groups": []}}, Discovery)
 
 
-def legacy_discovery_of(group: str) -> Discovering:
-    state = Discovering()
+def legacy_discovery_of(group: str) -> DiscoveryProgress:
+    state = DiscoveryProgress()
     document = {"kind": "APIGroupList", "groups": [{"name": group, "versions": [{"version": "v1"}]}]}
     return state.receive(state.requests[1], 200, (), json.dumps(document).encode())
 
@@ -152,7 +152,7 @@ def test_no_other_request_lets_a_text_out_of_its_place(text: str) -> None:
         lambda: CONFIG_MAPS.delete("a", uid=text),
         lambda: CONFIG_MAPS.apply({"metadata": {"name": text}}, field_manager="m"),
         lambda: CONFIG_MAPS.create(ConfigMap(metadata=kp.ObjectMeta(name=text))),
-        lambda: Discovering(discovery_with(text)).requests[0],
+        lambda: DiscoveryProgress(discovery_with(text)).requests[0],
         lambda: legacy_discovery_of(text).requests[1],
         lambda: health(check=text),
         lambda: health(exclude=[text]),

@@ -31,8 +31,8 @@ from request_kinds import (
 import kubeproto as kp
 from kubeproto.objects import decode
 from kubeproto.requests import (
-    Discovering,
     Discovery,
+    DiscoveryProgress,
     Request,
     Shard,
     version,
@@ -126,7 +126,7 @@ def legacy_resources() -> Request[Any]:
     """The request for the resources of wire.test/v1 in a discovery without the aggregated form."""
     group = {"name": "wire.test", "versions": [{"version": "v1"}]}
     document = {"kind": "APIGroupList", "groups": [group]}
-    state = Discovering()
+    state = DiscoveryProgress()
     return state.receive(state.requests[1], 200, (), msgspec.json.encode(document)).requests[1]
 
 
@@ -229,10 +229,11 @@ ROWS: dict[str, Row] = {
     ),
     "deprecated-api-warning-200": Row(lambda: ENDPOINTS.get("pc"), Gives(name_of, "pc")),
     "discovery-aggregated-304": Row(
-        lambda: Discovering(PREVIOUS).requests[1], Gives(lambda root: type(root).__name__, "NotModified")
+        lambda: DiscoveryProgress(PREVIOUS).requests[1],
+        Gives(lambda root: type(root).__name__, "NotModified"),
     ),
     "discovery-legacy-api": Row(
-        lambda: Discovering().requests[0],
+        lambda: DiscoveryProgress().requests[0],
         Gives(lambda root: [(group.name, group.preferred) for group in root.groups], [("", "v1")]),
         asks_more=True,
     ),
@@ -563,7 +564,7 @@ def test_rq_31_warnings_reach_the_caller() -> None:
 
 def test_discovery_is_not_read_again_while_nothing_changed() -> None:
     unchanged = recording("discovery-aggregated-304").response
-    state = Discovering(PREVIOUS)
+    state = DiscoveryProgress(PREVIOUS)
     core, apis = state.requests
     state = state.receive(apis, unchanged.status, unchanged.head, unchanged.content)
     legacy = recording("discovery-legacy-api").response

@@ -314,7 +314,7 @@ class Old:
 
     def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AbstractAsyncContextManager[kp.Incoming]:
+    ) -> AbstractAsyncContextManager[kp.IncomingResponse]:
         old = msgspec.structs.replace(request, headers=(("Accept", "application/json"),))
         return self.transport.send(old, timeout=timeout, idle=idle)
 

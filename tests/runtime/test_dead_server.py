@@ -90,7 +90,7 @@ class FailingTransport:
 class FailingResponse:
     """A response whose body ends, or falls silent, when the server fails."""
 
-    def __init__(self, server: FailingTransport, incoming: kp.Incoming, idle: float | None) -> None:
+    def __init__(self, server: FailingTransport, incoming: kp.IncomingResponse, idle: float | None) -> None:
         self.status, self.headers = incoming.status, incoming.headers
         self._server, self._body, self._idle = server, aiter(incoming), idle
 

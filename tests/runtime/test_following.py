@@ -112,7 +112,7 @@ class Gated:
         self.gate.set()
 
     @asynccontextmanager
-    async def send(self, request: kp.RawRequest, **options: Any) -> AsyncGenerator[kp.Incoming]:
+    async def send(self, request: kp.RawRequest, **options: Any) -> AsyncGenerator[kp.IncomingResponse]:
         async with self.within.send(request, **options) as incoming:
             try:
                 yield Held(self, incoming)
@@ -121,7 +121,7 @@ class Gated:
 
 
 class Held:
-    def __init__(self, transport: Gated, incoming: kp.Incoming) -> None:
+    def __init__(self, transport: Gated, incoming: kp.IncomingResponse) -> None:
         self.status, self.headers = incoming.status, incoming.headers
         self.transport = transport
         self.chunks: Any = aiter(incoming)

@@ -302,7 +302,7 @@ class Plugin:
         self.inner, self.fails = inner, fails
 
     @asynccontextmanager
-    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.Incoming]:
+    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.IncomingResponse]:
         if self.fails():
             raise CredentialsError("the plugin get-token failed: exit code 1")
         async with self.inner.send(request, **limits) as incoming:

@@ -61,7 +61,7 @@ class Guarded:
         yield self
 
     @asynccontextmanager
-    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.Incoming]:
+    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.IncomingResponse]:
         token = header(request.headers, "authorization").removeprefix("Bearer ")
         self.refused += int(token) <= anyio.current_time()
         async with self.client.transport.send(request, **limits) as incoming:

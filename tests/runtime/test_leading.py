@@ -392,7 +392,7 @@ class Partition:
     @asynccontextmanager
     async def send(
         self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[kp.Incoming]:
+    ) -> AsyncGenerator[kp.IncomingResponse]:
         limit = 60.0 if timeout is None else timeout
         if self.rng.random() < self.failure:
             if self.rng.random() < 0.5:

@@ -12,7 +12,7 @@ import pytest
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto import Incoming, RawRequest
+from kubeproto import IncomingResponse, RawRequest
 from kubeproto.control import Action, await_change, owner_reference, requeue
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Context, Controller, Operator
@@ -37,7 +37,7 @@ class Lagging:
     @asynccontextmanager
     async def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming]:
+    ) -> AsyncGenerator[IncomingResponse]:
         async with self._inner.send(request, timeout=timeout, idle=idle) as incoming:
             yield Late(incoming, self._seconds) if "watch=" in request.target else incoming
 

@@ -200,7 +200,7 @@ class Old:
         self.inner = inner
 
     @asynccontextmanager
-    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.Incoming]:
+    async def send(self, request: kp.RawRequest, **limits: Any) -> AsyncGenerator[kp.IncomingResponse]:
         target = re.sub(r"[?&]shardSelector=[^&]*", "", request.target)
         target = target if "?" in target else target.replace("&", "?", 1)
         async with self.inner.send(

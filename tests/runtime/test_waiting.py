@@ -298,7 +298,7 @@ def test_a_watch_that_is_forbidden_is_told_at_once(go: Go) -> None:
         @asynccontextmanager
         async def send(
             self, request: kp.RawRequest, *, timeout: float | None = None, idle: float | None = None
-        ) -> AsyncGenerator[kp.Incoming]:
+        ) -> AsyncGenerator[kp.IncomingResponse]:
             if "watch=" in request.target:
                 status = {"kind": "Status", "apiVersion": "v1", "code": 403, "reason": "Forbidden"}
                 yield Said(403, (("Content-Type", "application/json"),), kp.encode(status))

@@ -9,8 +9,8 @@ from kubeproto.kinds.authentication_v1 import TokenRequest
 from kubeproto.kinds.autoscaling_v1 import Scale
 from kubeproto.objects import HasFinalize, HasToken, RunsContainers, Table
 from kubeproto.requests import (
-    Discovering,
     Discovery,
+    DiscoveryProgress,
     Health,
     Request,
     ServerVersion,
@@ -127,4 +127,4 @@ def test_requests_about_the_server_reveal_their_types() -> None:
     assert_type(health(), Request[Health])
     assert_type(openapi_index(), Request[dict[str, str]])
     assert_type(openapi_document("api/v1"), Request[dict[str, Any]])
-    assert_type(Discovering().result, Discovery | None)
+    assert_type(DiscoveryProgress().result, Discovery | None)

@@ -26,7 +26,7 @@ from strategies import (
 
 import kubeproto as kp
 from kubeproto import RemoteProtocolError
-from kubeproto.objects import decode, encode, settle
+from kubeproto.objects import decode, encode, to_plain
 from kubeproto.watching import Added, Bookmark, Deleted, Malformed, Modified, WatchDecoder
 
 PADDING: Final = 4096  # objects of this size are read in parts
@@ -68,7 +68,7 @@ def fed(chunk: bytes, kind: Any, **options: Any) -> Any:
 
 
 def settled(events: list[Any]) -> list[tuple[str, Any]]:
-    return [(type(event).__name__.upper(), settle(event.object)) for event in events]
+    return [(type(event).__name__.upper(), to_plain(event.object)) for event in events]
 
 
 @pytest.mark.parametrize("strict", [False, True])
@@ -94,7 +94,7 @@ def test_what_is_encoded_again_says_the_same(data: st.DataObject) -> None:
         assert decode(text, kind) == plain(line, kind)[1]
         [event] = read([line], kind)
         event.object.metadata.labels["touched"] = "yes"
-        again = settle(decode(encode(event.object), kind))
+        again = to_plain(decode(encode(event.object), kind))
         whole = plain(line, kind)[1]
         whole.metadata.labels["touched"] = "yes"
         assert again == whole
@@ -147,7 +147,7 @@ def _comparable(event: Any) -> Any:
     if not hasattr(event, "object"):
         return event
     try:
-        return type(event), settle(event.object)
+        return type(event), to_plain(event.object)
     except kp.InvalidObject:
         return "broken"  # behind its front: whether that is seen at once depends on what came beside it
 

@@ -12,7 +12,7 @@ from plain_decoder import PlainDecoder
 from strategies import Draw, Realm, Settings, Widget, cuts, lines, mangled
 
 import kubeproto as kp
-from kubeproto.objects import settle
+from kubeproto.objects import to_plain
 from kubeproto.watching import Malformed, WatchDecoder, WatchFailed
 
 Shuffle: TypeAlias = Callable[[list[Any]], list[Any]]
@@ -103,7 +103,7 @@ def comparable(event: Any, shuffle: Shuffle) -> Any:
                 for part in shuffle([received.object, received.object.metadata]):
                     for name in shuffle(list(part.__struct_fields__)):
                         getattr(part, name)
-                return type(received), settle(received.object)
+                return type(received), to_plain(received.object)
             except kp.InvalidObject:
                 # Without `strict` an object is typed when it is read, and without `checked` a long line may
                 # be malformed behind its front.

@@ -12,7 +12,7 @@ from strategies import Draw, Realm, Settings, Widget, cuts, json_values, mangled
 
 import kubeproto as kp
 from kubeproto import InvalidObject, RemoteProtocolError
-from kubeproto.objects import ListMeta, settle
+from kubeproto.objects import ListMeta, to_plain
 from kubeproto.watching import ListDecoder, Malformed, WatchFailed, read_page
 
 META = '"metadata":{"resourceVersion":"294","continue":"next","remainingItemCount":5}'
@@ -43,7 +43,7 @@ def _told(one: Any) -> Any:
     if isinstance(one, Malformed):
         return one.metadata, one.raw
     try:
-        return settle(one)
+        return to_plain(one)
     except InvalidObject as error:
         return str(error)
 

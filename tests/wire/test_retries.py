@@ -76,7 +76,7 @@ def test_rq_10_rq_11_rq_12_rq_13_rq_14_rq_15_rq_16_rq_17_rq_18_rq_19_rq_20_each_
 ) -> None:
     assert retries(Safety.READ, outcome) == read
     assert retries(Safety.GUARDED, outcome) == guarded
-    assert retries(Safety.ONCE, outcome) == once
+    assert retries(Safety.NOT_IDEMPOTENT, outcome) == once
 
 
 def test_rq_02_with_retries_switched_off_nothing_is_sent_again() -> None:
@@ -92,16 +92,20 @@ def test_rq_03_a_lost_connection_is_retried_after_a_growing_delay() -> None:
 
 
 def test_rq_04_a_429_that_says_when_is_retried_then() -> None:
-    assert POLICY.decide(Safety.ONCE, Throttled("busy", 429, 3.0), 1, 100.0, jitter=0.0) == Retry(103.0)
+    assert POLICY.decide(Safety.NOT_IDEMPOTENT, Throttled("busy", 429, 3.0), 1, 100.0, jitter=0.0) == Retry(
+        103.0
+    )
 
 
 def test_rq_05_a_5xx_that_says_when_is_retried_then() -> None:
-    assert POLICY.decide(Safety.ONCE, ServerFailed("soon", 503, 3.0), 1, 100.0, jitter=0.0) == Retry(103.0)
+    assert POLICY.decide(
+        Safety.NOT_IDEMPOTENT, ServerFailed("soon", 503, 3.0), 1, 100.0, jitter=0.0
+    ) == Retry(103.0)
 
 
 def test_rq_06_without_a_time_a_write_is_not_retried() -> None:
     for outcome in (Throttled("busy", 429), ServerFailed("down", 503)):
-        assert isinstance(POLICY.decide(Safety.ONCE, outcome, 1, 0.0, jitter=0.0), GiveUp)
+        assert isinstance(POLICY.decide(Safety.NOT_IDEMPOTENT, outcome, 1, 0.0, jitter=0.0), GiveUp)
 
 
 def test_rq_08_after_ten_retries_the_server_that_says_when_is_given_up() -> None:
@@ -113,7 +117,7 @@ def test_rq_08_after_ten_retries_the_server_that_says_when_is_given_up() -> None
 def test_rq_23_a_reset_connection_is_retried_for_a_get_and_not_for_a_post() -> None:
     reset = Broken("connection reset by peer")
     assert isinstance(POLICY.decide(Safety.READ, reset, 1, 0.0, jitter=0.0), Retry)
-    assert isinstance(POLICY.decide(Safety.ONCE, reset, 1, 0.0, jitter=0.0), GiveUp)
+    assert isinstance(POLICY.decide(Safety.NOT_IDEMPOTENT, reset, 1, 0.0, jitter=0.0), GiveUp)
 
 
 def test_a_guarded_write_is_repeated_and_the_doubt_is_said() -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 from kubeproto import ConnectError, LocalProtocolError, RemoteProtocolError, TransportError
 from kubeproto_h11 import (
     ConnectionPool,
-    IncomingResponse,
+    H11Response,
     RequestDriver,
     WebSocketStream,
     open_tunnel,
@@ -64,7 +64,7 @@ class AsyncioTransport:
     @asynccontextmanager
     async def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[IncomingResponse[AsyncioByteStream]]:
+    ) -> AsyncGenerator[H11Response[AsyncioByteStream]]:
         """Send a request and wait for the head of its response.
 
         `timeout` limits the exchange, from the wait for a connection to the last byte of the response. `idle`

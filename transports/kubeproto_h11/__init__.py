@@ -12,7 +12,7 @@ from . import pool
 from ._byte_streams import ByteStream as ByteStream
 from ._connection_pool import ConnectionPool as ConnectionPool
 from ._exchange import Exchange as Exchange, ResponseHead as ResponseHead, request_name as request_name
-from ._request_driver import IncomingResponse as IncomingResponse, RequestDriver as RequestDriver
+from ._request_driver import H11Response as H11Response, RequestDriver as RequestDriver
 from ._request_loop import Channel, Handler, Response, serve_requests as serve_requests
 from ._request_reader import RequestRefused
 from ._server_connection import ServerConnection as ServerConnection

@@ -20,7 +20,7 @@ from msgspec import Struct
 
 from kubeproto import LocalProtocolError, RemoteProtocolError, TransportError
 from kubeproto.config import Connection
-from kubeproto.wire import Body, Concealed, Headers, RawRequest, SizedBody, open_body
+from kubeproto.wire import Body, ConcealedBytes, Headers, RawRequest, SizedBody, open_body
 
 # A server may send many warnings of about 1 KiB, and proxies add cookies. Node allows 80 KiB, Go 10 MiB.
 MAX_HEAD: Final = 64 * 1024
@@ -88,7 +88,7 @@ class Exchange:
             raise LocalProtocolError(
                 "the method, the target or a header contains a character that HTTP/1.1 cannot carry"
             )
-        self.outgoing: bytes = Concealed(outgoing)
+        self.outgoing: bytes = ConcealedBytes(outgoing)
 
     @property
     def finished(self) -> bool:

@@ -154,7 +154,7 @@ class ActiveExchange(Generic[StreamT]):
         raise DeadlineExceeded("the response was not complete within the timeout of the request")
 
 
-class IncomingResponse(Generic[StreamT]):
+class H11Response(Generic[StreamT]):
     """A response whose body is still arriving: iterate over its bytes, once, inside its context."""
 
     def __init__(
@@ -202,7 +202,7 @@ class RequestDriver(Generic[StreamT]):
 
     async def send(
         self, request: RawRequest, deadline: float = math.inf, idle: float | None = None
-    ) -> IncomingResponse[StreamT]:
+    ) -> H11Response[StreamT]:
         """Send a request and wait for the head of its response, which must be passed to `close_response`."""
         if isinstance(request, UpgradeRequest):
             raise LocalProtocolError(
@@ -212,9 +212,9 @@ class RequestDriver(Generic[StreamT]):
             exchange, response = await self._send(address_request(request, self._connection), deadline, idle)
         except (TransportError, RemoteProtocolError, LocalProtocolError) as error:
             raise _add_request_name(error, request) from error.__cause__
-        return IncomingResponse(request, response, exchange)
+        return H11Response(request, response, exchange)
 
-    def close_response(self, response: IncomingResponse[StreamT]) -> None:
+    def close_response(self, response: H11Response[StreamT]) -> None:
         """Return the connection of a response to the pool, or close it if the response was not read."""
         exchange = response.detach()
         if exchange is None:

@@ -12,7 +12,7 @@ from typing import Final, Protocol
 
 from kubeproto import ConnectError, LocalProtocolError, RemoteProtocolError, TransportError
 from kubeproto.config import Connection, Url
-from kubeproto.wire import Concealed, RawRequest
+from kubeproto.wire import ConcealedBytes, RawRequest
 
 from ._byte_streams import ByteStream
 from ._exchange import Exchange
@@ -29,7 +29,7 @@ _ADDRESS_SIZES: Final = {1: 4, 4: 16}
 async def open_tunnel(stream: ByteStream, connection: Connection, deadline: float) -> None:
     """Turn a connection to a proxy into a connection to the server."""
     tunnel = make_tunnel(connection)
-    outgoing: bytes = Concealed(tunnel.outgoing)
+    outgoing: bytes = ConcealedBytes(tunnel.outgoing)
 
     async def listen() -> None:
         nonlocal outgoing
@@ -40,7 +40,7 @@ async def open_tunnel(stream: ByteStream, connection: Connection, deadline: floa
                 raise TransportError("the proxy did not respond in time")
             if not received:
                 raise TransportError("the proxy closed the connection before the tunnel was open")
-            outgoing = Concealed(tunnel.feed(received))
+            outgoing = ConcealedBytes(tunnel.feed(received))
 
     while outgoing:
         await stream.send_and_listen(outgoing, listen)

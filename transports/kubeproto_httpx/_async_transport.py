@@ -58,14 +58,14 @@ class HttpxTransport:
     @asynccontextmanager
     async def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[HttpxIncoming]:
+    ) -> AsyncGenerator[HttpxResponse]:
         """Send a request and wait for the head of its response."""
         deadline = math.inf if timeout is None else anyio.current_time() + timeout
         timeouts: Timeouts = {"connect": CONNECT_TIMEOUT, "read": None, "write": None, "pool": None}
         response = await self._open(request, timeouts, deadline, None if request.body else idle)
         # httpcore reads this again when the body begins.
         timeouts["read"] = idle
-        incoming = HttpxIncoming(response, request_name(request), deadline)
+        incoming = HttpxResponse(response, request_name(request), deadline)
         try:
             yield incoming
         finally:
@@ -119,7 +119,7 @@ class HttpxTransport:
             raise
 
 
-class HttpxIncoming:
+class HttpxResponse:
     """A response whose body is still arriving: iterate over its bytes, once."""
 
     def __init__(self, response: httpx.Response, request: str, deadline: float) -> None:

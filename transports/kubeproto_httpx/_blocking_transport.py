@@ -64,7 +64,7 @@ class BlockingHttpxTransport:
     @contextmanager
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> Generator[BlockingHttpxIncoming]:
+    ) -> Generator[BlockingHttpxResponse]:
         """Send a request and wait for the head of its response."""
         deadline = math.inf if timeout is None else monotonic() + timeout
         connect = CONNECT_TIMEOUT if timeout is None else min(CONNECT_TIMEOUT, timeout)
@@ -73,7 +73,7 @@ class BlockingHttpxTransport:
         response = self._open(request, timeouts, deadline, None if request.body else idle)
         # httpcore reads this again when the body begins.
         timeouts["read"] = limit_timeout(idle, deadline)
-        incoming = BlockingHttpxIncoming(response, request_name(request), deadline)
+        incoming = BlockingHttpxResponse(response, request_name(request), deadline)
         try:
             yield incoming
         finally:
@@ -116,7 +116,7 @@ class BlockingHttpxTransport:
             return error if monotonic() < deadline else None
 
 
-class BlockingHttpxIncoming:
+class BlockingHttpxResponse:
     """A response whose body is still arriving: iterate over its bytes, once."""
 
     def __init__(self, response: httpx.Response, request: str, deadline: float) -> None:

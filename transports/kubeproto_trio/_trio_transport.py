@@ -12,7 +12,7 @@ import trio
 from kubeproto import ConnectError, LocalProtocolError, RemoteProtocolError, TransportError
 from kubeproto_h11 import (
     ConnectionPool,
-    IncomingResponse,
+    H11Response,
     RequestDriver,
     WebSocketStream,
     open_tunnel,
@@ -60,7 +60,7 @@ class TrioTransport:
     @asynccontextmanager
     async def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[IncomingResponse[TrioByteStream]]:
+    ) -> AsyncGenerator[H11Response[TrioByteStream]]:
         """Send a request and wait for the head of its response.
 
         `timeout` limits the exchange, from the wait for a connection to the last byte of the response. `idle`

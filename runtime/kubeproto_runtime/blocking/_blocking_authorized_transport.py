@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from threading import Event, Lock, Thread
 from typing import TYPE_CHECKING, Self, TypeAlias
 
-from kubeproto import BlockingIncoming, BlockingTransport, KubeprotoError, RawRequest
+from kubeproto import BlockingIncomingResponse, BlockingTransport, KubeprotoError, RawRequest
 from kubeproto.config import credentials as c
 
 from ..calls._effects import drive_blocking
@@ -76,7 +76,7 @@ class BlockingAuthorizedTransport:
     @contextmanager
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> Generator[BlockingIncoming]:
+    ) -> Generator[BlockingIncomingResponse]:
         """Send a request, and wait for the head of its response.
 
         Raise `CredentialsError` if there are no credentials.
@@ -99,7 +99,7 @@ class BlockingAuthorizedTransport:
     @contextmanager
     def _exchange(
         self, request: RawRequest, credentials: Credentials, timeout: float | None, idle: float | None
-    ) -> Generator[BlockingIncoming]:
+    ) -> Generator[BlockingIncomingResponse]:
         opened = self._transports.acquire(credentials.pair) or self._open(credentials)
         transport, _ = opened.transport
         try:
@@ -161,5 +161,5 @@ def _close(transports: list[_OpenTransport]) -> None:
         context.__exit__(None, None, None)
 
 
-def _refuses(incoming: BlockingIncoming) -> bool:
+def _refuses(incoming: BlockingIncomingResponse) -> bool:
     return incoming.status == 401

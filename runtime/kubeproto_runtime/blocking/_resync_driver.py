@@ -27,7 +27,7 @@ from ..watching._sinks import Planned, SinkDriver
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from kubeproto import Api, BlockingIncoming
+    from kubeproto import Api, BlockingIncomingResponse
 
     from ..calls._blocking_base_client import BlockingBaseClient
     from ..watching._sinks import Sink
@@ -64,7 +64,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         self._until = until
         self._enough = enough
         self._number = 0  # of the current exchange; the events of an earlier one are ignored
-        self._reading: BlockingIncoming | None = None
+        self._reading: BlockingIncomingResponse | None = None
 
     def attend(self) -> Generator[None]:
         """Send and read until this is stopped or another thread attends. Yield when something has arrived."""
@@ -188,7 +188,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             yield exchange.finish()
 
     @contextmanager
-    def _open(self, exchange: ResyncExchange, number: int) -> Generator[BlockingIncoming]:
+    def _open(self, exchange: ResyncExchange, number: int) -> Generator[BlockingIncomingResponse]:
         """Send a request. Its read is aborted when it is cancelled, if the transport can."""
         client = self._client
         timeout = self._within(exchange.timeout)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Callable
     from typing import Self
 
-    from kubeproto import Headers, Incoming, RawRequest, Transport
+    from kubeproto import Headers, IncomingResponse, RawRequest, Transport
     from kubeproto.control import Rate
     from kubeproto.requests import Reply, Request, StreamRequest
     from kubeproto.wire import Decoder, RetryPolicy, UpgradeRequest, WebSocket
@@ -186,7 +186,7 @@ class BaseClient(ClientCore):
 class Streamed(Generic[E]):
     """A streamed response: iterate over its events, a list for each chunk."""
 
-    def __init__(self, incoming: Incoming, decoder: Decoder[E]) -> None:
+    def __init__(self, incoming: IncomingResponse, decoder: Decoder[E]) -> None:
         self.status = incoming.status
         self.headers = incoming.headers
         self._chunks: AsyncIterator[bytes] | None = aiter(incoming)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Generator, Iterator
 
-    from kubeproto import BlockingIncoming, BlockingTransport, Headers, RawRequest
+    from kubeproto import BlockingIncomingResponse, BlockingTransport, Headers, RawRequest
     from kubeproto.control import Rate
     from kubeproto.requests import Reply, Request, StreamRequest
     from kubeproto.wire import Decoder, RetryPolicy
@@ -153,7 +153,7 @@ class BlockingBaseClient(ClientCore):
 class BlockingStreamed(Generic[E]):
     """A streamed response: iterate over its events, a list for each chunk."""
 
-    def __init__(self, incoming: BlockingIncoming, decoder: Decoder[E]) -> None:
+    def __init__(self, incoming: BlockingIncomingResponse, decoder: Decoder[E]) -> None:
         self.status = incoming.status
         self.headers = incoming.headers
         self._incoming = incoming

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, get_args, get_origin
 
 from kubeproto import ApiError, KubeObject, KubeprotoError, Metadata, Resource, requests
-from kubeproto.requests import Discovering
+from kubeproto.requests import DiscoveryProgress
 
 from ._core import call, fetch
 from ._effects import SleepUntil
@@ -35,10 +35,10 @@ class KindNotServed(KubeprotoError):
 
 def discover(client: ClientCore) -> Effects[Discovery]:
     """Discover all kinds of a server."""
-    discovering = Discovering(client.discovery)
-    while (result := discovering.result) is None:
-        request = discovering.requests[0]
-        discovering = discovering.receive(request, *(yield from fetch(client, request)))
+    progress = DiscoveryProgress(client.discovery)
+    while (result := progress.result) is None:
+        request = progress.requests[0]
+        progress = progress.receive(request, *(yield from fetch(client, request)))
     client.discovery = result
     return result
 

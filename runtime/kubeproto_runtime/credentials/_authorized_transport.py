@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import anyio
 
 from kubeproto import (
-    Incoming,
+    IncomingResponse,
     KubeprotoError,
     LocalProtocolError,
     RawRequest,
@@ -103,13 +103,13 @@ class AuthorizedTransport:
 
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AbstractAsyncContextManager[Incoming]:
+    ) -> AbstractAsyncContextManager[IncomingResponse]:
         """Send a request, and wait for the head of its response.
 
         Raise `CredentialsError` if there are no credentials.
         """
 
-        def exchange(credentials: Credentials) -> AbstractAsyncContextManager[Incoming]:
+        def exchange(credentials: Credentials) -> AbstractAsyncContextManager[IncomingResponse]:
             return self._exchange(request, credentials, timeout, idle)
 
         return self._opened(request, exchange, lambda incoming: incoming.status == 401)
@@ -177,7 +177,7 @@ class AuthorizedTransport:
     @asynccontextmanager
     async def _exchange(
         self, request: RawRequest, credentials: Credentials, timeout: float | None, idle: float | None
-    ) -> AsyncGenerator[Incoming]:
+    ) -> AsyncGenerator[IncomingResponse]:
         opened = self._transports.acquire(credentials.pair) or await self._open(credentials)
         transport, _ = opened.transport
         try:

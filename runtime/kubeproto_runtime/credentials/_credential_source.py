@@ -76,7 +76,7 @@ class CredentialSource(Generic[S]):
         clock: Callable[[], float] = time.time,
         save_tokens: Callable[[c.SaveTokens], None] | None = None,
     ) -> None:
-        self._state = c.begin(identity, clock(), terminal=has_terminal())
+        self._state = c.begin(identity, clock(), has_terminal=has_terminal())
         self._signal = signal
         self._spawn = spawn
         self._changed = signal()

@@ -26,7 +26,7 @@ from kubeproto.config import (
     infer,
     kubeconfig_paths,
 )
-from kubeproto.wire import Concealed
+from kubeproto.wire import ConcealedBytes
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Mapping
@@ -86,7 +86,7 @@ def read_file(path: str) -> bytes | UnreadableFile:
     return (
         UnreadableFile(f"it is longer than {_MAX_FILE} bytes")
         if len(content) > _MAX_FILE
-        else Concealed(content)
+        else ConcealedBytes(content)
     )
 
 
@@ -131,8 +131,8 @@ def write_tokens(login: Login, tokens: c.SaveTokens) -> Login:
     path = Path(os.path.realpath(login.path))  # otherwise a link would be replaced by a file
     try:
         with _locked(path):
-            content = Concealed(path.read_bytes())
-            renewed = Concealed(_with_tokens(content, login, tokens))
+            content = ConcealedBytes(path.read_bytes())
+            renewed = ConcealedBytes(_with_tokens(content, login, tokens))
             _replace(path, renewed)
     except FileExistsError:
         problem = f"another program is writing {path}, or left {path}.lock behind"

@@ -86,13 +86,13 @@ class _LimitReached(Exception):
 
 
 class _RawReader(Struct, frozen=True):
-    """Passes the bytes of a log on; `opening` reads a refusal."""
+    """Passes the bytes of a log on; `opener` reads a refusal."""
 
-    opening: Any
+    opener: Any
 
     def open(self, request: RawRequest, status: int, headers: Headers) -> Decoder[bytes]:
         """Return a decoder for a response: of a log, or of a refusal."""
-        return _RawDecoder() if 200 <= status < 300 else self.opening.open(request, status, headers)
+        return _RawDecoder() if 200 <= status < 300 else self.opener.open(request, status, headers)
 
 
 class _RawDecoder:
@@ -233,7 +233,7 @@ class ContainerLog:
         followed = self._api.follow_log(self.pod, **options)
         request = followed if follow else self._api.log(self.pod, **options)
         return StreamRequest(
-            request.method, request.target, request.headers, verb="get", opening=_RawReader(followed.opening)
+            request.method, request.target, request.headers, verb="get", opener=_RawReader(followed.opener)
         )
 
     def _options(self) -> dict[str, Any]:

@@ -24,7 +24,7 @@ from kubeproto import (
     KubeprotoError,
     Malformed,
     Modified,
-    settle,
+    to_plain,
 )
 from kubeproto.watching import resync
 from kubeproto.wire import Refused
@@ -216,7 +216,7 @@ def event_of(
         obj = change.object
         metadata = obj.metadata
         if strict:
-            settle(obj)  # the typed parts and the received text stay with the object
+            to_plain(obj)  # the typed parts and the received text stay with the object
         match change.type:
             case "ADDED":
                 return Added(obj)

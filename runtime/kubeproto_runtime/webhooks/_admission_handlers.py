@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from kubeproto import InvalidObject, KubeObject, settle
+from kubeproto import InvalidObject, KubeObject, to_plain
 from kubeproto.crd import (
     AdmissionRequest,
     AdmissionVerdict,
@@ -178,7 +178,7 @@ def _respond(admission: Admission[Any], verdict: AdmissionVerdict) -> bytes:
 
 def _decode(document: dict[str, Any], kind: type[K]) -> K | str:
     try:
-        return settle(decode(msgspec.json.encode(document), kind))
+        return to_plain(decode(msgspec.json.encode(document), kind))
     except InvalidObject as error:
         return str(error)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto import InvalidObject, KubeObject, settle
+from kubeproto import InvalidObject, KubeObject, to_plain
 from kubeproto.objects import decode
 
 from .._documents import to_builtins
@@ -64,9 +64,9 @@ class Conversions:
     def _to_hub(self, document: dict[str, Any]) -> KubeObject:
         text = msgspec.json.encode(document)
         if document.get("apiVersion") == self.hub.resource.api_version:
-            return settle(decode(text, self.hub))
+            return to_plain(decode(text, self.hub))
         spoke, up, _ = self._spoke(document.get("apiVersion"))
-        return up(settle(decode(text, spoke)))
+        return up(to_plain(decode(text, spoke)))
 
     def _spoke(self, version: object) -> tuple[type[KubeObject], Convert, Convert]:
         if isinstance(version, str) and version in self._spokes:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, Generic, TypedDict, TypeVar, Unpack
 
-from kubeproto import AlreadyExists, Conflict, InvalidRequest, KubeObject, NotFound, settle
+from kubeproto import AlreadyExists, Conflict, InvalidRequest, KubeObject, NotFound, to_plain
 from kubeproto.objects import make_json_patch
 from kubeproto.wire import ConflictPolicy
 
@@ -206,7 +206,7 @@ class EntryCore(Generic[K]):
         return dump_class_fields(obj, self.requests.kind)
 
     def _set(self, obj: K, text: bytes) -> K:
-        self.obj = settle(obj)
+        self.obj = to_plain(obj)
         self._original = Original(self.obj, parse_document(text), self._class_fields(self.obj))
         return self.obj
 

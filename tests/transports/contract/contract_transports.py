@@ -18,7 +18,14 @@ import anyio.lowlevel
 import pytest
 from contract_server import BOUND, Server
 
-from kubeproto import BlockingIncoming, BlockingTransport, Headers, Incoming, RawRequest, Transport
+from kubeproto import (
+    BlockingIncomingResponse,
+    BlockingTransport,
+    Headers,
+    IncomingResponse,
+    RawRequest,
+    Transport,
+)
 from kubeproto.config import Connection
 
 T = TypeVar("T")
@@ -180,13 +187,13 @@ class Dressed:
     @asynccontextmanager
     async def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-    ) -> AsyncGenerator[Incoming]:
+    ) -> AsyncGenerator[IncomingResponse]:
         with self.blocking.send(request, timeout=timeout, idle=idle) as incoming:
             yield _DressedIncoming(incoming)
 
 
 class _DressedIncoming:
-    def __init__(self, incoming: BlockingIncoming) -> None:
+    def __init__(self, incoming: BlockingIncomingResponse) -> None:
         self.status = incoming.status
         self.headers = incoming.headers
         self._incoming = incoming

@@ -20,7 +20,7 @@ from kubeproto import (
     TransportError,
 )
 from kubeproto.config import Connection
-from kubeproto_h11 import ConnectionPool, IncomingResponse, RequestDriver
+from kubeproto_h11 import ConnectionPool, H11Response, RequestDriver
 from kubeproto_h11.pool import Limits
 
 T = TypeVar("T")
@@ -179,7 +179,7 @@ def test_the_second_attempt_uses_a_new_connection_even_if_others_are_idle() -> N
     assert [stream.requests for stream in network.opened] == [1, 2, 1]
 
 
-async def read_all(response: IncomingResponse[ScriptedStream]) -> list[bytes]:
+async def read_all(response: H11Response[ScriptedStream]) -> list[bytes]:
     return [chunk async for chunk in response]
 
 

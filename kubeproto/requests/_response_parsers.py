@@ -58,13 +58,13 @@ def _check_kind(kind: str, *expected: str) -> None:
         raise InvalidObject(f"its body {described}, not a {' or '.join(expected)}")
 
 
-class ObjectReading(Struct, Generic[K], frozen=True):
+class ObjectParser(Struct, Generic[K], frozen=True):
     """An object. `resource` is its expected kind where the class reads any kind."""
 
     kind: type[K]
     resource: Resource | None = None
 
-    def read(self, status: int, headers: Headers, body: bytes) -> K:
+    def parse(self, status: int, headers: Headers, body: bytes) -> K:
         """Return the object."""
         # Of a long object only the front is decoded, and the rest when it is used: too late to notice that
         # the response was truncated. Scanning it once costs a tenth of decoding it.
@@ -77,16 +77,16 @@ class ObjectReading(Struct, Generic[K], frozen=True):
         return obj  # pyright: ignore[reportUnknownVariableType] # a K, which isinstance has narrowed
 
 
-class ObjectOrStatusReading(Struct, Generic[K], frozen=True):
+class ObjectOrStatusParser(Struct, Generic[K], frozen=True):
     """The response to a deletion: the object while it is being deleted, or a Status when it is deleted."""
 
-    object_reading: ObjectReading[K]
+    object_parser: ObjectParser[K]
 
-    def read(self, status: int, headers: Headers, body: bytes) -> K | Status:
+    def parse(self, status: int, headers: Headers, body: bytes) -> K | Status:
         """Return the object or the Status."""
         if _is_status(headers, body):
             return decode(body, Status)
-        return self.object_reading.read(status, headers, body)
+        return self.object_parser.parse(status, headers, body)
 
 
 def _is_status(headers: Headers, body: bytes) -> bool:
@@ -94,23 +94,23 @@ def _is_status(headers: Headers, body: bytes) -> bool:
     return identity.kind == "Status" and identity.apiVersion in ("v1", "meta.k8s.io/v1")
 
 
-class StatusReading(Struct, frozen=True):
+class StatusParser(Struct, frozen=True):
     """A Status that reports success."""
 
-    def read(self, status: int, headers: Headers, body: bytes) -> Status:
+    def parse(self, status: int, headers: Headers, body: bytes) -> Status:
         """Return the Status."""
         if not _is_status(headers, body):
             raise InvalidObject("its body is not a Status")
         return decode(body, Status)
 
 
-class PageReading(Struct, Generic[K], frozen=True):
+class PageParser(Struct, Generic[K], frozen=True):
     """A page of objects."""
 
     kind: type[K]
     resource: Resource
 
-    def read(self, status: int, headers: Headers, body: bytes) -> ObjectList[K]:
+    def parse(self, status: int, headers: Headers, body: bytes) -> ObjectList[K]:
         """Return the page. An item that does not fit is in `malformed`, and does not hide the others."""
         try:
             return read_page(body, self.kind, resource=self.resource)
@@ -120,40 +120,40 @@ class PageReading(Struct, Generic[K], frozen=True):
             raise
 
 
-class PageOrStatusReading(Struct, Generic[K], frozen=True):
+class PageOrStatusParser(Struct, Generic[K], frozen=True):
     """The response to the deletion of a collection: the deleted objects, or a Status."""
 
-    page_reading: PageReading[K]
+    page_parser: PageParser[K]
 
-    def read(self, status: int, headers: Headers, body: bytes) -> ObjectList[K] | Status:
+    def parse(self, status: int, headers: Headers, body: bytes) -> ObjectList[K] | Status:
         """Return the page or the Status."""
         if _is_status(headers, body):
             return decode(body, Status)
-        return self.page_reading.read(status, headers, body)
+        return self.page_parser.parse(status, headers, body)
 
 
-class JsonReading(Struct, Generic[T], frozen=True):
+class JsonParser(Struct, Generic[T], frozen=True):
     """JSON of any type; `expected_kind` is its kind if that is fixed."""
 
     type: type[T]
     expected_kind: str = ""
 
-    def read(self, status: int, headers: Headers, body: bytes) -> T:
+    def parse(self, status: int, headers: Headers, body: bytes) -> T:
         """Return the value."""
         if self.expected_kind:
             _check_kind(read_json(DocumentIdentity, headers, body).kind, self.expected_kind)
         return read_json(self.type, headers, body)
 
 
-class TextReading(Struct, frozen=True):
+class TextParser(Struct, frozen=True):
     """A text, such as a log. It is empty with a 204: a pod that was never on a node."""
 
-    def read(self, status: int, headers: Headers, body: bytes) -> str:
+    def parse(self, status: int, headers: Headers, body: bytes) -> str:
         """Return the text; bytes that are not UTF-8 become U+FFFD, because a log may contain anything."""
         return body.decode("utf-8", "replace")
 
 
-class WatchReading(Struct, Generic[K], frozen=True):
+class WatchOpener(Struct, Generic[K], frozen=True):
     """A watch."""
 
     kind: type[K]
