@@ -30,6 +30,7 @@ from ._depths import Dynamic, Metadata
 from ._durations import Duration, human_duration as human_duration
 from ._fields import FieldRequirement, FieldSelector
 from ._json_values import (
+    copy_json as copy_json,
     is_list as is_list,
     is_object as is_object,
     json_equal as json_equal,

@@ -4,7 +4,7 @@ In a test: the fixture `sim_server`, or ``with serving(cluster) as server``. On 
 serve(cluster) as url``. On the command line: ``kubeproto serve``.
 """
 
-from ._journal import StateUnusable
+from ._journal import UnusableState
 from ._port_server import ServingUrl, serve
 from ._replaying import prepare_replay, replay
 from ._request_reports import RequestLog
@@ -18,7 +18,7 @@ __all__ = [
     "Security",
     "ServingUrl",
     "SimServer",
-    "StateUnusable",
+    "UnusableState",
     "certificate_files",
     "prepare_replay",
     "read_token_file",

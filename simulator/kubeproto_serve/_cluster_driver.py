@@ -66,7 +66,8 @@ class ClusterDriver:
         self._offset: float | None = None
 
     async def respond(self, request: RawRequest, user: User | None = None) -> ServerResponse:
-        """Respond to a request, and call the webhooks that it needs. By default its headers name the user."""
+        """Respond to a request, and call the webhooks that it needs. Without `user`, its headers determine
+        the user."""
         replies: dict[str, WebhookReply] = {}
         for _ in range(_MAX_ATTEMPTS):
             try:
@@ -128,7 +129,7 @@ class ClusterDriver:
         self._offset = max(cluster.now, self._wall()) - anyio.current_time()
         previous_on_due = cluster.on_due
         cluster.on_due = self.wake
-        # In one step, because event by event nodes would renew their leases every ten seconds, for months.
+        # In a single step: event by event, nodes would renew their leases every ten seconds, for months.
         cluster.show_time(self._now())
         self._advance()
         task_status.started()
@@ -139,7 +140,7 @@ class ClusterDriver:
                     self._advance()
                     for call in cluster.background_calls():
                         calls.start_soon(self._call_for_watches, call)
-                    next_time = cluster.due
+                    next_time = cluster.next_due
                     wait = _MAX_SLEEP if next_time is None else max(next_time - self._now(), 0.0)
                     with anyio.move_on_after(wait):
                         await self._woken.wait()

@@ -1,6 +1,6 @@
 """`Journal`: the objects of a cluster in SQLite, which survive the process.
 
-The changes of one request are one transaction, which is committed before the response. The database is in
+The changes of a request are a transaction, which is committed before the response. The database is in
 WAL mode, where a commit is passed to the operating system, so a SIGKILL at any moment loses nothing. A power
 failure may lose the last commits, but not their order (`synchronous=NORMAL`).
 """
@@ -36,7 +36,7 @@ _SET_CLUSTER: Final = (
 )
 
 
-class StateUnusable(KubeprotoError):
+class UnusableState(KubeprotoError):
     """The folder of `state` cannot be used: another process uses it, or it has unexpected content."""
 
 
@@ -55,12 +55,12 @@ class Journal:
         except BaseException as error:
             self._database.close()
             if isinstance(error, sqlite3.Error):
-                raise StateUnusable(f"{self._path} cannot be read: {error}") from error
+                raise UnusableState(f"{self._path} cannot be read: {error}") from error
             raise
         cluster.on_change = self._pending.append
 
     def commit(self) -> None:
-        """Write the changes since the last commit, in one transaction."""
+        """Write the changes since the last commit in a transaction."""
         if not self._pending:
             return
         changes, self._pending = self._pending, []
@@ -100,7 +100,7 @@ class Journal:
         except sqlite3.Error as error:
             database.close()
             problem = "another server uses it" if "locked" in str(error) else str(error)
-            raise StateUnusable(f"{self._path} cannot be opened: {problem}") from error
+            raise UnusableState(f"{self._path} cannot be opened: {problem}") from error
         return database
 
     def _load(self) -> None:
@@ -108,12 +108,12 @@ class Journal:
         if row is None:
             self._pending = self._cluster.snapshot().objects
             if not self._pending:
-                raise StateUnusable("the cluster has no objects")
+                raise UnusableState("the cluster has no objects")
             self.commit()
             return
         form, version, time, seed = row
         if form != _FORMAT:
-            raise StateUnusable(f"{self._path} has format {form}, and this version reads format {_FORMAT}")
+            raise UnusableState(f"{self._path} has format {form}, and this version reads format {_FORMAT}")
         stored = self._database.execute("SELECT resource, key, version, data FROM objects ORDER BY version")
         objects = [StoredObject(*fields) for fields in stored]
         self._cluster.restore(Snapshot(version=version, time=time, seed=int(seed), objects=objects))

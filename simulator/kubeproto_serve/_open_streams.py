@@ -20,7 +20,7 @@ class OpenStreams(Protocol):
 
     @property
     def closing(self) -> bool:
-        """Whether the service closes its streams, including new ones."""
+        """Whether the service closes its streams, including new streams."""
         ...
 
 

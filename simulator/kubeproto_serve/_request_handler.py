@@ -63,7 +63,7 @@ class Service:
 
 
 class RequestHandler:
-    """The handler of one connection, whose client may have the certificate of a user."""
+    """The handler of a connection, whose client may have the certificate of a user."""
 
     def __init__(
         self, service: Service, channel: SocketChannel, *, certificate_user: User | None = None

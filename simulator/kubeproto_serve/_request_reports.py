@@ -59,7 +59,7 @@ class RequestLog:
         self._file = file
 
     def write(self, request: RawRequest, response: Response, seconds: float) -> None:
-        """Write the line of one request, without headers, because they contain tokens."""
+        """Write the line of a request, without headers, because they contain tokens."""
         agent: Any = next((value for name, value in request.headers if name.lower() == "user-agent"), "-")
         size = "stream" if response.stream is not None else f"{len(response.body)} B"
         now = time.strftime("%H:%M:%S")

@@ -104,7 +104,7 @@ def certified_user(certificate: Any) -> User | None:
 
 
 def _load(context: ssl.SSLContext, certificate: Certificate) -> None:
-    # ssl reads keys only from files; this file is readable by its owner only, and removed at once.
+    # ssl reads keys only from files; this file is readable by its owner only, and removed immediately.
     handle, path = tempfile.mkstemp()
     try:
         with os.fdopen(handle, "w") as file:
@@ -115,7 +115,7 @@ def _load(context: ssl.SSLContext, certificate: Certificate) -> None:
 
 
 def kubeconfig(url: str, security: Security) -> str:
-    """Return a kubeconfig with one context. It is JSON, which is also YAML, so every client reads it."""
+    """Return a kubeconfig with a single context. It is JSON, which is also YAML, so every client reads it."""
     cluster: dict[str, Any] = {"server": url}
     if security.authority:
         cluster["certificate-authority-data"] = _data(security.authority)

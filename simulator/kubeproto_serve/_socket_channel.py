@@ -1,4 +1,4 @@
-"""`SocketChannel`: the bytes of one connection on anyio. `Watchdog`: the time limits of all connections.
+"""`SocketChannel`: the bytes of a connection on anyio. `Watchdog`: the time limits of all connections.
 
 A deadline around each receive and each send costs as much as the response to a small request. So a channel
 only stores its current limit, and one task checks all channels, several times within the shortest limit.
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.serve")
 
-# A client that receives so many bytes within `stalled` seconds is slow; otherwise it is stuck.
+# A client that receives this number of bytes within `stalled` seconds is slow; otherwise it is stuck.
 _SEND_SIZE: Final = 64 * 1024
 # The bytes that a client can send ahead during a watch before the server stops reading.
 _MAX_READ_AHEAD: Final = 64 * 1024
@@ -42,7 +42,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class SocketChannel:
-    """One connection. `receive` returns nothing once the client has closed.
+    """A connection. `receive` returns nothing once the client has closed.
 
     `waiting` is True while no request of the client is being handled. `limit` is the limit of the current
     wait, None for no limit; `steps` counts the completed waits.

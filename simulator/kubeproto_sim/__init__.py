@@ -1,6 +1,6 @@
 """A Kubernetes API server as a pure machine: requests in, responses out, on a virtual clock.
 
-The path of a request, and what follows from it:
+The path of a request, and its consequences:
 
 ====================  ================================================================================
 `_transports`         sends the request to `Cluster.respond`; `faults` may change it or its response
@@ -26,7 +26,7 @@ from ._rejections import Rejection
 from ._snapshots import Snapshot, StoredObject
 from ._state import Modes
 from ._streams import Conversation, Stream
-from ._transports import BlockingSimTransport, Receiving, SimTransport, begin_conversation
+from ._transports import BlockingSimTransport, SimResponse, SimTransport, begin_conversation
 from .access._attributes import Attributes, attributes_of
 from .access._users import User
 from .admission._webhook_calls import (
@@ -95,12 +95,12 @@ __all__ = [
     "PendingCalls",
     "PortConnection",
     "Program",
-    "Receiving",
     "RecordedExchange",
     "RefuseConnection",
     "Rejection",
     "RunningContainer",
     "ServerResponse",
+    "SimResponse",
     "SimTransport",
     "Snapshot",
     "Stage",

@@ -44,10 +44,10 @@ class TimeSource(Protocol):
 
 
 class DriftingClock:
-    """The clock of one client of a simulated cluster: it runs at its own rate, and can be set.
+    """The clock of a client of a simulated cluster: it runs at its own rate, and can be set.
 
-    Call it for the time. Three candidates for a lease with three such clocks, at different rates, show what
-    an election does when no two of them agree on the length of a second.
+    Call it for the time. Three candidates for a lease with three such clocks, at different rates, test an
+    election in which no two candidates agree on the length of a second.
     """
 
     def __init__(self, cluster: TimeSource, *, rate: float = 1.0, ahead: float = 0.0) -> None:

@@ -39,7 +39,7 @@ from ._direct_objects import (
 )
 from ._snapshots import Snapshot, StoredObject, change_of, load_snapshot, take_snapshot
 from ._state import Modes, ServerState
-from .access._authorizer import Access, Mode as AuthorizationMode
+from .access._authorizer import Authorizer, Mode as AuthorizationMode
 from .access._rbac import GROUP as RBAC_GROUP
 from .access._users import User
 from .admission._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply
@@ -140,7 +140,7 @@ class Cluster:
 
     def _start_server(self) -> None:
         state = self._state
-        self._server = Server(state, Access(state, self._authorization, self._tokens), self.webhooks)
+        self._server = Server(state, Authorizer(state, self._authorization, self._tokens), self.webhooks)
         self._server.conversions.on_pending = self._notify_due
         self._planned_calls: list[tuple[float, int, Callable[[], object]]] = []
         self._plan_count = 0
@@ -168,7 +168,7 @@ class Cluster:
             response = self._server.respond(request, User(user) if isinstance(user, str) else user, replies)
         except PendingCalls:
             # The request is repeated from its beginning. A name that is generated from `generateName` is part
-            # of the object in each webhook call: another name would make every call a new one, and the
+            # of the object in each webhook call: another name would make every call a new call, and the
             # request would be repeated without end. Restoring the generator also makes uids independent of
             # the number of repetitions. Faults of webhooks that this attempt used up are restored, too.
             self._state.rng.state = random_state
@@ -183,12 +183,12 @@ class Cluster:
     def background_calls(self) -> tuple[WebhookCall, ...]:
         """Return the new webhook calls of open watches, whose replies `take_reply` takes.
 
-        The calls convert objects. `on_due` is called when there are new ones.
+        The calls convert objects. `on_due` is called when there are new calls.
         """
         return self._server.conversions.take_calls()
 
     def take_reply(self, call: WebhookCall, reply: WebhookReply) -> None:
-        """Take the reply to one of the `background_calls`; the watches that wait for it continue."""
+        """Take the reply to a call of `background_calls`; the watches that wait for it continue."""
         self._server.conversions.take_reply(call, reply)
         self._server.watches.wake_all()
 
@@ -213,7 +213,8 @@ class Cluster:
         return self._authorization
 
     def user_of(self, token: str) -> User | None:
-        """Return the user of a token: of one in `tokens`, or of a service account; None if it is invalid."""
+        """Return the user of a token, which is in `tokens` or belongs to a service account; None if it is
+        invalid."""
         return self._server.access.user_of(token)
 
     # Time.
@@ -224,10 +225,10 @@ class Cluster:
         return self._state.clock.time
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The next time at which something happens without a request; None if there is none."""
         planned = self._planned_calls[0][0] if self._planned_calls else None
-        times = (self._server.watches.due, self._controllers.due, planned)
+        times = (self._server.watches.next_due, self._controllers.next_due, planned)
         return min((time for time in times if time is not None), default=None)
 
     def advance(self, seconds: float) -> None:
@@ -237,8 +238,8 @@ class Cluster:
     def advance_to(self, time: float) -> None:
         """Advance the clock to `time`. If that is in the past, only the controllers work."""
         self.settle()
-        while (due := self.due) is not None and due <= time:
-            self._state.clock.time = max(self.now, due)
+        while (next_due := self.next_due) is not None and next_due <= time:
+            self._state.clock.time = max(self.now, next_due)
             while self._planned_calls and self._planned_calls[0][0] <= self.now:
                 heapq.heappop(self._planned_calls)[2]()
             self._server.watches.tick(self.now)
@@ -260,17 +261,17 @@ class Cluster:
         deadline = self.now + seconds
         self.settle()
         while not (value := condition()):
-            due = self.due
-            if due is None or due > deadline:
+            next_due = self.next_due
+            if next_due is None or next_due > deadline:
                 self.advance_to(deadline)
                 if value := condition():
                     break
                 raise DeadlineExceeded(f"the condition did not hold within {seconds:g} s")
-            self.advance_to(due)
+            self.advance_to(next_due)
         return value
 
     def later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Call a function in so many seconds, such as another client's write or a fault."""
+        """Call a function after a delay in seconds, such as another client's write or a fault."""
         heapq.heappush(self._planned_calls, (self.now + seconds, self._plan_count, action))
         self._plan_count += 1
         self._notify_due()
@@ -362,14 +363,14 @@ class Cluster:
         return get_objects(self._state, kind)
 
     def remove(self, kind: type[KubeObject] | str, name: str, namespace: str = "default") -> None:
-        """Delete an object at once, despite its finalizers; KeyError if it does not exist."""
+        """Delete an object immediately, despite its finalizers; raise KeyError if it does not exist."""
         remove_object(self._state, kind, name, namespace)
 
     def edit(
         self, kind: type[KubeObject] | str, name: str, change: Callable[[dict[str, Any]], None],
         namespace: str = "default",
     ) -> None:  # fmt: skip
-        """Change an object in place, without checks; KeyError if it does not exist."""
+        """Change an object in place, without checks; raise KeyError if it does not exist."""
         edit_object(self._state, kind, name, change, namespace)
 
     def compact(self, version: int | None = None) -> None:

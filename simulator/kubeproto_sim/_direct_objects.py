@@ -12,7 +12,7 @@ from kubeproto.crd import CustomResourceDefinition, definition_of
 from kubeproto.objects import KubeObject, encode
 
 from ._state import ServerState
-from .kinds._served_kinds import Served
+from .kinds._served_kinds import ServedKind
 from .reading._routes import Route
 from .writing._object_writer import Writer
 from .writing._server_writes import put, remove
@@ -21,8 +21,8 @@ _decode: Final = msgspec.json.Decoder().decode
 Definition = type[KubeObject] | CustomResourceDefinition | dict[str, Any] | bytes
 
 
-def served_as(state: ServerState, api_version: str, kind: str) -> Served:
-    """Return the served kind; `LocalProtocolError` if the cluster does not serve it."""
+def served_as(state: ServerState, api_version: str, kind: str) -> ServedKind:
+    """Return the served kind; raise `LocalProtocolError` if the cluster does not serve it."""
     served = state.kinds.of_kind(api_version, kind)
     if served is None:
         raise LocalProtocolError(
@@ -31,7 +31,7 @@ def served_as(state: ServerState, api_version: str, kind: str) -> Served:
     return served
 
 
-def served_kind(state: ServerState, kind: type[KubeObject] | str) -> Served:
+def served_kind(state: ServerState, kind: type[KubeObject] | str) -> ServedKind:
     """Return the served kind of a class or of a string such as ``apps/v1/Deployment``."""
     if isinstance(kind, str):
         api_version, _, name = kind.rpartition("/")

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import msgspec
-
 from kubeproto.crd import Violation
 from kubeproto.wire import reason_of
+
+from .storage._json_values import quoted
 
 Details = dict[str, Any]
 
@@ -49,7 +49,7 @@ class Rejection(Exception):
         return seconds
 
 
-class BrokenRules(Rejection):
+class InvalidRejection(Rejection):
     """A refusal of an object, or of the options of a request, for violations of rules."""
 
     def __init__(self, resource_or_kind: str, group: str, name: str, violations: Sequence[Violation]) -> None:
@@ -61,13 +61,13 @@ class BrokenRules(Rejection):
         super().__init__(failure(422, message, status_details(name, group, resource_or_kind, causes)))
         self._parts = (resource_or_kind, group, name, violations)
 
-    def reworded(self, reword: Callable[[Violation, str], Violation]) -> BrokenRules:
+    def reworded(self, reword: Callable[[Violation, str], Violation]) -> InvalidRejection:
         """Return the refusal with other texts; `reword` takes a violation and the group of the object."""
         kind, group, name, violations = self._parts
-        return BrokenRules(kind, group, name, [reword(violation, group) for violation in violations])
+        return InvalidRejection(kind, group, name, [reword(violation, group) for violation in violations])
 
 
-class PlainRefused(Exception):
+class PlainRejection(Exception):
     """A refusal by a part of the server that responds in plain text."""
 
     def __init__(self, code: int, text: str, headers: tuple[tuple[str, str], ...] = ()) -> None:
@@ -121,11 +121,6 @@ def dotted(name: str, group: str) -> str:
     return f"{name}.{group}" if group else name
 
 
-def quoted(text: str) -> str:
-    """Return a string as Go's %q prints it."""
-    return msgspec.json.encode(text).decode()
-
-
 def bad_request(message: str) -> Rejection:
     """400: the request is malformed."""
     return Rejection(failure(400, message))
@@ -136,9 +131,9 @@ def unexplained(message: str, code: int = 500) -> Rejection:
     return Rejection(failure(code, message, reason=""))
 
 
-def unknown_path() -> PlainRefused:
+def unknown_path() -> PlainRejection:
     """404: the group, version or path does not exist."""
-    return PlainRefused(404, "404 page not found\n", (("X-Content-Type-Options", "nosniff"),))
+    return PlainRejection(404, "404 page not found\n", (("X-Content-Type-Options", "nosniff"),))
 
 
 def unknown_resource() -> Rejection:
@@ -200,18 +195,18 @@ def exists(plural: str, group: str, name: str, *, deleting: bool) -> Rejection:
 
 
 def conflict(resource_or_kind: str, group: str, name: str, problem: str = _STALE) -> Rejection:
-    """409: the object is not in the expected state; it is named by its plural or its kind."""
+    """409: the object is not in the expected state. The message names its plural or its kind."""
     message = f"Operation cannot be fulfilled on {dotted(resource_or_kind, group)} {quoted(name)}: {problem}"
     return Rejection(failure(409, message, status_details(name, group, resource_or_kind)))
 
 
 def invalid(resource_or_kind: str, group: str, name: str, violations: Sequence[Violation]) -> Rejection:
-    """422: the object breaks rules; it is usually named by its kind."""
-    return BrokenRules(resource_or_kind, group, name, violations)
+    """422: the object violates rules. The message usually names its kind."""
+    return InvalidRejection(resource_or_kind, group, name, violations)
 
 
 def invalid_options(kind: str, violations: Sequence[Violation]) -> Rejection:
-    """422: the options of a request break rules."""
+    """422: the options of a request violate rules."""
     return invalid(kind, "meta.k8s.io", "", violations)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 _MASK: Final = (1 << 64) - 1
-# No vowels, and no digits that look like one: generated names contain no words.
+# No vowels, and no digits that resemble a vowel: generated names contain no words.
 _ALPHABET: Final = "bcdfghjklmnpqrstvwxz2456789"
 # A name has at most 63 characters, of which the suffix takes five.
 _MAX_BASE_LENGTH: Final = 58
@@ -50,5 +50,5 @@ class SeededRandom:
         return base[:_MAX_BASE_LENGTH] + suffix
 
     def copy(self) -> SeededRandom:
-        """Return an independent stream that yields the same numbers from here on."""
+        """Return an independent stream that yields the same further numbers."""
         return SeededRandom(self.state)

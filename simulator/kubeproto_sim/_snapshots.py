@@ -1,4 +1,4 @@
-"""`Snapshot`: the content of a cluster as a value, which can be stored and loaded into another cluster.
+"""`Snapshot`: the content of a cluster as a value, which can be saved and loaded into another cluster.
 
 It contains the objects, and the version, time and randomness that the next write uses. Like a restarted
 server it has no history, so watches from before the restart get 410.
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from .kinds._kind_registry import Kinds
+from .kinds._kind_registry import KindRegistry
 from .storage._storage import ResourceStorage, Storage, StoredEvent, make_stored
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ def load_snapshot(state: ServerState, snapshot: Snapshot) -> None:
         resource.forget_order()
     storage.version = snapshot.version
     storage.compact()
-    state.storage, state.kinds = storage, Kinds(storage, state.release)
+    state.storage, state.kinds = storage, KindRegistry(storage, state.release)
     state.clock.time = max(state.clock.time, snapshot.time)
     state.rng.state = snapshot.seed
     state.terminating, state.closing, state.quotas = set(), set(), {}

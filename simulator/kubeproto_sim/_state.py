@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from typing import Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import Struct
 
 from ._clocks import TimeZones, VirtualClock, only_utc
 from ._seeded_random import SeededRandom
-from .kinds._kind_registry import Kinds
+from .kinds._kind_registry import KindRegistry
 from .kinds._kubernetes_releases import Release
-from .storage._storage import ResourceStorage, Storage, Stored, StoredEvent
+from .storage._storage import ResourceStorage, Storage, StoredEvent, StoredRecord
 
+if TYPE_CHECKING:
+    from .kinds._served_kinds import ServedKind
+
+ObjectAddress: TypeAlias = tuple[str, str]
+"""The name of a resource, and the key of an object in its storage."""
 _Extension = TypeVar("_Extension")
 
 
@@ -50,7 +55,7 @@ class ClusterExtension(Protocol):
         ...
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The next time at which something happens without a change; None if there is none."""
         ...
 
@@ -77,7 +82,7 @@ class ServerState:
     def __init__(self, *, seed: int, window: int, modes: Modes, release: Release) -> None:
         self.storage = Storage(window)
         self.release = release
-        self.kinds = Kinds(self.storage, release)
+        self.kinds = KindRegistry(self.storage, release)
         self.clock = VirtualClock()
         self.rng = SeededRandom(seed)
         # The key that signs the tokens of service accounts.
@@ -98,6 +103,12 @@ class ServerState:
         """Return the extension of a type; None if the cluster has none."""
         return next((part for part in self.extensions if isinstance(part, type_)), None)
 
+    def find(self, address: ObjectAddress) -> tuple[ServedKind, StoredRecord] | None:
+        """Return the kind and the object at an address; None if either is missing."""
+        served = self.kinds.of_storage(address[0])
+        stored = served.storage.objects.get(address[1]) if served else None
+        return (served, stored) if served and stored else None
+
     @property
     def streaming_lists(self) -> bool:
         """Whether a watch may begin with the existing objects."""
@@ -115,14 +126,14 @@ class ServerState:
         storage.generation += 1
         self.on_generation(storage)
 
-    def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+    def commit(self, storage: ResourceStorage, stored: StoredRecord) -> StoredEvent:
         """Store an object that has the next version, and notify the followers in `on_event`."""
         event = self.storage.commit(storage, stored)
         for notify in self.on_event:
             notify(storage, event)
         return event
 
-    def remove(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+    def remove(self, storage: ResourceStorage, stored: StoredRecord) -> StoredEvent:
         """Delete an object, and notify the followers in `on_event`."""
         event = self.storage.remove(storage, stored)
         for notify in self.on_event:

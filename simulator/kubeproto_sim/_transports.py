@@ -1,9 +1,9 @@
 """Transports to a simulated cluster, which neither do I/O nor wait.
 
 Where a real transport would wait for bytes, time jumps to the next moment at which something happens: a
-bookmark, a timeout, the end of a grace period. So an idle watch ends immediately with its timeout, and more
-than `idle` seconds of silence are immediately a `DeadlineExceeded`. A driver that has its own clock uses
-`Cluster.respond` instead, and reads from the streams itself.
+bookmark, a timeout, the end of a grace period. So an idle watch ends immediately with its timeout, and a
+silence of more than `idle` seconds immediately raises `DeadlineExceeded`. A driver that has its own clock
+uses `Cluster.respond` instead, and reads from the streams itself.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class VirtualServer(Protocol):
         ...
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The next time at which something happens without a request; None if there is none."""
         ...
 
@@ -52,7 +52,7 @@ class VirtualServer(Protocol):
         ...
 
 
-class Receiving:
+class SimResponse:
     """A response whose body is still arriving. Iterate over its bytes once, with `for` or `async for`."""
 
     def __init__(
@@ -97,22 +97,22 @@ class Receiving:
     def _jump(self, silent_since: float) -> None:
         cluster = self._cluster
         ends = [time for time in (self._deadline, self._silence(silent_since)) if time is not None]
-        end, due = min(ends, default=None), cluster.due
-        if due is None or (end is not None and end < due):
+        end, next_due = min(ends, default=None), cluster.next_due
+        if next_due is None or (end is not None and end < next_due):
             if end is None:
                 raise DeadlineExceeded(
                     "nothing will ever arrive on this stream: pass `timeout` or `idle` to limit the wait"
                 )
             cluster.advance_to(end)
             raise DeadlineExceeded(f"no bytes arrived within {end - silent_since:g} s")
-        cluster.advance_to(due)
+        cluster.advance_to(next_due)
 
     def _silence(self, since: float) -> float | None:
         return None if self._idle is None else since + self._idle
 
 
 class _Exchange:
-    """A request and its response. Leaving the context closes an open stream."""
+    """A request and its response. The exit of the context closes an open stream."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class _Exchange:
         self._idle = idle
         self._body: bytes | Stream = b""
 
-    def __enter__(self) -> Receiving:
+    def __enter__(self) -> SimResponse:
         cluster, start = self._cluster, self._cluster.now
         deadline = None if self._timeout is None else start + self._timeout
         if self._request.check is not None:
@@ -142,13 +142,13 @@ class _Exchange:
             raise DeadlineExceeded(f"no response within {min(limits):g} s")
         if response.delay:
             cluster.advance(response.delay)
-        return Receiving(cluster, response, deadline, self._idle)
+        return SimResponse(cluster, response, deadline, self._idle)
 
     def __exit__(self, *_: object) -> None:
         if not isinstance(self._body, bytes):
             self._body.close()
 
-    async def __aenter__(self) -> Receiving:
+    async def __aenter__(self) -> SimResponse:
         return self.__enter__()
 
     async def __aexit__(
@@ -174,16 +174,16 @@ class SimWebSocket:
             if conversation.ended:
                 return None
             cluster.settle()
-            due = cluster.due
+            next_due = cluster.next_due
             end = None if self._idle is None else silent_since + self._idle
-            if due is None or (end is not None and end < due):
+            if next_due is None or (end is not None and end < next_due):
                 if end is None:
                     raise DeadlineExceeded(
                         "nothing will ever arrive on this connection: pass `idle` to limit the wait"
                     )
                 cluster.advance_to(end)
                 raise DeadlineExceeded(f"no message arrived within {self._idle:g} s")
-            cluster.advance_to(due)
+            cluster.advance_to(next_due)
         return message
 
     async def send(self, message: bytes) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto_serve import StateUnusable, serve
+from kubeproto_serve import UnusableState, serve
 
 sys.path.insert(0, str(Path(__file__).parent))
 from state_rig import kill_under_load
@@ -69,7 +69,7 @@ def test_a_restart_keeps_objects_kinds_and_what_is_on_its_way(tmp_path: Path) ->
 def test_one_server_at_a_time_uses_a_folder(tmp_path: Path) -> None:
     async def main() -> None:
         async with serve(sim.Cluster(), state=tmp_path):
-            with pytest.raises(StateUnusable, match="another server uses it"):
+            with pytest.raises(UnusableState, match="another server uses it"):
                 async with serve(sim.Cluster(), state=tmp_path):
                     pass
         async with serve(sim.Cluster(), state=tmp_path):
@@ -90,7 +90,7 @@ def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path, damage: s
             database.execute("UPDATE cluster SET format = 99")
             database.commit()
             database.close()
-        with pytest.raises(StateUnusable, match=r"cluster\.sqlite"):
+        with pytest.raises(UnusableState, match=r"cluster\.sqlite"):
             async with serve(sim.Cluster(), state=tmp_path):
                 pass
 

@@ -23,7 +23,7 @@ from apply_cases import (
     written,
 )
 
-from kubeproto_sim.apply import SCHEMALESS, AppliedObject, ApplyRefused, apply
+from kubeproto_sim.apply import SCHEMALESS, AppliedObject, ApplyRejection, apply
 
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
@@ -281,7 +281,7 @@ def test_sv_20_what_was_never_tracked_belongs_to_before_first_apply() -> None:
 def test_a_body_that_cannot_be_applied_is_refused_as_a_server_does(
     change: dict[str, Any], code: int, message: str
 ) -> None:
-    with pytest.raises(ApplyRefused) as caught:
+    with pytest.raises(ApplyRejection) as caught:
         apply(
             None,
             {**config_map(a="1"), **change},
@@ -324,7 +324,7 @@ def test_a_body_that_cannot_be_applied_is_refused_as_a_server_does(
     ],
 )
 def test_what_does_not_fit_the_schema_is_named_by_its_path(spec: dict[str, Any], wrong: str) -> None:
-    with pytest.raises(ApplyRefused) as caught:
+    with pytest.raises(ApplyRejection) as caught:
         applying(None, foo(**spec))
     prefix = f"{UNTYPED} (/f; wire.test/v1, Kind=Foo): "
     assert (caught.value.code, caught.value.message) == (500, prefix + wrong)

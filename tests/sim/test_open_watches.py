@@ -65,7 +65,7 @@ def test_a_driver_of_the_clock_is_notified_of_a_watch_that_was_opened() -> None:
     asker = Asker()
     cluster = asker.cluster
     due_times: list[float | None] = []
-    cluster.on_due = lambda: due_times.append(cluster.due)
+    cluster.on_due = lambda: due_times.append(cluster.next_due)
     asker.watch(f"{HERE}?timeoutSeconds=3")
     assert due_times == [cluster.now + 3]
 
@@ -135,8 +135,8 @@ def test_what_is_due_and_who_watches_is_what_looking_at_each_watch_gives(course:
             cluster.advance(value)
         still = [watch for watch in opened if not watch.ended]
         assert cluster.watches == still
-        assert cluster.due == min((watch.due for watch in still), default=None)
-        assert all(watch.due > cluster.now for watch in still)
+        assert cluster.next_due == min((watch.next_due for watch in still), default=None)
+        assert all(watch.next_due > cluster.now for watch in still)
 
 
 @pytest.mark.parametrize("count", [1, 3])

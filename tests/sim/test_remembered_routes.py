@@ -9,7 +9,7 @@ from asking import BOOKS, Asker, Book
 from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
-from kubeproto_sim.kinds._kind_registry import Kinds
+from kubeproto_sim.kinds._kind_registry import KindRegistry
 from kubeproto_sim.kinds._kubernetes_releases import NEWEST
 from kubeproto_sim.reading._routes import Routes, find_route
 from kubeproto_sim.storage._storage import Storage
@@ -24,7 +24,7 @@ PATHS = st.tuples(ROOTS, st.lists(st.sampled_from(SEGMENTS), max_size=5)).map(
 )
 METHODS = st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "BREW"])
 QUERIES: st.SearchStrategy[dict[str, str]] = st.sampled_from([{}, {"watch": "1"}, {"watch": "0"}])
-KINDS = Kinds(Storage(), NEWEST)
+KINDS = KindRegistry(Storage(), NEWEST)
 REMEMBERING = Routes(KINDS)
 
 

@@ -59,7 +59,7 @@ def test_a_controller_that_failed_retries_in_time() -> None:
     _with_an_orphan(asker)
     asker.cluster.settle()
     assert _there(asker)
-    due_time = asker.cluster.due
+    due_time = asker.cluster.next_due
     assert due_time is not None
     asker.cluster.advance_to(due_time + 0.1)
     assert not _there(asker)

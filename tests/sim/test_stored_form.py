@@ -62,7 +62,7 @@ def objects(type_: str, depth: int) -> st.SearchStrategy[dict[str, Any]]:
 
 
 def tidied(type_: str, obj: dict[str, Any], release: Release) -> tuple[dict[str, Any], list[str]]:
-    """Return what the plan of a type makes of an object; a value of a wrong type raises `Misfit`."""
+    """Return what the plan of a type makes of an object; a value of a wrong type raises `TypeMismatch`."""
     codec, obj_copy, unknown = TypedCodec(type_, "Kind", release), copy.deepcopy(obj), list[str]()
     codec.plan.tidy(obj_copy, "", unknown)
     codec.write(obj_copy)

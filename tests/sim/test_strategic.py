@@ -9,7 +9,7 @@ import pytest
 from apply_cases import DEPLOYMENT, POD, SERVICE
 
 from kubeproto.objects import GroupVersionKind
-from kubeproto_sim.apply import SCHEMALESS, MergeSchema, PatchRefused, merge_schema_of_kind, strategic_merge
+from kubeproto_sim.apply import SCHEMALESS, MergeSchema, PatchRejection, merge_schema_of_kind, strategic_merge
 
 DISRUPTION_BUDGET = merge_schema_of_kind(GroupVersionKind("policy", "v1", "PodDisruptionBudget"))
 META = "metadata"
@@ -345,6 +345,6 @@ REFUSALS: list[tuple[str, Map, int, str]] = [
 def test_a_patch_that_makes_no_sense_is_refused_in_a_servers_words(
     patch: Map, code: int, message: str
 ) -> None:
-    with pytest.raises(PatchRefused) as caught:
+    with pytest.raises(PatchRejection) as caught:
         strategic_merge(containers({"name": "a"}), patch, POD)
     assert (caught.value.code, caught.value.message) == (code, message)

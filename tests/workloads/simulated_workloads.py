@@ -39,7 +39,7 @@ class SimulatedCluster:
 def settle(cluster: sim.Cluster) -> None:
     """Let time pass while something is due within the second or so for which a controller gathers changes."""
     cluster.settle()
-    while (due := cluster.due) is not None and due <= cluster.now + 1.05:
+    while (due := cluster.next_due) is not None and due <= cluster.now + 1.05:
         cluster.advance_to(due)
     cluster.advance(1.1)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 import kubeproto_sim as sim
-from kubeproto_sim.writing._cron_schedules import BadSchedule, Schedule, read_schedule
+from kubeproto_sim.writing._cron_schedules import InvalidSchedule, Schedule, read_schedule
 
 UTC = datetime.UTC
 BERLIN = ZoneInfo("Europe/Berlin")
@@ -93,7 +93,7 @@ def test_a_day_that_never_comes_has_no_next_time() -> None:
     ],
 )
 def test_what_is_not_a_schedule_is_refused_as_a_server_refuses_it(schedule: str, why: str) -> None:
-    with pytest.raises(BadSchedule) as raised:
+    with pytest.raises(InvalidSchedule) as raised:
         read_schedule(schedule)
     assert str(raised.value) == why
     template = {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}
@@ -108,7 +108,7 @@ def test_what_is_not_a_schedule_is_refused_as_a_server_refuses_it(schedule: str,
 def test_any_text_is_a_schedule_or_refused(text: str) -> None:
     try:
         schedule = read_schedule(text)
-    except BadSchedule:
+    except InvalidSchedule:
         return
     assert isinstance(schedule, Schedule)
 

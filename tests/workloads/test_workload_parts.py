@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from kubeproto.objects import Selector
-from kubeproto_sim.storage._storage import Stored, StoredEvent
+from kubeproto_sim.storage._storage import StoredEvent, StoredRecord
 from kubeproto_sim.workloads.deployments._deployment_revisions import annotate
 from kubeproto_sim.workloads.deployments._deployment_sizes import round_half_away, sizes_in_proportion
 from kubeproto_sim.workloads.jobs._job_indexes import pending_indexes, read_indexes, write_indexes
@@ -128,9 +128,11 @@ def test_the_history_of_a_revision_forgets_the_oldest_when_it_is_too_long() -> N
 # Indexes against a plain search.
 
 
-def stored(name: str, labels: dict[str, str], owner: str) -> Stored:
+def stored(name: str, labels: dict[str, str], owner: str) -> StoredRecord:
     data = b'{"controller":true}' if owner else b"{}"
-    return Stored(f"ns/{name}", "ns", name, f"uid-{name}", 1, data, labels or None, (owner,) if owner else ())
+    return StoredRecord(
+        f"ns/{name}", "ns", name, f"uid-{name}", 1, data, labels or None, (owner,) if owner else ()
+    )
 
 
 OBJECTS = st.dictionaries(st.sampled_from("pqrs"), st.tuples(LABELS, st.sampled_from(["", "x", "y"])))
@@ -141,7 +143,7 @@ def test_indexes_find_what_a_search_finds_whatever_has_changed(
     states: list[Any], required_labels: dict[str, str]
 ) -> None:
     owners, labels = OwnerIndex(), LabelIndex()
-    objects: dict[str, Stored] = {}
+    objects: dict[str, StoredRecord] = {}
     for state in states:
         next_objects = {name: stored(name, *properties) for name, properties in state.items()}
         for name in {*objects, *next_objects}:

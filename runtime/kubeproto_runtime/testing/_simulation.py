@@ -214,7 +214,7 @@ async def _drive(cluster: Cluster) -> None:
         while True:
             cluster.advance_to(anyio.current_time() + offset)
             wake = anyio.Event()
-            due = cluster.due
+            due = cluster.next_due
             with anyio.move_on_at(float("inf") if due is None else due - offset):
                 await wake.wait()
     finally:
@@ -322,14 +322,14 @@ class _SimulatedTransport:
         await checkpoint()
         start = anyio.current_time()
         self._cluster.advance_to(start + self._offset)
-        due = self._cluster.due
+        due = self._cluster.next_due
         if request.check is not None:
             request.check()
         response = self._respond(request)
         try:
             self._cluster.advance_to(start + self._offset)
             # A new watch has timers for its bookmarks and its end; most requests do not change the timers.
-            if self._cluster.on_due is not None and self._cluster.due != due:
+            if self._cluster.on_due is not None and self._cluster.next_due != due:
                 self._cluster.on_due()
             limits = [limit for limit in (timeout, idle) if limit is not None]
             await anyio.sleep(min([response.delay, *limits]))

@@ -14,10 +14,9 @@ from typing import Any, Final, cast
 
 import msgspec
 
-from .._rejections import quoted
 from .._state import ServerState
-from ..storage._storage import Stored
-from ._policy_rules import go_list
+from ..storage._json_values import go_list, quoted
+from ..storage._storage import StoredRecord
 from ._users import User, account_groups
 
 ISSUER: Final = "https://kubernetes.default.svc"
@@ -26,12 +25,16 @@ _HEADER: Final = {"alg": "HS256", "kid": "sim"}
 _decode: Final = msgspec.json.Decoder().decode
 
 
-class BadToken(Exception):
+class InvalidToken(Exception):
     """A token is invalid; the message is that of a server."""
 
 
 def make_token(
-    state: ServerState, account: Stored, audiences: list[str], lifetime: int, bound: tuple[str, Stored] | None
+    state: ServerState,
+    account: StoredRecord,
+    audiences: list[str],
+    lifetime: int,
+    bound: tuple[str, StoredRecord] | None,
 ) -> str:
     """Return a token of a service account; `bound` is the kind and object with whose deletion it ends."""
     now = int(state.clock.time)
@@ -67,18 +70,18 @@ def is_ours(token: str) -> bool:
 
 
 def verify_token(state: ServerState, token: str, audiences: list[str]) -> tuple[User, list[str]]:
-    """Return the service account of a token and its valid audiences, or raise `BadToken`."""
+    """Return the service account of a token and its valid audiences, or raise `InvalidToken`."""
     text, _, signature = token.rpartition(".")
     if not hmac.compare_digest(signature.encode(), _signature(state, text).encode()):
-        raise BadToken("go-jose/go-jose: error in cryptographic primitive")
+        raise InvalidToken("go-jose/go-jose: error in cryptographic primitive")
     payload: dict[str, Any] = _decode(_decoded(text.partition(".")[2]))
     valid_audiences = [audience for audience in audiences if audience in payload["aud"]]
     if not valid_audiences:
         offered, requested = go_list(payload["aud"]), go_list(audiences)
-        raise BadToken(f"token audiences {offered} is invalid for the target audiences {requested}")
+        raise InvalidToken(f"token audiences {offered} is invalid for the target audiences {requested}")
     now = state.clock.time
     if now - _LEEWAY > payload["exp"]:
-        raise BadToken("service account token has expired")
+        raise InvalidToken("service account token has expired")
     claims: dict[str, Any] = payload["kubernetes.io"]
     account = _account(state, claims)
     extra = {"authentication.kubernetes.io/credential-id": [f"JTI={payload['jti']}"]}
@@ -87,13 +90,13 @@ def verify_token(state: ServerState, token: str, audiences: list[str]) -> tuple[
     return User(name, account.uid, account_groups(account.namespace), extra), valid_audiences
 
 
-def _account(state: ServerState, claims: dict[str, Any]) -> Stored:
+def _account(state: ServerState, claims: dict[str, Any]) -> StoredRecord:
     namespace, claim = claims["namespace"], claims["serviceaccount"]
     account = state.storage.resource("serviceaccounts").objects.get(f"{namespace}/{claim['name']}")
     if account is None:
-        raise BadToken(f"serviceaccounts {quoted(claim['name'])} not found")
+        raise InvalidToken(f"serviceaccounts {quoted(claim['name'])} not found")
     if account.uid != claim["uid"]:
-        raise BadToken(f"service account UID ({account.uid}) does not match claim ({claim['uid']})")
+        raise InvalidToken(f"service account UID ({account.uid}) does not match claim ({claim['uid']})")
     return account
 
 
@@ -108,9 +111,9 @@ def _bound(state: ServerState, claims: dict[str, Any]) -> dict[str, list[str]]:
             key = claim["name"] if kind == "node" else f"{claims['namespace']}/{claim['name']}"
             stored = state.storage.resource(f"{kind}s").objects.get(key)
             if stored is None:
-                raise BadToken("service account token has been invalidated")
+                raise InvalidToken("service account token has been invalidated")
             if stored.uid != claim["uid"]:
-                raise BadToken(
+                raise InvalidToken(
                     f"{kind} UID ({stored.uid}) does not match service account {kind} ref claim"
                     f" ({claim['uid']})"
                 )

@@ -1,7 +1,7 @@
 """`Attributes`: the content of a request for authorization, from its method and URL.
 
-Authorization is the first check. So a request for a missing group, resource or object has attributes, too,
-and a user without the right does not learn whether it exists.
+Authorization is the first check. So a request for a missing group, resource or object also has attributes,
+and a user without the permission does not learn whether it exists.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from kubeproto.objects import FieldSelector
 
-from .._rejections import Rejection, forbidden_for, quoted
+from .._rejections import Rejection, forbidden_for
 from ..reading._query import Query, is_true, split_target
+from ..storage._json_values import quoted
 
 if TYPE_CHECKING:
     from kubeproto.wire import RawRequest

@@ -1,4 +1,4 @@
-"""`Access`: determines the user of a request, and whether the user may make it."""
+"""`Authorizer`: determines the user of a request, and whether the user may make it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from kubeproto.wire import RawRequest
 from .._rejections import Rejection, failure, forbidden_for
 from .._state import ServerState
 from ..reading._query import Query
-from ._account_tokens import ISSUER, BadToken, is_ours, verify_token
+from ._account_tokens import ISSUER, InvalidToken, is_ours, verify_token
 from ._attributes import Attributes, denied, read_attributes
 from ._escalation import check_escalation
 from ._impersonated_users import Impersonator, impersonated_user, impersonates
@@ -26,7 +26,7 @@ _ANYBODY: Final = User("sim", groups=("system:authenticated",))
 _ALLOWED: Final = Decision(allowed=True)
 
 
-class Access:
+class Authorizer:
     """Authenticates and authorizes the requests to a cluster."""
 
     def __init__(self, state: ServerState, mode: Mode, tokens: Mapping[str, User]) -> None:
@@ -83,15 +83,15 @@ class Access:
         """Return the user of a token for this cluster; None if it is invalid."""
         try:
             return self.review_token(token, [ISSUER])[0]
-        except BadToken:
+        except InvalidToken:
             return None
 
     def review_token(self, token: str, audiences: list[str]) -> tuple[User, list[str]]:
-        """Return the user of a token and its valid audiences, or raise `BadToken`."""
+        """Return the user of a token and its valid audiences, or raise `InvalidToken`."""
         if (user := self.tokens.get(token)) is not None:
             return authenticated(user), [ISSUER] if ISSUER in audiences else []
         if not is_ours(token):
-            raise BadToken("invalid bearer token")
+            raise InvalidToken("invalid bearer token")
         user, valid_audiences = verify_token(self.state, token, audiences)
         return authenticated(user), valid_audiences
 
@@ -99,7 +99,7 @@ class Access:
 class Caller(Struct, frozen=True):
     """A user and the attributes of the request, which are None if every request is allowed."""
 
-    access: Access
+    access: Authorizer
     user: User
     attributes: Attributes | None
 

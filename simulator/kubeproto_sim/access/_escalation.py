@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from .._rejections import forbidden_for, not_found
+from ..storage._json_values import go_list
 from ._attributes import Attributes
-from ._policy_rules import ALL, PolicyRule, covers_path, go_list, read_rules
+from ._policy_rules import ALL, PolicyRule, covers_path, read_rules
 from ._rbac import GROUP, GrantedRule, Rbac, aggregate, not_found_text
 from ._users import MASTERS, User
 
@@ -29,7 +30,7 @@ _CLEANUP: Final = ("ownerReferences", "finalizers", "managedFields", "resourceVe
 def check_escalation(
     rbac: Rbac, user: User, attributes: Attributes, obj: dict[str, Any], old: dict[str, Any] | None
 ) -> None:
-    """Refuse a role or binding that grants permissions which its writer lacks."""
+    """Refuse a role or binding that grants permissions that its writer lacks."""
     if (
         attributes.group != GROUP
         or attributes.resource not in (*_ROLES, *_BINDINGS)

@@ -1,8 +1,9 @@
-"""Impersonation: the Impersonate headers, and the rights to send them.
+"""Impersonation: the Impersonate headers, and the permissions to send them.
 
 A server first tries the constrained modes (verbs such as ``impersonate:user-info`` together with
 ``impersonate-on:user-info:get``, on by default since Kubernetes 1.36), then the old verb ``impersonate``. The
-response is the refusal of the first mode. https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
+response is the refusal of the first mode.
+https://kubernetes.io/docs/reference/access-authn-authz/user-impersonation/
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from .._rejections import Rejection, bad_request
+from ..storage._json_values import quoted
 from ._attributes import Attributes, denied
 from ._rbac import Decision
 from ._users import ANONYMOUS, AUTHENTICATED, MASTERS, UNAUTHENTICATED, User, account_groups, account_of
@@ -23,7 +25,8 @@ Decide = Callable[[User, Attributes], Decision]
 _GROUP: Final = "authentication.k8s.io"
 _NODE: Final = "system:node:"
 _EXTRA: Final = "impersonate-extra-"
-_MIN_FOR_WILDCARD: Final = 4  # for so many groups or values, a right to all of them is checked first
+# From this number of groups or values on, a permission for all of them is checked first.
+_MIN_FOR_WILDCARD: Final = 4
 
 
 class ImpersonationTarget(Struct, frozen=True):
@@ -79,17 +82,13 @@ def _go_user(uid: str, groups: list[str], extra: dict[str, list[str]]) -> str:
     """Return a user as Go's %#v prints it."""
 
     def strings(values: list[str]) -> str:
-        return f"[]string{{{', '.join(map(_quoted, values))}}}" if values else "[]string(nil)"
+        return f"[]string{{{', '.join(map(quoted, values))}}}" if values else "[]string(nil)"
 
     entries = ", ".join(
-        f"{_quoted(key)}:[]string{{{', '.join(map(_quoted, extra[key]))}}}" for key in sorted(extra)
+        f"{quoted(key)}:[]string{{{', '.join(map(quoted, extra[key]))}}}" for key in sorted(extra)
     )
     maps = f"map[string][]string{{{entries}}}" if extra else "map[string][]string(nil)"
-    return f'&user.DefaultInfo{{Name:"", UID:{_quoted(uid)}, Groups:{strings(groups)}, Extra:{maps}}}'
-
-
-def _quoted(text: str) -> str:
-    return msgspec.json.encode(text).decode()
+    return f'&user.DefaultInfo{{Name:"", UID:{quoted(uid)}, Groups:{strings(groups)}, Extra:{maps}}}'
 
 
 class Impersonator:

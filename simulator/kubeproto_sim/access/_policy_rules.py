@@ -1,14 +1,13 @@
-"""`PolicyRule`: one rule of a role, and the requests that it allows."""
+"""`PolicyRule`: a rule of a role, and the requests that it allows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any, Final
 
 import msgspec
 from msgspec import Struct
 
-from .._rejections import quoted
+from ..storage._json_values import go_list
 from ._attributes import Attributes
 
 ALL: Final = "*"
@@ -64,11 +63,6 @@ def _matches(rule_values: tuple[str, ...], value: str) -> bool:
 def covers_path(offered: str, path: str) -> bool:
     """Return whether a path of a rule covers a path; a star at its end covers any suffix."""
     return offered == path or (offered.endswith("*") and path.startswith(offered.rstrip("*")))
-
-
-def go_list(values: Iterable[str]) -> str:
-    """Return strings as Go's %q prints a list of them."""
-    return f"[{' '.join(map(quoted, values))}]"
 
 
 def read_rules(role: dict[str, Any]) -> tuple[PolicyRule, ...]:

@@ -12,9 +12,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from .._rejections import quoted
 from .._state import ServerState
-from ..storage._json_values import listed
+from ..storage._json_values import objects_in, quoted
 from ..storage._storage import ResourceStorage
 from ._attributes import Attributes
 from ._policy_rules import PolicyRule, read_rules
@@ -32,7 +31,7 @@ class Decision(Struct, frozen=True):
 
 
 class GrantedRule(Struct, frozen=True):
-    """One rule of a user and its binding, or a missing role."""
+    """A rule of a user and its binding, or a missing role."""
 
     rule: PolicyRule | None
     source: str = ""
@@ -145,7 +144,7 @@ class Rbac:
             role: dict[str, str] = obj["roleRef"]
             subjects = tuple(
                 Subject(subject["kind"], subject["name"], subject.get("namespace", ""))
-                for subject in listed(obj, "subjects")
+                for subject in objects_in(obj, "subjects")
             )
             self._bindings.setdefault(stored.namespace, []).append(
                 _Binding(kind, stored.name, stored.namespace, role["kind"], role["name"], subjects)

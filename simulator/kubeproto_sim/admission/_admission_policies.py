@@ -15,10 +15,10 @@ import msgspec
 from kubeproto.crd import CannotEvaluate, CelFailure, evaluate_with
 from kubeproto.objects import Selector
 
-from .._rejections import Rejection, dotted, failure, quoted, status_details
+from .._rejections import Rejection, dotted, failure, status_details
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._json_values import listed, member, texts
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, objects_in, quoted, strings_in
 from ._webhook_configurations import (
     EXEMPT,
     GROUP,
@@ -64,7 +64,9 @@ class Policies:
             ]
         return self._bound
 
-    def check(self, write: AdmittedWrite, request_for: Callable[[Served], Json], warnings: list[str]) -> None:
+    def check(
+        self, write: AdmittedWrite, request_for: Callable[[ServedKind], Json], warnings: list[str]
+    ) -> None:
         """Refuse a write that a policy denies; `request_for` returns its review in a version."""
         if write.served.full_name in EXEMPT:
             return
@@ -72,7 +74,7 @@ class Policies:
             version = self._version_for(policy["spec"], binding["spec"], write)
             if version is None:
                 continue
-            actions = texts(binding["spec"], "validationActions")
+            actions = strings_in(binding["spec"], "validationActions")
             names = f"ValidatingAdmissionPolicy '{policy['metadata']['name']}' with binding"
             names += f" '{binding['metadata']['name']}'"
             for reason, message in self._failures(
@@ -83,19 +85,19 @@ class Policies:
                 if "Deny" in actions:
                     raise _denied(write, reason, f"{names} denied request: {message}")
 
-    def _version_for(self, policy: Json, binding: Json, write: AdmittedWrite) -> Served | None:
+    def _version_for(self, policy: Json, binding: Json, write: AdmittedWrite) -> ServedKind | None:
         for constraints in (member(policy, "matchConstraints"), member(binding, "matchResources")):
-            excluded = listed(constraints, "excludeResourceRules")
+            excluded = objects_in(constraints, "excludeResourceRules")
             if excluded and self._matching.version_for({"rules": excluded}, write) is not None:
                 return None
         constraints = member(policy, "matchConstraints")
         version = self._matching.version_for(
-            {**constraints, "rules": listed(constraints, "resourceRules")}, write
+            {**constraints, "rules": objects_in(constraints, "resourceRules")}, write
         )
         narrowed = member(binding, "matchResources")
         if version is None or not narrowed:
             return version
-        rules = listed(narrowed, "resourceRules") or listed(constraints, "resourceRules")
+        rules = objects_in(narrowed, "resourceRules") or objects_in(constraints, "resourceRules")
         return (
             version if self._matching.version_for({**narrowed, "rules": rules}, write) is not None else None
         )
@@ -117,15 +119,15 @@ class Policies:
                 "params": parameter,
                 "namespaceObject": self._namespace_object(write),
             }
-            variables["variables"] = _variable_values(listed(policy, "variables"), variables)
+            variables["variables"] = _variable_values(objects_in(policy, "variables"), variables)
             try:
-                if not conditions_hold(listed(policy, "matchConditions"), request):
+                if not conditions_hold(objects_in(policy, "matchConditions"), request):
                     continue
             except ConditionFailed as error:
                 if not ignores:
                     yield "Invalid", str(error)
                 continue
-            for validation in listed(policy, "validations"):
+            for validation in objects_in(policy, "validations"):
                 if message := _failure_message(validation, variables, ignores=ignores):
                     yield validation.get("reason", "Invalid"), message
 
@@ -155,7 +157,7 @@ class Policies:
 
 
 def _variable_values(definitions: list[Json], variables: Json) -> Json:
-    """Return the values of a policy's variables. A failed one is missing, so its uses fail, too."""
+    """Return the values of a policy's variables. A variable that failed is missing, so its uses fail, too."""
     values: Json = {}
     for definition in definitions:
         try:

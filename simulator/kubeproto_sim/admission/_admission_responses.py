@@ -7,8 +7,10 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from .._rejections import Rejection, failure, quoted
-from ..storage._json_values import go_kind, is_list, is_map, member
+from kubeproto.objects import is_list, is_object
+
+from .._rejections import Rejection, failure
+from ..storage._json_values import go_kind, member, quoted
 from ._webhook_calls import WebhookReply
 
 GROUP: Final = "admission.k8s.io"
@@ -44,7 +46,7 @@ def read_verdict(reply: WebhookReply, uid: str, *, mutating: bool) -> Verdict:
     except CallFailed as error:
         raise CallFailed(f"failed to call webhook: {error}") from None
     response = review.get("response")
-    if not is_map(response):
+    if not is_object(response):
         raise CallFailed("received invalid webhook response: webhook response was absent")
     if response.get("uid") != uid:
         quoted_uid = quoted(str(response.get("uid", "")))
@@ -74,7 +76,7 @@ def read_review(reply: WebhookReply, group: str, version: str, kind: str) -> Jso
         review: Any = msgspec.json.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         review = None
-    if not is_map(review):
+    if not is_object(review):
         raise CallFailed(_NO_JSON)
     review_kind, review_version = str(review.get("kind", "")), str(review.get("apiVersion", ""))
     if (review_kind or review_version) and (review_kind, review_version) != (kind, f"{group}/{version}"):
@@ -97,7 +99,7 @@ def _http_error_message(reply: WebhookReply) -> str:
         status: Any = msgspec.json.decode(reply.body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         status = None
-    if is_map(status) and status.get("kind") == "Status" and status.get("message"):
+    if is_object(status) and status.get("kind") == "Status" and status.get("message"):
         return str(status["message"])
     if reply.status == 404:
         return _NOT_FOUND
@@ -141,7 +143,7 @@ def denial(name: str, status: Json) -> Rejection:
     text = f"{prefix}: {message or reason}" if message or reason else f"{prefix} without explanation"
     details = content.get("details")
     code = code if isinstance(code, int) and code >= 400 else 400
-    return Rejection(failure(code, text, details if is_map(details) else None, reason=reason))
+    return Rejection(failure(code, text, details if is_object(details) else None, reason=reason))
 
 
 def internal(problem: str) -> Rejection:

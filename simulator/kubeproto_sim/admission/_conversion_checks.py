@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.objects import label_value_errors, qualified_name_errors
+from kubeproto.objects import is_object, label_value_errors, qualified_name_errors
 
-from .._rejections import quoted, unexplained
-from ..storage._json_values import go_kind, go_type, is_map, member, members
+from .._rejections import unexplained
+from ..storage._json_values import go_kind, go_type, member, members, quoted
 
 Json = dict[str, Any]
 # The metadata that identifies an object, and their names in a server's messages. Apart from labels and
@@ -44,7 +44,7 @@ def check_converted(prefix: str, obj: Json, request_object: Json, converted: Any
 def _as_object(converted: Any) -> Json:
     if converted is None:
         raise unexplained("unexpected end of JSON input")
-    if not is_map(converted):
+    if not is_object(converted):
         kind = go_kind(converted)
         raise unexplained(f"json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}")
     if not converted.get("kind"):
@@ -68,7 +68,7 @@ def _metadata(prefix: str, original: Json, result: Json) -> Json:
 
 def _metadata_error(field: str, value: Any, original: Any) -> str:
     """Return the error in labels or annotations, which a server checks if they have changed."""
-    if not is_map(value):
+    if not is_object(value):
         return f"invalid metadata.{field} of type {go_type(value)} in converted object"
     for key, text in value.items():
         if not isinstance(text, str):

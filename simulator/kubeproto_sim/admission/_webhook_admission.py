@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.objects import PatchError, apply_json_patch
+from kubeproto.objects import PatchError, apply_json_patch, copy_json
 
-from .._rejections import Rejection, bad_request, forbidden_for, quoted
+from .._rejections import Rejection, bad_request, forbidden_for
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..kinds._typed_codec import Misfit
-from ..storage._json_values import copied
+from ..kinds._served_kinds import ServedKind
+from ..kinds._typed_codec import TypeMismatch
+from ..storage._json_values import quoted
 from ._admission_policies import Policies
 from ._admission_responses import API, CallFailed, Verdict, denial, failed_call, internal, read_verdict
 from ._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, make_call
@@ -33,12 +33,12 @@ from ._webhook_configurations import (
 
 _QUIET: Final = ("None", "NoneOnDryRun")
 Json = dict[str, Any]
-# Converts an object that a webhook has changed to the stored form; or raises `Misfit`.
+# Converts an object that a webhook has changed to the stored form; raises `TypeMismatch` if it cannot.
 Tidy = Callable[[Json], Json]
 
 
 class WebhookAdmission:
-    """Passes the writes of one request through webhooks, which took `waited` seconds."""
+    """Passes the writes of a request through webhooks, which took `waited` seconds."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class WebhookAdmission:
     def validate(self, write: AdmittedWrite) -> None:
         """Pass a write through policies and validating webhooks. All are called; the first refusal counts."""
 
-        def request_for(version: Served) -> Json:
+        def request_for(version: ServedKind) -> Json:
             return self._request(write, version, "")
 
         self._policies.check(write, request_for, self._warnings)
@@ -109,7 +109,7 @@ class WebhookAdmission:
         if first_refusal is not None:
             raise first_refusal
 
-    def _matching_version(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
+    def _matching_version(self, hook: Webhook, write: AdmittedWrite) -> ServedKind | None:
         """Return the version in which a webhook receives a write; None if it is not called."""
         version = self._hooks.matching_version(hook, write)
         conditions = hook.spec.get("matchConditions")
@@ -123,7 +123,9 @@ class WebhookAdmission:
             raise _forbidden(write, str(error)) from None
         return version if holds else None
 
-    def _mutate_once(self, hook: Webhook, version: Served, write: AdmittedWrite, tidy: Tidy) -> Json | None:
+    def _mutate_once(
+        self, hook: Webhook, version: ServedKind, write: AdmittedWrite, tidy: Tidy
+    ) -> Json | None:
         """Return the object after a webhook; None if it is unchanged."""
         verdict = self._call(hook, version, write, "mutating")
         if verdict is None or not verdict.operations:
@@ -137,11 +139,11 @@ class WebhookAdmission:
         try:
             changed: Any = apply_json_patch(sent_object, verdict.operations, like_server=True)
             mutated = tidy(changed if write.kind else _as_version(changed, version, write.served))
-        except (PatchError, Misfit) as error:
+        except (PatchError, TypeMismatch) as error:
             raise internal(str(error)) from None
         return None if mutated == write.obj else mutated
 
-    def _call(self, hook: Webhook, version: Served, write: AdmittedWrite, phase: Phase) -> Verdict | None:
+    def _call(self, hook: Webhook, version: ServedKind, write: AdmittedWrite, phase: Phase) -> Verdict | None:
         """Return the verdict of a webhook; None if the call fails and failures are ignored."""
         if write.dry_run and hook.spec.get("sideEffects") not in _QUIET:
             raise bad_request(f"admission webhook {quoted(hook.name)} does not support dry run")
@@ -161,7 +163,7 @@ class WebhookAdmission:
             raise denial(hook.name, verdict.status)
         return verdict
 
-    def _request(self, write: AdmittedWrite, version: Served, uid: str) -> Json:
+    def _request(self, write: AdmittedWrite, version: ServedKind, uid: str) -> Json:
         served = write.served
 
         def in_version(obj: Json | None) -> Json | None:
@@ -191,19 +193,19 @@ def _forbidden(write: AdmittedWrite, problem: str) -> Rejection:
     return forbidden_for(write.served.plural, write.served.group, write.name, problem)
 
 
-def _as_version(obj: Json, served: Served, version: Served) -> Json:
-    """Convert an object of one version of a resource to another version."""
+def _as_version(obj: Json, served: ServedKind, version: ServedKind) -> Json:
+    """Convert an object to another version of its resource."""
     if version is served:
         same: Json = msgspec.json.decode(served.write(obj))
         return same
     if served.custom:
-        return served.converted(copied(obj), version.api_version)
+        return served.converted(copy_json(obj), version.api_version)
     return version.read(served.encode_stored(obj))
 
 
-def _kind(served: Served) -> Json:
+def _kind(served: ServedKind) -> Json:
     return {"group": served.group, "version": served.version, "kind": served.kind}
 
 
-def _resource(served: Served) -> Json:
+def _resource(served: ServedKind) -> Json:
     return {"group": served.group, "version": served.version, "resource": served.plural}

@@ -25,7 +25,7 @@ from kubeproto.crd import (
     respond_to_conversion,
 )
 
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 
 # Converts an object to an apiVersion.
 Converter = Callable[[dict[str, Any], str], dict[str, Any]]
@@ -34,7 +34,7 @@ _SERVICE_PORT: Final = 443
 
 
 class WebhookCall(Struct, frozen=True):
-    """One request to a webhook: POST `body` to `url`, within `timeout` seconds.
+    """A request to a webhook: POST `body` to `url`, within `timeout` seconds.
 
     For a webhook behind a Service, `service` is its ``namespace/name``, and the host of the URL is its name
     in the cluster, for which the certificate must be valid. `authority` is the bundle of certificates, in
@@ -60,7 +60,7 @@ class WebhookCall(Struct, frozen=True):
         """The identity of a call: its content without the values that differ in a repeated request."""
         review: dict[str, Any] = msgspec.json.decode(self.body)
         request = member(review, "request")
-        for obj in (member(request, "object"), member(request, "oldObject"), *listed(request, "objects")):
+        for obj in (member(request, "object"), member(request, "oldObject"), *objects_in(request, "objects")):
             meta = member(obj, "metadata")
             for name in ("uid", "creationTimestamp", "managedFields"):
                 meta.pop(name, None)
@@ -172,7 +172,7 @@ class WebhookHandlers:
     def reply_to(self, call: WebhookCall, replies: Replies | None) -> WebhookReply:
         """Return the outcome of a call, or raise `PendingCalls` if a driver has to send it.
 
-        Without `replies` there is no such driver, and a webhook without a handler is unreachable.
+        Without `replies` no driver sends calls, and a webhook without a handler is unreachable.
         """
         target = target_of(call)
         self.calls.append(call)

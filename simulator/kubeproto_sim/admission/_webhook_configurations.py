@@ -1,4 +1,4 @@
-"""Webhook configurations: the webhooks of a cluster, and the ones that a write has to pass."""
+"""Webhook configurations: the webhooks of a cluster, and the webhooks that a write must pass."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from kubeproto.crd import CannotEvaluate, CelFailure, evaluate_with
 from kubeproto.objects import Selector
 
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._json_values import listed, member, texts
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, objects_in, strings_in
 
 Phase = Literal["mutating", "validating"]
 GROUP: Final = "admissionregistration.k8s.io"
@@ -58,7 +58,7 @@ class Webhook(Struct, frozen=True):
 class AdmittedWrite(Struct, frozen=True, kw_only=True):
     """A write for admission: its resource, the operation, and the object before and after."""
 
-    served: Served
+    served: ServedKind
     operation: str
     name: str
     namespace: str
@@ -90,23 +90,23 @@ class WebhookConfigurations:
                 Webhook(f"{name}/{number}", spec)
                 for name in storage.in_order()
                 for number, spec in enumerate(
-                    listed(msgspec.json.decode(storage.objects[name].data), "webhooks")
+                    objects_in(msgspec.json.decode(storage.objects[name].data), "webhooks")
                 )
             ]
         return self._hooks[phase]
 
-    def matching_version(self, hook: Webhook, write: AdmittedWrite) -> Served | None:
+    def matching_version(self, hook: Webhook, write: AdmittedWrite) -> ServedKind | None:
         """Return the version in which a webhook receives a write; None if it does not match."""
         return None if write.served.full_name in EXEMPT else self.version_for(hook.spec, write)
 
-    def version_for(self, spec: Json, write: AdmittedWrite) -> Served | None:
+    def version_for(self, spec: Json, write: AdmittedWrite) -> ServedKind | None:
         """Return the version in which a webhook or policy receives a write; None if it does not match."""
-        served = self._matching(listed(spec, "rules"), spec.get("matchPolicy", "Equivalent"), write)
+        served = self._matching(objects_in(spec, "rules"), spec.get("matchPolicy", "Equivalent"), write)
         if served is None or not self.in_namespaces(member(spec, "namespaceSelector"), write):
             return None
         return served if selects(member(spec, "objectSelector"), write) else None
 
-    def _matching(self, rules: list[Json], policy: str, write: AdmittedWrite) -> Served | None:
+    def _matching(self, rules: list[Json], policy: str, write: AdmittedWrite) -> ServedKind | None:
         served = write.served
         if any(_fits(rule, served, write) for rule in rules):
             return served
@@ -141,7 +141,7 @@ def selects(selector: Json, write: AdmittedWrite) -> bool:
     )
 
 
-def _fits(rule: Json, served: Served, write: AdmittedWrite) -> bool:
+def _fits(rule: Json, served: ServedKind, write: AdmittedWrite) -> bool:
     """Return whether a rule matches this resource, in this version, and the operation."""
     scope = rule.get("scope", "*")
     namespaced = served.namespaced
@@ -150,13 +150,15 @@ def _fits(rule: Json, served: Served, write: AdmittedWrite) -> bool:
         and _contains(rule, "apiGroups", served.group)
         and _contains(rule, "apiVersions", served.version)
         and (scope == "*" or (scope == "Namespaced") == namespaced)
-        and any(_names(resource, served.plural, write.subresource) for resource in texts(rule, "resources"))
-        and (not (names := texts(rule, "resourceNames")) or write.name in names)
+        and any(
+            _names(resource, served.plural, write.subresource) for resource in strings_in(rule, "resources")
+        )
+        and (not (names := strings_in(rule, "resourceNames")) or write.name in names)
     )
 
 
 def _contains(rule: Json, field: str, value: str) -> bool:
-    values = texts(rule, field)
+    values = strings_in(rule, field)
     return "*" in values or value in values
 
 
@@ -172,7 +174,8 @@ class ConditionFailed(Exception):
 
 
 def conditions_hold(conditions: list[Json], request: Json) -> bool:
-    """Return whether all conditions hold. A false condition takes precedence over one that fails."""
+    """Return whether all conditions hold. A false condition takes precedence over a condition that cannot be
+    evaluated."""
     variables = admission_variables(request)
     errors: list[str] = []
     for condition in conditions:

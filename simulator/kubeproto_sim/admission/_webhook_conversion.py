@@ -1,6 +1,6 @@
 """Conversion webhooks, which convert objects of a custom resource to another version.
 
-A real server converts its objects one by one, so each object is sent in its own review, without its
+A real server converts its objects separately, so each object is sent in its own review, without its
 resourceVersion. Each read or write calls the webhook; lists and watches use the conversions of a cache.
 https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definition-versioning/
 """
@@ -14,10 +14,11 @@ from typing import Any, Final
 import msgspec
 
 from kubeproto.crd import KindConversion
+from kubeproto.objects import is_list, is_object
 
-from .._rejections import Rejection, quoted, unexplained
+from .._rejections import Rejection, unexplained
 from .._state import ServerState
-from ..storage._json_values import is_list, is_map, member
+from ..storage._json_values import member, quoted
 from ._admission_responses import CallFailed, read_review
 from ._conversion_checks import check_converted
 from ._webhook_calls import PendingCalls, Replies, WebhookCall, WebhookHandlers, WebhookReply, make_call
@@ -112,7 +113,8 @@ class WebhookConversions:
         self._arrived[call.key] = msgspec.structs.replace(reply, request_body=call.body)
 
     def prepare(self, webhook: KindConversion, objs: Iterable[Json], version: str) -> None:
-        """Request all these conversions at once; a failure is reported when its object is converted again."""
+        """Request all these conversions together; a failure is reported when its object is converted
+        again."""
         pending: list[WebhookCall] = []
         for obj in objs:
             try:
@@ -195,7 +197,7 @@ def _converted_objects(reply: WebhookReply, version: str, uid: str) -> list[Any]
     if version == "v1" and not review.get("kind"):
         raise CallFailed(f"expected webhook response of {GROUP}/v1, Kind=ConversionReview, got /, Kind=")
     response: Any = review.get("response")
-    if not is_map(response):
+    if not is_object(response):
         raise CallFailed("no response provided")
     if version == "v1" and response.get("uid", "") != uid:
         raise CallFailed(f"expected response.uid={quoted(uid)}, got {quoted(str(response.get('uid', '')))}")

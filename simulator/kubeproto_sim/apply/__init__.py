@@ -7,7 +7,7 @@ resource (`merge_schema_of_openapi`). `kubeproto_sim.apply.fieldsets` reads and 
 """
 
 from . import fieldsets
-from ._apply_refusals import ApplyRefused, Conflicts, FieldConflict
+from ._apply_refusals import ApplyRejection, Conflicts, FieldConflict
 from ._field_managers import OwnedFields, Owner, decode_managers, encode_managers
 from ._merge_schemas import (
     ABSENT,
@@ -19,20 +19,20 @@ from ._merge_schemas import (
 )
 from ._ownership_updates import update
 from ._server_side_apply import AppliedObject, apply
-from ._strategic_merge import PatchRefused, strategic_merge
+from ._strategic_merge import PatchRejection, strategic_merge
 
 __all__ = [
     "ABSENT",
     "SCHEMALESS",
     "UNTYPED",
     "AppliedObject",
-    "ApplyRefused",
+    "ApplyRejection",
     "Conflicts",
     "FieldConflict",
     "MergeSchema",
     "OwnedFields",
     "Owner",
-    "PatchRefused",
+    "PatchRejection",
     "apply",
     "decode_managers",
     "encode_managers",

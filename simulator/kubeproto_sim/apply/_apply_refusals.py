@@ -1,4 +1,4 @@
-"""Why an apply is refused: a body that cannot be applied, or conflicts with other managers."""
+"""The refusals of an apply: a body that cannot be applied, or conflicts with other managers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Conflicts(Struct, frozen=True):
         )
 
 
-class ApplyRefused(ValueError):
+class ApplyRejection(ValueError):
     """A server refuses a body or a patch. `code` and `message` are those of its Status."""
 
     def __init__(self, code: int, message: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from kubeproto.objects import parse_time
+from kubeproto.objects import is_list, is_object, parse_time
 
-from ..storage._json_values import is_list, is_map, members
+from ..storage._json_values import members
 from .fieldsets import FieldSet, decode_fields, encode_fields, union
 
 # A server limits the managers that write without applying, to limit the size of objects (KEP-555).
@@ -90,7 +90,7 @@ def read_managers(object_: Mapping[str, Any] | None) -> Managers:
 
 
 def _check(entry: Any) -> Owner:
-    if not is_map(entry) or entry.get("operation") not in ("Apply", "Update"):
+    if not is_object(entry) or entry.get("operation") not in ("Apply", "Update"):
         raise ValueError(f"{entry!r} is not an entry of managedFields: its operation is Apply or Update")
     if entry.get("fieldsType") != "FieldsV1":
         raise ValueError(f"{entry.get('fieldsType')!r} is not a type of fields: there is only FieldsV1")

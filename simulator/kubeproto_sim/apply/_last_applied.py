@@ -10,7 +10,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ..storage._json_values import is_map, members
+from kubeproto.objects import is_object
+
+from ..storage._json_values import members
 from ._merge_schemas import MergeSchema
 from ._object_fields import fields_of
 from .fieldsets import EMPTY, FieldSet
@@ -42,13 +44,13 @@ def allowed_by_last_applied(live: Object, schema: MergeSchema) -> FieldSet:
         last = msgspec.json.decode(text) if isinstance(text, str) and text else None
     except (msgspec.DecodeError, RecursionError):
         return EMPTY
-    if not is_map(last) or last.get("apiVersion") != live.get("apiVersion"):
+    if not is_object(last) or last.get("apiVersion") != live.get("apiVersion"):
         return EMPTY
     return fields_of(last, schema)
 
 
 def _text(applied: Object) -> str:
     metadata = dict(members(applied.get("metadata")))
-    if is_map(annotations := metadata.get("annotations")):
+    if is_object(annotations := metadata.get("annotations")):
         metadata["annotations"] = {key: value for key, value in annotations.items() if key != LAST_APPLIED}
     return msgspec.json.encode({**applied, "metadata": metadata}, order="sorted").decode() + "\n"

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..storage._json_values import is_list, is_map
+from kubeproto.objects import is_list, is_object
+
 from ._merge_schemas import MergeSchema
 from .fieldsets import keys_step, value_step
 
 
-class Unidentified(ValueError):
+class UnidentifiedElement(ValueError):
     """An element has no identity; the message is that of a server."""
 
 
@@ -19,9 +20,9 @@ def step_of(element: Any, schema: MergeSchema) -> str:
     if not schema.keys:
         return _value_step(element)
     if element is None:
-        raise Unidentified("associative list with keys may not have a null element")
-    if not is_map(element):
-        raise Unidentified("associative list with keys may not have non-map elements")
+        raise UnidentifiedElement("associative list with keys may not have a null element")
+    if not is_object(element):
+        raise UnidentifiedElement("associative list with keys may not have non-map elements")
     keys: dict[str, Any] = {}
     for name in schema.keys:
         if name in element:
@@ -32,7 +33,7 @@ def step_of(element: Any, schema: MergeSchema) -> str:
             keys[name] = declared.default
     if not keys:
         names = " ".join(f'"{name}"' for name in schema.keys)
-        raise Unidentified(
+        raise UnidentifiedElement(
             "associative list with keys has an element that omits all key fields "
             f"[{names}] (and doesn't have default values for any key fields)"
         )
@@ -45,18 +46,18 @@ def by_step(elements: Iterable[Any], schema: MergeSchema) -> dict[str, list[Any]
     for element in elements:
         try:
             step = step_of(element, schema)
-        except Unidentified:
+        except UnidentifiedElement:
             continue  # old objects can contain such elements, which nobody can own
         result.setdefault(step, []).append(element)
     return result
 
 
 def _value_step(element: Any) -> str:
-    if is_map(element):
+    if is_object(element):
         # A server accepts maps in a set, where each map is a single field; its step is its JSON.
         return value_step(element)
     if is_list(element):
-        raise Unidentified("not supported: associative list with lists as elements")
+        raise UnidentifiedElement("not supported: associative list with lists as elements")
     if element is None:
-        raise Unidentified("associative list without keys has an element that's an explicit null")
+        raise UnidentifiedElement("associative list without keys has an element that's an explicit null")
     return value_step(element)

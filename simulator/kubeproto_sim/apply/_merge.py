@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ..storage._json_values import copied, is_list, is_map
-from ._list_elements import Unidentified, by_step, step_of
+from kubeproto.objects import copy_json, is_list, is_object
+
+from ._list_elements import UnidentifiedElement, by_step, step_of
 from ._merge_schemas import ABSENT, UNTYPED, MergeSchema
 from .fieldsets import FieldSet, below, field_step, has, node
 
@@ -14,9 +15,9 @@ from .fieldsets import FieldSet, below, field_step, has, node
 def merged(live: Any, applied: Any, schema: MergeSchema) -> Any:
     """Return the merge of two values, where the applied value wins; neither is changed."""
     if applied is ABSENT:
-        return copied(live)
+        return copy_json(live)
     if live is ABSENT or schema.atomic or not _can_merge(live, applied, schema):
-        return copied(applied)
+        return copy_json(applied)
     if is_list(live):
         return _merged_lists(live, applied or [], schema)
     result: dict[str, Any] = {}
@@ -32,7 +33,7 @@ def removed(value: Any, fields: FieldSet, schema: MergeSchema, *, emptied: Any =
     if not fields or schema.atomic:
         return value
     remaining: Any
-    if is_map(value) and schema.shape in ("map", "any"):
+    if is_object(value) and schema.shape in ("map", "any"):
         remaining = {
             name: removed(member, below(fields, step), schema.member(name) or UNTYPED, emptied=emptied)
             for name, member in value.items()
@@ -51,7 +52,7 @@ def removed(value: Any, fields: FieldSet, schema: MergeSchema, *, emptied: Any =
 def with_parents(fields: FieldSet, schema: MergeSchema) -> FieldSet:
     """Return the set with each declared field that contains one of its members.
 
-    A manager who owns all members of a struct owns the struct, so no empty struct remains after a removal.
+    A manager that owns all members of a struct owns the struct, so no empty struct remains after a removal.
     """
     result: dict[str, FieldSet] = {}
     for step in fields:
@@ -72,8 +73,8 @@ def _can_merge(live: Any, applied: Any, schema: MergeSchema) -> bool:
 
     Null counts as an empty value of the same type, so applying null removes nothing.
     """
-    if is_map(live) and live:
-        return (is_map(applied) or applied is None) and schema.shape in ("map", "any")
+    if is_object(live) and live:
+        return (is_object(applied) or applied is None) and schema.shape in ("map", "any")
     if is_list(live) and live:
         return (is_list(applied) or applied is None) and schema.shape == "list"
     return False
@@ -84,7 +85,7 @@ def _remaining_elements(value: list[Any], fields: FieldSet, schema: MergeSchema)
     for element in value:
         try:
             step = step_of(element, schema)
-        except Unidentified:
+        except UnidentifiedElement:
             step = ""  # nobody can own it, so it is not removed
         if not has(fields, step):
             yield element, step
@@ -102,7 +103,7 @@ def _elements(
     step: str, old: dict[str, list[Any]], new: dict[str, list[Any]], schema: MergeSchema
 ) -> Sequence[Any]:
     if step not in new:
-        return [copied(element) for element in old[step]]
+        return [copy_json(element) for element in old[step]]
     was = old.get(step, [])
     # The applied element replaces duplicate elements of the live list.
     return [merged(was[0] if len(was) == 1 else ABSENT, new[step][0], schema.element)]

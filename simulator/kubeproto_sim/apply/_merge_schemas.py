@@ -1,4 +1,4 @@
-"""`MergeSchema`: how a server merges the values at one position of an object.
+"""`MergeSchema`: how a server merges the values at a position of an object.
 
 Merging, applying and tracking of fields walk an object and its merge schema side by side::
 
@@ -17,9 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from kubeproto.kinds import BuiltinField
-from kubeproto.objects import GroupVersionKind
-
-from ..storage._json_values import is_map
+from kubeproto.objects import GroupVersionKind, is_object
 
 Shape = Literal["any", "list", "map", "scalar"]
 _NO_FIELDS: Final = frozenset[str]()
@@ -35,7 +33,7 @@ ABSENT: Final[Any] = _Absent()
 
 
 class MergeSchema:
-    """The merge schema of one position. It is immutable, and its fields are computed on first use.
+    """The merge schema of a position. It is immutable, and its fields are computed on first use.
 
     An `atomic` value has a single owner. `keys` identify the elements of a list; a list without keys that is
     not atomic is a set. `merges`, `replaces` and `merge_key` are for strategic merge patches. `zero` is the
@@ -209,7 +207,7 @@ _JSON_SCALARS: Final = {"string": "string", "integer": "numeric", "number": "num
 
 
 def _schema(schema: Mapping[str, Any]) -> MergeSchema:
-    """Return the merge schema of one level of a structural schema."""
+    """Return the merge schema of a level of a structural schema."""
     preserves = bool(schema.get("x-kubernetes-preserve-unknown-fields"))
     if schema.get("x-kubernetes-int-or-string"):
         return MergeSchema("any", default=schema.get("default"))
@@ -250,7 +248,7 @@ def _schema_fields(schema: Mapping[str, Any]) -> Mapping[str, MergeSchema]:
 
 def _schema_rest(schema: Mapping[str, Any], preserves: bool) -> MergeSchema | None:
     values = schema.get("additionalProperties")
-    if is_map(values):
+    if is_object(values):
         return _schema(values)
     if values is True or preserves:
         return SCHEMALESS

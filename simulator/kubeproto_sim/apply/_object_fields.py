@@ -11,9 +11,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from kubeproto.objects import json_equal
+from kubeproto.objects import is_list, is_object, json_equal
 
-from ..storage._json_values import is_list, is_map, members
+from ..storage._json_values import members
 from ._list_elements import by_step
 from ._merge_schemas import ABSENT, UNTYPED, MergeSchema
 from .fieldsets import EMPTY, FieldSet, field_step, fieldset, node, union
@@ -40,7 +40,7 @@ UNOWNED: Final = fieldset(
 )
 
 
-class Changes(Struct, frozen=True, gc=False):
+class FieldChanges(Struct, frozen=True, gc=False):
     """The fields in which two objects differ."""
 
     added: FieldSet = EMPTY
@@ -54,7 +54,7 @@ class Changes(Struct, frozen=True, gc=False):
 
 
 def fields_of(value: Any, schema: MergeSchema) -> FieldSet:
-    """Return the fields that a manager who applies the object owns."""
+    """Return the fields that a manager that applies the object owns."""
     return _inside(value, schema) or EMPTY
 
 
@@ -63,7 +63,7 @@ def _inside(value: Any, schema: MergeSchema) -> FieldSet | None:
     if _is_leaf(value, schema):
         return None
     fields: dict[str, FieldSet] = {}
-    if is_map(value):
+    if is_object(value):
         for name, member in value.items():
             member_schema = schema.member(name) or UNTYPED
             inner = _inside(member, member_schema)
@@ -84,7 +84,7 @@ def _add(fields: dict[str, FieldSet], step: str, subset: FieldSet | None) -> Non
 
 def _is_leaf(value: Any, schema: MergeSchema) -> bool:
     """Return whether a value is a single field."""
-    if is_map(value):
+    if is_object(value):
         return schema.shape not in ("map", "any") or schema.atomic
     if is_list(value):
         # Without a schema, elements cannot be identified.
@@ -94,14 +94,14 @@ def _is_leaf(value: Any, schema: MergeSchema) -> bool:
     return True
 
 
-def compare(old: Any, new: Any, schema: MergeSchema) -> Changes:
+def compare(old: Any, new: Any, schema: MergeSchema) -> FieldChanges:
     """Return the changes between two objects, including maps that are added or removed."""
     changes = _CollectedChanges({}, {}, {})
-    if is_map(old) or is_map(new):
+    if is_object(old) or is_object(new):
         _compare_maps(old, new, schema, changes)
     if is_list(old) or is_list(new):
         _compare_lists(old, new, schema, changes)
-    return Changes(changes.added, changes.modified, changes.removed)
+    return FieldChanges(changes.added, changes.modified, changes.removed)
 
 
 class _CollectedChanges(Struct, frozen=True, gc=False):
@@ -159,7 +159,7 @@ def _all_fields(value: Any, schema: MergeSchema) -> FieldSet:
     if _is_leaf(value, schema):
         return {}
     inside: dict[str, FieldSet] = {}
-    if is_map(value):
+    if is_object(value):
         for name, member in _typed_members(value, schema).items():
             inside[field_step(name)] = _all_fields(member, schema.member(name) or UNTYPED)
     elif is_list(value):
@@ -170,7 +170,7 @@ def _all_fields(value: Any, schema: MergeSchema) -> FieldSet:
 
 def _typed_members(value: Any, schema: MergeSchema) -> dict[str, Any]:
     """Return the members of a map, including the zero values of a server's typed object."""
-    if not is_map(value):
+    if not is_object(value):
         return {}
     return {**schema.zeros, **value} if schema.zeros else value
 
@@ -186,7 +186,7 @@ def _is_end(value: Any, schema: MergeSchema) -> bool:
 
 def _types_differ(old: Any, new: Any) -> bool:
     kinds = {
-        "map" if is_map(value) else "list" if is_list(value) else "scalar"
+        "map" if is_object(value) else "list" if is_list(value) else "scalar"
         for value in (old, new)
         if value is not None
     }
@@ -197,7 +197,7 @@ def _same(old: Any, new: Any) -> bool:
     """Compare quickly by JSON: equal JSON means equal values. Otherwise only the order of keys may differ."""
     if type(old) is not type(new):
         return False
-    if is_map(old) or is_list(old):
+    if is_object(old) or is_list(old):
         return len(old) == len(new) and msgspec.json.encode(old) == msgspec.json.encode(new)
     return bool(old == new)
 

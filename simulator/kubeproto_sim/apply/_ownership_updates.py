@@ -1,11 +1,14 @@
-"""The managedFields after a write that is no apply: its manager takes the changed fields from all others."""
+"""The managedFields after a write other than an apply: its manager takes the changed fields from all
+others."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..storage._json_values import is_list, members
+from kubeproto.objects import is_list
+
+from ..storage._json_values import members
 from ._field_managers import (
     Managers,
     OwnedFields,

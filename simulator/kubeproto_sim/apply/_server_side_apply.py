@@ -1,8 +1,8 @@
 """Server-side apply, and the managedFields in which a server records which manager owns which field.
 
-- A manager who applies an object owns exactly its fields. A field of the previous apply that is missing now
+- A manager that applies an object owns exactly its fields. A field of the previous apply that is missing now
   is removed, unless another manager owns it, too.
-- A manager who writes in another way owns the changed fields, and takes them from all other managers.
+- A manager that writes in another way owns the changed fields, and takes them from all other managers.
 - Several managers can own a field while they agree on its value. The apply of another value is refused, or
   takes the field by force.
 - Nobody owns the identity of an object and the fields that the server sets: name, uid, resourceVersion, …
@@ -26,7 +26,7 @@ from typing import Final
 from msgspec import Struct
 
 from ..storage._json_values import members
-from ._apply_refusals import ApplyRefused, Conflicts, FieldConflict
+from ._apply_refusals import ApplyRejection, Conflicts, FieldConflict
 from ._field_managers import (
     BEFORE_FIRST_APPLY,
     Managers,
@@ -71,7 +71,8 @@ def apply(
     apart: Collection[str] = (),
     versions: Versions | None = None,
 ) -> AppliedObject | Conflicts:
-    """Apply an object to the live object, or create it; ApplyRefused if the body cannot be applied."""
+    """Apply an object to the live object, or create it; raise ApplyRejection if the body cannot be
+    applied."""
     check_applied(applied, schema, api_version, kind)
     previous, managers = _live_managers(live, schema, api_version, now, apart)
     owner = owner_of(manager, "Apply", api_version, subresource)
@@ -95,7 +96,7 @@ def apply(
 
 
 class _ApplyRequest(Struct, frozen=True):
-    """One apply: the object, the manager and the live object."""
+    """An apply: the object, the manager and the live object."""
 
     previous: Object
     applied: Object
@@ -201,17 +202,17 @@ def _live_managers(
 
 
 def check_applied(applied: Object, schema: MergeSchema, api_version: str, kind: str) -> None:
-    """Raise ApplyRefused if a body cannot be applied to an object of this kind."""
+    """Raise ApplyRejection if a body cannot be applied to an object of this kind."""
     group, _, version = str(applied.get("apiVersion") or "").rpartition("/")
     gvk = f"{group}/{version}, Kind={applied.get('kind') or ''}"
     if (applied.get("apiVersion"), applied.get("kind")) != (api_version, kind):
-        raise ApplyRefused(400, f"invalid object type: {gvk}")
+        raise ApplyRejection(400, f"invalid object type: {gvk}")
     metadata = members(applied.get("metadata"))
     if metadata.get("managedFields") is not None:
-        raise ApplyRefused(400, "metadata.managedFields must be nil")
+        raise ApplyRejection(400, "metadata.managedFields must be nil")
     if wrong := misfits(applied, schema):
         name, namespace = metadata.get("name") or "", metadata.get("namespace") or ""
-        raise ApplyRefused(500, f"failed to create typed patch object ({namespace}/{name}; {gvk}): {wrong}")
+        raise ApplyRejection(500, f"failed to create typed patch object ({namespace}/{name}; {gvk}): {wrong}")
 
 
 def _keep_server_fields(previous: Object, result: Object) -> Object:

@@ -12,8 +12,10 @@ from typing import Any, Final
 
 import msgspec
 
-from ..storage._json_values import copied, go_text, is_list, is_map
-from ._apply_refusals import ApplyRefused
+from kubeproto.objects import copy_json, is_list, is_object
+
+from ..storage._json_values import go_text
+from ._apply_refusals import ApplyRejection
 from ._merge_schemas import UNTYPED, MergeSchema
 
 Map = dict[str, Any]
@@ -24,12 +26,13 @@ _DELETE: Final = "$deleteFromPrimitiveList"
 _ORDER: Final = "$setElementOrder"
 
 
-class PatchRefused(ApplyRefused):
+class PatchRejection(ApplyRejection):
     """A strategic merge patch that a server refuses, with the code and the message of its Status."""
 
 
 def strategic_merge(current: Map, patch: Map, schema: MergeSchema) -> Map:
-    """Return the object after the patch; neither argument is changed. PatchRefused if it is malformed."""
+    """Return the object after the patch; neither argument is changed. Raise PatchRejection if the patch is
+    malformed."""
     return _merge_maps(current, patch, schema)
 
 
@@ -54,19 +57,19 @@ def _merge_maps(current: Map, patch: Map, schema: MergeSchema) -> Map:
 
 
 def _merge_values(current: Any, patch: Any, schema: MergeSchema) -> Any:
-    if is_map(current) and is_map(patch) and not schema.replaces:
+    if is_object(current) and is_object(patch) and not schema.replaces:
         return _merge_maps(current, patch, schema)
     if is_list(current) and is_list(patch) and schema.merges:
         return _merge_lists(current, patch, schema)
     if type(current) is type(patch):
-        return copied(patch)
+        return copy_json(patch)
     return _new(patch)
 
 
 def _apply_directive(patch: Map) -> Map:
     match patch[_DIRECTIVE]:
         case "replace":
-            return {key: copied(value) for key, value in patch.items() if key != _DIRECTIVE}
+            return {key: copy_json(value) for key, value in patch.items() if key != _DIRECTIVE}
         case "delete":
             return {}
         case other:
@@ -76,13 +79,13 @@ def _apply_directive(patch: Map) -> Map:
 def _retain_keys(current: Map, patch: Map) -> Map:
     """Return the fields of a map that `$retainKeys` retains, or all fields without it."""
     if _RETAIN not in patch:
-        return {key: copied(value) for key, value in current.items()}
+        return {key: copy_json(value) for key, value in current.items()}
     keep = patch[_RETAIN]
     parallel = (_RETAIN, _DELETE, _ORDER)
     fields = [key for key, value in patch.items() if value is not None and not key.startswith(parallel)]
     if not is_list(keep) or any(name not in keep for name in fields):
-        raise PatchRefused(400, "invalid patch format of retainKeys")
-    return {key: copied(value) for key, value in current.items() if key in keep}
+        raise PatchRejection(400, "invalid patch format of retainKeys")
+    return {key: copy_json(value) for key, value in current.items() if key in keep}
 
 
 def _field_of(directive: str, prefix: str) -> str:
@@ -90,7 +93,7 @@ def _field_of(directive: str, prefix: str) -> str:
     head, slash, name = directive.partition("/")
     if head != prefix or not slash:
         list_name = "primitive" if prefix == _DELETE else "setElementOrder"
-        raise PatchRefused(400, f"invalid patch format of {list_name} list")
+        raise PatchRejection(400, f"invalid patch format of {list_name} list")
     return name
 
 
@@ -102,7 +105,7 @@ def _delete_from(result: Map, name: str, values: Any, schema: MergeSchema) -> No
         result[name] = [value for value in current if value not in values]
     elif is_list(current) and is_list(values):
         # Without the merge strategy, a server replaces the list by the list of values to remove.
-        result[name] = copied(values)
+        result[name] = copy_json(values)
 
 
 # Lists.
@@ -115,7 +118,7 @@ def _merge_lists(current: list[Any], patch: list[Any], schema: MergeSchema) -> l
         merged = list(dict.fromkeys([*current, *patch]))
         return ordered(merged, by=patch, live=current, identity=_scalar)
     if not schema.merge_key:
-        raise PatchRefused(500, "cannot merge lists without merge key for type map")
+        raise PatchRejection(500, "cannot merge lists without merge key for type map")
     identity = _by_key(schema.merge_key)
     live, plain = _without_directives(current, patch, schema.merge_key)
     merged = _merge_elements(live, plain, schema, identity)
@@ -125,7 +128,7 @@ def _merge_lists(current: list[Any], patch: list[Any], schema: MergeSchema) -> l
 def _merge_elements(
     live: list[Any], patch: list[Any], schema: MergeSchema, identity: Callable[[Any], Hashable]
 ) -> list[Any]:
-    merged: list[Any] = copied(live)
+    merged: list[Any] = copy_json(live)
     for element in patch:
         key = identity(element)
         places = (index for index, other in enumerate(merged) if _key_value(other, schema.merge_key) == key)
@@ -152,7 +155,7 @@ def _without_directives(current: list[Any], patch: list[Any], merge_key: str) ->
             case "replace":
                 replaces = True
             case "merge":
-                raise PatchRefused(500, "merging lists cannot yet be specified in the patch")
+                raise PatchRejection(500, "merging lists cannot yet be specified in the patch")
             case other:
                 raise _unknown_directive(other, element)
     # A replacement has all elements, so it is merged into an empty list.
@@ -166,7 +169,7 @@ def _merge_in_order(result: Map, name: str, patch: Map, schema: MergeSchema) -> 
     live, changes = result.get(name), patch.get(name)
     for value in (order, *(side[name] for side in (result, patch) if name in side)):
         if not is_list(value):
-            raise PatchRefused(500, f"expected a []interface {{}}, but received a {_go_type(value)}")
+            raise PatchRejection(500, f"expected a []interface {{}}, but received a {_go_type(value)}")
     if live is None and changes is None:
         return
     identity = _by_key(list_schema.merge_key) if list_schema.merge_key else _scalar
@@ -174,10 +177,10 @@ def _merge_in_order(result: Map, name: str, patch: Map, schema: MergeSchema) -> 
     if live is not None and changes is not None:
         merged = _merge_values(live, changes, list_schema)
     else:
-        merged = copied(live) if changes is None else _new(changes)
+        merged = copy_json(live) if changes is None else _new(changes)
     if not live and not changes:
         # A server determines the type of the elements before it sorts them.
-        raise PatchRefused(500, "no elements in any of the given slices")
+        raise PatchRejection(500, "no elements in any of the given slices")
     result[name] = ordered(merged, by=order, live=live or [], identity=identity)
 
 
@@ -187,10 +190,10 @@ def _check_order(changes: list[Any], order: list[Any], identity: Callable[[Any],
         return
     places = iter([identity(element) for element in order])
     for element in changes:
-        if is_map(element) and _DIRECTIVE in element:
+        if is_object(element) and _DIRECTIVE in element:
             continue
         if identity(element) not in places:  # the search continues after the previous match
-            raise PatchRefused(
+            raise PatchRejection(
                 500,
                 f"The order in patch list:\n{go_text(changes)}\n"
                 f" doesn't match {_ORDER} list:\n{go_text(order)}\n",
@@ -202,7 +205,7 @@ def _check_order(changes: list[Any], order: list[Any], identity: Callable[[Any],
 
 def _new(value: Any) -> Any:
     """Return a new value without nulls in its maps and without directives."""
-    if is_map(value):
+    if is_object(value):
         if _DIRECTIVE in value:
             return _apply_directive(value)
         return {
@@ -211,7 +214,7 @@ def _new(value: Any) -> Any:
             if member is not None and not _is_directive(key)
         }
     if is_list(value):
-        return [_new(element) for element in value if not (is_map(element) and _DIRECTIVE in element)]
+        return [_new(element) for element in value if not (is_object(element) and _DIRECTIVE in element)]
     return value
 
 
@@ -224,8 +227,8 @@ def _is_directive(key: str) -> bool:
 
 def _by_key(merge_key: str) -> Callable[[Any], Hashable]:
     def identity(element: Any) -> Hashable:
-        if not is_map(element) or merge_key not in element:
-            raise PatchRefused(
+        if not is_object(element) or merge_key not in element:
+            raise PatchRejection(
                 500, f"map: {go_text(element)} does not contain declared merge key: {merge_key}"
             )
         return _scalar(element[merge_key])
@@ -234,7 +237,7 @@ def _by_key(merge_key: str) -> Callable[[Any], Hashable]:
 
 
 def _key_value(element: Any, merge_key: str) -> Hashable:
-    return _scalar(element.get(merge_key)) if is_map(element) else None
+    return _scalar(element.get(merge_key)) if is_object(element) else None
 
 
 def _scalar(value: Any) -> Hashable:
@@ -243,20 +246,22 @@ def _scalar(value: Any) -> Hashable:
 
 
 def _holds_maps(elements: Iterable[Any]) -> bool:
-    """Return whether a list consists of maps; PatchRefused for mixed types or lists in lists."""
-    kinds = {"list" if is_list(element) else "map" if is_map(element) else "scalar" for element in elements}
+    """Return whether a list consists of maps; raise PatchRejection for mixed types or lists in lists."""
+    kinds = {
+        "list" if is_list(element) else "map" if is_object(element) else "scalar" for element in elements
+    }
     if "list" in kinds:
-        raise PatchRefused(422, _REFUSED)
+        raise PatchRejection(422, _REFUSED)
     if len(kinds) > 1:
-        raise PatchRefused(500, "list element types are not identical")
+        raise PatchRejection(500, "list element types are not identical")
     return kinds == {"map"}
 
 
 _REFUSED: Final = "the server rejected our request due to an error in our request"
 
 
-def _unknown_directive(directive: Any, element: Map) -> PatchRefused:
-    return PatchRefused(500, f"unknown patch type: {go_text(directive)} in map: {go_text(element)}")
+def _unknown_directive(directive: Any, element: Map) -> PatchRejection:
+    return PatchRejection(500, f"unknown patch type: {go_text(directive)} in map: {go_text(element)}")
 
 
 def _go_type(value: Any) -> str:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from ..storage._json_values import go_source, go_text, go_type, is_list, is_map
-from ._list_elements import Unidentified, step_of
+from kubeproto.objects import is_list, is_object
+
+from ..storage._json_values import go_source, go_text, go_type
+from ._list_elements import UnidentifiedElement, step_of
 from ._merge_schemas import MergeSchema
 from .fieldsets import Path, field_step, format_path
 
@@ -26,7 +28,7 @@ def _misfits(value: Any, schema: MergeSchema, path: Path) -> Iterator[tuple[Path
     if value is None or schema.shape == "any":
         return
     match schema.shape:
-        case "map" if is_map(value):
+        case "map" if is_object(value):
             yield from _members(value, schema, path)
         case "list" if is_list(value):
             yield from _elements(value, schema, path)
@@ -54,7 +56,7 @@ def _elements(value: list[Any], schema: MergeSchema, path: Path) -> Iterator[tup
         if not schema.atomic:
             try:
                 step = step_of(element, schema)
-            except Unidentified as error:
+            except UnidentifiedElement as error:
                 yield path, f"element {index}: {error}"
                 return
             element_path = (*path, step)
@@ -73,7 +75,7 @@ def _scalar_error(value: Any, scalar: str) -> str:
             return f"expected boolean, got &{{{go_text(value)}}}"
         case "numeric" if isinstance(value, bool) or not isinstance(value, int | float):
             return f"expected numeric (int or float), got {go_type(value)}"
-        case _ if is_map(value) or is_list(value):
+        case _ if is_object(value) or is_list(value):
             return f"expected any scalar, got &{{{go_text(value)}}}"
         case _:
             return ""

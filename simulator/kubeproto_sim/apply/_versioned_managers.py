@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from ._field_managers import OwnedFields, Owner
 from ._merge import removed, with_parents
 from ._merge_schemas import MergeSchema
-from ._object_fields import UNOWNED, Changes, compare, fields_of, tracked
+from ._object_fields import UNOWNED, FieldChanges, compare, fields_of, tracked
 from .fieldsets import EMPTY, FieldSet, difference, intersection, union
 
 Object = dict[str, Any]
@@ -30,15 +30,20 @@ class VersionedChanges:
     """The changes between two states of an object, in the versions of its managers."""
 
     def __init__(
-        self, previous: Object, current: Object, changes: Changes, api_version: str, versions: Versions | None
+        self,
+        previous: Object,
+        current: Object,
+        changes: FieldChanges,
+        api_version: str,
+        versions: Versions | None,
     ) -> None:
         self._previous = previous
         self._current = current
         self._versions = versions
-        self._changes: dict[str, Changes | None] = {api_version: changes}
+        self._changes: dict[str, FieldChanges | None] = {api_version: changes}
         self._changes_in_own_version = changes
 
-    def in_version_of(self, owned: OwnedFields) -> Changes | None:
+    def in_version_of(self, owned: OwnedFields) -> FieldChanges | None:
         """Return the changes in the version of a manager; None if it is no longer served."""
         if self._versions is None:
             return self._changes_in_own_version
@@ -46,7 +51,7 @@ class VersionedChanges:
             self._changes[owned.api_version] = self._compare(owned.api_version)
         return self._changes[owned.api_version]
 
-    def _compare(self, api_version: str) -> Changes | None:
+    def _compare(self, api_version: str) -> FieldChanges | None:
         assert self._versions is not None  # only `in_version_of` calls this
         previous = self._versions.in_version(self._previous, api_version)
         current = self._versions.in_version(self._current, api_version)

@@ -18,7 +18,9 @@ from typing import Any, Final
 
 import msgspec
 
-from ..storage._json_values import is_map
+from kubeproto.objects import is_object
+
+from ..storage._json_values import quoted
 
 FieldSet = Mapping[str, "FieldSet"]
 Path = tuple[str, ...]
@@ -122,13 +124,13 @@ def difference(a: FieldSet, b: FieldSet) -> FieldSet:
 
 
 def has(fields: FieldSet, step: str) -> bool:
-    """Return whether the field one step away is itself in the set."""
+    """Return whether the field at a step is itself in the set."""
     subset = fields.get(step)
     return subset is not None and _is_member(subset)
 
 
 def below(fields: FieldSet, step: str) -> FieldSet:
-    """Return the subset inside the field one step away."""
+    """Return the subset inside the field at a step."""
     subset = fields.get(step)
     return _inside(subset) if subset else EMPTY
 
@@ -152,7 +154,7 @@ def encode_fields(fields: FieldSet) -> dict[str, Any]:
 
 
 def decode_fields(fields_v1: Any) -> FieldSet:
-    """Return the set of a `fieldsV1`; ValueError if it is not one."""
+    """Return the set of a `fieldsV1`; raise ValueError if it is invalid."""
     return _decode(fields_v1, member=False) or EMPTY
 
 
@@ -177,7 +179,7 @@ def _inside(subset: FieldSet) -> FieldSet:
 
 
 def _decode(fields: Any, *, member: bool) -> FieldSet | None:
-    if not is_map(fields):
+    if not is_object(fields):
         raise ValueError(f"{fields!r} is not a set of fields: a set of fields is an object of objects")
     inside: dict[str, FieldSet] = {}
     for step, content in fields.items():
@@ -205,11 +207,11 @@ def _order(step: str) -> tuple[Any, ...]:
         value = msgspec.json.decode(step[2:])
     except (msgspec.DecodeError, RecursionError) as error:
         raise ValueError(f"{step!r} is not a step of a path: {error}") from None
-    if rank == 2 and not is_map(value):
+    if rank == 2 and not is_object(value):
         raise ValueError(f"{step!r} is not a step of a path: the keys of an element are an object")
     if rank == 4 and not isinstance(value, int):
         raise ValueError(f"{step!r} is not a step of a path: an index is a number")
-    if is_map(value):
+    if is_object(value):
         return rank, *((name, *_value_order(value[name])) for name in sorted(value))
     return rank, *_value_order(value)
 
@@ -229,10 +231,6 @@ def _format_step(step: str) -> str:
     if step.startswith("f:"):
         return "." + step[2:]
     value = msgspec.json.decode(step[2:])
-    if is_map(value):
-        return f"[{','.join(f'{name}={_text(value[name])}' for name in sorted(value))}]"
-    return f"[={_text(value)}]" if step.startswith("v:") else f"[{value}]"
-
-
-def _text(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    if is_object(value):
+        return f"[{','.join(f'{name}={quoted(value[name])}' for name in sorted(value))}]"
+    return f"[={quoted(value)}]" if step.startswith("v:") else f"[{value}]"

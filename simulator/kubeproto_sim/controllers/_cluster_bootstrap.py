@@ -23,7 +23,7 @@ _NAMESPACE_DEFAULTS: Final = (
 
 
 def populate(state: ServerState, group: str | None = None) -> None:
-    """Store the initial objects of a cluster, or only those of one API group."""
+    """Store the initial objects of a cluster, or only those of an API group."""
     import pkgutil
 
     data = pkgutil.get_data("kubeproto_sim", "new_cluster.json")

@@ -47,7 +47,7 @@ class ClusterController(SwitchableController, Protocol):
 
 
 class ControllerManager:
-    """All controllers of one cluster, as kube-controller-manager runs them.
+    """All controllers of a cluster, as kube-controller-manager runs them.
 
     In `populated` clusters each namespace gets its default objects. `names` selects the controllers that
     create objects from others, such as pods; `gates` returns the gate of their writes, and `notify` is called
@@ -64,9 +64,10 @@ class ControllerManager:
         notify: Callable[[], None],
     ) -> None:
         self.state = state
-        # A request settles the cluster and reads `due` several times: the result is valid until a change.
+        # A request settles the cluster and reads `next_due` several times; the cached result is valid until a
+        # change.
         self._rests_until = -inf
-        self._due: float | None = None
+        self._next_due: float | None = None
         self._notify_cluster = notify
         self.definitions = DefinitionController(state)
         self.garbage = GarbageCollector(state)
@@ -122,9 +123,9 @@ class ControllerManager:
             extension.on_event(storage, event)
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time at which the next controller acts without a change; None if none does."""
-        return self._due if self._rests else self._find_due()
+        return self._next_due if self._rests else self._find_due()
 
     @property
     def _rests(self) -> bool:
@@ -132,9 +133,9 @@ class ControllerManager:
         return self.state.clock.time < self._rests_until and not self.state.extensions
 
     def _find_due(self) -> float | None:
-        times = [self.definitions.due, self.pods.due, self.workloads.due]
-        times += [controller.due for controller in self._switched]
-        times += [controller.due for controller in self.state.extensions]
+        times = [self.definitions.next_due, self.pods.next_due, self.workloads.next_due]
+        times += [controller.next_due for controller in self._switched]
+        times += [controller.next_due for controller in self.state.extensions]
         return min((time for time in times if time is not None), default=None)
 
     def settle(self) -> None:
@@ -146,8 +147,8 @@ class ControllerManager:
             working = (*self.state.extensions, *self._controllers)
             worked = [controller.work() for controller in working]
             if not any(worked):
-                self._due = self._find_due()
-                self._rests_until = inf if self._due is None else self._due
+                self._next_due = self._find_due()
+                self._rests_until = inf if self._next_due is None else self._next_due
                 return
         raise LocalProtocolError(
             f"the controllers of the cluster did not come to rest in {_MAX_ROUNDS} rounds"
@@ -161,7 +162,7 @@ class ControllerManager:
         self.definitions.is_immediate = False
 
     def adopt(self, other: ControllerManager) -> None:
-        """Copy the state of the controllers of the cluster that this one was forked from."""
+        """Copy the state of the controllers of the cluster from which this cluster was forked."""
         self.definitions.adopt(other.definitions)
         self.garbage.adopt(other.garbage)
         self.pods.adopt(other.pods)

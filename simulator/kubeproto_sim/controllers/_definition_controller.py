@@ -12,8 +12,8 @@ from kubeproto.crd import DefinedKind, read_definition
 
 from .._rejections import Rejection
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._storage import ResourceStorage, Stored, StoredEvent
+from ..kinds._served_kinds import ServedKind
+from ..storage._storage import ResourceStorage, StoredEvent, StoredRecord
 from ..writing._object_deletion import DeleteOptions, delete
 from ..writing._server_writes import edit, remove_finalizer
 
@@ -62,7 +62,7 @@ class DefinitionController:
             self.state.end_watches(self.state.storage.resource(stored.name))
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time at which the next definition is established."""
         return min(self._establish_times.values(), default=None)
 
@@ -79,14 +79,14 @@ class DefinitionController:
         return self.state.storage.version != version
 
     def adopt(self, other: DefinitionController) -> None:
-        """Copy the state of the cluster that this one was forked from."""
+        """Copy the state of the cluster from which this cluster was forked."""
         self._served, self._establish_times = dict(other._served), dict(other._establish_times)
         self._conflicting = dict(other._conflicting)
         for kind in self._served.values():
             served = other.state.kinds.of_storage(kind.name)
             self.state.kinds.define(kind, ready_at=served.ready_at if served else 0.0)
 
-    def resume(self, stored: Stored) -> None:
+    def resume(self, stored: StoredRecord) -> None:
         """Continue with a stored definition after a restart: serve it at once if it was established."""
         obj: dict[str, Any] = msgspec.json.decode(stored.data)
         conditions: list[dict[str, Any]] = obj.get("status", {}).get("conditions") or []
@@ -186,13 +186,13 @@ class DefinitionController:
                     self._delete(served, stored)
             if served.storage.objects:
                 return
-        stored_definition: Stored | None = definitions.storage.objects.get(name)
+        stored_definition: StoredRecord | None = definitions.storage.objects.get(name)
         if stored_definition is None:
             self.state.closing.discard(name)
         elif CLEANUP in (msgspec.json.decode(stored_definition.data)["metadata"].get("finalizers") or []):
             edit(self.state, definitions, stored_definition, partial(remove_finalizer, finalizer=CLEANUP))
 
-    def _delete(self, served: Served, stored: Stored) -> None:
+    def _delete(self, served: ServedKind, stored: StoredRecord) -> None:
         with suppress(Rejection):  # it may have been deleted in the meantime
             delete(self.state, served, stored.key, stored.name, DeleteOptions())
 

@@ -12,16 +12,14 @@ from typing import Any, Final
 import msgspec
 
 from .._rejections import Rejection
-from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._json_values import listed, texts
-from ..storage._storage import ResourceStorage, Stored, StoredEvent
+from .._state import ObjectAddress, ServerState
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import objects_in, strings_in
+from ..storage._storage import ResourceStorage, StoredEvent, StoredRecord
 from ..writing._object_deletion import DeleteOptions, delete
 from ..writing._server_writes import edit, remove_finalizer, remove_owner
 
 _FOREGROUND: Final = "foregroundDeletion"
-ObjectAddress = tuple[str, str]
-"""The name of a resource and a key in its storage."""
 
 
 class GarbageCollector:
@@ -35,7 +33,7 @@ class GarbageCollector:
         self._unverified: list[ObjectAddress] = []
 
     def on_event(self, storage: ResourceStorage, event: StoredEvent) -> None:
-        """Update the index of dependents, and mark objects to look at."""
+        """Update the index of dependents, and mark objects to check."""
         stored, address = event.stored, (storage.name, event.stored.key)
         if event.change == "DELETED":
             for uid in stored.owners:
@@ -73,18 +71,13 @@ class GarbageCollector:
         return self.state.storage.version != version
 
     def adopt(self, other: GarbageCollector) -> None:
-        """Copy the state of the cluster that this one was forked from."""
+        """Copy the state of the cluster from which this cluster was forked."""
         self.dependents = {uid: set(places) for uid, places in other.dependents.items()}
         self.waiting = dict(other.waiting)
 
-    def _find(self, address: ObjectAddress) -> tuple[Served, Stored] | None:
-        served = self.state.kinds.of_storage(address[0])
-        stored = served.storage.objects.get(address[1]) if served else None
-        return (served, stored) if served and stored else None
-
     def _collect(self, address: ObjectAddress) -> None:
         """Delete an object without existing owners, or drop its references to missing owners."""
-        target = self._find(address)
+        target = self.state.find(address)
         if target is None or not target[1].owners:
             return
         served, stored = target
@@ -109,13 +102,13 @@ class GarbageCollector:
 
     def _unblock(self, uid: str, address: ObjectAddress) -> None:
         """Continue with an owner that waits for its dependents."""
-        target = self._find(address)
+        target = self.state.find(address)
         if target is None or target[1].uid != uid:
             self.waiting.pop(uid, None)
             return
         served, stored = target
-        finalizers = texts(msgspec.json.decode(stored.data)["metadata"], "finalizers")
-        targets = (self._find(key) for key in sorted(self.dependents.get(uid, ())))
+        finalizers = strings_in(msgspec.json.decode(stored.data)["metadata"], "finalizers")
+        targets = (self.state.find(key) for key in sorted(self.dependents.get(uid, ())))
         dependents = [target for target in targets if target is not None]
         if "orphan" in finalizers:
             for kind, dependent in dependents:
@@ -131,7 +124,7 @@ class GarbageCollector:
         else:
             self.waiting.pop(uid, None)
 
-    def _delete_dependent(self, served: Served, stored: Stored) -> None:
+    def _delete_dependent(self, served: ServedKind, stored: StoredRecord) -> None:
         """Delete a dependent of a terminating owner, or only its reference if it has another owner."""
         owners: list[dict[str, Any]] = msgspec.json.decode(stored.data)["metadata"]["ownerReferences"]
         remaining_owners = [owner for owner in owners if self._remains(owner, stored.namespace)]
@@ -149,21 +142,21 @@ class GarbageCollector:
         if not self._exists(owner, namespace):
             return False
         address = self.waiting.get(owner["uid"])
-        target = self._find(address) if address else None
+        target = self.state.find(address) if address else None
         if target is None:
             return True
-        return _FOREGROUND not in texts(msgspec.json.decode(target[1].data)["metadata"], "finalizers")
+        return _FOREGROUND not in strings_in(msgspec.json.decode(target[1].data)["metadata"], "finalizers")
 
-    def _remove_finalizer(self, served: Served, stored: Stored, finalizer: str) -> None:
+    def _remove_finalizer(self, served: ServedKind, stored: StoredRecord, finalizer: str) -> None:
         self.waiting.pop(stored.uid, None)
         edit(self.state, served, stored, lambda obj: remove_finalizer(obj, finalizer))
 
-    def _delete(self, served: Served, stored: Stored, policy: str) -> None:
+    def _delete(self, served: ServedKind, stored: StoredRecord, policy: str) -> None:
         # Some namespaces cannot be deleted, and an object may have been deleted in the meantime.
         with suppress(Rejection):
             delete(self.state, served, stored.key, stored.name, DeleteOptions(propagation_policy=policy))
 
 
-def _blocks(stored: Stored, uid: str) -> bool:
-    owners = listed(msgspec.json.decode(stored.data)["metadata"], "ownerReferences")
+def _blocks(stored: StoredRecord, uid: str) -> bool:
+    owners = objects_in(msgspec.json.decode(stored.data)["metadata"], "ownerReferences")
     return any(owner["uid"] == uid and owner.get("blockOwnerDeletion") for owner in owners)

@@ -9,9 +9,9 @@ import msgspec
 
 from .._rejections import Rejection
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._json_values import member, texts
-from ..storage._storage import ResourceStorage, Stored, StoredEvent
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, strings_in
+from ..storage._storage import ResourceStorage, StoredEvent, StoredRecord
 from ..writing._object_deletion import DeleteOptions, delete
 from ..writing._server_writes import edit, remove
 
@@ -60,7 +60,7 @@ class NamespaceController:
             obj: dict[str, Any] = msgspec.json.decode(stored.data)
             finalizers = [
                 finalizer
-                for finalizer in texts(member(obj, "spec"), "finalizers")
+                for finalizer in strings_in(member(obj, "spec"), "finalizers")
                 if finalizer != "kubernetes"
             ]
             if not finalizers and not obj["metadata"].get("finalizers"):
@@ -73,7 +73,7 @@ class NamespaceController:
         """Delete the content of a namespace; return the number of remaining objects."""
         remaining = 0
         kinds = sorted(
-            self.state.kinds.by_storage.values(), key=lambda one: (one.full_name != "pods", one.full_name)
+            self.state.kinds.by_storage.values(), key=lambda kind: (kind.full_name != "pods", kind.full_name)
         )
         for served in kinds:
             if not served.namespaced or "delete" not in served.verbs:
@@ -86,7 +86,7 @@ class NamespaceController:
                 break  # pods end before the objects that they use
         return remaining
 
-    def _delete(self, served: Served, stored: Stored) -> None:
+    def _delete(self, served: ServedKind, stored: StoredRecord) -> None:
         if b'"deletionTimestamp":' in stored.data:
             return
         with suppress(Rejection):  # it may have been deleted in the meantime

@@ -38,11 +38,11 @@ class PodTermination:
                 self._deadlines[key] = parse_time(meta["deletionTimestamp"]).timestamp()
 
     def adopt(self, other: PodTermination) -> None:
-        """Copy the state of the cluster that this one was forked from."""
+        """Copy the state of the cluster from which this cluster was forked."""
         self._deadlines = dict(other._deadlines)
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time at which the next grace period ends."""
         return min(self._deadlines.values(), default=None)
 

@@ -10,7 +10,7 @@ import msgspec
 from kubeproto.objects import Selector
 
 from .._state import ServerState
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._server_writes import edit
 
@@ -49,19 +49,21 @@ class RoleAggregation:
         return self.state.storage.version != version
 
     def adopt(self, other: RoleAggregation) -> None:
-        """Copy the state of the cluster that this one was forked from."""
+        """Copy the state of the cluster from which this cluster was forked."""
         self._changed = other._changed
 
     def _gather(self, storage: ResourceStorage, role: dict[str, Any]) -> list[Any]:
         rules: list[Any] = []
-        for selector in listed(member(role, "aggregationRule"), "clusterRoleSelectors"):
+        for selector in objects_in(member(role, "aggregationRule"), "clusterRoleSelectors"):
             label_selector = Selector.from_object(selector)
             for key in storage.in_order():
                 stored = storage.objects[key]
                 if stored.name == role["metadata"]["name"] or not label_selector.matches(stored.labels or {}):
                     continue
                 rules += [
-                    rule for rule in listed(msgspec.json.decode(stored.data), "rules") if rule not in rules
+                    rule
+                    for rule in objects_in(msgspec.json.decode(stored.data), "rules")
+                    if rule not in rules
                 ]
         return rules
 

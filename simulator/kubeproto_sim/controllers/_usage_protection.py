@@ -8,8 +8,8 @@ import msgspec
 
 from .._state import ServerState
 from ..kinds._kind_defaults import FINALIZERS
-from ..storage._json_values import listed, member, texts
-from ..storage._storage import ResourceStorage, Stored, StoredEvent
+from ..storage._json_values import member, objects_in, strings_in
+from ..storage._storage import ResourceStorage, StoredEvent, StoredRecord
 from ..writing._server_writes import edit, remove_finalizer
 
 
@@ -41,22 +41,22 @@ class ProtectionController:
             stored = served.storage.objects.get(key) if served else None
             if served and stored and not self._is_used(name, stored):
                 finalizer = FINALIZERS[name]
-                if finalizer in texts(msgspec.json.decode(stored.data)["metadata"], "finalizers"):
+                if finalizer in strings_in(msgspec.json.decode(stored.data)["metadata"], "finalizers"):
                     edit(self.state, served, stored, partial(remove_finalizer, finalizer=finalizer))
         return self.state.storage.version != version
 
     def adopt(self, other: ProtectionController) -> None:
-        """Copy the state of the cluster that this one was forked from."""
+        """Copy the state of the cluster from which this cluster was forked."""
         self._terminating = set(other._terminating)
 
-    def _is_used(self, name: str, stored: Stored) -> bool:
+    def _is_used(self, name: str, stored: StoredRecord) -> bool:
         if name == "persistentvolumes":
             return bool(member(msgspec.json.decode(stored.data), "status").get("phase") == "Bound")
         if name != "persistentvolumeclaims":
             return False
         for pod in self.state.storage.resource("pods").objects.values():
             if pod.namespace == stored.namespace:
-                for volume in listed(msgspec.json.decode(pod.data)["spec"], "volumes"):
+                for volume in objects_in(msgspec.json.decode(pod.data)["spec"], "volumes"):
                     if member(volume, "persistentVolumeClaim").get("claimName") == stored.name:
                         return True
         return False

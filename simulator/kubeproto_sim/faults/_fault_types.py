@@ -49,14 +49,15 @@ class ErrorEvent(Struct, frozen=True):
 
 
 class Throttle(Struct, frozen=True):
-    """429, in plain text as from a proxy, or as a Status. Without seconds it has no Retry-After."""
+    """The request gets The request gets 429, in plain text as from a proxy, or as a Status. Without
+    seconds it has no Retry-After."""
 
     seconds: int | None = 1
     plain: bool = True
 
 
 class Fail(Struct, frozen=True):
-    """500 or another code, before the request takes effect or after it."""
+    """The request gets 500 or another code, before or after it takes effect."""
 
     after: bool = False
     code: int = 500

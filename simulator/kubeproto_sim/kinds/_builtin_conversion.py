@@ -11,7 +11,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
-from ..storage._json_values import is_list, is_map, listed, member
+from kubeproto.objects import is_list, is_object
+
+from ..storage._json_values import member, objects_in
 
 Json = dict[str, Any]
 
@@ -79,7 +81,7 @@ def _to_v1(obj: Json) -> Json:
     annotations = dict(member(meta, "annotations"))
     spec = dict(member(obj, "spec"))
     other_metrics: list[Json] = []
-    for metric in listed(spec, "metrics"):
+    for metric in objects_in(spec, "metrics"):
         resource = member(metric, "resource")
         target = member(resource, "target")
         if _CPU not in spec and resource.get("name") == "cpu" and "averageUtilization" in target:
@@ -114,7 +116,7 @@ def _internal(behavior: Json) -> Json:
         else {
             "StabilizationWindowSeconds": rules.get("stabilizationWindowSeconds"),
             "SelectPolicy": rules.get("selectPolicy"),
-            "Policies": _recased(listed(rules, "policies"), str.upper),
+            "Policies": _recased(objects_in(rules, "policies"), str.upper),
             "Tolerance": rules.get("tolerance"),
         }
         for field, rules in (("ScaleUp", behavior.get("scaleUp")), ("ScaleDown", behavior.get("scaleDown")))
@@ -123,7 +125,7 @@ def _internal(behavior: Json) -> Json:
 
 def _recased(value: Any, case: Callable[[str], str]) -> Any:
     """Return JSON with the first letter of its names in another case, and without null."""
-    if is_map(value):
+    if is_object(value):
         members = {name: member_value for name, member_value in value.items() if member_value is not None}
         return {
             case(name[:1]) + name[1:]: _recased(member_value, case) for name, member_value in members.items()
@@ -168,7 +170,7 @@ def _metric_to_v2(metric: Json) -> Json:
 
 def _metrics_from_annotation(text: Any, convert_metric: Callable[[Json], Json]) -> list[Json]:
     metrics: Any = _decode_or_default(text, [])
-    return [convert_metric(metric) for metric in metrics if is_map(metric)] if is_list(metrics) else []
+    return [convert_metric(metric) for metric in metrics if is_object(metric)] if is_list(metrics) else []
 
 
 def _decode_or_default(text: Any, default: Any) -> Any:

@@ -13,11 +13,12 @@ from kubeproto.kinds import BuiltinField, kind_table
 from kubeproto.objects import (
     dns_label_errors,
     dns_subdomain_errors,
+    is_list,
+    is_object,
     label_value_errors,
     qualified_name_errors,
 )
 
-from ..storage._json_values import is_list, is_map
 from ._builtin_table import BuiltinRule, built_in
 
 Json = dict[str, Any]
@@ -76,13 +77,13 @@ def _counts(field: BuiltinField) -> bool:
 
 def _check_nested(type_: str, form: tuple[str, ...], value: Any, path: str) -> Iterator[Violation]:
     if not form:
-        if is_map(value):
+        if is_object(value):
             yield from check_fields(type_, value, f"{path}.")
     elif form[0] == "list":
         for index, element in enumerate(value if is_list(value) else ()):
             yield from _check_nested(type_, form[1:], element, f"{path}[{index}]")
     else:
-        for key, element in value.items() if is_map(value) else ():
+        for key, element in value.items() if is_object(value) else ():
             yield from _check_nested(type_, form[1:], element, f"{path}[{key}]")
 
 

@@ -14,8 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from kubeproto.kinds import kind_table
-
-from ..storage._json_values import is_list, is_map
+from kubeproto.objects import is_list, is_object
 
 Json = dict[str, Any]
 _KIND: Final = "<kind>"
@@ -23,7 +22,7 @@ _encode: Final = msgspec.json.Encoder().encode
 
 
 class BuiltinRule(Struct, frozen=True):
-    """The rules of one field."""
+    """The rules of a field."""
 
     required: str | None = None
     enum: list[str] | None = None
@@ -34,9 +33,9 @@ class BuiltinRule(Struct, frozen=True):
 class BuiltinTable(Struct, frozen=True):
     """The table, by type and field.
 
-    A default is a list of one value, or the name of a neighbour field and a default for each of its values;
-    the neighbour ``<kind>`` is the type of the root object. `zeros` tells whether an empty value is stored,
-    and `nulls` lists the fields that are written as null when they are missing.
+    A default is a list with a single value, or the name of a neighbour field and a default for each of its
+    values; the neighbour ``<kind>`` is the type of the root object. `zeros` tells whether an empty value is
+    stored, and `nulls` lists the fields that are written as null when they are missing.
     """
 
     generated: str
@@ -126,11 +125,11 @@ def fill(type_: str, obj: Json, root: str = "") -> None:
 
 def _fill_nested(type_: str, value: Any, form: tuple[str, ...], root: str) -> None:
     if not form:
-        if is_map(value):
+        if is_object(value):
             fill(type_, value, root)
     elif form[0] == "list":
         for element in value if is_list(value) else ():
             _fill_nested(type_, element, form[1:], root)
     else:
-        for element in value.values() if is_map(value) else ():
+        for element in value.values() if is_object(value) else ():
             _fill_nested(type_, element, form[1:], root)

@@ -11,9 +11,9 @@ import msgspec
 
 from kubeproto.kinds import kind_table
 
-from ..storage._json_values import listed, member, texts
+from ..storage._json_values import member, objects_in, strings_in
 from ._builtin_table import built_in, fill, has_defaults
-from ._served_kinds import Served
+from ._served_kinds import ServedKind
 
 Json = dict[str, Any]
 # Admission adds these to every pod: it may stay five minutes on a node with problems.
@@ -46,14 +46,14 @@ _METRICS: Final = "autoscaling.alpha.kubernetes.io/metrics"
 _CONTAINERS: Final = ("containers", "initContainers")
 
 
-def fill_in(served: Served, obj: Json) -> None:
+def fill_in(served: ServedKind, obj: Json) -> None:
     """Set the defaults of missing fields, in place."""
     if served.custom or not _has_any_defaults(served.type, served.full_name):
         return
     if (prepare := _COMPUTED_DEFAULTS.get(served.full_name)) is not None:
         prepare(obj)
     fill(served.type, obj)
-    for subject in listed(obj, "subjects"):
+    for subject in objects_in(obj, "subjects"):
         if subject.get("apiGroup") == "":
             del subject["apiGroup"]
     for spec in pod_specs(served, obj):
@@ -72,7 +72,7 @@ def _has_any_defaults(type_: str, full_name: str) -> bool:
     return has_defaults(type_)
 
 
-def pod_specs(served: Served, obj: Json) -> Iterator[Json]:
+def pod_specs(served: ServedKind, obj: Json) -> Iterator[Json]:
     """Yield the spec of the pod that an object contains, if it contains one."""
     if (path := POD_SPECS.get(served.full_name)) is not None:
         for name in path:
@@ -81,7 +81,7 @@ def pod_specs(served: Served, obj: Json) -> Iterator[Json]:
             yield obj
 
 
-def admit(served: Served, obj: Json) -> None:
+def admit(served: ServedKind, obj: Json) -> None:
     """Add the fields that a server sets on a new object; no manager owns them."""
     match served.full_name:
         case "pods":
@@ -92,7 +92,7 @@ def admit(served: Served, obj: Json) -> None:
             obj["status"] = {"phase": "Active"}
         case "customresourcedefinitions.apiextensions.k8s.io":
             stored = [
-                version["name"] for version in listed(obj["spec"], "versions") if version.get("storage")
+                version["name"] for version in objects_in(obj["spec"], "versions") if version.get("storage")
             ]
             obj["status"] = {"storedVersions": stored}
         case "persistentvolumeclaims":
@@ -105,8 +105,8 @@ def admit(served: Served, obj: Json) -> None:
         case "nodes":
             taint = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
             spec = obj.setdefault("spec", {})
-            if taint not in listed(spec, "taints"):
-                spec["taints"] = [*listed(spec, "taints"), taint]
+            if taint not in objects_in(spec, "taints"):
+                spec["taints"] = [*objects_in(spec, "taints"), taint]
             _set_initial_status(served, obj)
         case "certificatesigningrequests.certificates.k8s.io":
             obj["spec"] |= {"username": "sim", "groups": ["system:authenticated"]}
@@ -118,13 +118,13 @@ def admit(served: Served, obj: Json) -> None:
             _set_initial_status(served, obj)
         case _:
             _set_initial_status(served, obj)
-    if (finalizer := FINALIZERS.get(served.full_name)) and finalizer not in texts(
+    if (finalizer := FINALIZERS.get(served.full_name)) and finalizer not in strings_in(
         obj["metadata"], "finalizers"
     ):
-        obj["metadata"]["finalizers"] = [*texts(obj["metadata"], "finalizers"), finalizer]
+        obj["metadata"]["finalizers"] = [*strings_in(obj["metadata"], "finalizers"), finalizer]
 
 
-def _set_initial_status(served: Served, obj: Json) -> None:
+def _set_initial_status(served: ServedKind, obj: Json) -> None:
     rule = built_in().defaults.get(served.type, {}).get("status")
     if rule and served.has_status:
         obj["status"] = msgspec.json.decode(msgspec.json.encode(rule[0]))
@@ -132,13 +132,13 @@ def _set_initial_status(served: Served, obj: Json) -> None:
 
 def _pod_spec(spec: Json, *, is_pod: bool) -> None:
     """Set the defaults that depend on several fields of a pod's spec, or of a template's."""
-    for container in (each for field in _CONTAINERS for each in listed(spec, field)):
+    for container in (each for field in _CONTAINERS for each in objects_in(spec, field)):
         container.setdefault("imagePullPolicy", _pull_policy(container.get("image", "")))
         if is_pod and (limits := member(member(container, "resources"), "limits")):
             requests = container["resources"].setdefault("requests", {})
             for name, limit in limits.items():
                 requests.setdefault(name, limit)
-    for volume in listed(spec, "volumes"):
+    for volume in objects_in(spec, "volumes"):
         if len(volume) <= 1:
             volume["emptyDir"] = {}
         if image := member(volume, "image"):
@@ -146,8 +146,8 @@ def _pod_spec(spec: Json, *, is_pod: bool) -> None:
     if account := spec.get("serviceAccountName") or spec.get("serviceAccount"):
         spec["serviceAccountName"] = spec["serviceAccount"] = account
     if spec.get("hostNetwork"):
-        for container in (each for field in _CONTAINERS for each in listed(spec, field)):
-            for port in listed(container, "ports"):
+        for container in (each for field in _CONTAINERS for each in objects_in(spec, field)):
+            for port in objects_in(container, "ports"):
                 port.setdefault("hostPort", port.get("containerPort"))
 
 
@@ -204,7 +204,7 @@ def _service(obj: Json) -> None:
         if spec.get(name) == "":
             del spec[name]
     kind = spec.setdefault("type", "ClusterIP")
-    for port in listed(spec, "ports"):
+    for port in objects_in(spec, "ports"):
         port.setdefault("protocol", "TCP")
         if not port.get("targetPort"):
             port["targetPort"] = port.get("port")
@@ -215,7 +215,7 @@ def _service(obj: Json) -> None:
 def _network_policy(obj: Json) -> None:
     spec = member(obj, "spec")
     if spec or "spec" in obj:
-        egress = ["Egress"] if listed(spec, "egress") else []
+        egress = ["Egress"] if objects_in(spec, "egress") else []
         obj["spec"].setdefault("policyTypes", ["Ingress", *egress])
 
 
@@ -240,7 +240,7 @@ def _autoscaler(obj: Json) -> None:
 def _limit_range(obj: Json) -> None:
     if member(obj, "spec").get("limits") == []:
         del obj["spec"]["limits"]
-    for item in listed(member(obj, "spec"), "limits"):
+    for item in objects_in(member(obj, "spec"), "limits"):
         if item.get("type") != "Container":
             continue
         if maximum := member(item, "max"):
@@ -252,7 +252,7 @@ def _limit_range(obj: Json) -> None:
 
 def _binding(obj: Json) -> None:
     """Set the API group of subjects: users and groups have that of roles, service accounts none."""
-    for subject in listed(obj, "subjects"):
+    for subject in objects_in(obj, "subjects"):
         if not subject.get("apiGroup"):
             subject["apiGroup"] = (
                 "rbac.authorization.k8s.io" if subject.get("kind") in ("User", "Group") else ""
@@ -268,7 +268,7 @@ def _stateful_set(obj: Json) -> None:
     member(strategy, "rollingUpdate").pop("maxUnavailable", None)
     if strategy.setdefault("type", "RollingUpdate") == "RollingUpdate":
         strategy.setdefault("rollingUpdate", {}).setdefault("partition", 0)
-    for claim in listed(spec, "volumeClaimTemplates"):
+    for claim in objects_in(spec, "volumeClaimTemplates"):
         claim.setdefault("apiVersion", "v1")
         claim.setdefault("kind", "PersistentVolumeClaim")
         claim.setdefault("status", {}).setdefault("phase", "Pending")
@@ -300,7 +300,7 @@ def _definition(obj: Json) -> None:
 
 
 def _qos_class(obj: Json) -> str:
-    resources = [member(container, "resources") for container in listed(obj["spec"], "containers")]
+    resources = [member(container, "resources") for container in objects_in(obj["spec"], "containers")]
     if not any(container.get("requests") or container.get("limits") for container in resources):
         return "BestEffort"
     has_all_limits = all({"cpu", "memory"} <= member(container, "limits").keys() for container in resources)

@@ -18,7 +18,7 @@ from ..storage._storage import Storage
 from ._builtin_conversion import STORED_WITH
 from ._kubernetes_releases import Release
 from ._selectable_fields import META_FIELDS
-from ._served_kinds import Converter, SchemaCodec, Served
+from ._served_kinds import Converter, SchemaCodec, ServedKind
 from ._typed_codec import TypedCodec
 
 # In the order in which discovery lists those of custom resources.
@@ -26,15 +26,15 @@ _CUSTOM_VERBS: Final = ("delete", "deletecollection", "get", "list", "patch", "c
 _SCALE: Final = GroupVersionKind("autoscaling", "v1", "Scale")
 
 
-class Kinds:
+class KindRegistry:
     """All served kinds, by group, version and plural."""
 
     def __init__(self, storage: Storage, release: Release) -> None:
         self.storage = storage
         self.release = release
-        self.by_version: dict[tuple[str, str], dict[str, Served]] = {}
+        self.by_version: dict[tuple[str, str], dict[str, ServedKind]] = {}
         self._builtin_groups: frozenset[str] | None = None
-        self.by_storage: dict[str, Served] = {}
+        self.by_storage: dict[str, ServedKind] = {}
         self.converter: Converter | None = None
         self.changes = 0  # incremented when the served kinds change
         for resource_facts in kind_table().resources:
@@ -44,7 +44,7 @@ class Kinds:
             if (stored_with := self.by_storage[served.storage.name]) is not served:
                 served.storage_kind = stored_with
 
-    def find(self, group: str, version: str, plural: str) -> Served | None:
+    def find(self, group: str, version: str, plural: str) -> ServedKind | None:
         """Return the kind with this group, version and plural; None if there is none."""
         return self.by_version.get((group, version), {}).get(plural)
 
@@ -57,7 +57,7 @@ class Kinds:
             )
         return group in self._builtin_groups
 
-    def of_kind(self, api_version: str, kind: str) -> Served | None:
+    def of_kind(self, api_version: str, kind: str) -> ServedKind | None:
         """Return the kind with this apiVersion and kind; None if it is not served."""
         group, _, version = api_version.rpartition("/")
         for served in self.by_version.get((group, version), {}).values():
@@ -65,15 +65,15 @@ class Kinds:
                 return served
         return None
 
-    def __iter__(self) -> Iterator[Served]:
+    def __iter__(self) -> Iterator[ServedKind]:
         for resources in self.by_version.values():
             yield from resources.values()
 
-    def of_storage(self, name: str) -> Served | None:
+    def of_storage(self, name: str) -> ServedKind | None:
         """Return a served version of the kind with this storage; None if there is none."""
         return self.by_storage.get(name)
 
-    def define(self, kind: DefinedKind, *, ready_at: float) -> list[Served]:
+    def define(self, kind: DefinedKind, *, ready_at: float) -> list[ServedKind]:
         """Serve a custom resource, in place of its previous definition if there was one."""
         previous = [served for served in self if served.custom and served.full_name == kind.name]
         ready_time = previous[0].ready_at if previous else ready_at
@@ -103,7 +103,7 @@ class Kinds:
             if not resources:
                 del self.by_version[key]
 
-    def _add(self, served: Served) -> None:
+    def _add(self, served: ServedKind) -> None:
         self.changes += 1
         self.by_version.setdefault((served.group, served.version), {})[served.plural] = served
         self.by_storage.setdefault(served.storage.name, served)
@@ -113,7 +113,7 @@ def _resource_path(resource_facts: BuiltinResource) -> str:
     return f"{resource_facts.resource.gvk.api_version}/{resource_facts.resource.plural}"
 
 
-def _built_in(resource_facts: BuiltinResource, storage: Storage, release: Release) -> Served:
+def _built_in(resource_facts: BuiltinResource, storage: Storage, release: Release) -> ServedKind:
     resource = resource_facts.resource
     subresources = tuple(
         subresource
@@ -123,7 +123,7 @@ def _built_in(resource_facts: BuiltinResource, storage: Storage, release: Releas
     name = f"{resource.plural}.{resource.group}" if resource.group else resource.plural
     name = STORED_WITH.get(name, name)
     codec = TypedCodec(resource_facts.type, resource.kind, release)
-    served = Served(resource, storage.resource(name), codec, subresources, type_=resource_facts.type)
+    served = ServedKind(resource, storage.resource(name), codec, subresources, type_=resource_facts.type)
     served.warning = release.deprecation(served.full_name)
     if not release.has_service_fields and served.full_name == "services":
         served.fields = META_FIELDS
@@ -134,7 +134,7 @@ def _built_in(resource_facts: BuiltinResource, storage: Storage, release: Releas
 
 def _custom(
     kind: DefinedKind, version: DefinedVersion, storage: Storage, codecs: dict[str, SchemaCodec]
-) -> Served:
+) -> ServedKind:
     resource = msgspec.structs.replace(version.resource, verbs=_CUSTOM_VERBS)
     subresources: list[BuiltinSubresource] = []
     if version.has_status:
@@ -143,7 +143,7 @@ def _custom(
         )
     if version.scale:
         subresources.append(BuiltinSubresource(name="scale", kind=_SCALE, verbs=("get", "patch", "update")))
-    served = Served(
+    served = ServedKind(
         resource, storage.resource(kind.name), codecs[resource.api_version], tuple(subresources), version,
         kind.list_kind,
     )  # fmt: skip

@@ -11,9 +11,9 @@ from typing import Any, Final
 
 from kubeproto.crd import Violation
 
-from ..storage._json_values import listed, member
-from ._served_kinds import Served
-from ._typed_codec import Misfit
+from ..storage._json_values import member, objects_in
+from ._served_kinds import ServedKind
+from ._typed_codec import TypeMismatch
 
 Rule = Callable[[dict[str, Any], dict[str, Any] | None], Iterator[Violation]]
 
@@ -42,14 +42,14 @@ _POD_TEXT: Final = (
 )
 
 
-def check_kind(served: Served, obj: dict[str, Any], old: dict[str, Any] | None) -> list[Violation]:
+def check_kind(served: ServedKind, obj: dict[str, Any], old: dict[str, Any] | None) -> list[Violation]:
     """Return the violations of the rules of a kind by an object, or by its change."""
     rule = _RULES.get(served.full_name)
     return list(rule(obj, old)) if rule else []
 
 
-def check_bytes(served: Served, obj: dict[str, Any], prefix: str = "") -> None:
-    """Raise `Misfit` for data that is not base64; `prefix` begins its message."""
+def check_bytes(served: ServedKind, obj: dict[str, Any], prefix: str = "") -> None:
+    """Raise `TypeMismatch` for data that is not base64; `prefix` begins its message."""
     name = {"secrets": "data", "configmaps": "binaryData"}.get(served.full_name, "")
     for text in member(obj, name).values() if name else ():
         try:
@@ -58,7 +58,7 @@ def check_bytes(served: Served, obj: dict[str, Any], prefix: str = "") -> None:
             offset = next(
                 (index for index, char in enumerate(text) if not _BASE64.match(char)), len(text) // 4 * 4
             )
-            raise Misfit(f"{prefix}illegal base64 data at input byte {offset}") from None
+            raise TypeMismatch(f"{prefix}illegal base64 data at input byte {offset}") from None
 
 
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]")
@@ -143,7 +143,7 @@ def _pod(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]
         return
     new_spec, old_spec = member(obj, "spec"), member(old, "spec")
     for field in ("containers", "initContainers"):
-        if len(listed(new_spec, field)) != len(listed(old_spec, field)):
+        if len(objects_in(new_spec, field)) != len(objects_in(old_spec, field)):
             text = "pod updates may not add or remove containers"
             yield Violation("FieldValueForbidden", f"spec.{field}", detail=text)
             return
@@ -157,7 +157,7 @@ def _immutable_fields(spec: dict[str, Any]) -> dict[str, Any]:
     for field in ("containers", "initContainers"):
         immutable[field] = [
             {name: value for name, value in container.items() if name != "image"}
-            for container in listed(spec, field)
+            for container in objects_in(spec, field)
         ]
     return immutable
 

@@ -41,8 +41,8 @@ class ProtobufField(Struct, frozen=True, array_like=True):
     flags: str
 
 
-class Numbers(Struct, frozen=True):
-    """The field numbers of one Kubernetes version."""
+class FieldNumbers(Struct, frozen=True):
+    """The field numbers of a Kubernetes version."""
 
     kubernetes: str
     kinds: dict[str, str]
@@ -57,7 +57,7 @@ def numbers() -> tuple[dict[str, str], dict[str, dict[int, ProtobufField]]]:
     data = pkgutil.get_data("kubeproto_sim.kinds", "protobuf.json")
     if data is None:
         raise RuntimeError("kubeproto_sim was installed without its protobuf.json")
-    loaded = msgspec.json.decode(data, type=Numbers)
+    loaded = msgspec.json.decode(data, type=FieldNumbers)
     return loaded.kinds, {
         name: {field.number: field for field in fields} for name, fields in loaded.types.items()
     }

@@ -12,8 +12,9 @@ import msgspec
 from msgspec import structs
 
 from kubeproto.crd import Violation
+from kubeproto.objects import is_list, is_object
 
-from ..storage._json_values import is_list, is_map, listed, member
+from ..storage._json_values import member, objects_in, quoted
 
 _GO_VALUES_UNTIL: Final = 33  # later releases print values other than texts as JSON
 _OTHER_LENGTHS_UNTIL: Final = 31
@@ -50,34 +51,34 @@ def in_release_wording(violation: Violation, minor: int, group: str) -> Violatio
 
 def _custom_value(value: Any) -> str:
     """Return a map or a list of a custom resource in Go's form; empty for other values."""
-    return _go_value(value) if is_map(value) or is_list(value) else ""
+    return _go_value(value) if is_object(value) or is_list(value) else ""
 
 
 def _go_value(value: Any) -> str:
-    if is_map(value):
-        members = ", ".join(f"{_text(name)}:{_go_value(value[name])}" for name in sorted(value))
+    if is_object(value):
+        members = ", ".join(f"{quoted(name)}:{_go_value(value[name])}" for name in sorted(value))
         return f"map[string]interface {{}}{{{members}}}"
     if is_list(value):
         return f"[]interface {{}}{{{', '.join(map(_go_value, value))}}}"
-    return "interface {}(nil)" if value is None else _text(value)
+    return "interface {}(nil)" if value is None else quoted(value)
 
 
 def _built_in_value(field: str, value: Any) -> str:
     """Return labels, a selector or texts in Go's form; empty for other values."""
     if value is None and field.endswith(".labels"):
         return _labels({})
-    if is_map(value) and field.rpartition(".")[2].lower().endswith("selector"):
+    if is_object(value) and field.rpartition(".")[2].lower().endswith("selector"):
         labels = member(value, "matchLabels")
         requirements = ", ".join(
-            f"v1.LabelSelectorRequirement{{Key:{_text(entry.get('key', ''))},"
-            f" Operator:{_text(entry.get('operator', ''))}, Values:{_texts(listed(entry, 'values'))}}}"
-            for entry in listed(value, "matchExpressions")
+            f"v1.LabelSelectorRequirement{{Key:{quoted(entry.get('key', ''))},"
+            f" Operator:{quoted(entry.get('operator', ''))}, Values:{_texts(objects_in(entry, 'values'))}}}"
+            for entry in objects_in(value, "matchExpressions")
         )
         go_requirements = (
             f"[]v1.LabelSelectorRequirement{{{requirements}}}" if requirements else _NO_REQUIREMENTS
         )
         return f"v1.LabelSelector{{MatchLabels:{_labels(labels)}, MatchExpressions:{go_requirements}}}"
-    if is_map(value) and value and all(isinstance(entry, str) for entry in value.values()):
+    if is_object(value) and value and all(isinstance(entry, str) for entry in value.values()):
         return _labels(value)
     if is_list(value) and value and all(isinstance(entry, str) for entry in value):
         return _texts(value)
@@ -85,13 +86,9 @@ def _built_in_value(field: str, value: Any) -> str:
 
 
 def _labels(labels: dict[str, Any]) -> str:
-    members = ", ".join(f"{_text(name)}:{_text(labels[name])}" for name in sorted(labels))
+    members = ", ".join(f"{quoted(name)}:{quoted(labels[name])}" for name in sorted(labels))
     return f"map[string]string{{{members}}}" if labels else "map[string]string(nil)"
 
 
 def _texts(texts: list[Any]) -> str:
-    return f"[]string{{{', '.join(map(_text, texts))}}}" if texts else "[]string(nil)"
-
-
-def _text(value: Any) -> str:
-    return msgspec.json.encode(value).decode()
+    return f"[]string{{{', '.join(map(quoted, texts))}}}" if texts else "[]string(nil)"

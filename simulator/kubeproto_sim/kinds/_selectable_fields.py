@@ -11,7 +11,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..storage._json_values import is_map
+from kubeproto.objects import is_object
 
 META: Final = ("metadata.name", "metadata.namespace")
 
@@ -27,7 +27,7 @@ class SelectableField(Struct, frozen=True):
         for path in self.paths:
             current: Any = obj
             for part in path.split("."):
-                current = current.get(part) if is_map(current) else None
+                current = current.get(part) if is_object(current) else None
             if current not in (None, ""):
                 return current if isinstance(current, str) else msgspec.json.encode(current).decode()
         return self.zero

@@ -1,6 +1,6 @@
 """The served versions of kinds: their addresses, their codecs, and conversion from and to the stored version.
 
-Each version of a kind is one `Served`. The versions of a custom resource share one storage, which contains
+Each version of a kind is a `ServedKind`. The versions of a custom resource share a storage, which contains
 objects in the storage version of the definition. A webhook of the definition converts them; without a webhook
 only the apiVersion differs.
 """
@@ -133,8 +133,8 @@ class SchemaCodec:
         )
 
 
-class Served:
-    """One served version of a kind."""
+class ServedKind:
+    """A served version of a kind."""
 
     def __init__(
         self, resource: Resource, storage: ResourceStorage, codec: TypedCodec | SchemaCodec,
@@ -165,7 +165,7 @@ class Served:
         self.codecs: dict[str, SchemaCodec] = {}
         # Whether stored objects may have been written under another schema, so that reads prune them again.
         self.outdated = False
-        self.storage_kind: Served | None = None  # the built-in kind in whose form objects are stored
+        self.storage_kind: ServedKind | None = None  # the built-in kind in whose form objects are stored
         self.webhook: KindConversion | None = None  # that converts between versions
         self.converter: Converter | None = None
         self.merge_schema: MergeSchema | None = None
@@ -193,11 +193,12 @@ class Served:
         return f"{namespace}/{name}" if self.namespaced else name
 
     def write(self, obj: dict[str, Any]) -> bytes:
-        """Return the JSON of an object in this version; or `Misfit`."""
+        """Return the JSON of an object in this version; raise `TypeMismatch` for values of wrong types."""
         return self.codec.write(obj)
 
     def encode_stored(self, obj: dict[str, Any]) -> bytes:
-        """Return the JSON of an object of this version in the stored version; or `Misfit`."""
+        """Return the JSON of an object of this version in the stored version. Raise `TypeMismatch` for values
+        of wrong types."""
         if self.storage_kind is not None:
             return self.storage_kind.write(convert(obj, self, self.storage_kind))
         if self.stored_as in ("", self.api_version):
@@ -250,7 +251,7 @@ class Served:
         return self.webhook is not None
 
     def prepare(self, stored_data: Iterable[bytes]) -> None:
-        """Convert stored objects by one call of the webhook, before they are read one by one."""
+        """Convert stored objects by a single call of the webhook, before they are read separately."""
         if self.webhook is not None and self.converter is not None:
             objs = (self._with_present_schema(msgspec.json.decode(data)) for data in stored_data)
             of_other_versions = (obj for obj in objs if obj["apiVersion"] != self.api_version)
@@ -280,7 +281,7 @@ class Served:
         return self.stored_as or self.api_version
 
     def __repr__(self) -> str:
-        return f"Served({self.resource})"
+        return f"ServedKind({self.resource})"
 
 
 Json = dict[str, Any]
@@ -290,11 +291,12 @@ class Converter(Protocol):
     """Converts objects by the webhook of their definition."""
 
     def convert(self, webhook: KindConversion, obj: Json, version: str) -> Json:
-        """Return an object in another version, given as its `apiVersion`; or `Rejection`."""
+        """Return an object in another version, given as its `apiVersion`; raise `Rejection` if it cannot be
+        converted."""
         ...
 
     def prepare(self, webhook: KindConversion, objs: Iterable[Json], version: str) -> None:
-        """Request all conversions at once, so that the request is repeated once and not for each object."""
+        """Request all conversions together, so that the request is repeated once and not for each object."""
         ...
 
     def from_cache(self) -> AbstractContextManager[None]:

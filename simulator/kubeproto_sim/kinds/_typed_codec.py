@@ -15,9 +15,8 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from kubeproto.kinds import BuiltinField, kind_table
-from kubeproto.objects import Quantity, format_time, parse_time
+from kubeproto.objects import Quantity, format_time, is_list, is_object, parse_time
 
-from ..storage._json_values import is_list, is_map
 from ._builtin_table import built_in
 from ._field_orders import ALWAYS, NULLS_LIKE, POINTERS, in_order
 from ._kubernetes_releases import NEWEST, Release
@@ -43,12 +42,12 @@ _MAP: Final = ("map",)
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
-class Misfit(ValueError):
+class TypeMismatch(ValueError):
     """A value has a wrong type. The message is that of a server's JSON decoder."""
 
 
 class FieldPlan:
-    """The treatment of the fields of one type by reading."""
+    """The treatment of the fields of a type by reading."""
 
     def __init__(self, type_: str, release: Release) -> None:
         self.fields: dict[str, tuple[tuple[str, ...], FieldPlan | str | None, bool]] = {}
@@ -99,7 +98,7 @@ class FieldPlan:
                 if not value and not keeps_empty and isinstance(value, list if form[0] == "list" else dict):
                     del obj[name]
                 elif leaf is None:
-                    if form == _MAP and is_map(value) and None in value.values():
+                    if form == _MAP and is_object(value) and None in value.values():
                         obj[name] = {key: "" if item is None else item for key, item in value.items()}
                 else:
                     self._tidy_many(obj, name, value, form, leaf, path, undeclared)
@@ -107,7 +106,7 @@ class FieldPlan:
                 if not keeps_empty and (value == "" or (value == 0 and name in self._dropped)):
                     del obj[name]
             elif isinstance(leaf, FieldPlan):
-                if is_map(value):
+                if is_object(value):
                     leaf.tidy(value, f"{path}{name}.", undeclared)
             else:
                 obj[name] = _canonical(leaf, value)
@@ -116,11 +115,11 @@ class FieldPlan:
         self, obj: dict[str, Any], name: str, value: Any, form: tuple[str, ...], leaf: FieldPlan | str,
         path: str, undeclared: list[str],
     ) -> None:  # fmt: skip
-        items: Any = list(value.items()) if is_map(value) else enumerate(value) if is_list(value) else ()
+        items: Any = list(value.items()) if is_object(value) else enumerate(value) if is_list(value) else ()
         for key, item in items:
             item_path = f"{path}{name}[{key}]" if form[0] == "list" else f"{path}{name}.{key}"
             if isinstance(leaf, FieldPlan):
-                if is_map(item):
+                if is_object(item):
                     leaf.tidy(item, f"{item_path}.", undeclared)
             else:
                 value[key] = _canonical(leaf, item)
@@ -133,7 +132,7 @@ def plan_of(type_: str, release: Release = NEWEST) -> FieldPlan:
 
 
 class TypedCodec:
-    """The codec of one built-in kind."""
+    """The codec of a built-in kind."""
 
     def __init__(self, type_: str, kind: str, release: Release = NEWEST) -> None:
         self.type = type_
@@ -142,7 +141,8 @@ class TypedCodec:
         self.plan = plan_of(type_, release)
 
     def tidy(self, obj: dict[str, Any]) -> list[str]:
-        """Bring an object into its stored form; return the paths of undeclared fields; or `Misfit`.
+        """Bring an object into its stored form, and return the paths of undeclared fields. Raise
+        `TypeMismatch` for values of wrong types.
 
         A value of a wrong type is detected here, before other code reads it.
         """
@@ -153,11 +153,11 @@ class TypedCodec:
         return undeclared
 
     def write(self, obj: dict[str, Any]) -> bytes:
-        """Return the JSON in the form of a server; or `Misfit`."""
+        """Return the JSON in the form of a server; raise `TypeMismatch` for values of wrong types."""
         try:
             return go_escaped(_encode(msgspec.convert(obj, struct_of(self.type))))
         except msgspec.ValidationError as error:
-            raise Misfit(self._go_text(str(error), obj)) from None
+            raise TypeMismatch(self._go_text(str(error), obj)) from None
 
     def _go_text(self, text: str, obj: dict[str, Any]) -> str:
         match = _WRONG_TYPE.match(text)
@@ -211,9 +211,9 @@ def _value_at(obj: Any, path: str) -> Any:
     values = [obj]
     for name, index in _STEPS.findall(path):
         if name:
-            values = [each[name] for each in values if is_map(each) and name in each]
+            values = [each[name] for each in values if is_object(each) and name in each]
         elif index == "...":
-            values = [value for each in values if is_map(each) for value in each.values()]
+            values = [value for each in values if is_object(each) for value in each.values()]
         else:
             values = [each[int(index)] for each in values if is_list(each)]
     # Of several values, a server reports the first that does not fit 32 bits.
@@ -282,14 +282,14 @@ def _canonical(leaf: str, value: Any) -> Any:
             try:
                 return str(Quantity(str(value)))
             except ValueError as error:
-                raise Misfit(f"quantities must match the regular expression: {error}") from None
+                raise TypeMismatch(f"quantities must match the regular expression: {error}") from None
         case "time" if isinstance(value, str):
             return _time(value)
         case "micro-time" if isinstance(value, str):
             if not _MICRO_TIME.fullmatch(value):
                 seconds_match = _SECONDS.match(value)
                 remainder, layout = (value[19:], ".000000") if seconds_match else (value, "2006")
-                raise Misfit(
+                raise TypeMismatch(
                     f'parsing time "{value}" as "2006-01-02T15:04:05.000000Z07:00":'
                     f' cannot parse "{remainder}" as "{layout}"'
                 )
@@ -305,6 +305,6 @@ def _time(value: str) -> str:
     try:
         return format_time(parse_time(value).replace(microsecond=0))
     except ValueError:
-        raise Misfit(
+        raise TypeMismatch(
             f'parsing time "{value}" as "2006-01-02T15:04:05Z07:00": cannot parse "{value}" as "2006"'
         ) from None

@@ -10,7 +10,8 @@ from ._container_files import absolute, folder_prefix, is_folder
 
 
 def pack(files: dict[str, bytes], paths: Iterable[tuple[str, str]], now: float) -> bytes:
-    """Return an archive of files and folders, each by its path and its name in the archive; or ValueError."""
+    """Return an archive of files and folders, each by its path and its name in the archive; raise ValueError
+    if a path is missing."""
     archive = io.BytesIO()
     with tarfile.open(fileobj=archive, mode="w", format=tarfile.GNU_FORMAT) as tar:
         for path, archive_name in paths:
@@ -30,7 +31,8 @@ def pack(files: dict[str, bytes], paths: Iterable[tuple[str, str]], now: float) 
 
 
 def unpack(files: dict[str, bytes], data: bytes, folder: str) -> None:
-    """Extract an archive into a folder; or ValueError. Symbolic links are not supported."""
+    """Extract an archive into a folder; raise ValueError for a malformed archive. Symbolic links are not
+    supported."""
     try:
         with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
             for entry in tar:

@@ -28,11 +28,11 @@ class CommandStreams(Struct, frozen=True):
 
 
 class CommandSession:
-    """One exec or attach: its handler is called with it once, and reacts to the client afterwards.
+    """An exec or attach: its handler is called once with the session, and reacts to the client afterwards.
 
     `command` contains the words of the command, `container` runs it. The handler may write and exit at once,
     or set `on_stdin` and the other callbacks and continue later. `on_drained` is called when all output has
-    been sent, for a handler that writes much. A handler that returns text writes it and exits with 0; a
+    been sent, for a handler that writes a lot. A handler that returns text writes it and exits with 0; a
     handler that returns a number exits with it; after None the command continues until it calls `exit`::
 
         def upper(session: sim.CommandSession) -> None:
@@ -84,7 +84,7 @@ CommandHandler: TypeAlias = Callable[[CommandSession], str | bytes | int | None]
 
 
 class CommandConversation:
-    """The messages of one exec or attach, in both directions."""
+    """The messages of an exec or attach, in both directions."""
 
     def __init__(self, protocol: str, streams: CommandStreams) -> None:
         self.protocol = protocol
@@ -160,7 +160,7 @@ class CommandConversation:
             case 255 if self.protocol == V5 and data[:1] == b"\0" and session.on_stdin_end is not None:
                 session.on_stdin_end()
             case _:
-                pass  # a stream that nobody reads
+                pass  # no handler reads this stream
 
     def close(self) -> None:
         """End the session: the client has disconnected."""

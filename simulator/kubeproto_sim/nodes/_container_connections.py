@@ -28,7 +28,7 @@ _KILLED: Final = 137
 
 
 def open_log(run: PodRun, pod: str, name: str, query: LogQuery, *, previous: bool) -> LogStream:
-    """Open the log of a container; or `Rejection`, with the message of a kubelet."""
+    """Open the log of a container; raise `Rejection` with the message of a kubelet if that fails."""
     container = next(container for container in run.state.containers if container.name == name)
     if previous:
         if (previous_log := run.previous.get(name)) is None:

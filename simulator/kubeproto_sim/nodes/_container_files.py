@@ -35,5 +35,5 @@ def remove_file(files: dict[str, bytes], path: str) -> bool:
 
 
 def folder_prefix(path: str) -> str:
-    """Return a path with one slash at its end."""
+    """Return a path with a single slash at its end."""
     return path.rstrip("/") + "/"

@@ -1,4 +1,4 @@
-"""The transitions of one container: it starts, becomes ready, ends, and is restarted after a backoff."""
+"""The transitions of a container: it starts, becomes ready, ends, and is restarted after a backoff."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ class LogEntry(Struct, frozen=True, gc=False):
 
 
 class LogBuffer:
-    """The log of one run of a container. Each reader that follows it has a callback in `followers`."""
+    """The log of a run of a container. Each reader that follows it has a callback in `followers`."""
 
     def __init__(self) -> None:
         self.entries: list[LogEntry] = []

@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 from ._container_commands import CommandHandler
 from ._container_files import absolute
 from ._pod_ports import PortHandler
@@ -89,13 +89,13 @@ def plan_pod(behaviour: Behaviour, pod: Json, now: float) -> tuple[PodPlan, Cont
     )
     start_delay = behaviour.ready_after
     containers: list[Container] = []
-    for container_spec in listed(spec, "initContainers"):
+    for container_spec in objects_in(spec, "initContainers"):
         role: Role = "sidecar" if container_spec.get("restartPolicy") == "Always" else "init"
         default_duration = behaviour.init_takes if role == "init" else None
         containers.append(_container(behaviour, container_spec, role, start_delay, default_duration))
         start_delay = 0.0  # containers after the first start without a further delay
     duration = behaviour.jobs_take if _is_of_job(pod) else None
-    for container_spec in listed(spec, "containers"):
+    for container_spec in objects_in(spec, "containers"):
         containers.append(_container(behaviour, container_spec, "main", start_delay, duration))
     return plan, tuple(containers)
 
@@ -123,5 +123,5 @@ def _container(
 
 
 def _is_of_job(pod: Json) -> bool:
-    owners = listed(pod["metadata"], "ownerReferences")
+    owners = objects_in(pod["metadata"], "ownerReferences")
     return any(owner.get("controller") and owner["kind"] == "Job" for owner in owners)

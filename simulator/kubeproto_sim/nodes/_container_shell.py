@@ -27,7 +27,7 @@ ShellSteps: TypeAlias = Generator[float, None, int]
 
 
 class ShellCommand:
-    """One command: its words, its input and its output."""
+    """A command: its words, its input and its output."""
 
     def __init__(
         self, container: RunningContainer, words: list[str], stdin: bytes,

@@ -9,12 +9,12 @@ from typing import Any, Protocol
 import msgspec
 from msgspec import Struct
 
-from kubeproto.objects import parse_time
+from kubeproto.objects import copy_json, parse_time
 
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._json_values import copied, listed, member
-from ..storage._storage import Stored
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, objects_in
+from ..storage._storage import StoredRecord
 from ..writing._server_writes import edit
 from . import pod_lifecycle
 from ._container_logs import LogBuffer
@@ -87,7 +87,8 @@ class Kubelets:
         self._timer_count = 0
 
     def adopt(self, other: Kubelets) -> None:
-        """Copy the pods of the cluster that this one was forked from: logs too, but no connections."""
+        """Copy the pods of the cluster from which this cluster was forked, with their logs, without
+        connections."""
         for key, run in other.runs.items():
             clone = msgspec.structs.replace(run, containers={}, previous={})
             clone.previous = {name: log.copy() for name, log in run.previous.items()}
@@ -104,7 +105,7 @@ class Kubelets:
         return self.state.clock.time
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time of the next event; None if the next change comes first."""
         while self._due_pods and not self._is_current(*self._due_pods[0]):
             heapq.heappop(self._due_pods)
@@ -118,8 +119,8 @@ class Kubelets:
 
     def pass_time(self) -> None:
         """Perform the timers and the events that are due."""
-        while (due := self.due) is not None and due <= self.now:
-            if self._timers and self._timers[0][0] <= due:
+        while (next_due := self.next_due) is not None and next_due <= self.now:
+            if self._timers and self._timers[0][0] <= next_due:
                 heapq.heappop(self._timers)[2]()
             else:
                 self.handle(self.runs[self._due_pods[0][1]], TimePassed())
@@ -133,15 +134,17 @@ class Kubelets:
 
     def _is_current(self, time: float, key: str) -> bool:
         run = self.runs.get(key)
-        return run is not None and self.nodes.is_running(run.node) and pod_lifecycle.due(run.state) == time
+        if run is None or not self.nodes.is_running(run.node):
+            return False
+        return pod_lifecycle.next_due(run.state) == time
 
     def _schedule(self, run: PodRun) -> None:
-        if (time := pod_lifecycle.due(run.state)) is not None:
+        if (time := pod_lifecycle.next_due(run.state)) is not None:
             heapq.heappush(self._due_pods, (time, run.key))
 
     # Pods
 
-    def update_pod(self, key: str, stored: Stored, pod: Json) -> None:
+    def update_pod(self, key: str, stored: StoredRecord, pod: Json) -> None:
         """Process a new or changed pod on a simulated node."""
         run = self.runs.get(key)
         node = pod["spec"]["nodeName"]
@@ -171,7 +174,7 @@ class Kubelets:
         run.state, actions = pod_lifecycle.step(run.state, event, self.now)
         self._perform(run, actions)
 
-    def _admit(self, key: str, stored: Stored, pod: Json, node: str) -> PodRun:
+    def _admit(self, key: str, stored: StoredRecord, pod: Json, node: str) -> PodRun:
         plan, containers = plan_pod(self.behaviour, pod, self.now)
         current = _restored_containers(pod, plan.restart, containers, self.now)
         state, actions = pod_lifecycle.begin(plan, current, self.now)
@@ -194,7 +197,7 @@ class Kubelets:
 
     def _add_ephemeral(self, run: PodRun, pod: Json) -> None:
         names = {container.name for container in run.state.containers}
-        for spec in listed(pod["spec"], "ephemeralContainers"):
+        for spec in objects_in(pod["spec"], "ephemeralContainers"):
             if spec["name"] not in names and not isinstance(
                 run.state, (pod_lifecycle.Finished, pod_lifecycle.Removed)
             ):
@@ -247,7 +250,7 @@ class Kubelets:
             return
         served, stored = target
         pod: Json = msgspec.json.decode(stored.data)
-        previous_status = copied(pod.get("status"))
+        previous_status = copy_json(pod.get("status"))
         node_ready = self.nodes.is_ready(run.node)
         write_status(pod, run.state, run.placement, self.now, self.state.release, node_ready=node_ready)
         if not is_removed and pod["status"] == previous_status:
@@ -264,7 +267,7 @@ class Kubelets:
         finally:
             self.writing = False
 
-    def _stored(self, run: PodRun) -> tuple[Served, Stored] | None:
+    def _stored(self, run: PodRun) -> tuple[ServedKind, StoredRecord] | None:
         served = self.state.kinds.of_storage("pods")
         assert served is not None  # a kind of the server's own
         stored = served.storage.objects.get(run.key)
@@ -276,7 +279,7 @@ def container_spec(pod: Json, name: str) -> Json:
     spec = pod["spec"]
     parts = ("containers", "initContainers", "ephemeralContainers")
     return next(
-        container for field in parts for container in listed(spec, field) if container["name"] == name
+        container for field in parts for container in objects_in(spec, field) if container["name"] == name
     )
 
 
@@ -288,7 +291,7 @@ def _restored_containers(
     status_by_name = {
         container["name"]: container
         for field in ("initContainerStatuses", "containerStatuses")
-        for container in listed(status, field)
+        for container in objects_in(status, field)
     }
     return tuple(
         _restored(container, status_by_name.get(container.name, {}), policy, now) for container in containers

@@ -14,9 +14,9 @@ from kubeproto.objects import parse_time
 
 from .._rejections import Rejection
 from .._state import ServerState
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 from ..reading._routes import Route
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._object_deletion import DeleteOptions, delete
 from ..writing._object_writer import Writer
@@ -115,9 +115,9 @@ class NodeController:
         return self.state.storage.version != version or bool(self._dirty_pods)
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time of the next event; None if the next change comes first."""
-        times = [self._kubelets.due, *(node_health.due(run.health) for run in self._runs.values())]
+        times = [self._kubelets.next_due, *(node_health.next_due(run.health) for run in self._runs.values())]
         times += self._evictions.values()
         return min((time for time in times if time is not None), default=None)
 
@@ -129,7 +129,7 @@ class NodeController:
                 self.on_event(storage, StoredEvent("ADDED", stored, None))
 
     def adopt(self, other: NodeController) -> None:
-        """Copy the nodes of the cluster that this one was forked from."""
+        """Copy the nodes of the cluster from which this cluster was forked."""
         self._runs = {name: msgspec.structs.replace(run) for name, run in other._runs.items()}
         self._kubelets.adopt(other._kubelets)
         self._scheduler.adopt(other._scheduler)
@@ -279,7 +279,7 @@ class NodeController:
             return
         spec = msgspec.json.decode(stored.data)["spec"]
         times: list[float] = []
-        for taint in listed(member(msgspec.json.decode(node.data), "spec"), "taints"):
+        for taint in objects_in(member(msgspec.json.decode(node.data), "spec"), "taints"):
             if taint["effect"] != "NoExecute":
                 continue
             time_added = taint.get("timeAdded")
@@ -292,7 +292,7 @@ class NodeController:
     def _pass_time(self) -> None:
         now = self.state.clock.time
         for run in list(self._runs.values()):
-            while (due := node_health.due(run.health)) is not None and due <= now:
+            while (next_due := node_health.next_due(run.health)) is not None and next_due <= now:
                 self._handle(run, node_health.TimePassed())
         self._kubelets.pass_time()
         for key in [key for key, time in self._evictions.items() if time <= now]:
@@ -314,7 +314,7 @@ class NodeController:
         with suppress(Rejection):
             delete(self.state, pods, key, stored.name, DeleteOptions())
 
-    def _served(self, name: str) -> Served:
+    def _served(self, name: str) -> ServedKind:
         served = self.state.kinds.of_storage(name)
         assert served is not None  # a kind of the server's own
         return served

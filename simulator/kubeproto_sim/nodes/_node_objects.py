@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from msgspec import Struct
 
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 from . import node_health
 from ._pod_status import time_text
 
@@ -79,9 +79,9 @@ def write_node(node: Json, machine: Machine, health: node_health.State, now: flo
 
 def write_taints(node: Json, health: node_health.State, now: float) -> bool:
     """Update the taints of a node; return whether any changed."""
-    previous = listed(member(node, "spec"), "taints")
+    previous = objects_in(member(node, "spec"), "taints")
     _update_taints(node, health, time_text(now))
-    return listed(member(node, "spec"), "taints") != previous
+    return objects_in(member(node, "spec"), "taints") != previous
 
 
 def is_ready(health: node_health.State) -> bool:
@@ -95,7 +95,7 @@ def is_running(health: node_health.State) -> bool:
 
 
 def _conditions(status: Json, health: node_health.State, stamp: str) -> list[Json]:
-    previous_by_type = {entry["type"]: entry for entry in listed(status, "conditions")}
+    previous_by_type = {entry["type"]: entry for entry in objects_in(status, "conditions")}
     rows: list[tuple[str, str, str, str]] = []
     match health:
         case node_health.Lost():
@@ -131,7 +131,7 @@ def _update_taints(node: Json, health: node_health.State, stamp: str) -> None:
     if spec.get("unschedulable"):
         health_taints.append((UNSCHEDULABLE, "NoSchedule"))
     managed_keys = (NOT_READY, UNREACHABLE, UNSCHEDULABLE)
-    present = {(taint["key"], taint["effect"]): taint for taint in listed(spec, "taints")}
+    present = {(taint["key"], taint["effect"]): taint for taint in objects_in(spec, "taints")}
     taints = [taint for key, taint in present.items() if key[0] not in managed_keys]
     for key, effect in health_taints:
         taints.append(present.get((key, effect)) or {"key": key, "effect": effect, "timeAdded": stamp})

@@ -10,9 +10,9 @@ from msgspec import Struct
 
 from .._state import ServerState
 from ..kinds._kubernetes_releases import Release
-from ..kinds._served_kinds import Served
-from ..storage._json_values import listed, member
-from ..storage._storage import Stored
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, objects_in
+from ..storage._storage import StoredRecord
 from ..writing._server_writes import edit
 from ._pod_values import (
     Container,
@@ -101,7 +101,7 @@ def write_status(
         status["podIP"], status["podIPs"] = placement.pod_ip, [{"ip": placement.pod_ip}]
     status.setdefault("startTime", time_text(placement.since))
     for field, spec_field, roles in _STATUSES:
-        specs_by_name = {container["name"]: container for container in listed(pod["spec"], spec_field)}
+        specs_by_name = {container["name"]: container for container in objects_in(pod["spec"], spec_field)}
         shown_containers = [
             container
             for container in state.containers
@@ -143,7 +143,7 @@ def _has_started(state: State) -> bool:
 def _conditions(
     pod: Json, state: State, stamp: str, observed_fields: Json, *, node_ready: bool
 ) -> list[Json]:
-    conditions = list(listed(member(pod, "status"), "conditions"))
+    conditions = list(objects_in(member(pod, "status"), "conditions"))
     for condition in (_started(state), _initialized(state), *_readiness(pod, state, node_ready=node_ready)):
         set_condition(conditions, observed_fields | condition, stamp)
     if not any(entry["type"] == "PodScheduled" for entry in conditions):
@@ -200,9 +200,11 @@ def _readiness(pod: Json, state: State, *, node_ready: bool) -> tuple[Json, Json
 
 
 def _closed_gates(pod: Json) -> list[str]:
-    status_by_type = {entry["type"]: entry["status"] for entry in listed(member(pod, "status"), "conditions")}
+    status_by_type = {
+        entry["type"]: entry["status"] for entry in objects_in(member(pod, "status"), "conditions")
+    }
     messages: list[str] = []
-    for gate in listed(pod["spec"], "readinessGates"):
+    for gate in objects_in(pod["spec"], "readinessGates"):
         name = gate["conditionType"]
         if name not in status_by_type:
             messages.append(f'corresponding condition of pod readiness gate "{name}" does not exist.')
@@ -273,7 +275,9 @@ def _digest(*parts: str) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
-def mark_disrupted(state: ServerState, pods: Served, stored: Stored, reason: str, message: str) -> None:
+def mark_disrupted(
+    state: ServerState, pods: ServedKind, stored: StoredRecord, reason: str, message: str
+) -> None:
     """Set the condition DisruptionTarget of a pod that is about to be deleted."""
     condition = {"type": "DisruptionTarget", "status": "True", "reason": reason, "message": message}
 

@@ -17,7 +17,7 @@ class ContainerPlan(Struct, frozen=True, kw_only=True, gc=False):
     """The plan of a container.
 
     It starts `starts_after` seconds after its predecessors are complete, is ready `ready_after` seconds after
-    that, and ends `duration` seconds after its start with `code`; without a duration it runs for ever.
+    that, and ends `duration` seconds after its start with `code`; without a duration it runs forever.
     `unpullable` is the reason for which its image cannot be pulled: it never starts then.
     """
 
@@ -42,7 +42,8 @@ class PodPlan(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Waiting(Struct, frozen=True, gc=False):
-    """Not running. It starts at `starts_at`; None while its predecessors run, or if it never starts."""
+    """The container does not run. It starts at `starts_at`; None while its predecessors run, or if it never
+    starts."""
 
     reason: str
     starts_at: float | None = None
@@ -50,7 +51,7 @@ class Waiting(Struct, frozen=True, gc=False):
 
 
 class Running(Struct, frozen=True, gc=False):
-    """Running. `ready_at` and `ends_at` are the times of planned transitions."""
+    """The container runs. `ready_at` and `ends_at` are the times of planned transitions."""
 
     started_at: float
     ready: bool = True
@@ -59,7 +60,7 @@ class Running(Struct, frozen=True, gc=False):
 
 
 class Terminated(Struct, frozen=True, gc=False):
-    """Ended. It is restarted at `restarts_at`, if at all."""
+    """The container has ended. It is restarted at `restarts_at`, if at all."""
 
     started_at: float
     finished_at: float
@@ -98,7 +99,7 @@ class Initializing(Struct, frozen=True):
 
 
 class Active(Struct, frozen=True):
-    """The containers run, or are about to."""
+    """The containers run, or are about to run."""
 
     plan: PodPlan
     containers: Containers
@@ -138,7 +139,7 @@ State: TypeAlias = Initializing | Active | Ending | Finished | Removed
 
 
 class TimePassed(Struct, frozen=True, gc=False):
-    """The time of `due` has come."""
+    """The time of `next_due` has come."""
 
 
 class ContainerExited(Struct, frozen=True, gc=False):
@@ -151,7 +152,8 @@ class ContainerExited(Struct, frozen=True, gc=False):
 
 
 class ReadinessChanged(Struct, frozen=True, gc=False):
-    """The readiness probe of a container succeeded or failed. Without a name: those of all containers."""
+    """The readiness probe of a container succeeded or failed; without a name, the probes of all
+    containers."""
 
     ready: bool
     name: str = ""

@@ -1,4 +1,4 @@
-"""One run of a container: its log and its files."""
+"""A run of a container: its log and its files."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from copy import copy
 from typing import Any, Protocol
 
-from ..storage._json_values import listed
+from ..storage._json_values import objects_in
 from ._container_logs import LogBuffer, OutputStream
 
 Json = dict[str, Any]
@@ -30,7 +30,7 @@ class ContainerHost(Protocol):
 
 
 class RunningContainer:
-    """One run of a container, as its program sees it.
+    """A run of a container, as its program sees it.
 
     `files` are its files by their absolute path, `log` writes to its log. The object is discarded when the
     container ends; a restarted container begins with the files of its program.
@@ -45,7 +45,7 @@ class RunningContainer:
         self.spec = spec
         self.env: dict[str, str] = {
             variable["name"]: variable.get("value", "")
-            for variable in listed(spec, "env")
+            for variable in objects_in(spec, "env")
             if "valueFrom" not in variable
         }
         self.files: dict[str, bytes] = {}

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 
 from .._state import ServerState
-from ..storage._json_values import listed, member
-from ..storage._storage import Stored
+from ..storage._json_values import member, objects_in
+from ..storage._storage import StoredRecord
 from ..writing._pod_writes import copy_topology
 from ..writing._server_writes import edit
 from ._pod_status import observed_generation, set_condition
@@ -30,7 +30,7 @@ class Scheduler:
         self._stale = False  # whether a waiting pod may fit a node now
 
     def adopt(self, other: Scheduler) -> None:
-        """Copy the state of the scheduler of the cluster that this one was forked from."""
+        """Copy the state of the scheduler of the cluster from which this cluster was forked."""
         self.waiting, self._assignments = dict(other.waiting), dict(other._assignments)
         for node, usage in self._assignments.values():
             self._usage_by_node.setdefault(node, NodeUsage()).add(usage)
@@ -71,7 +71,9 @@ class Scheduler:
         pods = self.state.kinds.of_storage("pods")
         assert pods is not None  # a kind of the server's own
         stored_pods = [pods.storage.objects[key] for key in self.waiting if key in pods.storage.objects]
-        decoded: list[tuple[Stored, Json]] = [(each, msgspec.json.decode(each.data)) for each in stored_pods]
+        decoded: list[tuple[StoredRecord, Json]] = [
+            (each, msgspec.json.decode(each.data)) for each in stored_pods
+        ]
         decoded.sort(key=lambda pair: _queue_order(pair[1]))
         candidates = self._candidates()
         for stored, pod in decoded:
@@ -107,7 +109,7 @@ class Scheduler:
             self._usage_by_node[node].add(usage, -1)
             self._stale = True
 
-    def _bind(self, stored: Stored, node: str) -> None:
+    def _bind(self, stored: StoredRecord, node: str) -> None:
         def change(pod: Json) -> None:
             pod["spec"]["nodeName"] = node
             copy_topology(self.state, pod, node)
@@ -115,9 +117,11 @@ class Scheduler:
 
         self._edit(stored, change)
 
-    def _report_unschedulable(self, stored: Stored, pod: Json, message: str) -> None:
+    def _report_unschedulable(self, stored: StoredRecord, pod: Json, message: str) -> None:
         current = [
-            entry for entry in listed(member(pod, "status"), "conditions") if entry["type"] == "PodScheduled"
+            entry
+            for entry in objects_in(member(pod, "status"), "conditions")
+            if entry["type"] == "PodScheduled"
         ]
         if current and current[0].get("message") == message:
             return
@@ -129,7 +133,7 @@ class Scheduler:
         conditions = pod.setdefault("status", {}).setdefault("conditions", [])
         set_condition(conditions, condition, self.state.clock.stamp())
 
-    def _edit(self, stored: Stored, change: Callable[[Json], None]) -> None:
+    def _edit(self, stored: StoredRecord, change: Callable[[Json], None]) -> None:
         pods = self.state.kinds.of_storage("pods")
         assert pods is not None  # a kind of the server's own
         edit(self.state, pods, stored, change)

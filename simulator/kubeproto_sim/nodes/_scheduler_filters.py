@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from kubeproto.objects import Quantity
 
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 from ..workloads.objects._node_selection import selects, tolerates as toleration_matches
 
 Json = dict[str, Any]
@@ -84,7 +84,7 @@ def exclusion_reasons(pod: Json, candidate: Candidate, *, names_taints: bool = F
     """Return all reasons of the first filter that excludes a node; none if the pod fits."""
     spec = pod["spec"]
     node = candidate.node
-    taints = listed(member(node, "spec"), "taints")
+    taints = objects_in(member(node, "spec"), "taints")
     if member(node, "spec").get("unschedulable") and not tolerates(
         spec, {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
     ):
@@ -107,9 +107,9 @@ def tolerates(spec: Json, taint: Json) -> bool:
 
 
 def toleration_seconds(spec: Json, taint: Json) -> float | None:
-    """Return for how many seconds a pod tolerates a taint, infinity for ever; None if it does not."""
+    """Return for how many seconds a pod tolerates a taint: infinity without a limit, None if not at all."""
     durations: list[float] = []
-    for toleration in listed(spec, "tolerations"):
+    for toleration in objects_in(spec, "tolerations"):
         if toleration_matches(toleration, taint):
             seconds = toleration.get("tolerationSeconds")
             durations.append(float("inf") if seconds is None else max(float(seconds), 0.0))
@@ -135,10 +135,10 @@ def _insufficient_resources(usage: PodUsage, candidate: Candidate) -> list[str]:
 def usage_of_pod(pod: Json) -> PodUsage:
     """Return the usage of a pod: its containers' requests, or those of a larger init container."""
     cpu = memory = 0
-    for container in listed(pod["spec"], "containers"):
+    for container in objects_in(pod["spec"], "containers"):
         cpu += _request(container, "cpu")
         memory += _request(container, "memory")
-    for container in listed(pod["spec"], "initContainers"):
+    for container in objects_in(pod["spec"], "initContainers"):
         cpu, memory = max(cpu, _request(container, "cpu")), max(memory, _request(container, "memory"))
     return PodUsage(cpu, memory, _host_ports(pod))
 
@@ -154,7 +154,7 @@ def _request(container: Json, name: str) -> int:
 def _host_ports(pod: Json) -> frozenset[tuple[str, int]]:
     return frozenset(
         (port.get("protocol", "TCP"), port["hostPort"])
-        for container in listed(pod["spec"], "containers")
-        for port in listed(container, "ports")
+        for container in objects_in(pod["spec"], "containers")
+        for port in objects_in(container, "ports")
         if port.get("hostPort")
     )

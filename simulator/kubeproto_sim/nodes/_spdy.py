@@ -1,9 +1,9 @@
 """SPDY/3.1 in the messages of a WebSocket, the protocol of kubectl's port-forward: frames in, frames out.
 
 A control frame is ``0x8003``, a type, flags and a length of three bytes; a data frame begins with the id of
-its stream. Headers are pairs of names and values, compressed with one context for the connection and a
-dictionary that both sides have. There is no flow control: Kubernetes' library (moby/spdystream) has none.
-https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
+its stream. Headers are pairs of names and values, compressed with a context for the whole connection
+and a dictionary that both sides have. There is no flow control: Kubernetes' library (moby/spdystream) has
+none. https://www.chromium.org/spdy/spdy-protocol/spdy-protocol-draft3-1/
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class StreamOpened(Struct, frozen=True):
 
 
 class DataReceived(Struct, frozen=True):
-    """The client has sent data of a stream, the last if it `ends` the stream."""
+    """The client has sent data of a stream. `ends` is whether they are the last data."""
 
     stream: int
     data: bytes
@@ -88,7 +88,7 @@ class SpdyConnection:
         self._deflate = zlib.compressobj(zdict=DICTIONARY)
 
     def feed(self, data: bytes) -> Iterator[SpdyEvent]:
-        """Return the events in the bytes of the client; or `SpdyError`."""
+        """Return the events in the bytes of the client; raise `SpdyError` for other bytes."""
         self._buffer += data
         while len(self._buffer) >= _HEADER_SIZE:
             first_word, flags_and_length = struct.unpack(">II", self._buffer[:_HEADER_SIZE])
@@ -137,7 +137,7 @@ class SpdyConnection:
 
 
 def data_frame(stream: int, data: bytes, *, ends: bool = False) -> bytes:
-    """Return a frame with data of a stream, the last one if it `ends` the stream."""
+    """Return a frame with data of a stream. `ends` is whether they are the last data."""
     return struct.pack(">II", stream, (_FIN if ends else 0) << 24 | len(data)) + data
 
 

@@ -5,24 +5,21 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, TypeAlias
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
-from kubeproto.objects import KubeObject, apply_merge_patch
+from kubeproto.objects import KubeObject, apply_merge_patch, is_object
 
 from .._rejections import Rejection
-from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._json_values import is_map
-from ..storage._storage import ResourceStorage, Stored, StoredEvent
+from .._state import ObjectAddress, ServerState
+from ..kinds._served_kinds import ServedKind
+from ..storage._storage import ResourceStorage, StoredEvent
 from ..writing._object_deletion import DeleteOptions, delete
 from ..writing._server_writes import edit
 
 Json = dict[str, Any]
-StorageAddress: TypeAlias = tuple[str, str]
-"""The name of a resource, and the key of an object."""
 
 
 class Stage(Struct, frozen=True, kw_only=True):
@@ -61,11 +58,11 @@ class Stages:
     def __init__(self, state: ServerState) -> None:
         self.state = state
         self._stages: list[tuple[str, Stage]] = []  # with the name of the resource
-        self._dirty: dict[StorageAddress, None] = {}
-        self._scheduled: dict[StorageAddress, _Scheduled] = {}
-        self._timers: list[tuple[float, StorageAddress]] = []  # a heap; stale entries are skipped
+        self._dirty: dict[ObjectAddress, None] = {}
+        self._scheduled: dict[ObjectAddress, _Scheduled] = {}
+        self._timers: list[tuple[float, ObjectAddress]] = []  # a heap; stale entries are skipped
 
-    def add(self, served: Served, stage: Stage) -> None:
+    def add(self, served: ServedKind, stage: Stage) -> None:
         """Add a stage; it applies to existing objects too."""
         self._stages.append((served.storage.name, stage))
         self._dirty |= dict.fromkeys((served.storage.name, key) for key in served.storage.objects)
@@ -81,13 +78,13 @@ class Stages:
         dirty, self._dirty = self._dirty, {}
         for address in dirty:
             self._schedule(address)
-        while (due := self.due) is not None and due <= self.state.clock.time:
+        while (next_due := self.next_due) is not None and next_due <= self.state.clock.time:
             address = heapq.heappop(self._timers)[1]
             self._perform(address, self._scheduled.pop(address))
         return self.state.storage.version != version
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time at which the next stage ends."""
         while self._timers:
             time, address = self._timers[0]
@@ -110,14 +107,9 @@ class Stages:
         """Discard all timers after a restart: every stored object is added again."""
         self._dirty, self._scheduled, self._timers = {}, {}, []
 
-    def _find(self, address: StorageAddress) -> tuple[Served, Stored] | None:
-        served = self.state.kinds.of_storage(address[0])
-        stored = served.storage.objects.get(address[1]) if served else None
-        return (served, stored) if served and stored else None
-
-    def _schedule(self, address: StorageAddress) -> None:
+    def _schedule(self, address: ObjectAddress) -> None:
         previous = self._scheduled.pop(address, None)
-        target = self._find(address)
+        target = self.state.find(address)
         if target is None:
             return
         served, stored = target
@@ -132,8 +124,8 @@ class Stages:
                 heapq.heappush(self._timers, (scheduled.time, address))
                 return
 
-    def _perform(self, address: StorageAddress, scheduled: _Scheduled) -> None:
-        target = self._find(address)
+    def _perform(self, address: ObjectAddress, scheduled: _Scheduled) -> None:
+        target = self.state.find(address)
         if target is None:
             return
         served, stored = target
@@ -142,11 +134,11 @@ class Stages:
             obj = served.read(stored.data)
             patch = stage.patch(obj) if callable(stage.patch) else stage.patch
             changed = apply_merge_patch(obj, dict(patch))
-            if is_map(changed) and changed != obj:
+            if is_object(changed) and changed != obj:
                 stored_form: Json = msgspec.json.decode(served.encode_stored(changed))
                 edit(self.state, served, stored, lambda obj: _replace(obj, stored_form))
         if stage.delete:
-            with suppress(Rejection):  # it may have been deleted already
+            with suppress(Rejection):  # the object may have been deleted already
                 delete(self.state, served, stored.key, stored.name, DeleteOptions())
 
 
@@ -156,7 +148,7 @@ def _replace(obj: Json, content: Json) -> None:
 
 
 def _contains(value: object, pattern: object) -> bool:
-    if not is_map(pattern):
+    if not is_object(pattern):
         return bool(value == pattern)
-    members = value if is_map(value) else {}
+    members = value if is_object(value) else {}
     return all(_contains(members.get(name), expected) for name, expected in pattern.items())

@@ -69,7 +69,7 @@ State: TypeAlias = Healthy | Unhealthy | Silent | Lost
 
 
 class TimePassed(Struct, frozen=True, gc=False):
-    """The time of `due` has come."""
+    """The time of `next_due` has come."""
 
 
 class Failed(Struct, frozen=True, gc=False):
@@ -113,7 +113,7 @@ def begin(now: float) -> Step:
     return Healthy(now + RENEW, now + REPORT), (ReportNode(), RenewLease())
 
 
-def due(state: State) -> float | None:
+def next_due(state: State) -> float | None:
     """Return the time of the next `TimePassed`; None if the state does not change by itself."""
     match state:
         case Healthy(renews_at, reports_at) | Unhealthy(renews_at, reports_at):
@@ -181,6 +181,6 @@ __all__ = [
     "TimePassed",
     "Unhealthy",
     "begin",
-    "due",
+    "next_due",
     "step",
 ]

@@ -1,4 +1,5 @@
-"""The life of a pod on a node: a state machine. `step` takes an event, `due` is the time of the next one.
+"""The life of a pod on a node: a state machine. `step` handles an event, `next_due` is the time of the next
+planned event.
 
 ::
 
@@ -107,7 +108,7 @@ def begin(plan: PodPlan, containers: Containers, now: float) -> Step:
     return _advance(Initializing(plan, containers), now, [])
 
 
-def due(state: State) -> float | None:
+def next_due(state: State) -> float | None:
     """Return the time of the next `TimePassed`; None if the state does not change by itself."""
     match state:
         case Initializing(plan, containers) | Active(plan, containers):
@@ -166,7 +167,7 @@ def _pass_time(state: Initializing | Active | Ending, now: float) -> Step:
     """Perform all planned transitions until now, one after the other, each at its own time."""
     current: State = state
     all_actions: list[Action] = []
-    while (time := due(current)) is not None and time <= now:
+    while (time := next_due(current)) is not None and time <= now:
         if isinstance(current, Ending):
             current, actions = _kill(current)
         elif isinstance(current, (Initializing, Active)):
@@ -215,17 +216,17 @@ def _kill(state: Ending) -> Step:
 
 
 def _after_exit(state: Ending, actions: list[Action]) -> Step:
-    """Return the ending pod after a container has exited: after the last one, the pod is removed."""
+    """Return the ending pod after a container has exited: after the last container, the pod is removed."""
     if any(isinstance(container.state, Running) for container in state.containers):
         return state, (*actions, *_REPORT)
     return Removed(state.containers, _has_failed(state.containers)), (*actions, RemovePod())
 
 
-# The pod after a change of one container
+# The pod after a change of a container
 
 
 def _advance(state: Initializing | Active, time: float, actions: list[Action]) -> Step:
-    """Return the pod after a change of one container: the next may start, or the pod may be finished."""
+    """Return the pod after a change of a container: the next may start, or the pod may be finished."""
     if isinstance(state, Initializing):
         initialized = _advance_init(state, time)
         if isinstance(initialized, Initializing):
@@ -347,7 +348,7 @@ __all__ = [
     "TimePassed",
     "Waiting",
     "begin",
-    "due",
+    "next_due",
     "restarts",
     "step",
 ]

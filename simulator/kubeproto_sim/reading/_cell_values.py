@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final
 
-from kubeproto.objects import Selector, human_duration, parse_time
+from kubeproto.objects import Selector, human_duration, is_object, parse_time
 
-from ..storage._json_values import is_map, listed, member
+from ..storage._json_values import member, objects_in
 
 _MAX_ENDPOINTS: Final = 3
 Json = dict[str, Any]
@@ -21,7 +21,7 @@ def value_at(obj: Json, path: str, otherwise: Any = "") -> Any:
     """Return the value at a path of names."""
     value: Any = obj
     for name in path.split("."):
-        value = value.get(name) if is_map(value) else None
+        value = value.get(name) if is_object(value) else None
     return otherwise if value is None else value
 
 
@@ -53,14 +53,14 @@ def pairs(labels: Json) -> str:
 def selector_at(obj: Json, path: str) -> str:
     """Return the selector at a path."""
     selector = value_at(obj, path, None)
-    if not is_map(selector):
+    if not is_object(selector):
         return NONE
     return str(Selector.from_object(selector)) or NONE
 
 
 def containers_of(spec: Json) -> list[str]:
     """Return the names and the images of a pod's containers."""
-    containers = listed(spec, "containers")
+    containers = objects_in(spec, "containers")
     return [joined(container.get(name, "") for container in containers) for name in ("name", "image")]
 
 
@@ -71,7 +71,7 @@ def template_containers(obj: Json) -> list[str]:
 
 def true_conditions(status: Json) -> set[str]:
     """Return the types of the conditions that are true."""
-    conditions = listed(status, "conditions")
+    conditions = objects_in(status, "conditions")
     return {condition.get("type", "") for condition in conditions if condition.get("status") == "True"}
 
 
@@ -95,7 +95,7 @@ def counted(path: str) -> Row:
     def row(obj: Json, time: float) -> list[Any]:
         above, _, last = path.rpartition(".")
         parent = value_at(obj, above, {}) if above else obj
-        return [name_of(obj), len(listed(parent, last)), age_of(obj, time)]
+        return [name_of(obj), len(objects_in(parent, last)), age_of(obj, time)]
 
     return row
 
@@ -106,13 +106,13 @@ def either(obj: Json, *names: str) -> Any:
 
 
 def first_few(texts: list[str], otherwise: str) -> str:
-    """Return the first texts, and how many more there are."""
+    """Return the first strings, and the number of the others."""
     more = f" + {len(texts) - _MAX_ENDPOINTS} more..." if len(texts) > _MAX_ENDPOINTS else ""
     return joined(texts[:_MAX_ENDPOINTS], otherwise) + more
 
 
 def ago(stamp: str | None, time: float) -> str:
-    """Return how long ago a time was, as kubectl shows it."""
+    """Return the time that has passed since a time, as kubectl shows it."""
     if not stamp:
         return "<unknown>"
     return human_duration(time - parse_time(stamp).timestamp())

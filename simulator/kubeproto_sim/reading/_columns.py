@@ -11,8 +11,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import Struct
 
-from ..kinds._served_kinds import Served
-from ..storage._json_values import is_list, is_map
+from kubeproto.objects import is_list, is_object
+
+from ..kinds._served_kinds import ServedKind
 from ._builtin_cells import ROWS
 from ._cell_values import ago
 
@@ -38,20 +39,20 @@ Cell = Callable[[dict[str, Any], float], Any]
 
 
 class CellColumn(Struct, frozen=True):
-    """One column: its definition as it is sent, and the function that makes its cells."""
+    """A column: its definition as it is sent, and the function that makes its cells."""
 
     definition: dict[str, Any]
     cell: Cell
 
 
-def definitions_of(served: Served) -> list[dict[str, Any]]:
+def definitions_of(served: ServedKind) -> list[dict[str, Any]]:
     """Return the definitions of the columns in which a kind is shown."""
     if served.custom:
         return [column.definition for column in _columns_of(served)]
     return _recorded()[served.full_name]
 
 
-def cells_of(served: Served, obj: dict[str, Any], time: float) -> list[Any]:
+def cells_of(served: ServedKind, obj: dict[str, Any], time: float) -> list[Any]:
     """Return the cells of an object, in the order of the columns."""
     if served.custom:
         return [column.cell(obj, time) for column in _columns_of(served)]
@@ -68,7 +69,7 @@ def _recorded() -> dict[str, list[dict[str, Any]]]:
     return columns
 
 
-def _columns_of(served: Served) -> tuple[CellColumn, ...]:
+def _columns_of(served: ServedKind) -> tuple[CellColumn, ...]:
     """Return the columns of a custom resource: those of its definition, or name and age."""
     name = _column("Name", _NAME, lambda obj, _: obj["metadata"].get("name", ""), format_="name")
     if served.defined and served.defined.columns:
@@ -89,14 +90,18 @@ def look_up(obj: Any, path: str) -> Any:
     for step in _STEP.finditer(path):
         name, index, key, expected_value = step.groups()
         if name is not None:
-            value = value.get(name.replace("\\", "")) if is_map(value) else None
+            value = value.get(name.replace("\\", "")) if is_object(value) else None
         elif not is_list(value):
             return None
         elif index is not None:
             value = value[int(index)] if int(index) < len(value) else None
         else:
             value = next(
-                (element for element in value if is_map(element) and str(element.get(key)) == expected_value),
+                (
+                    element
+                    for element in value
+                    if is_object(element) and str(element.get(key)) == expected_value
+                ),
                 None,
             )
     return value

@@ -1,4 +1,4 @@
-"""Continue tokens: where a list continues, and at which version, in a server's format.
+"""Continue tokens: the key and the version at which a list continues, in a server's format.
 
 A token is the unpadded base64url of `{"v":"meta.k8s.io/v1","rv":N,"start":"<key>\\u0000"}`. The key is
 relative to the collection. It begins with a slash if the page came from a watch cache; both forms are read.
@@ -26,7 +26,7 @@ class _Token(Struct):
 
 
 class PageStart(Struct, frozen=True):
-    """Where a page begins. `version` is -1 for the latest objects."""
+    """The start of a page. `version` is -1 for the latest objects."""
 
     version: int
     start: str
@@ -39,7 +39,7 @@ def write_token(version: int, start: str) -> str:
 
 
 def read_token(token: str) -> PageStart:
-    """Return the content of a token; or 400."""
+    """Return the content of a token; refuse an invalid token with 400."""
     try:
         if "=" in token or not token.isascii():
             raise ValueError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..storage._json_values import listed, member, texts
+from ..storage._json_values import member, objects_in, strings_in
 from ._cell_values import (
     NONE,
     UNKNOWN,
@@ -54,14 +54,14 @@ def event(obj: Json, time: float) -> list[Any]:
 
 
 def node(obj: Json, time: float) -> list[Any]:
-    conditions = listed(member(obj, "status"), "conditions")
+    conditions = objects_in(member(obj, "status"), "conditions")
     ready = next((condition for condition in conditions if condition.get("type") == "Ready"), None)
     state = "Unknown" if ready is None else "Ready" if ready.get("status") == "True" else "NotReady"
     if value_at(obj, "spec.unschedulable", False):
         state += ",SchedulingDisabled"
     labels = member(member(obj, "metadata"), "labels")
     roles = [name.removeprefix(_ROLE) for name in sorted(labels) if name.startswith(_ROLE)]
-    addresses = listed(member(obj, "status"), "addresses")
+    addresses = objects_in(member(obj, "status"), "addresses")
     address_by_type = {address.get("type"): address.get("address") for address in reversed(addresses)}
     info = member(member(obj, "status"), "nodeInfo")
     return [
@@ -79,7 +79,7 @@ def _modes(modes: list[Any]) -> str:
 def claim(obj: Json, time: float) -> list[Any]:
     phase = "Terminating" if value_at(obj, "metadata.deletionTimestamp") else value_at(obj, "status.phase")
     bound = bool(value_at(obj, "spec.volumeName"))
-    modes = texts(member(obj, "status"), "accessModes") if bound else []
+    modes = strings_in(member(obj, "status"), "accessModes") if bound else []
     return [
         name_of(obj), phase, value_at(obj, "spec.volumeName"),
         value_at(obj, "status.capacity.storage") if bound else "",
@@ -94,7 +94,7 @@ def volume(obj: Json, time: float) -> list[Any]:
     phase = "Terminating" if value_at(obj, "metadata.deletionTimestamp") else value_at(obj, "status.phase")
     return [
         name_of(obj), value_at(obj, "spec.capacity.storage"),
-        _modes(texts(member(obj, "spec"), "accessModes")),
+        _modes(strings_in(member(obj, "spec"), "accessModes")),
         value_at(obj, "spec.persistentVolumeReclaimPolicy"), phase,
         f"{claim.get('namespace', '')}/{claim.get('name', '')}" if claim else "",
         value_at(obj, "spec.storageClassName"), value_at(obj, "spec.volumeAttributesClassName", UNSET),
@@ -104,7 +104,7 @@ def volume(obj: Json, time: float) -> list[Any]:
 
 def pod(obj: Json, time: float) -> list[Any]:
     spec, status = member(obj, "spec"), member(obj, "status")
-    statuses = listed(status, "containerStatuses")
+    statuses = objects_in(status, "containerStatuses")
     ready = sum(bool(container_status.get("ready")) for container_status in statuses)
     phase = status.get("reason") or status.get("phase", "Pending")
     for container_status in statuses:
@@ -113,10 +113,10 @@ def pod(obj: Json, time: float) -> list[Any]:
             phase = reason
     if value_at(obj, "metadata.deletionTimestamp"):
         phase = "Terminating"
-    gates = listed(spec, "readinessGates")
+    gates = objects_in(spec, "readinessGates")
     met = sum(gate.get("conditionType") in true_conditions(status) for gate in gates)
     return [
-        name_of(obj), f"{ready}/{len(listed(spec, 'containers'))}", phase,
+        name_of(obj), f"{ready}/{len(objects_in(spec, 'containers'))}", phase,
         str(sum(container_status.get("restartCount", 0) for container_status in statuses)), age_of(obj, time),
         status.get("podIP") or NONE, spec.get("nodeName") or NONE,
         status.get("nominatedNodeName") or NONE, f"{met}/{len(gates)}" if gates else NONE,
@@ -150,9 +150,9 @@ def quota(obj: Json, time: float) -> list[Any]:
 def service(obj: Json, time: float) -> list[Any]:
     spec = member(obj, "spec")
     kind = spec.get("type", "")
-    outside = ",".join(texts(spec, "externalIPs"))
+    outside = ",".join(strings_in(spec, "externalIPs"))
     if kind == "LoadBalancer":
-        addresses = listed(member(member(obj, "status"), "loadBalancer"), "ingress")
+        addresses = objects_in(member(member(obj, "status"), "loadBalancer"), "ingress")
         outside = joined(
             (address.get("ip") or address.get("hostname") for address in addresses), outside or "<pending>"
         )
@@ -162,7 +162,7 @@ def service(obj: Json, time: float) -> list[Any]:
         (
             f"{port.get('port')}{':' + str(port['nodePort']) if port.get('nodePort') else ''}"
             f"/{port.get('protocol', 'TCP')}"
-            for port in listed(spec, "ports")
+            for port in objects_in(spec, "ports")
         ),
         NONE,
     )
@@ -173,16 +173,18 @@ def service(obj: Json, time: float) -> list[Any]:
 
 def endpoints(obj: Json, time: float) -> list[Any]:
     sockets: list[str] = []
-    for subset in listed(obj, "subsets"):
-        for address in listed(subset, "addresses"):
-            ports = [port.get("port") for port in listed(subset, "ports")] or [None]
+    for subset in objects_in(obj, "subsets"):
+        for address in objects_in(subset, "addresses"):
+            ports = [port.get("port") for port in objects_in(subset, "ports")] or [None]
             sockets += [f"{address.get('ip')}:{port}" if port else str(address.get("ip")) for port in ports]
     return [name_of(obj), first_few(sockets, NONE), age_of(obj, time)]
 
 
 def endpoint_slice(obj: Json, time: float) -> list[Any]:
-    ports = joined((port.get("port", "*") for port in listed(obj, "ports")), UNSET)
-    addresses = [text for endpoint in listed(obj, "endpoints") for text in texts(endpoint, "addresses")]
+    ports = joined((port.get("port", "*") for port in objects_in(obj, "ports")), UNSET)
+    addresses = [
+        text for endpoint in objects_in(obj, "endpoints") for text in strings_in(endpoint, "addresses")
+    ]
     return [name_of(obj), obj.get("addressType", ""), ports, first_few(addresses, UNSET), age_of(obj, time)]
 
 
@@ -200,6 +202,6 @@ def namespace(obj: Json, time: float) -> list[Any]:
 
 def component(obj: Json, _: float) -> list[Any]:
     nothing: Json = {}
-    condition = next(iter(listed(obj, "conditions")), nothing)
+    condition = next(iter(objects_in(obj, "conditions")), nothing)
     state = "Healthy" if condition.get("status") == "True" else "Unhealthy"
     return [name_of(obj), state, condition.get("message", ""), condition.get("error", "")]

@@ -8,16 +8,17 @@ import msgspec
 
 from kubeproto.objects import FieldSelector
 
-from .._rejections import Rejection, bad_request, quoted
+from .._rejections import Rejection, bad_request
 from ..kinds._selectable_fields import META
-from ..kinds._served_kinds import Served
-from ..storage._storage import Stored
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import quoted
+from ..storage._storage import StoredRecord
 from ._query import ListQuery
 
-Matcher = Callable[[Stored], bool]
+Matcher = Callable[[StoredRecord], bool]
 
 
-def check_fields(served: Served, selector: FieldSelector | None) -> None:
+def check_fields(served: ServedKind, selector: FieldSelector | None) -> None:
     """Refuse a selector on a field by which this kind cannot be selected."""
     for requirement in selector.requirements if selector else ():
         if requirement.path not in (served.fields or META) and not (
@@ -26,7 +27,7 @@ def check_fields(served: Served, selector: FieldSelector | None) -> None:
             raise _unsupported(served, requirement.path)
 
 
-def _unsupported(served: Served, path: str) -> Rejection:
+def _unsupported(served: ServedKind, path: str) -> Rejection:
     if served.full_name == "resourceslices.resource.k8s.io":  # only this kind is named in the message
         version_and_kind = f"{served.api_version}, Kind={served.kind}"
         return bad_request(f"field label not supported for {version_and_kind}: {path}")
@@ -36,7 +37,7 @@ def _unsupported(served: Served, path: str) -> Rejection:
     return bad_request(f"{quoted(path)} is not a known field selector: only {supported}")
 
 
-def matcher(served: Served, options: ListQuery) -> Matcher | None:
+def matcher(served: ServedKind, options: ListQuery) -> Matcher | None:
     """Return a predicate for the selected objects; None if all objects are selected."""
     labels, fields = options.labels, options.fields
     if labels is None and fields is None:
@@ -55,7 +56,7 @@ def matcher(served: Served, options: ListQuery) -> Matcher | None:
     )
 
 
-def _values(served: Served, selector: FieldSelector, stored: Stored) -> dict[str, str]:
+def _values(served: ServedKind, selector: FieldSelector, stored: StoredRecord) -> dict[str, str]:
     values = {"metadata.name": stored.name, "metadata.namespace": stored.namespace}
     if all(requirement.path in values for requirement in selector.requirements):
         return values

@@ -10,8 +10,8 @@ from msgspec import Struct
 
 from .._rejections import bad_request, expired_list, expired_token, version_too_large
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._storage import Stored, VersionExpired
+from ..kinds._served_kinds import ServedKind
+from ..storage._storage import StoredRecord, VersionExpired
 from ._continue_tokens import LATEST, PageStart, read_token, write_token
 from ._field_selectors import Matcher, check_fields, matcher
 from ._object_views import Viewer
@@ -25,7 +25,7 @@ _VERSION_LIMIT: Final = 2**64
 class ListResult(Struct, frozen=True):
     """A page of objects and its metadata. `remaining` is None where a server does not report it."""
 
-    objects: list[Stored]
+    objects: list[StoredRecord]
     version: int
     token: str = ""
     remaining: int | None = None
@@ -92,8 +92,8 @@ def invalid_version(text: str) -> str:
 
 
 def _page(
-    state: ServerState, served: Served, namespace: str, objects: dict[str, Stored], options: ListQuery,
-    shards: Shards | None, version: int, page: PageStart | None, limit: int,
+    state: ServerState, served: ServedKind, namespace: str, objects: dict[str, StoredRecord],
+    options: ListQuery, shards: Shards | None, version: int, page: PageStart | None, limit: int,
 ) -> ListResult:  # fmt: skip
     keys = served.storage.in_order() if objects is served.storage.objects else sorted(objects)
     prefix = f"{namespace}/" if namespace else ""
@@ -110,7 +110,7 @@ def _page(
     matches: Matcher | None = matcher(served, options)
     if (options.fields is not None and served.fields) or (options.labels and not state.modes.watch_cache):
         served.prepare(objects[keys[index]].data for index in range(start, end))
-    selected_objects: list[Stored] = []
+    selected_objects: list[StoredRecord] = []
     has_more = False
     last_index = start
     for index in range(start, end):
@@ -132,20 +132,20 @@ def _page(
     )
 
 
-def list_body(served: Served, viewer: Viewer, listed: ListResult, time: float) -> bytes:
+def list_body(served: ServedKind, viewer: Viewer, result: ListResult, time: float) -> bytes:
     """Return the body of a list."""
-    meta: dict[str, Any] = {"resourceVersion": str(listed.version)}
-    if listed.token:
-        meta["continue"] = listed.token
-    if listed.remaining is not None:
-        meta["remainingItemCount"] = listed.remaining
-    if listed.shards and not (served.custom and viewer.view == "object"):
-        meta["shardInfo"] = {"selector": listed.shards}
+    meta: dict[str, Any] = {"resourceVersion": str(result.version)}
+    if result.token:
+        meta["continue"] = result.token
+    if result.remaining is not None:
+        meta["remainingItemCount"] = result.remaining
+    if result.shards and not (served.custom and viewer.view == "object"):
+        meta["shardInfo"] = {"selector": result.shards}
     if viewer.view == "table":
-        rows = b",".join([viewer.row(stored.data, time) for stored in listed.objects])
+        rows = b",".join([viewer.row(stored.data, time) for stored in result.objects])
         front = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":%s,' % msgspec.json.encode(meta)
         return front + b'"columnDefinitions":%s,"rows":[%s]}\n' % (viewer.columns(), rows)
-    items = b",".join([viewer.item(stored.data) for stored in listed.objects])
+    items = b",".join([viewer.item(stored.data) for stored in result.objects])
     if viewer.view == "metadata":
         # A server sends null for an empty list of metadata, and only for this list.
         items_json = b"[%s]" % items if items else b"null"

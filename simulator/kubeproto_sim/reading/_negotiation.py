@@ -12,7 +12,7 @@ from typing import Final, Literal
 from msgspec import Struct
 
 from .._rejections import Rejection, not_acceptable, only_accepted, unexplained
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 
 View = Literal["object", "table", "metadata", "discovery"]
 
@@ -26,20 +26,21 @@ _META: Final = "meta.k8s.io"
 _BROWSERS: Final = ("curl", "Wget", "Mozilla/5.0")
 
 
-class Accepted(Struct, frozen=True):
+class ResponseFormat(Struct, frozen=True):
     """The format of a response. `plain` is False if errors are indented."""
 
     view: View = "object"
     yaml: bool = False
     plain: bool = True
-    listed: bool = False  # a list of metadata was requested, even for one object
+    as_list: bool = False  # a list of metadata was requested, even for a single object
 
 
-_JSON: Final = Accepted()
+_JSON: Final = ResponseFormat()
 
 
-def negotiate(accept: str, verb: str, served: Served | None = None) -> Accepted:
-    """Return the format for a response to this verb on a kind, or of discovery without one; or 406."""
+def negotiate(accept: str, verb: str, served: ServedKind | None = None) -> ResponseFormat:
+    """Return the format for a response to this verb on a kind, or of discovery without a kind; refuse with
+    406 if there is none."""
     if not accept or accept == "application/json" or accept == "*/*":
         return _JSON
     plain = True
@@ -50,7 +51,7 @@ def negotiate(accept: str, verb: str, served: Served | None = None) -> Accepted:
             name, _, value = parameter.partition("=")
             parameter_values[name] = value
         if view_and_format := _served(media, parameter_values, verb, served):
-            return Accepted(
+            return ResponseFormat(
                 view_and_format[0],
                 view_and_format[1],
                 plain and accept.startswith("application/json") and "as" not in parameter_values,
@@ -63,7 +64,7 @@ def negotiate(accept: str, verb: str, served: Served | None = None) -> Accepted:
 
 
 def _served(
-    media: str, parameters: dict[str, str], verb: str, served: Served | None
+    media: str, parameters: dict[str, str], verb: str, served: ServedKind | None
 ) -> tuple[View, bool] | None:
     if media not in ("application/json", "application/yaml", "*/*"):
         return None
@@ -87,23 +88,23 @@ def _served(
     return "metadata", yaml
 
 
-def check_arity(accepted: Accepted, served: Served, *, listed: bool) -> None:
+def check_arity(response_format: ResponseFormat, served: ServedKind, *, as_list: bool) -> None:
     """Refuse to show a list as one object, or one object as a list, once the content is known."""
-    if accepted.view != "metadata" or accepted.listed == listed:
+    if response_format.view != "metadata" or response_format.as_list == as_list:
         return
-    kind = "PartialObjectMetadataList" if accepted.listed else "PartialObjectMetadata"
-    raise _other_arity(served, kind, listed=listed)
+    kind = "PartialObjectMetadataList" if response_format.as_list else "PartialObjectMetadata"
+    raise _other_arity(served, kind, as_list=as_list)
 
 
-def _other_arity(served: Served, kind: str, *, listed: bool) -> Rejection:
-    if served.custom and not listed:
+def _other_arity(served: ServedKind, kind: str, *, as_list: bool) -> Rejection:
+    if served.custom and not as_list:
         return unexplained("content is not a list")
     if served.custom:
         go_type = "unstructured.UnstructuredList"
     else:
         package = served.group.partition(".")[0] or "core"
-        go_type = f"{package}.{served.kind}{'List' if listed else ''}"
-    problem = "is a list" if listed else "is not a list"
+        go_type = f"{package}.{served.kind}{'List' if as_list else ''}"
+    problem = "is a list" if as_list else "is not a list"
     return only_accepted(
         f"you requested {kind}, but the requested object {problem} (*{go_type})", verbatim=True
     )

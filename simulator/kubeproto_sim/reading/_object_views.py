@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 from ..kinds._typed_codec import go_escaped, struct_of
 from ._columns import cells_of, definitions_of
 from ._negotiation import View
@@ -25,9 +25,9 @@ def _front() -> msgspec.json.Decoder[Any]:
 
 
 class Viewer:
-    """Encodes the objects of a kind in one view. `first` is whether a Table still has to send its columns."""
+    """Encodes the objects of a kind in a view. `first` is whether a Table still has to send its columns."""
 
-    def __init__(self, served: Served, view: View, include: str = "") -> None:
+    def __init__(self, served: ServedKind, view: View, include: str = "") -> None:
         self.served = served
         self.view: View = view
         self.include = include or "Metadata"

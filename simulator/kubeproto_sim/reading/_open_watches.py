@@ -1,7 +1,7 @@
 """`OpenWatches`: the open watches of a server, indexed by resource and namespace and by their next due time.
 
-A write touches only the watches of its resource and namespace, and the clock only those with something due,
-so a thousand idle watches cost a write nothing.
+A write touches only the watches of its resource and namespace, and the clock touches only the watches with a
+due action, so a thousand idle watches cost a write nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MAX_STALE: Final = 64  # heap entries of ended watches; fewer are not worth a n
 
 
 class OpenWatches:
-    """The open watches of one server, in the order in which they were opened."""
+    """The open watches of a server, in the order in which they were opened."""
 
     def __init__(self) -> None:
         self._open: dict[Watch, int] = {}
@@ -42,7 +42,7 @@ class OpenWatches:
         self._schedule(watch)
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The next time at which a watch has something to do without a write; None if there is none."""
         entries = self._heap
         while entries and entries[0][2].ended:
@@ -52,7 +52,7 @@ class OpenWatches:
     def tick(self, now: float) -> None:
         """Run the actions of each watch that are due by now, and wake its reader."""
         due_now = list[Watch]()
-        while (due_time := self.due) is not None and due_time <= now:
+        while (due_time := self.next_due) is not None and due_time <= now:
             due_now.append(heapq.heappop(self._heap)[2])
         for watch in due_now:
             watch.tick()
@@ -74,7 +74,7 @@ class OpenWatches:
                 watch.wake()
 
     def _schedule(self, watch: Watch) -> None:
-        due_time = watch.due
+        due_time = watch.next_due
         if due_time is not None:
             heapq.heappush(self._heap, (due_time, self._open[watch], watch))
 

@@ -6,14 +6,14 @@ from typing import Any
 
 from kubeproto.objects import human_duration
 
-from ..storage._json_values import listed, member, texts
+from ..storage._json_values import member, objects_in, strings_in
 from ._cell_values import NONE, UNSET, Json, Row, age_of, joined, name_of, selector_at, value_at
 
 
 def api_service(obj: Json, time: float) -> list[Any]:
     service = member(member(obj, "spec"), "service")
     target = f"{service.get('namespace', '')}/{service.get('name', '')}" if service else "Local"
-    conditions = listed(member(obj, "status"), "conditions")
+    conditions = objects_in(member(obj, "status"), "conditions")
     available = [condition for condition in conditions if condition.get("type") == "Available"]
     state = "Unknown"
     if available:
@@ -24,7 +24,7 @@ def api_service(obj: Json, time: float) -> list[Any]:
 
 
 def request(obj: Json, time: float) -> list[Any]:
-    conditions = listed(member(obj, "status"), "conditions")
+    conditions = objects_in(member(obj, "status"), "conditions")
     types = [condition.get("type", "") for condition in conditions]
     state = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
     state += ",Failed" if "Failed" in types else ""
@@ -37,8 +37,8 @@ def request(obj: Json, time: float) -> list[Any]:
 
 def ingress(obj: Json, time: float) -> list[Any]:
     spec = member(obj, "spec")
-    hosts = [rule["host"] for rule in listed(spec, "rules") if rule.get("host")]
-    addresses = listed(member(member(obj, "status"), "loadBalancer"), "ingress")
+    hosts = [rule["host"] for rule in objects_in(spec, "rules") if rule.get("host")]
+    addresses = objects_in(member(member(obj, "status"), "loadBalancer"), "ingress")
     address = joined(address.get("ip") or address.get("hostname") or "" for address in addresses)
     suffix = f" + {len(hosts) - 3} more..." if len(hosts) > 3 else ""
     return [
@@ -64,7 +64,7 @@ def address(obj: Json, time: float) -> list[Any]:
 
 def binding(obj: Json, time: float) -> list[Any]:
     names_by_kind: dict[str, list[str]] = {"User": [], "Group": [], "ServiceAccount": []}
-    for subject in listed(obj, "subjects"):
+    for subject in objects_in(obj, "subjects"):
         if subject.get("kind") in names_by_kind:
             prefix = f"{subject.get('namespace', '')}/" if subject["kind"] == "ServiceAccount" else ""
             names_by_kind[subject["kind"]].append(f"{prefix}{subject.get('name', '')}")
@@ -75,12 +75,12 @@ def binding(obj: Json, time: float) -> list[Any]:
 def csi_driver(obj: Json, time: float) -> list[Any]:
     spec = member(obj, "spec")
     tokens = joined(
-        (token_request.get("audience", "") for token_request in listed(spec, "tokenRequests")), UNSET
+        (token_request.get("audience", "") for token_request in objects_in(spec, "tokenRequests")), UNSET
     )
     return [
         name_of(obj), spec.get("attachRequired", True), spec.get("podInfoOnMount", False),
         spec.get("storageCapacity", False), tokens, spec.get("requiresRepublish", False),
-        joined(texts(spec, "volumeLifecycleModes"), NONE), age_of(obj, time),
+        joined(strings_in(spec, "volumeLifecycleModes"), NONE), age_of(obj, time),
     ]  # fmt: skip
 
 
@@ -99,7 +99,7 @@ def policy(field: str) -> Row:
     def row(obj: Json, time: float) -> list[Any]:
         kind = member(member(obj, "spec"), "paramKind")
         text = f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind else UNSET
-        return [name_of(obj), len(listed(member(obj, "spec"), field)), text, age_of(obj, time)]
+        return [name_of(obj), len(objects_in(member(obj, "spec"), field)), text, age_of(obj, time)]
 
     return row
 
@@ -137,7 +137,7 @@ def resource_slice(obj: Json, time: float) -> list[Any]:
 
 def flow_schema(obj: Json, time: float) -> list[Any]:
     no_condition: Json = {}
-    dangling = next((condition for condition in listed(member(obj, "status"), "conditions")
+    dangling = next((condition for condition in objects_in(member(obj, "status"), "conditions")
                      if condition.get("type") == "Dangling"), no_condition)  # fmt: skip
     return [
         name_of(obj), value_at(obj, "spec.priorityLevelConfiguration.name"),
@@ -173,4 +173,4 @@ def network_policy(obj: Json, time: float) -> list[Any]:
 
 
 def cidrs(obj: Json, time: float) -> list[Any]:
-    return [name_of(obj), joined(texts(member(obj, "spec"), "cidrs")), age_of(obj, time)]
+    return [name_of(obj), joined(strings_in(member(obj, "spec"), "cidrs")), age_of(obj, time)]

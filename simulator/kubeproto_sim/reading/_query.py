@@ -16,7 +16,8 @@ from msgspec import Struct
 from kubeproto.crd import Violation
 from kubeproto.objects import FieldSelector, Selector, label_value_errors, qualified_name_errors
 
-from .._rejections import bad_request, invalid_options, quoted
+from .._rejections import bad_request, invalid_options
+from ..storage._json_values import quoted
 
 Query = dict[str, str]
 

@@ -1,4 +1,4 @@
-"""Routes: the resource, object and verb of a method and a URL; or 404.
+"""Routes: the resource, object and verb of a method and a URL, or the 404 of the server.
 
 There are three kinds of 404. A missing object is reported when it is read. Here, a group, version or path
 that does not exist gets plain text, and a resource that a served version does not have gets a Status.
@@ -18,21 +18,21 @@ from .._rejections import (
     unknown_resource,
     verb_not_supported,
 )
-from ..kinds._kind_registry import Kinds
-from ..kinds._served_kinds import Served
+from ..kinds._kind_registry import KindRegistry
+from ..kinds._served_kinds import ServedKind
 from ._query import Query, is_true
 
 _VERBS: Final = {"GET": "get", "POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 # In a path, these follow the name of a namespace, as resources inside the namespace do.
 _NAMESPACE_SUBRESOURCES: Final = ("status", "finalize")
 _INVALID_NAMES: Final = ("", ".", "..")
-_MAX_PATHS: Final = 1024  # remembered paths: some hundred kinds in several namespaces
+_MAX_PATHS: Final = 1024  # cached paths: a few hundred kinds in several namespaces
 
 
 class Route(Struct, frozen=True):
     """A request to a resource. `name` is empty for a collection; `watched` names one object to watch."""
 
-    served: Served
+    served: ServedKind
     verb: str
     namespace: str = ""
     name: str = ""
@@ -42,9 +42,9 @@ class Route(Struct, frozen=True):
 
 
 class Routes:
-    """Finds routes, and remembers the route of each collection until other kinds are served."""
+    """Finds routes, and caches the route of each collection until other kinds are served."""
 
-    def __init__(self, kinds: Kinds) -> None:
+    def __init__(self, kinds: KindRegistry) -> None:
         self._kinds = kinds
         self._changes = kinds.changes
         # By method and path of the collection: the route of the first requested object, or of a creation.
@@ -75,7 +75,7 @@ class Routes:
         return route
 
 
-def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | list[str]:
+def find_route(kinds: KindRegistry, method: str, path: str, query: Query) -> Route | list[str]:
     """Return the route of a request to a resource, or the segments of any other path."""
     if not path.startswith("/"):
         raise unknown_path()
@@ -97,13 +97,13 @@ def find_route(kinds: Kinds, method: str, path: str, query: Query) -> Route | li
     return _route(resources, method, resource_segments, query, watching)
 
 
-def unknown_version(kinds: Kinds, group: str) -> Exception:
+def unknown_version(kinds: KindRegistry, group: str) -> Exception:
     """Return the 404 for a version that is not served; it depends on the part that serves its group."""
     return unknown_resource() if kinds.is_builtin_group(group) else unknown_path()
 
 
 def _route(
-    resources: dict[str, Served], method: str, segments: list[str], query: Query, watching: bool
+    resources: dict[str, ServedKind], method: str, segments: list[str], query: Query, watching: bool
 ) -> Route:
     namespace, in_namespace = "", False
     if (
@@ -139,7 +139,7 @@ def _route(
     return Route(served, verb, namespace, name, "", everywhere)
 
 
-def _verb(served: Served, method: str, name: str, everywhere: bool, query: Query) -> str:
+def _verb(served: ServedKind, method: str, name: str, everywhere: bool, query: Query) -> str:
     verb = _VERBS.get(method)
     if served.custom and verb is None:
         if method != "HEAD":
@@ -167,12 +167,12 @@ def _verb(served: Served, method: str, name: str, everywhere: bool, query: Query
     return verb
 
 
-def _without_objects(served: Served) -> bool:
+def _without_objects(served: ServedKind) -> bool:
     """Return whether this resource stores no objects, such as a review."""
     return served.verbs == frozenset(("create",))
 
 
-def _subresource(served: Served, method: str, namespace: str, name: str, segments: list[str]) -> Route:
+def _subresource(served: ServedKind, method: str, namespace: str, name: str, segments: list[str]) -> Route:
     subresource = served.subresources.get(segments[0])
     if served.custom and (subresource is None or len(segments) > 1):
         raise not_found(served.plural, served.group, name)

@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from .._rejections import Rejection, unexplained
-from ..storage._storage import Stored
+from ..storage._storage import StoredRecord
 
 _RANGE: Final = re.compile(r"\s*shardRange\(\s*([\w.]+)\s*,\s*(['\"])(.*?)\2\s*,\s*(['\"])(.*?)\4\s*\)\s*")
 _KEYS: Final = ("object.metadata.uid", "object.metadata.namespace")
@@ -17,13 +17,13 @@ _MASK: Final = (1 << 64) - 1
 
 
 class Shards(Struct, frozen=True):
-    """Ranges of the hash of one key, and their normal form as text."""
+    """Ranges of the hash of a field, and their normal form as text."""
 
     key: str
     ranges: tuple[tuple[int, int], ...]
     text: str
 
-    def contains(self, stored: Stored) -> bool:
+    def contains(self, stored: StoredRecord) -> bool:
         """Return whether an object is in one of the ranges."""
         value = stored.uid if self.key == _KEYS[0] else stored.namespace
         value_hash = fnv_1a(value)
@@ -39,7 +39,8 @@ def fnv_1a(text: str) -> int:
 
 
 def read_shards(text: str) -> Shards:
-    """Return the ranges of a selector; or 500 without a reason, as a server does."""
+    """Return the ranges of a selector; refuse an invalid selector with 500 and no reason, as a server
+    does."""
     ranges: list[tuple[int, int]] = []
     texts: list[str] = []
     keys: set[str] = set()

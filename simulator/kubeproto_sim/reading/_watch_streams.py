@@ -1,8 +1,8 @@
 """`Watch`: the stream of an open watch, whose bytes are made when its reader takes them.
 
 A watch has a position in the events of a resource and reads on from there, so the cost of a write does not
-depend on the number of open watches. Bookmarks and the end have their times: `due` is the next of these
-times, and `tick` does what is due.
+depend on the number of open watches. Bookmarks and the end have their times: `next_due` is the next of these
+times, and `tick` performs the due actions.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import msgspec
 
 from .._rejections import Rejection, failure, unexplained, version_too_large
 from .._state import ServerState
-from ..storage._storage import Change, Stored, StoredEvent, VersionExpired
+from ..storage._storage import Change, StoredEvent, StoredRecord, VersionExpired
 from ._field_selectors import check_fields, matcher
 from ._list_requests import invalid_version, list_objects, read_version
 from ._object_views import END_MARK, Viewer
@@ -31,13 +31,13 @@ _OPENINGS: Final[Mapping[Change, bytes]] = {
     "DELETED": b'{"type":"DELETED","object":',
 }
 _CLOSING: Final = b"}\n"
-# Watches at the same position share the lines of at most so many events. A watch that is further behind is
-# rarely at the position of another watch, so its lines would be kept for nobody.
+# Watches at the same position share the lines of at most this number of events. A watch that is further
+# behind is rarely at the position of another watch, so its lines would be kept for nobody.
 _MAX_SHARED_EVENTS: Final = 64
 
 
 class Watch:
-    """One open watch. `wake` is called when there may be bytes to take, `on_end` once at its end."""
+    """An open watch. `wake` is called when there may be bytes to take, `on_end` once at its end."""
 
     def __init__(
         self, state: ServerState, route: Route, options: ListQuery, viewer: Viewer, *, gzip: bool
@@ -77,7 +77,7 @@ class Watch:
         self._opening = False
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The next time at which something happens without a write; None once the watch has ended."""
         if self.ended:
             return None
@@ -167,10 +167,10 @@ class Watch:
     def _send_initial_events(self, route: Route, options: ListQuery) -> None:
         """Send the initial events: all objects, in the order of a list, and the bookmark at their end."""
         all_objects = msgspec.structs.replace(options, limit=0, token="", version="", match="")
-        listed = list_objects(self.state, route, all_objects)
-        self._position = self.storage.number_after(listed.version)
-        self._start_version = listed.version
-        for stored in listed.objects:
+        page = list_objects(self.state, route, all_objects)
+        self._position = self.storage.number_after(page.version)
+        self._start_version = page.version
+        for stored in page.objects:
             self._pending.append(self._line(b"ADDED", stored.data, stored.version))
         if not (options.initial_events and self._bookmarks):
             return
@@ -277,7 +277,7 @@ class Watch:
             return b"%b%b%b" % (_OPENINGS[event.change], event.stored.data, _CLOSING)
         return self._line(event.change.encode(), event.stored.data, event.version)
 
-    def _selects(self, stored: Stored) -> bool:
+    def _selects(self, stored: StoredRecord) -> bool:
         return (self._matches is None or self._matches(stored)) and (
             self._shards is None or self._shards.contains(stored)
         )
@@ -329,7 +329,7 @@ def error_line(status: dict[str, Any]) -> bytes:
     return b'{"type":"ERROR","object":%s}\n' % msgspec.json.encode(status)
 
 
-def with_version(viewer: Viewer, stored: Stored, version: int) -> bytes:
+def with_version(viewer: Viewer, stored: StoredRecord, version: int) -> bytes:
     """Return the stored form of an object with another resource version."""
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
     obj["metadata"]["resourceVersion"] = str(version)

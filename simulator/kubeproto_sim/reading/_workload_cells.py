@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..storage._json_values import listed, member, seconds_of
+from ..storage._json_values import member, objects_in, seconds_of
 from ._cell_values import (
     NONE,
     UNKNOWN,
@@ -26,7 +26,7 @@ _JOB_STATES: Final = ("Complete", "Failed", "Suspended", "FailureTarget", "Succe
 
 
 def revision(obj: Json, time: float) -> list[Any]:
-    owners = listed(member(obj, "metadata"), "ownerReferences")
+    owners = objects_in(member(obj, "metadata"), "ownerReferences")
     owner = next((reference for reference in owners if reference.get("controller")), None)
     text = NONE
     if owner:
@@ -63,14 +63,14 @@ def stateful_set(obj: Json, time: float) -> list[Any]:
 def autoscaler(obj: Json, time: float) -> list[Any]:
     spec = member(obj, "spec")
     target = member(spec, "scaleTargetRef")
-    metrics = listed(spec, "metrics")
+    metrics = objects_in(spec, "metrics")
     texts: list[str] = []
     if (target_percentage := spec.get("targetCPUUtilizationPercentage")) is not None:
         percentage = value_at(obj, "status.currentCPUUtilizationPercentage", None)
         current_text = UNKNOWN if percentage is None else f"{percentage}%"
         texts.append(f"cpu: {current_text}/{target_percentage}%")
     for metric, current in zip(
-        metrics, [*listed(member(obj, "status"), "currentMetrics"), *metrics], strict=False
+        metrics, [*objects_in(member(obj, "status"), "currentMetrics"), *metrics], strict=False
     ):
         texts.append(_metric(metric, current if current is not metric else {}))
     reference = f"{target.get('kind', '')}/{target.get('name', '')}"
@@ -108,7 +108,7 @@ def cron_job(obj: Json, time: float) -> list[Any]:
     job = member(member(spec, "jobTemplate"), "spec")
     return [
         name_of(obj), spec.get("schedule", ""), spec.get("timeZone") or NONE,
-        str(bool(spec.get("suspend"))), len(listed(member(obj, "status"), "active")),
+        str(bool(spec.get("suspend"))), len(objects_in(member(obj, "status"), "active")),
         ago(last, time) if last else NONE, age_of(obj, time),
         *containers_of(member(member(job, "template"), "spec")), selector_at(job, "selector"),
     ]  # fmt: skip

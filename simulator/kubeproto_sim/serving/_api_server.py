@@ -13,8 +13,8 @@ import msgspec
 from kubeproto.wire import RawRequest
 
 from .._rejections import (
-    BrokenRules,
-    PlainRefused,
+    InvalidRejection,
+    PlainRejection,
     Rejection,
     bad_request,
     initializing,
@@ -24,13 +24,13 @@ from .._rejections import (
 )
 from .._state import ServerState
 from ..access._attributes import Attributes
-from ..access._authorizer import Access, Caller
+from ..access._authorizer import Authorizer, Caller
 from ..access._users import User, authenticated
 from ..admission._webhook_calls import Replies, WebhookHandlers
 from ..admission._webhook_conversion import WebhookConversions
 from ..kinds._kubernetes_releases import NEWEST
 from ..kinds._release_wording import in_release_wording
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 from ..kinds._typed_codec import go_escaped
 from ..reading._list_requests import (
     ListResult,
@@ -88,7 +88,7 @@ _TIMEOUT_STATUS: Final = (
 class Server:
     """Responds to requests from the state of the cluster, and changes this state."""
 
-    def __init__(self, state: ServerState, access: Access, webhooks: WebhookHandlers) -> None:
+    def __init__(self, state: ServerState, access: Authorizer, webhooks: WebhookHandlers) -> None:
         self.state = state
         self.access = access
         self.chain = AdmissionChain(state, webhooks)
@@ -102,8 +102,8 @@ class Server:
     ) -> ServerResponse:
         """Respond to a request. A refusal is a response, too, and such a request has changed nothing.
 
-        `user` is the user whom the transport knows; without it the headers of the request determine the user.
-        `replies` are those of webhooks that earlier attempts of this request have called.
+        `user` is the user that the transport has authenticated; without it the headers of the request
+        determine the user. `replies` are those of webhooks that earlier attempts of this request have called.
         """
         waits: list[float] = []
         conversions = self.conversions
@@ -116,7 +116,8 @@ class Server:
         return _delayed(response, waited, request) if waited else response
 
     def gate_of_controller(self, user: str, route: Route) -> Gate:
-        """Return the gate of a write by a controller of the cluster, which has the rights of its account."""
+        """Return the gate of a write by a controller of the cluster, which has the permissions of its service
+        account."""
         attributes = Attributes(
             verb=route.verb, group=route.served.group, version=route.served.version,
             resource=route.served.plural, subresource=route.subresource, name=route.name,
@@ -135,7 +136,7 @@ class Server:
             return response if request.method != "HEAD" else msgspec.structs.replace(response, body=b"")
         except Rejection as rejection:
             return self._refusal(rejection, headers, warnings)
-        except PlainRefused as rejection:
+        except PlainRejection as rejection:
             return plain_response(rejection.code, rejection.text, rejection.headers)
 
     def _handle(
@@ -159,9 +160,9 @@ class Server:
         route = self.routes.find(request.method, path, query)
         if not isinstance(route, Route):
             return document(self.state, request, route, query, headers)
-        accepted = negotiate(headers.get("accept", ""), route.verb, route.served)
+        response_format = negotiate(headers.get("accept", ""), route.verb, route.served)
         gates = self.chain.gates_for(caller, replies, warnings, waits)
-        server_request = ServerRequest(request, path, query, headers, accepted, caller, gates)
+        server_request = ServerRequest(request, path, query, headers, response_format, caller, gates)
         served = route.served
         if served.warning:
             warnings.append(served.warning)
@@ -219,10 +220,12 @@ class Server:
     def _list(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         options = self._list_options(request.query, watching=False)
         with route.served.reading(cached=self.state.modes.watch_cache):
-            listed = list_objects(self.state, route, options)
-            check_arity(request.accepted, route.served, listed=True)
-            viewer = Viewer(route.served, request.accepted.view, request.query.get("includeObject", ""))
-            body = list_body(route.served, viewer, listed, self.state.clock.time)
+            page = list_objects(self.state, route, options)
+            check_arity(request.response_format, route.served, as_list=True)
+            viewer = Viewer(
+                route.served, request.response_format.view, request.query.get("includeObject", "")
+            )
+            body = list_body(route.served, viewer, page, self.state.clock.time)
         return body_response(200, body, request, warnings)
 
     def _list_options(self, query: Query, *, watching: bool) -> ListQuery:
@@ -235,7 +238,7 @@ class Server:
         if route.watched:
             query = query | {"fieldSelector": f"metadata.name={route.watched}"}
         options = self._list_options(query, watching=True)
-        viewer = Viewer(route.served, request.accepted.view, query.get("includeObject", ""))
+        viewer = Viewer(route.served, request.response_format.view, query.get("includeObject", ""))
         gzip = (
             modes.compress_watches
             and bool(options.initial_events and options.bookmarks)
@@ -288,23 +291,23 @@ class Server:
             request.query, request.raw.body, request.headers.get("content-type", "")
         )
         _warn_of_orphans(served, options, warnings)
-        listed = list_objects(self.state, route, listing)
+        page = list_objects(self.state, route, listing)
         gate = request.gates.gate_for(route, request.query)
-        for stored in listed.objects:
+        for stored in page.objects:
             try:
                 delete(self.state, served, stored.key, stored.name, options, gate)
             except Rejection as rejection:
                 if rejection.code != 404:
                     raise
         deleted = ListResult(
-            listed.objects, self.state.reached if not listing.version else listed.version, listed.token
+            page.objects, self.state.reached if not listing.version else page.version, page.token
         )
         body = list_body(served, Viewer(served, "object"), deleted, self.state.clock.time)
         return body_response(200, body, request, warnings)
 
     def _refusal(self, rejection: Rejection, headers: dict[str, str], warnings: list[str]) -> ServerResponse:
         release = self.state.release
-        if isinstance(rejection, BrokenRules) and release is not NEWEST:
+        if isinstance(rejection, InvalidRejection) and release is not NEWEST:
             rejection = rejection.reworded(
                 lambda violation, group: in_release_wording(violation, release.minor, group)
             )
@@ -351,7 +354,7 @@ def _allowed_time(limit: str) -> float:
     raise bad_request(f"invalid timeout specified in the request URL - {problem}")
 
 
-def _warn_of_orphans(served: Served, options: DeleteOptions, warnings: list[str]) -> None:
+def _warn_of_orphans(served: ServedKind, options: DeleteOptions, warnings: list[str]) -> None:
     """Warn if a Job is deleted without a propagation policy, which orphans its pods."""
     silent = options.propagation_policy is None and options.orphan_dependents is None
     if served.full_name == "jobs.batch" and silent:

@@ -13,7 +13,7 @@ from kubeproto.wire import RawRequest
 from .._rejections import method_not_allowed, unknown_path
 from .._state import ServerState
 from ..kinds._kubernetes_releases import Release
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 from ..reading._negotiation import negotiate
 from ..reading._query import Query
 from ..reading._routes import unknown_version
@@ -39,8 +39,8 @@ def document(
         case ["version"]:
             content: Any = _version(state.release)
         case ["api" | "apis"]:
-            accepted = negotiate(headers.get("accept", ""), "get")
-            if accepted.view == "discovery":
+            response_format = negotiate(headers.get("accept", ""), "get")
+            if response_format.view == "discovery":
                 return _aggregated(state, segments[0], headers)
             content = _versions() if segments[0] == "api" else _groups(state)
         case ["api", "v1"]:
@@ -112,7 +112,7 @@ def _aggregated(state: ServerState, root: str, headers: dict[str, str]) -> Serve
 
 
 def _group(state: ServerState, name: str, versions: list[str]) -> dict[str, Any]:
-    listed = [
+    entries = [
         {
             "version": version,
             "resources": [
@@ -122,10 +122,10 @@ def _group(state: ServerState, name: str, versions: list[str]) -> dict[str, Any]
         }
         for version in versions
     ]
-    return {"metadata": {"name": name} if name else {}, "versions": listed}
+    return {"metadata": {"name": name} if name else {}, "versions": entries}
 
 
-def _aggregated_resource(served: Served) -> dict[str, Any]:
+def _aggregated_resource(served: ServedKind) -> dict[str, Any]:
     resource = served.resource
     # The kinds of the core group inherit group and version from their list.
     version = served.version if served.group else ""
@@ -172,8 +172,8 @@ def _groups(state: ServerState) -> dict[str, Any]:
     groups: list[dict[str, Any]] = []
     for name, versions in _versions_by_group(state).items():
         if name:
-            listed = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
-            groups.append({"name": name, "versions": listed, "preferredVersion": listed[0]})
+            entries = [{"groupVersion": f"{name}/{version}", "version": version} for version in versions]
+            groups.append({"name": name, "versions": entries, "preferredVersion": entries[0]})
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": groups}
 
 
@@ -203,7 +203,7 @@ def _resources(state: ServerState, group: str, version: str) -> dict[str, Any] |
     return head | {"groupVersion": f"{group}/{version}" if group else version, "resources": resources}
 
 
-def _subresource(served: Served, subresource: Any) -> dict[str, Any]:
+def _subresource(served: ServedKind, subresource: Any) -> dict[str, Any]:
     entry: dict[str, Any] = {
         "name": f"{served.plural}/{subresource.name}", "singularName": "", "namespaced": served.namespaced,
     }  # fmt: skip
@@ -212,7 +212,7 @@ def _subresource(served: Served, subresource: Any) -> dict[str, Any]:
     return entry | {"kind": subresource.kind.kind, "verbs": list(subresource.verbs)}
 
 
-def _storage_hash(served: Served) -> str:
+def _storage_hash(served: ServedKind) -> str:
     group, _, version = served.stored_api_version.rpartition("/")
     text = f"{group}/{version}/{served.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()

@@ -10,11 +10,11 @@ from kubeproto.objects import Selector
 
 from .._rejections import Rejection, bad_request, failure
 from .._state import ServerState
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 from ..nodes._pod_status import mark_disrupted
 from ..reading._routes import Route
-from ..storage._json_values import listed, member
-from ..storage._storage import Stored
+from ..storage._json_values import member, objects_in
+from ..storage._storage import StoredRecord
 from ..workloads.objects._replica_counts import required_healthy
 from ..workloads.objects._status_conditions import is_ready, is_terminating
 from ..writing._object_deletion import DeleteOptions, delete
@@ -71,7 +71,9 @@ def _disrupts_nothing(state: ServerState, pod: Json) -> bool:
     return phase == "Pending" and state.nodes is not None
 
 
-def _check_budgets(state: ServerState, route: Route, stored: Stored, pod: Json, *, dry_run: bool) -> None:
+def _check_budgets(
+    state: ServerState, route: Route, stored: StoredRecord, pod: Json, *, dry_run: bool
+) -> None:
     budgets = state.kinds.of_storage("poddisruptionbudgets.policy")
     assert budgets is not None  # a built-in kind
     matching_budgets = [
@@ -93,7 +95,7 @@ def _check_budgets(state: ServerState, route: Route, stored: Stored, pod: Json, 
                 _use_disruption(state, budgets, budget, stored.name)
 
 
-def _selects(budget: Json, pod: Stored) -> bool:
+def _selects(budget: Json, pod: StoredRecord) -> bool:
     selector = budget["spec"].get("selector")
     return selector is not None and Selector.from_object(selector).matches(pod.labels)
 
@@ -121,7 +123,7 @@ def _check_by_status(budget: Json) -> None:
         raise Rejection(_refusal(_denial_message(name, status)))
 
 
-def _use_disruption(state: ServerState, budgets: Served, budget: Stored, pod: str) -> None:
+def _use_disruption(state: ServerState, budgets: ServedKind, budget: StoredRecord, pod: str) -> None:
     """Take one disruption from a budget, before its controller has seen the deletion of the pod."""
 
     def change(obj: Json) -> None:
@@ -154,7 +156,7 @@ def _is_healthy(pod: Json) -> bool:
 
 def _denial_message(name: str, status: Json) -> str:
     """Return the reason for which a budget allows no disruption."""
-    condition = next(filter(_is_denial, listed(status, "conditions")), None)
+    condition = next(filter(_is_denial, objects_in(status, "conditions")), None)
     if condition is not None and condition.get("reason") == "SyncFailed":
         text = f"because it failed sync: {condition['message']}"
         return f"The disruption budget {name} does not allow evicting pods currently {text}"

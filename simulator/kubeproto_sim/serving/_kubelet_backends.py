@@ -14,7 +14,7 @@ from ..nodes._container_programs import Behaviour
 from ..nodes._kubelets import PodRun
 from ..nodes._simulated_nodes import Nodes
 from ..reading._routes import Route
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 from ._server_responses import ServerRequest
 from ._subresource_bodies import stored_object
 
@@ -46,7 +46,8 @@ class Backend(msgspec.Struct, frozen=True):
 
 
 def find_backend(state: ServerState, route: Route, node: str) -> Backend:
-    """Return the kubelet of the pod that a request names, or refuse as a server whose node has no address."""
+    """Return the kubelet of the pod that a request names, or refuse like a server whose node has no
+    address."""
     address = _address(state, node)
     nodes, stored = state.nodes, stored_object(route)
     if not isinstance(nodes, Nodes) or (run := nodes.find(stored.key, stored.uid)) is None:
@@ -63,7 +64,7 @@ def _address(state: ServerState, name: str) -> str:
     if stored is None:
         raise not_found("pods", "", name)  # a server names "pods" here, although the node is missing
     status = member(msgspec.json.decode(stored.data), "status")
-    addresses = listed(status, "addresses")
+    addresses = objects_in(status, "addresses")
     host = next(
         (
             address["address"]

@@ -11,11 +11,11 @@ import functools
 from typing import Any, Final
 
 from kubeproto.kinds import BuiltinField, BuiltinType, kind_table
+from kubeproto.objects import is_list, is_object
 
-from ..kinds._kind_registry import Kinds
+from ..kinds._kind_registry import KindRegistry
 from ..kinds._kubernetes_releases import Release, release_of
-from ..kinds._served_kinds import Served
-from ..storage._json_values import is_list, is_map
+from ..kinds._served_kinds import ServedKind
 
 Json = dict[str, Any]
 
@@ -59,7 +59,7 @@ _METHODS: Final = (
 )  # fmt: skip
 
 
-def index(kinds: Kinds, hashes: dict[tuple[str, str], str]) -> Json:
+def index(kinds: KindRegistry, hashes: dict[tuple[str, str], str]) -> Json:
     """Return the index of version 3: the URLs of the documents by group version, with hashes for caches."""
     return {
         "paths": {
@@ -71,8 +71,8 @@ def index(kinds: Kinds, hashes: dict[tuple[str, str], str]) -> Json:
     }
 
 
-def document_v3(kinds: Kinds, group: str, version: str) -> Json:
-    """Return the document of one group version."""
+def document_v3(kinds: KindRegistry, group: str, version: str) -> Json:
+    """Return the document of a group version."""
     served = list(kinds.by_version[group, version].values())
     schemas = _schemas(served, _V3, kinds.release)
     return {
@@ -83,7 +83,7 @@ def document_v3(kinds: Kinds, group: str, version: str) -> Json:
     }
 
 
-def document_v2(kinds: Kinds) -> Json:
+def document_v2(kinds: KindRegistry) -> Json:
     """Return the document of version 2, which describes all kinds."""
     served = list(kinds)
     return {
@@ -102,7 +102,7 @@ def _path(group: str, version: str) -> str:
     return f"apis/{group}/{version}" if group else f"api/{version}"
 
 
-def _schemas(kinds: list[Served], refs: str, release: Release) -> Json:
+def _schemas(kinds: list[ServedKind], refs: str, release: Release) -> Json:
     schemas: Json = {}
     types = ["meta_v1.DeleteOptions", "meta_v1.ObjectMeta"]
     for served in kinds:
@@ -116,7 +116,7 @@ def _schemas(kinds: list[Served], refs: str, release: Release) -> Json:
     return dict(sorted(schemas.items()))
 
 
-def _type_of_subresource(served: Served, name: str) -> str:
+def _type_of_subresource(served: ServedKind, name: str) -> str:
     gvk = served.subresources[name].kind
     try:
         return kind_table().type_of(gvk)
@@ -194,11 +194,11 @@ def _leaf(type_: str, refs: str) -> Json:
 # Custom resources.
 
 
-def _custom_name(served: Served) -> str:
+def _custom_name(served: ServedKind) -> str:
     return f"{'.'.join(reversed(served.group.split('.')))}.{served.version}.{served.kind}"
 
 
-def _custom_schema(served: Served, refs: str) -> Json:
+def _custom_schema(served: ServedKind, refs: str) -> Json:
     assert served.defined is not None  # a custom resource
     schema = dict(served.defined.schema)
     if refs == _V2:
@@ -221,7 +221,7 @@ _NOT_IN_V2: Final = frozenset(("oneOf", "anyOf", "not", "nullable", "allOf", "x-
 def _for_v2(schema: Any) -> Any:
     if is_list(schema):
         return [_for_v2(element) for element in schema]
-    if not is_map(schema):
+    if not is_object(schema):
         return schema
     if schema.get("x-kubernetes-preserve-unknown-fields") or schema.get("x-kubernetes-int-or-string"):
         retained = ("description", "x-kubernetes-preserve-unknown-fields", "x-kubernetes-int-or-string")
@@ -232,7 +232,7 @@ def _for_v2(schema: Any) -> Any:
 # Paths.
 
 
-def _paths(kinds: list[Served], refs: str) -> Json:
+def _paths(kinds: list[ServedKind], refs: str) -> Json:
     paths: Json = {}
     for served in kinds:
         root = f"/{_path(served.group, served.version)}/"
@@ -250,7 +250,7 @@ def _paths(kinds: list[Served], refs: str) -> Json:
     return dict(sorted(paths.items()))
 
 
-def _operation(served: Served, verb: str, has_name: bool, refs: str) -> Json:
+def _operation(served: ServedKind, verb: str, has_name: bool, refs: str) -> Json:
     names = [
         name for name, is_present in (("namespace", served.namespaced), ("name", has_name)) if is_present
     ]

@@ -16,7 +16,7 @@ from kubeproto.wire import RawRequest
 
 from .._rejections import method_not_allowed, not_acceptable, unknown_path
 from .._state import ServerState
-from ..kinds._kind_registry import Kinds
+from ..kinds._kind_registry import KindRegistry
 from ..reading._query import Query
 from ._openapi_documents import document_v2, document_v3, index
 from ._openapi_protobuf import REQUESTED_MEDIA, SENT_MEDIA, encode_v2
@@ -28,12 +28,12 @@ _Fingerprint = tuple[int, ...]
 
 
 class _DocumentCache:
-    """The documents of one server, by their path."""
+    """The documents of a server, by their path."""
 
     def __init__(self) -> None:
         self._documents: dict[str, tuple[_Fingerprint, bytes, str]] = {}
 
-    def find(self, kinds: Kinds, path: str) -> tuple[bytes, str]:
+    def find(self, kinds: KindRegistry, path: str) -> tuple[bytes, str]:
         """Return a document and its hash."""
         group, _, version = path.rpartition("/")
         fingerprint = tuple(
@@ -49,7 +49,7 @@ class _DocumentCache:
         return cached[1], cached[2]
 
 
-_of_server: Final[WeakKeyDictionary[Kinds, _DocumentCache]] = WeakKeyDictionary()
+_of_server: Final[WeakKeyDictionary[KindRegistry, _DocumentCache]] = WeakKeyDictionary()
 
 
 def openapi(
@@ -99,7 +99,7 @@ def _media_of_v2(accept: str) -> str:
     raise not_acceptable(f"{_JSON}, {SENT_MEDIA}")
 
 
-def _make(kinds: Kinds, path: str) -> bytes:
+def _make(kinds: KindRegistry, path: str) -> bytes:
     if path == "v2.pb":
         return encode_v2(document_v2(kinds))
     group, _, version = path.rpartition("/")

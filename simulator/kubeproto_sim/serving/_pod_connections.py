@@ -10,7 +10,7 @@ from kubeproto.crd import Violation
 from kubeproto.objects import parse_time
 from kubeproto.streams import V4, V5
 
-from .._rejections import bad_request, invalid, quoted
+from .._rejections import bad_request, invalid
 from .._state import ServerState
 from .._streams import Conversation
 from ..nodes._container_commands import CommandStreams
@@ -19,7 +19,7 @@ from ..nodes._container_logs import LogQuery
 from ..nodes._port_tunnels import TUNNEL
 from ..reading._query import is_true, number, repeated
 from ..reading._routes import Route
-from ..storage._json_values import listed
+from ..storage._json_values import objects_in, quoted
 from ..writing._write_gates import SubresourceBody
 from ._kubelet_backends import Backend, command_url, find_backend, log_url
 from ._server_responses import CACHE, TEXT, ServerRequest, ServerResponse, content_length
@@ -141,7 +141,7 @@ def _pod(route: Route) -> Json:
 def _container(pod: Json, name: str) -> str:
     """Return the requested container, or the only container."""
     spec, pod_name = pod["spec"], pod["metadata"]["name"]
-    names: list[list[str]] = [[container["name"] for container in listed(spec, part)] for part in _PARTS]
+    names: list[list[str]] = [[container["name"] for container in objects_in(spec, part)] for part in _PARTS]
     mains, inits, ephemeral = names
     if name:
         if name not in (*mains, *inits, *ephemeral):

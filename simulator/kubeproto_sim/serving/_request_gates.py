@@ -1,4 +1,4 @@
-"""The gate of a request: the checks of rights, policies and webhooks that each of its writes passes."""
+"""The gate of a request: the checks of permissions, policies and webhooks that each of its writes passes."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class AdmissionChain:
     def gates_for(
         self, caller: Caller, replies: Replies | None, warnings: list[str], waits: list[float]
     ) -> RequestGateFactory:
-        """Return the gates of one request."""
+        """Return the gates of a request."""
         return RequestGateFactory(self, caller, replies, warnings, waits)
 
 
 class RequestGateFactory:
-    """Makes the gates of one request. Nothing is prepared for webhooks before one of them is called."""
+    """Makes the gates of a request. Nothing is prepared for webhooks before the first of them is called."""
 
     def __init__(
         self, chain: AdmissionChain, caller: Caller, replies: Replies | None, warnings: list[str],
@@ -72,7 +72,7 @@ class RequestGateFactory:
 
 
 class RequestGate(Gate):
-    """The checks that the writes of one request pass."""
+    """The checks that the writes of a request pass."""
 
     def __init__(self, gates: RequestGateFactory, route: Route, query: Query) -> None:
         self._gates = gates

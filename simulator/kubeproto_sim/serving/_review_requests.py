@@ -1,4 +1,4 @@
-"""Reviews of users, tokens and rights: requests whose objects a server does not store."""
+"""Reviews of users, tokens and permissions: requests whose objects a server does not store."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from kubeproto.crd import Violation
+from kubeproto.objects import is_object
 
 from .._rejections import Rejection, bad_request, invalid, unknown_resource
 from .._state import ServerState
-from ..access._account_tokens import ISSUER, BadToken
+from ..access._account_tokens import ISSUER, InvalidToken
 from ..access._attributes import Attributes
 from ..access._authorizer import Caller
 from ..access._policy_rules import PolicyRule
 from ..access._rbac import Decision, GrantedRule, aggregate, not_found_text
 from ..access._users import User
 from ..reading._routes import Route
-from ..storage._json_values import is_map, member, texts
+from ..storage._json_values import member, strings_in
 from ..writing._object_writer import Writer
 from ..writing._request_bodies import read_object
 from ._server_responses import ServerRequest, ServerResponse, body_response
@@ -43,7 +44,7 @@ def review(state: ServerState, route: Route, request: ServerRequest, warnings: l
     meta: Any = obj.setdefault("metadata", {})
     writer = Writer(state, route, request.query, request.manager, warnings)
     writer.tidy(obj, twice)
-    if is_map(meta) and served.namespaced and not meta.get("namespace"):
+    if is_object(meta) and served.namespaced and not meta.get("namespace"):
         meta["namespace"] = route.namespace
     writer.tracker.created(obj)
     response = respond(request.caller, obj)
@@ -61,10 +62,10 @@ def _review_token(caller: Caller, obj: Json) -> Json:
     token: str = spec.get("token", "")
     if not token:
         raise bad_request("token is required for TokenReview in authentication")
-    audiences = texts(spec, "audiences") or [ISSUER]
+    audiences = strings_in(spec, "audiences") or [ISSUER]
     try:
         user, valid_audiences = caller.access.review_token(token, audiences)
-    except BadToken as error:
+    except InvalidToken as error:
         # A server reports the result of each of its authenticators.
         problem = str(error)
         obj["status"] = {
@@ -95,7 +96,7 @@ def _review_access(caller: Caller, obj: Json) -> Json:
         violations += _namespace_violations(spec, obj["metadata"].get("namespace", ""))
     _check(obj, violations)
     extra: dict[str, list[str]] = member(spec, "extra")
-    user = User(spec.get("user", ""), spec.get("uid", ""), tuple(texts(spec, "groups")), extra)
+    user = User(spec.get("user", ""), spec.get("uid", ""), tuple(strings_in(spec, "groups")), extra)
     obj["status"] = _access_status(caller.access.decide(user, _attributes(spec)))
     return obj
 
@@ -139,7 +140,7 @@ def _rule_content(rule: PolicyRule, *, resources: bool) -> Json:
 
 
 def _attributes(spec: Json) -> Attributes:
-    """Return the attributes of the request that a review asks about."""
+    """Return the attributes of the request in a review."""
     if "resourceAttributes" not in spec:
         attributes = member(spec, "nonResourceAttributes")
         return Attributes(

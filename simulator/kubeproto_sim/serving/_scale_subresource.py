@@ -7,7 +7,7 @@ from typing import Any, Final
 import msgspec
 
 from kubeproto.crd import Violation
-from kubeproto.objects import Selector
+from kubeproto.objects import Selector, copy_json, is_object
 
 from .._rejections import (
     Rejection,
@@ -15,18 +15,17 @@ from .._rejections import (
     conflict,
     failure,
     invalid,
-    quoted,
     rejected_patch,
     status_details,
 )
 from .._state import ServerState
-from ..kinds._typed_codec import Misfit, TypedCodec
+from ..kinds._typed_codec import TypedCodec, TypeMismatch
 from ..reading._columns import look_up
 from ..reading._list_requests import read_version
 from ..reading._query import write_options
 from ..reading._routes import Route
-from ..storage._json_values import copied, go_kind, is_map
-from ..storage._storage import Stored
+from ..storage._json_values import go_kind, quoted
+from ..storage._storage import StoredRecord
 from ..writing._object_writer import Writer
 from ..writing._patch_requests import changed, check_media, read_change, unfit
 from ..writing._request_bodies import read_object
@@ -82,7 +81,7 @@ def _admit(route: Route, request: ServerRequest, old: dict[str, Any], body: dict
     return {**body, "spec": spec}
 
 
-def _check_meta(writer: Writer, stored: Stored, meta: dict[str, Any], *, patched: bool) -> None:
+def _check_meta(writer: Writer, stored: StoredRecord, meta: dict[str, Any], *, patched: bool) -> None:
     """Refuse the Scale of another object, or of another version of it."""
     served, name = writer.served, writer.route.name
     writer.check_place(meta)
@@ -129,7 +128,7 @@ def _scale_of(route: Route, obj: dict[str, Any], *, strict: bool) -> dict[str, A
         details = status_details(causes=[{"message": problem}])
         raise Rejection(failure(500, f"Internal error occurred: {problem}", details))
     selector = look_up(obj, selector_path) if selector_path else None
-    if is_map(selector):
+    if is_object(selector):
         plain = "matchLabels" not in selector and "matchExpressions" not in selector
         selector = str(Selector.of(selector) if plain else Selector.from_object(selector))
     copied_fields = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -157,7 +156,7 @@ def updated_scale(state: ServerState, route: Route, request: ServerRequest) -> d
     body, _ = read_object(request.raw.body, request.headers.get("content-type", ""), "Scale")
     try:
         _check(state, route, body)
-    except Misfit as error:
+    except TypeMismatch as error:
         if route.served.custom:
             problem = 'no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"'
             raise bad_request(problem) from None
@@ -175,14 +174,14 @@ def patched_scale(
     check_media(route.served, content_type)
     media = content_type.partition(";")[0].strip()
     change = read_change(media, request.raw.body)
-    result: Any = changed(media, copied(present), change)
-    if not is_map(result):
+    result: Any = changed(media, copy_json(present), change)
+    if not is_object(result):
         raise rejected_patch()
-    patched: dict[str, Any] = copied(result)
+    patched: dict[str, Any] = copy_json(result)
     try:
         _check_kind_and_version(patched)
         _check(state, route, patched)
-    except Misfit as error:
+    except TypeMismatch as error:
         raise unfit(media, change, result, error) from None
     return patched
 
@@ -191,14 +190,14 @@ def _check_kind_and_version(scale: dict[str, Any]) -> None:
     for name in ("kind", "apiVersion"):
         if not isinstance(value := scale.get(name) or "", str):
             problem = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
-            raise Misfit(f"couldn't get version/kind; json parse error: {problem}")
+            raise TypeMismatch(f"couldn't get version/kind; json parse error: {problem}")
 
 
 def _check(state: ServerState, route: Route, scale: dict[str, Any]) -> None:
-    """Convert a Scale to the form of its type, or raise `Misfit`."""
+    """Convert a Scale to the form of its type, or raise `TypeMismatch`."""
     # The handler of custom resources knows no kind but Scale.
     kinds = None if route.served.custom else state.kinds
     if problem := kind_mismatch(kinds, _SCALE_TYPE, scale.get("kind") or "", scale.get("apiVersion") or ""):
-        raise Misfit(problem)
+        raise TypeMismatch(problem)
     _CODEC.tidy(scale)
     _CODEC.write(scale)

@@ -1,6 +1,6 @@
 """`ServerRequest` and `ServerResponse`, and the responses that have a complete body.
 
-An object is sent in the view that the request asks for: complete, its metadata, or a table.
+An object is sent in the requested view: complete, its metadata, or a table.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from .._rejections import failure
 from .._state import ServerState
 from .._streams import Stream
 from ..access._authorizer import Caller
-from ..reading._negotiation import Accepted, check_arity, takes_gzip, wants_indented
+from ..reading._negotiation import ResponseFormat, check_arity, takes_gzip, wants_indented
 from ..reading._object_views import Viewer
 from ..reading._query import Query
 from ..reading._routes import Route
-from ..writing._object_writer import Writer, Written
+from ..writing._object_writer import Writer, WriteResult
 from ..writing._write_gates import Gate
 
 CACHE: Final = ("Cache-Control", "no-cache, private")
@@ -54,7 +54,7 @@ class ServerRequest(Struct, frozen=True):
     path: str
     query: Query
     headers: dict[str, str]
-    accepted: Accepted
+    response_format: ResponseFormat
     caller: Caller
     gates: GateFactory
 
@@ -65,9 +65,9 @@ class ServerRequest(Struct, frozen=True):
 
 
 def body_response(status: int, body: bytes, request: ServerRequest, warnings: list[str]) -> ServerResponse:
-    """Return a response with a complete body: as YAML, indented or compressed if the request asks for it."""
+    """Return a response with a complete body: as YAML, indented or compressed as requested."""
     content_type = JSON
-    if request.accepted.yaml:
+    if request.response_format.yaml:
         from kubeproto.yaml import write_documents
 
         in_order = msgspec.json.encode(msgspec.json.decode(body), order="sorted")
@@ -115,7 +115,7 @@ def content_length(body: bytes) -> tuple[str, str]:
 
 
 def write_response(
-    state: ServerState, route: Route, request: ServerRequest, writer: Writer, written: Written
+    state: ServerState, route: Route, request: ServerRequest, writer: Writer, written: WriteResult
 ) -> ServerResponse:
     """Return the response to a write."""
     status = 201 if written.created else 200
@@ -130,9 +130,9 @@ def object_response(
     warnings: list[str],
     status: int = 200,
 ) -> ServerResponse:
-    """Return an object in the form that the request asks for."""
-    check_arity(request.accepted, route.served, listed=False)
-    view = request.accepted.view
+    """Return an object in the requested form."""
+    check_arity(request.response_format, route.served, as_list=False)
+    view = request.response_format.view
     if view == "object":
         return body_response(status, route.served.encode_response(data) + b"\n", request, warnings)
     viewer = Viewer(route.served, view, request.query.get("includeObject", ""))

@@ -8,15 +8,15 @@ from typing import Any, Final
 import msgspec
 
 from .._rejections import bad_request, not_found
-from ..kinds._typed_codec import Misfit, TypedCodec
+from ..kinds._typed_codec import TypedCodec, TypeMismatch
 from ..reading._routes import Route
 from ..storage._json_values import member
-from ..storage._storage import Stored
+from ..storage._storage import StoredRecord
 from ..writing._request_bodies import read_object
 from ..writing._write_gates import SubresourceBody
 from ._server_responses import ServerRequest
 
-# The Status of a request that has created something other than an object.
+# The Status of a request that has created no stored object.
 CREATED: Final[dict[str, Any]] = {
     "kind": "Status",
     "apiVersion": "v1",
@@ -33,7 +33,7 @@ def read_body(request: ServerRequest, type_: str) -> dict[str, Any]:
     codec = TypedCodec(type_, kind)
     try:
         codec.tidy(body)
-    except Misfit as error:
+    except TypeMismatch as error:
         raise bad_request(f'{kind} in version "v1" cannot be handled as a {kind}: {error}') from None
     return body
 
@@ -64,7 +64,7 @@ def check_body(request: ServerRequest, route: Route, body: SubresourceBody) -> N
     request.gates.gate_for(route, request.query).validate_body(body)
 
 
-def stored_object(route: Route) -> Stored:
+def stored_object(route: Route) -> StoredRecord:
     """Return the object that a request names, or refuse with 404."""
     served = route.served
     stored = served.storage.objects.get(served.key(route.namespace, route.name))

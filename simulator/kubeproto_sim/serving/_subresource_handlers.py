@@ -11,8 +11,8 @@ from .._rejections import conflict, unknown_resource
 from .._state import ServerState
 from ..reading._query import write_options
 from ..reading._routes import Route
-from ..storage._json_values import member, texts
-from ..writing._object_writer import Written
+from ..storage._json_values import member, strings_in
+from ..writing._object_writer import WriteResult
 from ..writing._patch_requests import check_media, patch
 from ..writing._pod_writes import POD_PARTS
 from ..writing._request_bodies import read_object
@@ -40,11 +40,12 @@ def subresource(
 def _finalize(
     state: ServerState, route: Route, request: ServerRequest, warnings: list[str]
 ) -> ServerResponse:
-    """Set the finalizers of a namespace; a namespace that is being deleted is removed with the last one."""
+    """Set the finalizers of a namespace; a namespace that is being deleted is removed with its last
+    finalizer."""
     stored, served = stored_object(route), route.served
     body = read_body(request, "core_v1.Namespace")
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
-    finalizers = texts(member(body, "spec"), "finalizers")
+    finalizers = strings_in(member(body, "spec"), "finalizers")
     obj["spec"] = {"finalizers": finalizers} if finalizers else {}
     if body.get("metadata", {}).get("resourceVersion", str(stored.version)) != str(stored.version):
         raise conflict(served.plural, served.group, route.name)
@@ -67,7 +68,7 @@ def _as_object(
         patcher = patch_writer_for(state, main, request, warnings, request_route=route)
         content_type = request.headers.get("content-type", "")
         check_media(route.served, content_type)
-        written: Written = patch(patcher, request.raw.body, content_type, request.query)
+        written: WriteResult = patch(patcher, request.raw.body, content_type, request.query)
         return write_response(state, route, request, patcher, written)
     write_options(request.query, "UpdateOptions")
     writer = writer_for(state, main, request, warnings, request_route=route)

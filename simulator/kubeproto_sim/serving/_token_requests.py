@@ -14,7 +14,7 @@ from ..access._account_tokens import ISSUER, make_token
 from ..kinds._typed_codec import TypedCodec
 from ..reading._routes import Route
 from ..storage._json_values import member
-from ..storage._storage import Stored
+from ..storage._storage import StoredRecord
 from ._server_responses import ServerRequest, ServerResponse, body_response
 from ._subresource_bodies import check_body, created_body, stored_object
 
@@ -76,8 +76,10 @@ def _fill(body: dict[str, Any]) -> None:
     body["status"] = {"token": "", "expirationTimestamp": None}
 
 
-def _bound_object(state: ServerState, account: Stored, bound: dict[str, Any]) -> tuple[str, Stored] | None:
-    """Return the object with which a token is to end, and its kind; or a refusal."""
+def _bound_object(
+    state: ServerState, account: StoredRecord, bound: dict[str, Any]
+) -> tuple[str, StoredRecord] | None:
+    """Return the object with whose deletion a token ends, and its kind; or refuse the request."""
     if not bound:
         return None
     api_version, kind, name = (bound.get(part, "") for part in ("apiVersion", "kind", "name"))

@@ -1,1 +1,1 @@
-"""The stored objects under one version, and a window of their changes."""
+"""The stored objects under a global version, and a window of their changes."""

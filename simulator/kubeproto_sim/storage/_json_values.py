@@ -2,46 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeGuard
+from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
-from kubeproto.objects import parse_time
-
-
-def is_map(value: Any) -> TypeGuard[dict[str, Any]]:
-    """Return whether this is a JSON object, which Go calls a map."""
-    return isinstance(value, dict)
-
-
-def is_list(value: Any) -> TypeGuard[list[Any]]:
-    """Return whether this is a JSON list."""
-    return isinstance(value, list)
-
-
-def copied(value: Any) -> Any:
-    """Return a copy that shares no map and no list with the value."""
-    if is_map(value):
-        return {key: copied(member) for key, member in value.items()}
-    if is_list(value):
-        return [copied(element) for element in value]
-    return value
+from kubeproto.objects import is_list, is_object, parse_time
 
 
 def members(value: Any) -> dict[str, Any]:
     """Return the members of a map; none for anything else."""
-    return value if is_map(value) else {}
+    return value if is_object(value) else {}
+
+
+def quoted(value: Any) -> str:
+    """Return a string as Go's %q prints it; any other value as JSON."""
+    return msgspec.json.encode(value).decode()
+
+
+def go_list(values: Iterable[str]) -> str:
+    """Return strings as Go's %q prints a list of them."""
+    return f"[{' '.join(map(quoted, values))}]"
 
 
 def go_text(value: Any) -> str:
     """Return a value inside a server's message: maps as ``map[a:1 b:2]``, lists as ``[1 2]``."""
-    if is_map(value):
+    if is_object(value):
         return f"map[{' '.join(f'{key}:{go_text(value[key])}' for key in sorted(value))}]"
     if is_list(value):
         return f"[{' '.join(map(go_text, value))}]"
     if value is None:
         return "<nil>"
-    return value if isinstance(value, str) else msgspec.json.encode(value).decode()
+    return value if isinstance(value, str) else quoted(value)
 
 
 def go_type(value: Any) -> str:
@@ -65,12 +57,12 @@ def go_type(value: Any) -> str:
 
 def go_source(value: Any) -> str:
     """Return a value as a line of Go."""
-    if is_map(value):
+    if is_object(value):
         members = (f"{go_source(key)}:{go_source(value[key])}" for key in sorted(value))
         return f"map[string]interface {{}}{{{', '.join(members)}}}"
     if is_list(value):
         return f"[]interface {{}}{{{', '.join(map(go_source, value))}}}"
-    return "interface {}(nil)" if value is None else msgspec.json.encode(value).decode()
+    return "interface {}(nil)" if value is None else quoted(value)
 
 
 def go_kind(value: Any) -> str:
@@ -97,18 +89,18 @@ def seconds_of(time: str) -> float:
 
 
 def member(obj: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return the object under a name."""
+    """Return the object under a name; an empty object if there is none."""
     value = obj.get(name)
-    return value if is_map(value) else {}
+    return value if is_object(value) else {}
 
 
-def listed(obj: dict[str, Any], name: str) -> list[dict[str, Any]]:
+def objects_in(obj: dict[str, Any], name: str) -> list[dict[str, Any]]:
     """Return the list of objects under a name."""
     value = obj.get(name)
     return value if is_list(value) else []
 
 
-def texts(obj: dict[str, Any], name: str) -> list[str]:
+def strings_in(obj: dict[str, Any], name: str) -> list[str]:
     """Return the list of strings under a name."""
     value = obj.get(name)
     return value if is_list(value) else []

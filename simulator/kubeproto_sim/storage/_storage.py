@@ -1,6 +1,6 @@
-"""`Storage`: the objects of all kinds, as JSON bytes under one global version, and their latest events.
+"""`Storage`: the objects of all kinds, as JSON bytes under a global version, and their latest events.
 
-A version is an integer that each write to any kind raises by one. Each kind has a `ResourceStorage`: its
+A version is an integer that each write to any kind increments. Each kind has a `ResourceStorage`: its
 current objects, and its latest events. Any version inside the window can be read by undoing the events after
 it, so a snapshot costs nothing until it is read.
 """
@@ -18,8 +18,8 @@ Change = Literal["ADDED", "MODIFIED", "DELETED"]
 WINDOW: Final = 10_000
 
 
-class Stored(Struct, gc=False):
-    """One stored object. `labels` and `owners` are also fields because they are read often."""
+class StoredRecord(Struct, gc=False):
+    """A stored object. `labels` and `owners` are also fields because they are read often."""
 
     key: str
     namespace: str
@@ -31,22 +31,22 @@ class Stored(Struct, gc=False):
     owners: tuple[str, ...] = ()
 
 
-def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> Stored:
+def make_stored(key: str, obj: dict[str, Any], version: int, data: bytes) -> StoredRecord:
     """Return the stored form of an object, whose bytes are `data`."""
     meta = obj["metadata"]
     owners = meta.get("ownerReferences")
-    return Stored(
+    return StoredRecord(
         key, meta.get("namespace", ""), meta["name"], meta["uid"], version, data, meta.get("labels"),
         tuple(owner["uid"] for owner in owners) if owners else (),
     )  # fmt: skip
 
 
 class StoredEvent(Struct, gc=False):
-    """One change. A deletion contains the last content, at the version of the deletion."""
+    """A change. A deletion contains the last content, at the version of the deletion."""
 
     change: Change
-    stored: Stored
-    previous: Stored | None
+    stored: StoredRecord
+    previous: StoredRecord | None
 
     @property
     def version(self) -> int:
@@ -55,16 +55,16 @@ class StoredEvent(Struct, gc=False):
 
 
 class VersionExpired(Exception):
-    """The history of a version has been forgotten."""
+    """The history of a version has been compacted."""
 
 
 class ResourceStorage:
-    """The objects of one kind and their latest events, which are numbered from 0."""
+    """The objects of a kind and their latest events, which are numbered from 0."""
 
     def __init__(self, name: str, window: int) -> None:
         self.name = name
         self.window = window
-        self.objects: dict[str, Stored] = {}
+        self.objects: dict[str, StoredRecord] = {}
         self.events: list[StoredEvent] = []
         # The lines in which watches send the latest events, by the number of the first event and the
         # namespace; the next event removes them.
@@ -102,7 +102,7 @@ class ResourceStorage:
         self.events.append(event)
         if self.lines:
             self.lines.clear()
-        # Several at a time, because removing the first element of a long list moves all others.
+        # Removed in batches: the removal of the first element of a long list moves all others.
         if len(self.events) > self.window + self.window // 16 + 16:
             self._forget(len(self.events) - self.window)
 
@@ -113,13 +113,14 @@ class ResourceStorage:
             self.compacted = version
 
     def number_after(self, version: int) -> int:
-        """Return the number of the first event after `version`; or raise `VersionExpired`."""
+        """Return the number of the first event after `version`; raise `VersionExpired` if it was
+        compacted."""
         if version < self.compacted:
             raise VersionExpired
         return self.first + bisect_right(self.events, version, key=_version_of)
 
-    def objects_at(self, version: int) -> dict[str, Stored]:
-        """Return all objects as they were at `version`; or raise `VersionExpired`."""
+    def objects_at(self, version: int) -> dict[str, StoredRecord]:
+        """Return all objects as they were at `version`; raise `VersionExpired` if it was compacted."""
         start = self.number_after(version) - self.first
         if start == len(self.events):
             return self.objects
@@ -156,14 +157,14 @@ class Storage:
         self.resources: dict[str, ResourceStorage] = {}
 
     def resource(self, name: str) -> ResourceStorage:
-        """Return the storage of one kind, by the name of its resource; a new storage has no history."""
+        """Return the storage of a kind, by the name of its resource; a new storage has no history."""
         storage = self.resources.get(name)
         if storage is None:
             storage = self.resources[name] = ResourceStorage(name, self.window)
             storage.compacted = self.compacted
         return storage
 
-    def commit(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+    def commit(self, storage: ResourceStorage, stored: StoredRecord) -> StoredEvent:
         """Store an object that was made for the next version."""
         previous = storage.objects.get(stored.key)
         event = StoredEvent("MODIFIED" if previous else "ADDED", stored, previous)
@@ -171,7 +172,7 @@ class Storage:
         storage.put(event)
         return event
 
-    def remove(self, storage: ResourceStorage, stored: Stored) -> StoredEvent:
+    def remove(self, storage: ResourceStorage, stored: StoredRecord) -> StoredEvent:
         """Delete an object; `stored` is its last content, made for the next version."""
         event = StoredEvent("DELETED", stored, storage.objects[stored.key])
         self._advance(stored)
@@ -192,7 +193,7 @@ class Storage:
         twin.resources = {name: storage.copy() for name, storage in self.resources.items()}
         return twin
 
-    def _advance(self, stored: Stored) -> None:
+    def _advance(self, stored: StoredRecord) -> None:
         if stored.version != self.version + 1:
             raise ValueError(f"version {stored.version} cannot follow {self.version}")
         self.version = stored.version

@@ -1,7 +1,7 @@
 """The status of PodDisruptionBudgets: how many pods may be disrupted, which evictions rely on.
 
 A percentage such as 50% refers to the replicas of the controllers of the selected pods, so these need a
-`scale`. A budget that cannot be computed allows nothing, and its status contains the reason.
+`scale`. A budget that cannot be computed allows no disruption, and its status contains the reason.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Final
 
 from kubeproto.objects import Selector
 
-from ..storage._json_values import listed, member, seconds_of
+from ..storage._json_values import member, objects_in, seconds_of
 from ..storage._storage import StoredEvent
 from .loops._control_loop import ControllerContext, ControlLoop, Listener
 from .loops._controller_indexes import SelectorIndex
@@ -80,7 +80,8 @@ class DisruptionController(ControlLoop):
         return max(min(timeouts) - now, 0.0) + 0.001 if timeouts else None
 
     def _expected_and_desired(self, budget: Json, pods: list[Json]) -> tuple[int, int]:
-        """Return how many pods should exist, and how many of them must be healthy; or `UnknownScale`."""
+        """Return how many pods should exist, and how many of them must be healthy; raise `UnknownScale` if
+        that is unknown."""
         spec = budget["spec"]
         if "maxUnavailable" in spec:
             expected = self._total_scale(budget, pods)
@@ -148,7 +149,7 @@ class DisruptionController(ControlLoop):
         allowed |= {"lastTransitionTime": transition, "reason": reason, "message": message}
         if not generation:
             del allowed["observedGeneration"]
-        conditions = listed(member(budget, "status"), "conditions")
+        conditions = objects_in(member(budget, "status"), "conditions")
         return [*(entry for entry in conditions if entry["type"] != _ALLOWED), allowed]
 
     def _pods_of(self, budget: Json) -> list[Json]:
@@ -221,7 +222,7 @@ def _go_label_selector(selector: Json) -> str:
     expressions = "".join(
         f"LabelSelectorRequirement{{Key:{expression['key']},Operator:{expression['operator']},"
         f"Values:[{' '.join(expression.get('values') or ())}],}},"
-        for expression in listed(selector, "matchExpressions")
+        for expression in objects_in(selector, "matchExpressions")
     )
     return (
         f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"

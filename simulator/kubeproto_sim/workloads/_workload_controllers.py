@@ -1,4 +1,5 @@
-"""The selected controllers of this package, which the manager of the cluster runs as if they were one."""
+"""The selected controllers of this package, which the manager of the cluster runs like a single
+controller."""
 
 from __future__ import annotations
 
@@ -61,7 +62,7 @@ def full_name(name: str) -> str:
 
 
 class WorkloadControllers:
-    """The selected controllers of one cluster."""
+    """The selected controllers of a cluster."""
 
     def __init__(
         self, objects: ObjectClient, names: Iterable[str] | bool, notify: Callable[[], None]
@@ -81,9 +82,9 @@ class WorkloadControllers:
                 loop.on_event(storage, event)
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time of the next sync; None if the next change comes first."""
-        return min((time for loop in self.loops if (time := loop.due) is not None), default=None)
+        return min((time for loop in self.loops if (time := loop.next_due) is not None), default=None)
 
     def work(self) -> bool:
         """Sync the objects that are due; return whether there were any."""
@@ -91,7 +92,7 @@ class WorkloadControllers:
         return any(worked)
 
     def adopt(self, other: WorkloadControllers) -> None:
-        """Copy the state of the controllers of the cluster that this one was forked from."""
+        """Copy the state of the controllers of the cluster from which this cluster was forked."""
         self.context.adopt(other.context)
         for own_loop, other_loop in zip(self.loops, other.loops, strict=True):
             own_loop.adopt(other_loop)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..kinds._builtin_rules import FORMATS
-from ..storage._json_values import listed, member, texts
+from ..storage._json_values import member, objects_in, strings_in
 from ._rule_violations import Json, Violations, forbidden, invalid, required, unsupported
 from ._workload_rules import selector
 
@@ -15,9 +15,11 @@ _NO_PATCH: Final = "must be specified when patchType is JSONPatch"
 
 def role(obj: Json, *, is_cluster_role: bool = False) -> Violations:
     """Check a Role or a ClusterRole."""
-    for index, label_selector in enumerate(listed(member(obj, "aggregationRule"), "clusterRoleSelectors")):
+    for index, label_selector in enumerate(
+        objects_in(member(obj, "aggregationRule"), "clusterRoleSelectors")
+    ):
         yield from selector(label_selector, f"aggregationRule.clusterRoleSelectors[{index}]")
-    for index, rule in enumerate(listed(obj, "rules")):
+    for index, rule in enumerate(objects_in(obj, "rules")):
         path = f"rules[{index}]"
         if rule.get("nonResourceURLs"):
             if not is_cluster_role:
@@ -39,7 +41,7 @@ def role_binding(obj: Json, *, is_cluster_role_binding: bool = False) -> Violati
     role_kinds = ("ClusterRole",) if is_cluster_role_binding else ("Role", "ClusterRole")
     if kind not in role_kinds:
         yield unsupported("roleRef.kind", kind, role_kinds)
-    for index, subject in enumerate(listed(obj, "subjects")):
+    for index, subject in enumerate(objects_in(obj, "subjects")):
         path, group = f"subjects[{index}]", subject.get("apiGroup", "")
         if not subject.get("kind"):
             yield unsupported(f"{path}.kind", "", ("ServiceAccount", "User", "Group"))
@@ -56,7 +58,7 @@ def role_binding(obj: Json, *, is_cluster_role_binding: bool = False) -> Violati
 
 def mutations(obj: Json) -> Violations:
     """Check a MutatingAdmissionPolicy: each mutation must have the form of its type."""
-    for index, mutation in enumerate(listed(member(obj, "spec"), "mutations")):
+    for index, mutation in enumerate(objects_in(member(obj, "spec"), "mutations")):
         path, patch = f"spec.mutations[{index}].jsonPatch", mutation.get("jsonPatch")
         if mutation.get("patchType") == "JSONPatch" and not member(mutation, "jsonPatch").get("expression"):
             yield required(path, _NO_PATCH) if patch is None else required(f"{path}.expression")
@@ -65,23 +67,23 @@ def mutations(obj: Json) -> Violations:
 def webhooks(obj: Json) -> Violations:
     """Check a configuration of webhooks."""
     operations = ("*", "CONNECT", "CREATE", "DELETE", "UPDATE")
-    for index, hook in enumerate(listed(obj, "webhooks")):
+    for index, hook in enumerate(objects_in(obj, "webhooks")):
         path, name = f"webhooks[{index}]", hook.get("name", "")
         if name and name.count(".") < 2:
             yield invalid(f"{path}.name", name, "should be a domain with at least three segments")
         client = member(hook, "clientConfig")
         if "url" in client and "service" in client:
             yield required(f"{path}.clientConfig", "exactly one of url or service is required")
-        versions = texts(hook, "admissionReviewVersions")
+        versions = strings_in(hook, "admissionReviewVersions")
         if versions and not {"v1", "v1beta1"} & {*versions}:
             text = "must include at least one of v1, v1beta1"
             yield invalid(f"{path}.admissionReviewVersions", versions, text)
-        for rule_index, rule in enumerate(listed(hook, "rules")):
+        for rule_index, rule in enumerate(objects_in(hook, "rules")):
             rule_path = f"{path}.rules[{rule_index}]"
             for field in ("operations", "apiGroups", "apiVersions", "resources"):
                 if not rule.get(field):
                     yield required(f"{rule_path}.{field}")
-            for operation_index, operation in enumerate(texts(rule, "operations")):
+            for operation_index, operation in enumerate(strings_in(rule, "operations")):
                 if operation not in operations:
                     yield unsupported(f"{rule_path}.operations[{operation_index}]", operation, operations)
 

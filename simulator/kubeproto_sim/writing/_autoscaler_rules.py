@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 from ._rule_violations import Json, Violations, forbidden, invalid, number, required, unsupported
 
 
@@ -15,11 +15,11 @@ def autoscaler(obj: Json) -> Violations:
     target = member(spec, "scaleTargetRef")
     if not target.get("apiVersion") and "targetCPUUtilizationPercentage" not in spec:
         yield invalid("spec.scaleTargetRef.apiVersion", "", "apiVersion must specify API group")
-    for index, metric in enumerate(listed(spec, "metrics")):
+    for index, metric in enumerate(objects_in(spec, "metrics")):
         yield from _metric(metric, f"spec.metrics[{index}]")
     if min_replicas == 0:
         text = "must specify at least one Object or External metric to support scaling to zero replicas"
-        if not any(each.get("type") in ("Object", "External") for each in listed(spec, "metrics")):
+        if not any(each.get("type") in ("Object", "External") for each in objects_in(spec, "metrics")):
             yield forbidden("spec.metrics", text)
     for direction in ("scaleUp", "scaleDown"):
         if rules := member(member(spec, "behavior"), direction):
@@ -70,7 +70,7 @@ def _check_behavior(rules: Json, path: str) -> Violations:
     if window is not None and not 0 <= window <= 3600:
         text = "must be greater than or equal to zero"
         yield invalid(f"{path}.stabilizationWindowSeconds", window, text)
-    for index, scaling_policy in enumerate(listed(rules, "policies")):
+    for index, scaling_policy in enumerate(objects_in(rules, "policies")):
         policy_path = f"{path}.policies[{index}]"
         if scaling_policy.get("type") not in ("Percent", "Pods"):
             yield unsupported(f"{policy_path}.type", scaling_policy.get("type", ""), ("Percent", "Pods"))

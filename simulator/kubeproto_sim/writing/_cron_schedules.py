@@ -1,7 +1,8 @@
 """Cron schedules of CronJobs: five fields or a descriptor such as @hourly, and the next time of a schedule.
 
 The parser accepts and rejects the same texts as that of a real server (github.com/robfig/cron), with the same
-messages. If a schedule restricts both the day of the month and the day of the week, either is enough.
+messages. If a schedule restricts both the day of the month and the day of the week, a day needs to match only
+one of them.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ _MAX_YEARS: Final = 5  # a schedule without a time in these years has no next ti
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
-class BadSchedule(ValueError):
+class InvalidSchedule(ValueError):
     """A text is not a schedule. The message is that of a server."""
 
 
@@ -42,7 +43,7 @@ class Schedule(Struct, frozen=True):
     """Minutes, hours, days, months and weekdays; or an interval."""
 
     fields: tuple[frozenset[int], ...] = ()
-    any_day: bool = True  # one kind of days is unrestricted, so both have to match
+    any_day: bool = True  # the days of the month or of the week are unrestricted, so both have to match
     every: int = 0  # seconds
 
     def after(self, time: float, zone: datetime.tzinfo = datetime.UTC) -> float | None:
@@ -76,16 +77,16 @@ class Schedule(Struct, frozen=True):
 
 
 def read_schedule(text: str) -> Schedule:
-    """Parse a schedule; or `BadSchedule`."""
+    """Parse a schedule; raise `InvalidSchedule` with the message of a server."""
     if text.startswith("@"):
         if text.startswith(_EVERY):
             return Schedule(every=_interval_seconds(text))
         if text not in _DESCRIPTORS:
-            raise BadSchedule(f"unrecognized descriptor: {text}")
+            raise InvalidSchedule(f"unrecognized descriptor: {text}")
         text = _DESCRIPTORS[text]
     parts = text.split()
     if len(parts) != len(_BOUNDS):
-        raise BadSchedule(f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]")
+        raise InvalidSchedule(f"expected exactly 5 fields, found {len(parts)}: [{' '.join(parts)}]")
     parsed_fields = [_parse_field(part, *bounds) for part, bounds in zip(parts, _BOUNDS, strict=True)]
     return Schedule(
         tuple(values for values, _ in parsed_fields), any_day=parsed_fields[2][1] or parsed_fields[4][1]
@@ -113,23 +114,23 @@ def _parse_range(text: str, low: int, high: int, names: dict[str, int]) -> tuple
         first = last = _value(bounds[0], names)
         if len(bounds) > 1:
             if len(bounds) > 2:
-                raise BadSchedule(f"too many hyphens: {text}")
+                raise InvalidSchedule(f"too many hyphens: {text}")
             last = _value(bounds[1], names)
     step = 1
     if len(steps) > 1:
-        raise BadSchedule(f"too many slashes: {text}")
+        raise InvalidSchedule(f"too many slashes: {text}")
     if steps:
         step = _integer(steps[0])
         last = high if len(bounds) == 1 else last
         is_open = is_open and step <= 1
     if first < low:
-        raise BadSchedule(f"beginning of range ({first}) below minimum ({low}): {text}")
+        raise InvalidSchedule(f"beginning of range ({first}) below minimum ({low}): {text}")
     if last > high:
-        raise BadSchedule(f"end of range ({last}) above maximum ({high}): {text}")
+        raise InvalidSchedule(f"end of range ({last}) above maximum ({high}): {text}")
     if first > last:
-        raise BadSchedule(f"beginning of range ({first}) beyond end of range ({last}): {text}")
+        raise InvalidSchedule(f"beginning of range ({first}) beyond end of range ({last}): {text}")
     if not step:
-        raise BadSchedule(f"step of range should be a positive number: {text}")
+        raise InvalidSchedule(f"step of range should be a positive number: {text}")
     return set(range(first, last + 1, step)), is_open
 
 
@@ -139,14 +140,16 @@ def _value(text: str, names: dict[str, int]) -> int:
 
 def _integer(text: str) -> int:
     if not _NUMBER.fullmatch(text):
-        raise BadSchedule(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
+        raise InvalidSchedule(
+            f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax'
+        )
     number = int(text)
     if abs(number) > _MAX_INTEGER:
-        raise BadSchedule(
+        raise InvalidSchedule(
             f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": value out of range'
         )
     if number < 0:
-        raise BadSchedule(f"negative number ({number}) not allowed: {text}")
+        raise InvalidSchedule(f"negative number ({number}) not allowed: {text}")
     return number
 
 
@@ -156,7 +159,7 @@ def _interval_seconds(text: str) -> int:
     try:
         duration = Duration.parse(duration_text)
     except ValueError:
-        raise BadSchedule(
+        raise InvalidSchedule(
             f'failed to parse duration {text}: time: invalid duration "{duration_text}"'
         ) from None
     return max(int(duration.seconds), 1)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from kubeproto.objects import is_list, is_object
+
 from ..kinds._builtin_rules import FORMATS
-from ..kinds._typed_codec import Misfit, TypedCodec
-from ..storage._json_values import is_list, is_map, listed, member, texts
+from ..kinds._typed_codec import TypedCodec, TypeMismatch
+from ..storage._json_values import member, objects_in, strings_in
 from ._rule_violations import Json, Violations, invalid
 
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
@@ -16,15 +18,15 @@ _LISTS: Final = ("allOf", "anyOf", "oneOf")
 
 
 def check_schemas(obj: dict[str, Any]) -> None:
-    """Raise `Misfit` for a definition with a malformed schema."""
-    for version in listed(member(obj, "spec"), "versions"):
+    """Raise `TypeMismatch` for a definition with a malformed schema."""
+    for version in objects_in(member(obj, "spec"), "versions"):
         if (schema := member(version, "schema").get("openAPIV3Schema")) is not None:
             _check_schema(schema)
 
 
 def _check_schema(schema: Any) -> None:
-    if not is_map(schema):
-        raise Misfit("json: cannot unmarshal a value into Go value of type v1.JSONSchemaProps")
+    if not is_object(schema):
+        raise TypeMismatch("json: cannot unmarshal a value into Go value of type v1.JSONSchemaProps")
     _CODEC.write(schema)
     subschemas: list[Any] = [schema["not"]] if schema.get("not") is not None else []
     for name in _MAPS:
@@ -49,11 +51,11 @@ _MIGRATE: Final = (
 def definition(obj: Json) -> Violations:
     """Check a definition, beyond the rules of `kubeproto.crd.check_definition`."""
     spec = member(obj, "spec")
-    versions = listed(spec, "versions")
+    versions = objects_in(spec, "versions")
     if sum(bool(version.get("storage")) for version in versions) != 1:
         yield invalid("status.storedVersions", [], "must have at least one stored version")
     version_names = {version.get("name") for version in versions}
-    for index, name in enumerate(texts(member(obj, "status"), "storedVersions")):
+    for index, name in enumerate(strings_in(member(obj, "status"), "storedVersions")):
         if name not in version_names:
             yield invalid(f"status.storedVersions[{index}]", name, _MIGRATE.format(name))
     for version in versions[:1]:

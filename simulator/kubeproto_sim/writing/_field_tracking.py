@@ -6,26 +6,27 @@ from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
+from kubeproto.objects import copy_json, is_object
+
 from .._rejections import Rejection, conflict, failure, not_found
 from .._state import ServerState
-from ..apply._apply_refusals import ApplyRefused, Conflicts
+from ..apply._apply_refusals import ApplyRejection, Conflicts
 from ..apply._merge_schemas import MergeSchema, merge_schema_of_kind, merge_schema_of_openapi
 from ..apply._ownership_updates import update, update_by_scale
 from ..apply._server_side_apply import apply, check_applied
 from ..apply._strategic_merge import strategic_merge
 from ..apply._type_checks import misfits
 from ..apply.fieldsets import field_step
-from ..kinds._kind_registry import Kinds
-from ..kinds._served_kinds import SchemaCodec, Served
+from ..kinds._kind_registry import KindRegistry
+from ..kinds._served_kinds import SchemaCodec, ServedKind
 from ..reading._routes import Route
-from ..storage._json_values import copied, is_map
-from ..storage._storage import Stored
+from ..storage._storage import StoredRecord
 from ._object_shapes import difference, shape_of
 
 Entries = list[dict[str, Any]]
 _OF_STATUS: Final = ("apiVersion", "kind", "metadata", "status")
 _IDENTITY: Final = ("name", "namespace", "uid")
-# Cached shapes of one kind: a program that writes more different shapes gains nothing from the cache.
+# Cached shapes of a kind: a program that writes more different shapes gains nothing from the cache.
 _MAX_SHAPES: Final = 1024
 
 
@@ -34,7 +35,7 @@ W_co = TypeVar("W_co", covariant=True)
 
 
 class ObjectWriter(Protocol[W_co]):
-    """The write of the object of one request; a `W_co` is its outcome."""
+    """The write of the object of a request; a `W_co` is its outcome."""
 
     @property
     def route(self) -> Route:
@@ -53,15 +54,15 @@ class ObjectWriter(Protocol[W_co]):
         """Create the object."""
         ...
 
-    def store(self, old: Stored, obj: dict[str, Any]) -> W_co:
+    def store(self, old: StoredRecord, obj: dict[str, Any]) -> W_co:
         """Replace an object."""
         ...
 
 
 class Tracker:
-    """Updates managedFields for the writer of one request."""
+    """Updates managedFields for the writer of a request."""
 
-    def __init__(self, state: ServerState, served: Served, manager: str, subresource: str) -> None:
+    def __init__(self, state: ServerState, served: ServedKind, manager: str, subresource: str) -> None:
         self.state = state
         self.served = served
         self.manager = manager
@@ -97,13 +98,13 @@ class Tracker:
         """Return the object after a strategic merge patch."""
         try:
             return strategic_merge(current, change, merge_schema_for(self.served))
-        except ApplyRefused as error:
+        except ApplyRejection as error:
             raise _refusal(error) from None
 
     def applied(
         self,
         writer: ObjectWriter[W],
-        old: Stored | None,
+        old: StoredRecord | None,
         applied: dict[str, Any],
         duplicate_paths: list[str],
         *,
@@ -112,7 +113,7 @@ class Tracker:
         """Apply an object: create it, or merge it with the fields of the other managers."""
         served = self.served
         version = ""
-        if is_map(meta := applied.get("metadata")) and isinstance(meta.get("resourceVersion"), str):
+        if is_object(meta := applied.get("metadata")) and isinstance(meta.get("resourceVersion"), str):
             version = meta.pop("resourceVersion")
         live: dict[str, Any] | None = (
             None if old is None else msgspec.json.decode(served.encode_response(old.data))
@@ -148,7 +149,7 @@ class Tracker:
                 force=force, subresource=self.subresource, apart=self._ignored_fields(live),
                 versions=KindVersions(self.state.kinds, served),
             )  # fmt: skip
-        except ApplyRefused as error:
+        except ApplyRejection as error:
             raise _refusal(error) from None
         if isinstance(outcome, Conflicts):
             causes = [msgspec.to_builtins(cause) for cause in outcome.causes]
@@ -171,7 +172,7 @@ class Tracker:
             return applied
         if self.subresource == "status":
             part: dict[str, Any] = {name: applied[name] for name in _OF_STATUS if name in applied}
-            if self.served.custom and is_map(meta := part.get("metadata")):
+            if self.served.custom and is_object(meta := part.get("metadata")):
                 part["metadata"] = {name: value for name, value in meta.items() if name in _IDENTITY}
             return part
         return {name: value for name, value in applied.items() if name != "status"}
@@ -239,7 +240,7 @@ class Tracker:
 class KindVersions:
     """The versions of a kind, for managers that own fields of another version."""
 
-    def __init__(self, kinds: Kinds, served: Served) -> None:
+    def __init__(self, kinds: KindRegistry, served: ServedKind) -> None:
         self._kinds = kinds
         self._served = served
 
@@ -257,7 +258,7 @@ class KindVersions:
         codec = served.codecs.get(api_version)
         if codec is None:
             return None
-        converted = served.converted(copied(obj), api_version)
+        converted = served.converted(copy_json(obj), api_version)
         codec.conform(converted)
         return converted, self._merge_schema(api_version)
 
@@ -273,7 +274,7 @@ class KindVersions:
         return codec.merge_schema
 
 
-def merge_schema_for(served: Served) -> MergeSchema:
+def merge_schema_for(served: ServedKind) -> MergeSchema:
     """Return the merge schema of a kind."""
     merge_schema: MergeSchema | None = served.merge_schema
     if merge_schema is None:
@@ -289,9 +290,9 @@ def merge_schema_for(served: Served) -> MergeSchema:
 
 def _value_at(obj: Any, path: tuple[str, ...]) -> Any:
     for name in path:
-        obj = obj.get(name) if is_map(obj) else None
+        obj = obj.get(name) if is_object(obj) else None
     return obj
 
 
-def _refusal(error: ApplyRefused) -> Rejection:
+def _refusal(error: ApplyRejection) -> Rejection:
     return Rejection(failure(error.code, error.message, reason=error.reason))

@@ -8,8 +8,7 @@ from typing import Any, Final
 from kubeproto.crd import Violation
 from kubeproto.objects import dns_label_errors, json_equal
 
-from .._rejections import quoted
-from ..storage._json_values import listed, member
+from ..storage._json_values import go_list, member, objects_in, quoted
 from ._rule_violations import Json, Violations, duplicate, invalid, required, unsupported
 
 _ACTIONS: Final = ("Count", "FailIndex", "FailJob", "Ignore")
@@ -86,24 +85,24 @@ def _completions(spec: Json, path: str) -> Violations:
 
 
 def _failure_policy(spec: Json, path: str) -> Violations:
-    rules = listed(member(spec, "podFailurePolicy"), "rules")
+    rules = objects_in(member(spec, "podFailurePolicy"), "rules")
     if len(rules) > _MAX_RULES:
         yield _too_many(path, len(rules))
     pod = member(member(spec, "template"), "spec")
     names = {
         container.get("name")
         for field in ("containers", "initContainers")
-        for container in listed(pod, field)
+        for container in objects_in(pod, field)
     }
     for index, rule in enumerate(rules):
         rule_path, action = f"{path}[{index}]", rule.get("action")
         if action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
             yield invalid(f"{rule_path}.action", action, "requires the backoffLimitPerIndex to be set")
         elif not action:
-            yield required(f"{rule_path}.action", f"valid values: {_go_list(_ACTIONS)}")
+            yield required(f"{rule_path}.action", f"valid values: {go_list(_ACTIONS)}")
         elif action not in _ACTIONS:
             yield unsupported(f"{rule_path}.action", action, _ACTIONS)
-        codes, conditions = rule.get("onExitCodes"), listed(rule, "onPodConditions")
+        codes, conditions = rule.get("onExitCodes"), objects_in(rule, "onPodConditions")
         if codes is not None:
             yield from _exit_codes(codes, f"{rule_path}.onExitCodes", names)
         yield from _conditions(conditions, f"{rule_path}.onPodConditions")
@@ -117,7 +116,7 @@ def _exit_codes(codes: Json, path: str, names: set[Any]) -> Violations:
     operator = codes.get("operator")
     values: list[int] = codes.get("values") or []
     if not operator:
-        yield required(f"{path}.operator", f"valid values: {_go_list(_OPERATORS)}")
+        yield required(f"{path}.operator", f"valid values: {go_list(_OPERATORS)}")
     elif operator not in _OPERATORS:
         yield unsupported(f"{path}.operator", operator, _OPERATORS)
     if (name := codes.get("containerName")) is not None and name not in names:
@@ -144,7 +143,7 @@ def _conditions(patterns: list[Json], path: str) -> Violations:
 
 
 def _success_policy(spec: Json, path: str) -> Violations:
-    rules, completions = listed(member(spec, "successPolicy"), "rules"), spec.get("completions") or 0
+    rules, completions = objects_in(member(spec, "successPolicy"), "rules"), spec.get("completions") or 0
     if not rules:
         yield required(path, "at least one rules must be specified when the successPolicy is specified")
     if len(rules) > _MAX_RULES:
@@ -176,7 +175,7 @@ _SPECIFIED: Final = "indexes in the specified succeededIndexes field"
 
 
 def _count_indexes(text: str, completions: int) -> int:
-    """Return the number of indexes in a text; or ValueError with the message of a server."""
+    """Return the number of indexes in a text; raise ValueError with the message of a server."""
     total, last = 0, -1
     for part in text.split(",") if text else ():
         bounds = part.split("-")
@@ -202,10 +201,6 @@ def _index(text: str, completions: int) -> int:
 
 def _too_many(path: str, count: int) -> Violation:
     return Violation("FieldValueTooMany", path, count, f"must have at most {_MAX_RULES} items")
-
-
-def _go_list(names: tuple[str, ...]) -> str:
-    return f"[{' '.join(map(quoted, names))}]"
 
 
 def check_immutable(previous: Json, obj: Json) -> Violations:
@@ -234,7 +229,7 @@ def _has_mutable_template(job: Json) -> bool:
     status = member(job, "status")
     is_suspended = any(
         condition.get("type") == "Suspended" and condition.get("status") == "True"
-        for condition in listed(status, "conditions")
+        for condition in objects_in(status, "conditions")
     )
     is_new = "startTime" not in status
     return bool(member(job, "spec").get("suspend")) and (is_new or is_suspended) and not status.get("active")
@@ -253,6 +248,6 @@ def _immutable_template(spec: Json, previous: Json) -> Json:
     for field in ("containers", "initContainers"):
         pod[field] = [
             {name: value for name, value in container.items() if name != "resources"}
-            for container in listed(pod, field)
+            for container in objects_in(pod, field)
         ]
     return {**pod, "affinity": affinity}

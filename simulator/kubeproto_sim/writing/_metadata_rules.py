@@ -18,10 +18,9 @@ from kubeproto.objects import (
     qualified_name_errors,
 )
 
-from .._rejections import quoted
 from ..kinds._builtin_rules import check_fields, ruled_fields
-from ..kinds._served_kinds import Served
-from ..storage._json_values import member, texts
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, quoted, strings_in
 from ._rules_by_kind import check_kind_rules, has_kind_rules
 
 _LABEL_NAMES: Final = frozenset(("namespaces", "services"))
@@ -44,7 +43,7 @@ _MAX_CACHED_SIZE: Final = 8192  # bytes of a spec
 _encode: Final = msgspec.json.Encoder().encode
 _MAX_ANNOTATIONS: Final = 256 * 1024
 _DNS_LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-# Unlike by the core's rule, a dot in the name of these kinds is reported with the full text.
+# Unlike in the core, a dot in the name of these kinds is reported with the full text.
 _DNS_LABEL_TEXT: Final = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and"
     " end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is"
@@ -52,7 +51,7 @@ _DNS_LABEL_TEXT: Final = (
 )
 
 
-def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
+def check_meta(served: ServedKind, meta: dict[str, Any]) -> list[Violation]:
     """Return the violations in the metadata of an object."""
     violations: list[Violation] = []
     name: str = meta.get("name", "")
@@ -77,7 +76,7 @@ def check_meta(served: Served, meta: dict[str, Any]) -> list[Violation]:
     return violations
 
 
-def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
+def check_spec(served: ServedKind, obj: dict[str, Any]) -> list[Violation]:
     """Return the violations in the spec of a built-in kind."""
     if not _has_rules(served.type, served.full_name):
         return []
@@ -105,8 +104,8 @@ def check_spec(served: Served, obj: dict[str, Any]) -> list[Violation]:
     return violations
 
 
-def _cache_key(served: Served, obj: dict[str, Any]) -> bytes:
-    """Return the spec of an object as JSON, if its rules read nothing else; else nothing."""
+def _cache_key(served: ServedKind, obj: dict[str, Any]) -> bytes:
+    """Return the spec of an object as JSON if its rules read nothing else; empty otherwise."""
     if served.full_name in _RULES_BEYOND_SPEC or not obj.keys() <= _USUAL_FIELDS:
         return b""
     return _encode(obj.get("spec"))
@@ -120,7 +119,7 @@ def _has_rules(type_: str, full_name: str) -> bool:
 
 def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
     """Return the violation by finalizers that are added to an object that is being deleted."""
-    added = [name for name in texts(new, "finalizers") if name not in texts(old, "finalizers")]
+    added = [name for name in strings_in(new, "finalizers") if name not in strings_in(old, "finalizers")]
     if not added or not old.get("deletionTimestamp"):
         return []
     listed_names = ", ".join(f'"{name}"' for name in added)
@@ -131,7 +130,7 @@ def new_finalizers(old: dict[str, Any], new: dict[str, Any]) -> list[Violation]:
     return [Violation("FieldValueForbidden", "metadata.finalizers", detail=text)]
 
 
-def _name_error(served: Served, name: str) -> str:
+def _name_error(served: ServedKind, name: str) -> str:
     if served.group == "rbac.authorization.k8s.io":
         return "may not contain '/'" if "/" in name else "may not contain '%'" if "%" in name else ""
     if served.full_name in _LABEL_NAMES:
@@ -160,7 +159,7 @@ def _annotations(annotations: dict[str, str]) -> Iterator[Violation]:
         yield Violation("FieldValueTooLong", "metadata.annotations", detail=text)
 
 
-def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
+def _finalizers(served: ServedKind, finalizers: list[str]) -> Iterator[Violation]:
     for index, name in enumerate(finalizers):
         if (
             served.full_name not in _ANY_FINALIZER
@@ -171,18 +170,18 @@ def _finalizers(served: Served, finalizers: list[str]) -> Iterator[Violation]:
             yield Violation("FieldValueInvalid", f"metadata.finalizers[{index}]", name, text)
     if "orphan" in finalizers and "foregroundDeletion" in finalizers:
         text = (
-            "finalizer orphan and foregroundDeletion are mutually exclusive"  # a delete asks for one policy
+            "finalizer orphan and foregroundDeletion are mutually exclusive"  # a delete has a single policy
         )
         yield Violation("FieldValueInvalid", "metadata.finalizers", finalizers, text)
 
 
 def finalizer_warnings(old: dict[str, Any] | None, obj: dict[str, Any]) -> list[str]:
     """Return the warnings about new finalizers of a custom resource without a domain."""
-    previous = texts(old["metadata"], "finalizers") if old else []
+    previous = strings_in(old["metadata"], "finalizers") if old else []
     return [
         f"metadata.finalizers: {quoted(name)}: prefer a domain-qualified finalizer name to avoid accidental"
         " conflicts with other finalizer writers"
-        for name in sorted({*texts(obj["metadata"], "finalizers")} - {*previous})
+        for name in sorted({*strings_in(obj["metadata"], "finalizers")} - {*previous})
         if not _passes(check_finalizer, name)
     ]
 
@@ -212,7 +211,7 @@ def _passes(check: Any, text: str) -> bool:
 
 
 def _check_template_labels(
-    served: Served, obj: dict[str, Any], violations: list[Violation]
+    served: ServedKind, obj: dict[str, Any], violations: list[Violation]
 ) -> list[Violation]:
     """Insert the violation of a selector that does not match its template, after its other violations."""
     spec: dict[str, Any] = obj.get("spec", {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..kinds._builtin_rules import FORMATS
-from ..storage._json_values import listed, member, texts
+from ..storage._json_values import member, objects_in, strings_in
 from ._pod_rules import check_labels
 from ._rule_violations import Json, Violations, duplicate, forbidden, invalid, required, unsupported
 from ._workload_rules import selector
@@ -14,7 +14,7 @@ from ._workload_rules import selector
 def service(obj: Json) -> Violations:
     """Check a Service."""
     spec = member(obj, "spec")
-    type_, ports = spec.get("type"), listed(spec, "ports")
+    type_, ports = spec.get("type"), objects_in(spec, "ports")
     if type_ == "ExternalName" and not spec.get("externalName"):
         yield required("spec.externalName", "required for ExternalName services")
     names: set[str] = set()
@@ -54,7 +54,7 @@ def service(obj: Json) -> Violations:
         yield invalid("spec.externalTrafficPolicy", policy, text)
     if spec.get("loadBalancerSourceRanges") and type_ != "LoadBalancer":
         yield forbidden("spec.LoadBalancerSourceRanges", "may only be used when `type` is 'LoadBalancer'")
-    for index, source_range in enumerate(texts(spec, "loadBalancerSourceRanges")):
+    for index, source_range in enumerate(strings_in(spec, "loadBalancerSourceRanges")):
         if not FORMATS["cidr"](source_range):
             yield invalid(
                 f"spec.LoadBalancerSourceRanges[{index}]", source_range, "must be a valid CIDR value"
@@ -70,7 +70,7 @@ def addresses(obj: Json) -> Violations:
     if families and families not in ("SingleStack", "PreferDualStack", "RequireDualStack"):
         policies = ("PreferDualStack", "RequireDualStack", "SingleStack")
         yield unsupported("spec.ipFamilyPolicy", families, policies)
-    for index, family in enumerate(texts(spec, "ipFamilies")):
+    for index, family in enumerate(strings_in(spec, "ipFamilies")):
         if family not in ("IPv4", "IPv6"):
             yield unsupported(f"spec.ipFamilies[{index}]", family, ("IPv4", "IPv6"))
     address = spec.get("clusterIP")
@@ -85,7 +85,7 @@ def ingress(obj: Json) -> Violations:
         yield invalid("spec", spec, "either `defaultBackend` or `rules` must be specified")
     if "defaultBackend" in spec:
         yield from _backend(spec["defaultBackend"], "spec.defaultBackend")
-    for index, rule in enumerate(listed(spec, "rules")):
+    for index, rule in enumerate(objects_in(spec, "rules")):
         path, host = f"spec.rules[{index}]", rule.get("host", "")
         if host and FORMATS["ip"](host):
             yield invalid(f"{path}.host", host, "must be a DNS name, not an IP address")
@@ -93,7 +93,7 @@ def ingress(obj: Json) -> Violations:
             continue
         if not rule["http"].get("paths"):
             yield required(f"{path}.http.paths")
-        for path_index, ingress_path in enumerate(listed(rule["http"], "paths")):
+        for path_index, ingress_path in enumerate(objects_in(rule["http"], "paths")):
             yield from _path(ingress_path, f"{path}.http.paths[{path_index}]")
 
 
@@ -120,18 +120,18 @@ def policy(obj: Json) -> Violations:
     """Check a NetworkPolicy."""
     spec = member(obj, "spec")
     yield from selector(spec.get("podSelector"), "spec.podSelector")
-    for index, policy_type in enumerate(texts(spec, "policyTypes")):
+    for index, policy_type in enumerate(strings_in(spec, "policyTypes")):
         if policy_type not in ("Ingress", "Egress"):
             yield unsupported(f"spec.policyTypes[{index}]", policy_type, ("Egress", "Ingress"))
     for direction, peers_field in (("ingress", "from"), ("egress", "to")):
-        for index, rule in enumerate(listed(spec, direction)):
+        for index, rule in enumerate(objects_in(spec, direction)):
             path = f"spec.{direction}[{index}]"
-            for entry_index, port in enumerate(listed(rule, "ports")):
+            for entry_index, port in enumerate(objects_in(rule, "ports")):
                 low, high = port.get("port"), port.get("endPort")
                 if isinstance(low, int) and high is not None and high < low:
                     text = "must be greater than or equal to `port`"
                     yield invalid(f"{path}.ports[{entry_index}].endPort", high, text)
-            for entry_index, peer in enumerate(listed(rule, peers_field)):
+            for entry_index, peer in enumerate(objects_in(rule, peers_field)):
                 if not peer:
                     yield required(f"{path}.{peers_field}[{entry_index}]", "must specify a peer")
                 elif len(peer) > 1 and "ipBlock" in peer:

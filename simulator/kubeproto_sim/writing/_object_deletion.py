@@ -1,4 +1,5 @@
-"""Deletion of an object: at once, after a grace period, or after its finalizers; and the deletion options."""
+"""Deletion of an object: immediately, after a grace period, or after its finalizers; and the deletion
+options."""
 
 from __future__ import annotations
 
@@ -12,9 +13,9 @@ from kubeproto.crd import Violation
 from .._rejections import bad_request, conflict, forbidden, invalid_options, not_found, unsupported_media
 from .._state import ServerState
 from ..kinds._protobuf_bodies import PROTOBUF
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 from ..reading._query import Query, number
-from ..storage._storage import Stored
+from ..storage._storage import StoredRecord
 from ._request_bodies import read_message, read_value, read_yaml
 from ._server_writes import put, remove
 from ._write_gates import OPEN, Gate
@@ -55,7 +56,8 @@ class DeletionResult(Struct, frozen=True):
 
 
 def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteOptions:
-    """Return the options in the body, or in the query if there is no body; or `Rejection`."""
+    """Return the options in the body, or in the query if there is no body; raise `Rejection` for invalid
+    options."""
     if body:
         media = content_type.partition(";")[0].strip()
         if media == PROTOBUF:
@@ -94,9 +96,9 @@ def read_delete_options(query: Query, body: bytes, content_type: str) -> DeleteO
 
 
 def delete(
-    state: ServerState, served: Served, key: str, name: str, options: DeleteOptions, gate: Gate = OPEN
+    state: ServerState, served: ServedKind, key: str, name: str, options: DeleteOptions, gate: Gate = OPEN
 ) -> DeletionResult:
-    """Delete an object, or mark it for deletion; or `Rejection`."""
+    """Delete an object, or mark it for deletion; raise `Rejection` if the deletion is refused."""
     old = served.storage.objects.get(key)
     if old is None:
         raise not_found(served.plural, served.group, name)
@@ -141,7 +143,7 @@ def _admitted_options(options: DeleteOptions) -> dict[str, Any]:
 
 
 def _remove_now(
-    state: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, is_dry_run: bool
+    state: ServerState, served: ServedKind, old: StoredRecord, obj: dict[str, Any], *, is_dry_run: bool
 ) -> DeletionResult:
     """Remove an object now. A pod is marked first, which takes one more version."""
     data = old.data
@@ -158,7 +160,7 @@ def _remove_now(
 
 
 def _close_namespace(
-    state: ServerState, served: Served, old: Stored, obj: dict[str, Any], *, is_dry_run: bool
+    state: ServerState, served: ServedKind, old: StoredRecord, obj: dict[str, Any], *, is_dry_run: bool
 ) -> DeletionResult:
     """Mark a namespace for deletion; a controller deletes its content, and then the namespace."""
     if obj["metadata"].get("deletionTimestamp"):
@@ -170,7 +172,7 @@ def _close_namespace(
     return DeletionResult(put(state, served, old.key, obj).data, is_removed=False)
 
 
-def _check_preconditions(served: Served, old: Stored, preconditions: Preconditions | None) -> None:
+def _check_preconditions(served: ServedKind, old: StoredRecord, preconditions: Preconditions | None) -> None:
     if preconditions is None:
         return
     if preconditions.uid is not None and preconditions.uid != old.uid:
@@ -187,7 +189,7 @@ def _check_preconditions(served: Served, old: Stored, preconditions: Preconditio
         raise conflict(served.kind, served.group, old.name, message)
 
 
-def _finalizers(served: Served, present: list[str], options: DeleteOptions) -> list[str]:
+def _finalizers(served: ServedKind, present: list[str], options: DeleteOptions) -> list[str]:
     """Return the finalizers of the propagation policy, and those of others."""
     policy = options.propagation_policy or ""
     if options.orphan_dependents is not None:
@@ -201,7 +203,7 @@ def _finalizers(served: Served, present: list[str], options: DeleteOptions) -> l
     return others + added
 
 
-def _grace_period(served: Served, obj: dict[str, Any], options: DeleteOptions) -> int:
+def _grace_period(served: ServedKind, obj: dict[str, Any], options: DeleteOptions) -> int:
     """Return the grace period of an object: 0 except for a pod on a node."""
     if served.full_name != "pods":
         return 0

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from ..storage._json_values import is_list, is_map
+from kubeproto.objects import is_list, is_object
 
 Shape = tuple[Any, ...]
 Difference = Literal["none", "values", "shape"]
@@ -31,7 +31,7 @@ def shape_of(obj: dict[str, Any]) -> Shape:
 
 
 def _shape(value: Any) -> Any:
-    if is_map(value):
+    if is_object(value):
         # Most members are scalars, and skipping the call for them is faster.
         return tuple([
             (name, _shape(part) if isinstance(part, (dict, list)) else part is None)
@@ -60,7 +60,7 @@ def difference(previous: dict[str, Any], current: dict[str, Any]) -> Difference:
 def _differ(previous: Any, current: Any) -> Difference:
     if previous == current and type(previous) is type(current):
         return "none"
-    if not (is_map(previous) and is_map(current)):
+    if not (is_object(previous) and is_object(current)):
         is_scalar = not isinstance(previous, (dict, list)) and not isinstance(current, (dict, list))
         return "values" if is_scalar and previous is not None and current is not None else "shape"
     if previous.keys() != current.keys():

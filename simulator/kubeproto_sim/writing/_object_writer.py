@@ -8,13 +8,13 @@ import msgspec
 from msgspec import Struct
 
 from kubeproto.crd import Violation
+from kubeproto.objects import copy_json
 
 from .._rejections import conflict, exists, invalid, not_found, unexplained
 from ..kinds._kind_defaults import admit, fill_in
-from ..kinds._typed_codec import Misfit
+from ..kinds._typed_codec import TypeMismatch
 from ..reading._list_requests import read_version
-from ..storage._json_values import copied
-from ..storage._storage import Stored, make_stored
+from ..storage._storage import StoredRecord, make_stored
 from ._metadata_rules import new_finalizers
 from ._object_checks import check_object
 from ._pod_writes import copy_topology
@@ -34,7 +34,7 @@ _SERVER_SET_FIELDS: Final = (
 _decode: Final = msgspec.json.Decoder().decode
 
 
-class Written(Struct, frozen=True):
+class WriteResult(Struct, frozen=True):
     """The outcome of a write: the stored object, and whether it was created."""
 
     data: bytes
@@ -42,9 +42,11 @@ class Written(Struct, frozen=True):
 
 
 class Writer(WriteRequest):
-    """Creates or replaces the object of one request."""
+    """Creates or replaces the object of a request."""
 
-    def create(self, obj: dict[str, Any], duplicate_paths: list[str], *, by_update: bool = False) -> Written:
+    def create(
+        self, obj: dict[str, Any], duplicate_paths: list[str], *, by_update: bool = False
+    ) -> WriteResult:
         """Store a new object; an object that is created `by_update` may have a version."""
         served, state = self.served, self.state
         sent_name, sent_version = self._prepare_new(obj, duplicate_paths)
@@ -74,11 +76,11 @@ class Writer(WriteRequest):
         if (old := served.storage.objects.get(key)) is not None:
             raise exists(served.plural, served.group, meta["name"], deleting=_is_deleting(old))
         if self.dry_run:
-            return Written(data, created=True)
+            return WriteResult(data, created=True)
         served.prepare([data])
         state.commit(served.storage, make_stored(key, obj, version, data))
         charge(state, charges)
-        return Written(data, created=True)
+        return WriteResult(data, created=True)
 
     def _prepare_new(self, obj: dict[str, Any], duplicate_paths: list[str]) -> tuple[str, str]:
         """Bring a new object into its stored form; return the sent name and version."""
@@ -109,8 +111,8 @@ class Writer(WriteRequest):
         if self.served.counts_generation:
             meta["generation"] = 1
 
-    def replace(self, obj: dict[str, Any], duplicate_paths: list[str]) -> Written:
-        """Replace the stored object; or `Rejection`."""
+    def replace(self, obj: dict[str, Any], duplicate_paths: list[str]) -> WriteResult:
+        """Replace the stored object; raise `Rejection` if the write is refused."""
         served, route = self.served, self.route
         self.check_type(obj)
         meta = self.metadata(obj)
@@ -131,7 +133,7 @@ class Writer(WriteRequest):
             raise conflict(served.plural, served.group, route.name, message)
         return self.store(old, obj)
 
-    def store(self, old: Stored, obj: dict[str, Any]) -> Written:
+    def store(self, old: StoredRecord, obj: dict[str, Any]) -> WriteResult:
         """Store a new state of an object, if it has changed; immutable fields are preserved or rejected."""
         served = self.served
         previous = served.read(old.data)
@@ -157,11 +159,11 @@ class Writer(WriteRequest):
         # Conversion webhooks are called before the commit: the request is repeated when their result arrives.
         served.prepare([data])
         if data == old.data or self.dry_run:
-            return Written(data)
+            return WriteResult(data)
         if self._completes_deletion(meta):
             self._remove(old, obj)
-            return Written(data)
-        result = Written(self._commit(old, obj, data))
+            return WriteResult(data)
+        result = WriteResult(self._commit(old, obj, data))
         charge(self.state, charges)
         return result
 
@@ -182,21 +184,22 @@ class Writer(WriteRequest):
 
     def _mutated(self, previous: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
         """Return a new state after the mutating webhooks; no manager owns fields that they add."""
-        tracked = preserve_fields(self.served, self.route.subresource, previous, copied(obj))
+        tracked = preserve_fields(self.served, self.route.subresource, previous, copy_json(obj))
         self.tracker.updated(previous, tracked)
         if (entries := tracked["metadata"].get("managedFields")) is not None:
             obj["metadata"]["managedFields"] = entries
         return self.gate.mutate(obj, previous, self._normalized)
 
     def _normalized(self, obj: dict[str, Any]) -> dict[str, Any]:
-        """Return the stored form of an object that a webhook has changed; or `Misfit`."""
+        """Return the stored form of an object that a webhook has changed; raise `TypeMismatch` for wrong
+        types."""
         served = self.served
         obj.setdefault("metadata", {})
         served.codec.tidy(obj)
         fill_in(served, obj)
         return obj
 
-    def _check_version(self, old: Stored, meta: dict[str, Any]) -> None:
+    def _check_version(self, old: StoredRecord, meta: dict[str, Any]) -> None:
         served = self.served
         text: str = meta.get("resourceVersion", "")
         if text in ("", "0"):
@@ -223,13 +226,13 @@ class Writer(WriteRequest):
     def _encode(self, obj: dict[str, Any]) -> bytes:
         try:
             data = self.served.encode_stored(obj)
-        except Misfit as error:
+        except TypeMismatch as error:
             raise self.misfit(error) from None
         if len(data) > _MAX_OBJECT:
             raise unexplained("etcdserver: request is too large")
         return data
 
-    def _commit(self, old: Stored, obj: dict[str, Any], data: bytes) -> bytes:
+    def _commit(self, old: StoredRecord, obj: dict[str, Any], data: bytes) -> bytes:
         """Store a new state that was written at the old version."""
         served, version = self.served, self.state.storage.version + 1
         obj["metadata"]["resourceVersion"] = str(version)
@@ -241,7 +244,7 @@ class Writer(WriteRequest):
         self.state.commit(served.storage, make_stored(old.key, obj, version, data))
         return data
 
-    def _remove(self, old: Stored, obj: dict[str, Any]) -> None:
+    def _remove(self, old: StoredRecord, obj: dict[str, Any]) -> None:
         version = self.state.storage.version + 1
         removed = dict(obj)
         removed["metadata"] = {**obj["metadata"], "resourceVersion": str(version)}
@@ -250,6 +253,6 @@ class Writer(WriteRequest):
         )
 
 
-def _is_deleting(old: Stored) -> bool:
+def _is_deleting(old: StoredRecord) -> bool:
     # The bytes are searched first because an object rarely has the field, and decoding costs more.
     return b'"deletionTimestamp":' in old.data and "deletionTimestamp" in _decode(old.data)["metadata"]

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import msgspec
 
-from kubeproto.objects import PatchError, apply_json_patch, without_nulls
+from kubeproto.objects import PatchError, apply_json_patch, is_list, is_object, without_nulls
 
 from .._rejections import (
     Rejection,
@@ -21,12 +21,12 @@ from .._rejections import (
     unsupported_media,
 )
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..kinds._typed_codec import Misfit, go_escaped
+from ..kinds._served_kinds import ServedKind
+from ..kinds._typed_codec import TypeMismatch, go_escaped
 from ..reading._query import Query
 from ..reading._routes import Route
-from ..storage._json_values import go_kind, go_text, is_list, is_map, member
-from ._object_writer import Writer, Written
+from ..storage._json_values import go_kind, go_text, member
+from ._object_writer import Writer, WriteResult
 from ._request_bodies import not_a_map, read_value, read_yaml
 from ._write_errors import invalid_metadata
 from ._write_gates import OPEN, Gate
@@ -65,7 +65,7 @@ class PatchWriter(Writer):
         text = self.quoted_text() if self.change is None else go_text(self.change)
         return _patch_error(text, f"strict decoding error: {', '.join(faults)}")
 
-    def misfit(self, error: Misfit) -> Rejection:
+    def misfit(self, error: TypeMismatch) -> Rejection:
         if self.applied:
             gvk = self.applied.partition("; ")[2]
             message = f"unable to convert unstructured object to {gvk}: {error}"
@@ -75,7 +75,7 @@ class PatchWriter(Writer):
         return _patch_error(go_text(self.change), _go_conversion_error(str(error), self.change))
 
 
-def check_media(served: Served, content_type: str) -> None:
+def check_media(served: ServedKind, content_type: str) -> None:
     """Raise a `Rejection` for a patch in a format that this kind does not accept."""
     media = content_type.partition(";")[0].strip()
     media_types = (
@@ -85,7 +85,7 @@ def check_media(served: Served, content_type: str) -> None:
         raise unsupported_media(_FOR_CUSTOM if served.custom else "")
 
 
-def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> Written:
+def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> WriteResult:
     """Patch an object; apply creates it if it does not exist."""
     media = content_type.partition(";")[0].strip()
     served, route = writer.served, writer.route
@@ -103,14 +103,14 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
         )
 
     result = patched()
-    if not is_map(result):
+    if not is_object(result):
         raise rejected_patch()
     writer.quoted_text = lambda: _quoted_object(
         patched(), _paths_of(change) if media == JSON_PATCH else change
     )
     writer.change = change if media == STRATEGIC else None
     _check_type(writer, result)
-    if not is_map(meta := result.get("metadata", {})):
+    if not is_object(meta := result.get("metadata", {})):
         raise writer.misfit(invalid_metadata(served, meta))
     result.setdefault("metadata", meta)
     writer.tidy(result, [])
@@ -119,7 +119,7 @@ def patch(writer: PatchWriter, body: bytes, content_type: str, query: Query) -> 
 
 
 def read_change(media: str, body: bytes) -> Any:
-    """Return the value of a patch; or `Rejection`."""
+    """Return the value of a patch; raise `Rejection` for a malformed patch."""
     prefix = "" if media == STRATEGIC else "error decoding patch: "
     change: Any = read_value(body, prefix)
     if media == JSON_PATCH:
@@ -130,13 +130,14 @@ def read_change(media: str, body: bytes) -> Any:
         return dict[str, Any]()
     if change is None:
         raise bad_request("Invalid JSON Patch")
-    if not is_map(change):
+    if not is_object(change):
         raise not_a_map(change, prefix)
     return change
 
 
 def changed(media: str, current: dict[str, Any], change: Any) -> Any:
-    """Apply a JSON patch or a merge patch in place, and return the object; or `Rejection`."""
+    """Apply a JSON patch or a merge patch in place, and return the object; raise `Rejection` if that
+    fails."""
     if media != JSON_PATCH:
         return _merge(current, change)
     if any(operation is None or operation.get("path") == "" for operation in change):
@@ -147,7 +148,7 @@ def changed(media: str, current: dict[str, Any], change: Any) -> Any:
         raise rejected_patch() from None
 
 
-def unfit(media: str, change: Any, result: dict[str, Any], error: Misfit) -> Rejection:
+def unfit(media: str, change: Any, result: dict[str, Any], error: TypeMismatch) -> Rejection:
     """Return the error for a patch whose result does not have the type of its kind."""
     if media == STRATEGIC:
         return _patch_error(go_text(change), _go_conversion_error(str(error), change))
@@ -162,10 +163,10 @@ def _merge(current: dict[str, Any], change: dict[str, Any]) -> dict[str, Any]:
         present = current.get(name)
         if value is None:
             current.pop(name, None)
-        elif is_map(value) and is_map(present):
+        elif is_object(value) and is_object(present):
             _merge(present, value)
         else:
-            current[name] = value if is_map(present) else without_nulls(value)
+            current[name] = value if is_object(present) else without_nulls(value)
     return current
 
 
@@ -178,18 +179,18 @@ def _check_type(writer: PatchWriter, result: dict[str, Any]) -> None:
             message = f"json: cannot unmarshal {go_kind(value)} into Go struct field .{name} of type string"
             if writer.change is None:
                 message = f"couldn't get version/kind; json parse error: {message}"
-            raise writer.misfit(Misfit(message))
+            raise writer.misfit(TypeMismatch(message))
     if served.custom:
         if not kind:
-            raise writer.misfit(Misfit(f"Object 'Kind' is missing in '{writer.quoted_text()}'"))
+            raise writer.misfit(TypeMismatch(f"Object 'Kind' is missing in '{writer.quoted_text()}'"))
         if (kind, api_version) != (served.kind, served.api_version):
             writer.sent_kind = kind, api_version
     elif writer.change is None and (message := writer.kind_mismatch(kind, api_version)):
-        raise writer.misfit(Misfit(message))
+        raise writer.misfit(TypeMismatch(message))
     result["kind"], result["apiVersion"] = served.kind, served.api_version
 
 
-def _apply(writer: PatchWriter, body: bytes, query: Query) -> Written:
+def _apply(writer: PatchWriter, body: bytes, query: Query) -> WriteResult:
     applied, duplicate_paths = read_yaml(body)
     served, route = writer.served, writer.route
     old = served.storage.objects.get(served.key(route.namespace, route.name))
@@ -203,12 +204,12 @@ def _apply(writer: PatchWriter, body: bytes, query: Query) -> Written:
 
 
 def check_operations(change: Any) -> None:
-    """Raise a `Rejection` for a JSON patch that is no list of operations, or has too many."""
+    """Raise a `Rejection` for a JSON patch that is not a list of operations, or has too many."""
     if not is_list(change):
         problem = f"json: cannot unmarshal {go_kind(change)} into Go value of type []handlers.jsonPatchOp"
         raise bad_request(f"error decoding patch: {problem}")
     for operation in change:
-        if operation is not None and not is_map(operation):
+        if operation is not None and not is_object(operation):
             type_ = go_kind(operation)
             problem = f"json: cannot unmarshal {type_} into Go value of type handlers.jsonPatchOp"
             raise bad_request(f"error decoding patch: {problem}")
@@ -233,7 +234,7 @@ def _quoted_object(value: Any, change: dict[str, Any]) -> str:
 
 
 def _sorted_along(value: Any, change: Any) -> Any:
-    if not is_map(value) or not is_map(change):
+    if not is_object(value) or not is_object(change):
         return value
     return {
         name: _sorted_along(value[name], change[name]) if name in change else value[name]
@@ -267,8 +268,8 @@ def _go_conversion_error(message: str, change: dict[str, Any]) -> str:
 def _number_at(change: Any, field: str) -> str:
     """Return the Go type of the number at a field of a patch, or inside that field."""
     for name in field.split("."):
-        change = change.get(name) if is_map(change) else None
-    numbers = change.values() if is_map(change) else change if is_list(change) else [change]
+        change = change.get(name) if is_object(change) else None
+    numbers = change.values() if is_object(change) else change if is_list(change) else [change]
     return "float64" if any(isinstance(number, float) for number in numbers) else "int64"
 
 

@@ -8,7 +8,7 @@ from kubeproto.crd import Violation
 from kubeproto.objects import dns_subdomain_errors, label_value_errors, qualified_name_errors
 
 from ..kinds._builtin_rules import FORMATS
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 from ._rule_violations import Json, Violations, duplicate, forbidden, invalid, number, required, unsupported
 
 _PULL_POLICIES: Final = ("Always", "IfNotPresent", "Never")
@@ -35,7 +35,7 @@ _FIELD_PATHS: Final = frozenset((
 def check_pod(spec: Json, path: str) -> Violations:
     """Check the spec of a pod."""
     volumes: set[str] = set()
-    for index, volume in enumerate(listed(spec, "volumes")):
+    for index, volume in enumerate(objects_in(spec, "volumes")):
         field_path, name = f"{path}.volumes[{index}]", volume.get("name") or ""
         # Only the first source that a server checks counts; an invalid volume does not occupy its name.
         sources = sorted((toleration for toleration in volume if toleration != "name"), key=_source_order)
@@ -47,14 +47,14 @@ def check_pod(spec: Json, path: str) -> Violations:
             volumes.add(name)
     names: set[str] = set()
     for field in ("containers", "initContainers"):
-        for index, container in enumerate(listed(spec, field)):
+        for index, container in enumerate(objects_in(spec, field)):
             field_path = f"{path}.{field}[{index}]"
             if (name := container.get("name")) in names:
                 yield duplicate(f"{field_path}.name", name)
             names.add(name or "")
             ends_early = field == "initContainers" and container.get("restartPolicy") != "Always"
             yield from _container(container, field_path, volumes, ends=ends_early)
-    for index, toleration in enumerate(listed(spec, "tolerations")):
+    for index, toleration in enumerate(objects_in(spec, "tolerations")):
         yield from _toleration(toleration, f"{path}.tolerations[{index}]")
     yield from check_labels(member(spec, "nodeSelector"), f"{path}.nodeSelector")
     if (account := spec.get("serviceAccountName")) and dns_subdomain_errors(account):
@@ -108,15 +108,15 @@ def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> 
     if pull_policy and pull_policy not in _PULL_POLICIES:
         yield unsupported(f"{path}.imagePullPolicy", pull_policy, _PULL_POLICIES)
     names: set[str] = set()
-    for index, port in enumerate(listed(container, "ports")):
+    for index, port in enumerate(objects_in(container, "ports")):
         if (name := port.get("name")) and FORMATS["port-name"](name):
             if name in names:
                 yield duplicate(f"{path}.ports[{index}].name", name)
             names.add(name)
-    for index, variable in enumerate(listed(container, "env")):
+    for index, variable in enumerate(objects_in(container, "env")):
         yield from _env(variable, f"{path}.env[{index}]")
     mount_paths: set[str] = set()
-    for index, mount in enumerate(listed(container, "volumeMounts")):
+    for index, mount in enumerate(objects_in(container, "volumeMounts")):
         mount_path = f"{path}.volumeMounts[{index}]"
         if mount.get("name") and mount["name"] not in volumes:
             yield Violation("FieldValueNotFound", f"{mount_path}.name", mount["name"])

@@ -8,9 +8,10 @@ from typing import Any, Final
 import msgspec
 
 from kubeproto.crd import Violation
+from kubeproto.objects import copy_json
 
 from .._state import ServerState
-from ..storage._json_values import copied, listed, member
+from ..storage._json_values import member, objects_in
 
 Json = dict[str, Any]
 POD_PARTS: Final = ("ephemeralcontainers", "resize")
@@ -19,19 +20,19 @@ _RESIZED_FIELDS: Final = ("resources", "resizePolicy")
 
 def with_part(subresource: str, previous: Json, obj: Json) -> Json:
     """Return the previous pod with the part that this subresource may change."""
-    changed: Json = copied(previous)
+    changed: Json = copy_json(previous)
     changed["metadata"]["resourceVersion"] = obj["metadata"].get("resourceVersion", "")
     if "managedFields" in obj["metadata"]:
         changed["metadata"]["managedFields"] = obj["metadata"]["managedFields"]
     spec = member(obj, "spec")
     if subresource == "ephemeralcontainers":
-        changed["spec"]["ephemeralContainers"] = listed(spec, "ephemeralContainers")
+        changed["spec"]["ephemeralContainers"] = objects_in(spec, "ephemeralContainers")
         return changed
     for field in ("containers", "initContainers"):
         containers_by_name = {
-            changed_container.get("name"): changed_container for changed_container in listed(spec, field)
+            changed_container.get("name"): changed_container for changed_container in objects_in(spec, field)
         }
-        for container in listed(changed["spec"], field):
+        for container in objects_in(changed["spec"], field):
             _copy_resized(container, containers_by_name.get(container["name"]))
     return changed
 
@@ -48,8 +49,8 @@ def check_part(subresource: str, obj: Json, old: Json) -> Iterator[Violation]:
     """Check that existing containers for debugging do not change."""
     if subresource != "ephemeralcontainers":
         return
-    new = {container["name"]: container for container in listed(obj["spec"], "ephemeralContainers")}
-    for index, container in enumerate(listed(old["spec"], "ephemeralContainers")):
+    new = {container["name"]: container for container in objects_in(obj["spec"], "ephemeralContainers")}
+    for index, container in enumerate(objects_in(old["spec"], "ephemeralContainers")):
         name = container["name"]
         if name not in new:
             text = f'existing ephemeral containers "{name}" may not be removed\n'

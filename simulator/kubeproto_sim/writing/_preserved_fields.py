@@ -8,8 +8,8 @@ from kubeproto.crd import Violation
 from kubeproto.objects import json_equal
 
 from ..kinds._kind_defaults import TEMPLATE_GENERATION, fill_in
-from ..kinds._served_kinds import Served
-from ..storage._json_values import listed, member, texts
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, objects_in, strings_in
 from ..writing import _job_rules
 from ._definition_rules import DEFINITIONS
 from ._pod_writes import POD_PARTS, with_part
@@ -25,7 +25,7 @@ _NOT_COUNTED: Final = ("metadata", "apiVersion")
 
 
 def preserve_fields(
-    served: Served, subresource: str, previous: dict[str, Any], obj: dict[str, Any]
+    served: ServedKind, subresource: str, previous: dict[str, Any], obj: dict[str, Any]
 ) -> dict[str, Any]:
     """Return the new state of an object; fields that this subresource may not change are restored."""
     old, meta = previous["metadata"], obj["metadata"]
@@ -58,9 +58,9 @@ def preserve_fields(
 def _record_storage_version(obj: dict[str, Any]) -> None:
     """Add the storage version to the stored versions; objects of earlier versions may still be stored."""
     status: dict[str, Any] = dict(member(obj, "status"))
-    stored = texts(status, "storedVersions")
+    stored = strings_in(status, "storedVersions")
     storage_versions = [
-        version["name"] for version in listed(obj["spec"], "versions") if version.get("storage")
+        version["name"] for version in objects_in(obj["spec"], "versions") if version.get("storage")
     ]
     status["storedVersions"] = [*stored, *(name for name in storage_versions if name not in stored)]
     obj["status"] = status
@@ -75,7 +75,7 @@ def _number_template(previous: dict[str, Any], obj: dict[str, Any]) -> None:
     obj["metadata"].setdefault("annotations", {})[TEMPLATE_GENERATION] = str(number)
 
 
-def _with_status(served: Served, previous: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
+def _with_status(served: ServedKind, previous: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
     """Return the previous state with another status; of a built-in kind also with the new metadata.
 
     Controllers rely on that: the revision of a Deployment is an annotation that is written with the status.
@@ -95,7 +95,7 @@ def _with_status(served: Served, previous: dict[str, Any], obj: dict[str, Any]) 
     return merged
 
 
-def count_generation(served: Served, previous: dict[str, Any], obj: dict[str, Any]) -> None:
+def count_generation(served: ServedKind, previous: dict[str, Any], obj: dict[str, Any]) -> None:
     """Raise the generation if the spec has changed."""
     if served.custom:
         ignored = (*_NOT_COUNTED, "status") if served.has_status else _NOT_COUNTED
@@ -126,7 +126,9 @@ _MUTABLE_OF_STATEFULSET: Final = (
 )  # fmt: skip
 
 
-def check_immutable_fields(served: Served, previous: dict[str, Any], obj: dict[str, Any]) -> list[Violation]:
+def check_immutable_fields(
+    served: ServedKind, previous: dict[str, Any], obj: dict[str, Any]
+) -> list[Violation]:
     """Return the violations by changes of immutable fields."""
     old, new = member(previous, "spec"), member(obj, "spec")
     match served.full_name:

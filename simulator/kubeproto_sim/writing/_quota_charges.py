@@ -1,7 +1,7 @@
 """Quotas: a write that exceeds a quota of its namespace is rejected.
 
 The usage is charged to the status of the quota together with the write, so that two writes cannot use the
-same remainder. A controller counts again when an object is deleted.
+same remaining quota. A controller counts again when an object is deleted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from kubeproto.objects import Quantity
 
 from .._rejections import Rejection, forbidden
 from .._state import ServerState
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 from ..storage._json_values import member
 from ..storage._storage import StoredEvent
 from ._quota_usage import Json, Usage, in_scope, missing_requests, names_for, usage_of
@@ -36,9 +36,9 @@ def index_quota(state: ServerState, event: StoredEvent) -> None:
 
 
 def check_quotas(
-    state: ServerState, served: Served, obj: Json, old: Json | None, *, namespace: str
+    state: ServerState, served: ServedKind, obj: Json, old: Json | None, *, namespace: str
 ) -> Charges:
-    """Return the new usage of each quota that a write uses; or `Rejection`."""
+    """Return the new usage of each quota that a write uses; raise `Rejection` if a quota is exceeded."""
     quotas = state.quotas.get(namespace)
     if not quotas or not served.namespaced:
         return []
@@ -73,9 +73,9 @@ def charge(state: ServerState, charges: Charges) -> None:
 
 
 def _total_within_limits(
-    served: Served, obj: Json, quota: Json, hard: Usage, names: set[str], increase: Usage
+    served: ServedKind, obj: Json, quota: Json, hard: Usage, names: set[str], increase: Usage
 ) -> Usage:
-    """Return the usage of a quota after a write; or `Rejection`."""
+    """Return the usage of a quota after a write; raise `Rejection` if it exceeds the quota."""
     name: str = obj["metadata"].get("name", "")
     quota_name = quota["metadata"]["name"]
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from kubeproto.objects import Quantity, parse_time
 
-from ..storage._json_values import listed, member
+from ..storage._json_values import member, objects_in
 
 Json = dict[str, Any]
 Usage = dict[str, Quantity]
@@ -68,7 +68,7 @@ def missing_requests(pod: Json, names: set[str]) -> str:
     if spec.get("resources"):
         return ""
     containers_by_name: dict[str, set[str]] = {}
-    for container in (*listed(spec, "containers"), *listed(spec, "initContainers")):
+    for container in (*objects_in(spec, "containers"), *objects_in(spec, "initContainers")):
         requested_names = _requested_names(container)
         for name in _REQUIRED_REQUESTS:
             if name in names and name not in requested_names:
@@ -82,7 +82,7 @@ def in_scope(quota: Json, resource: str, obj: Json) -> bool:
     """Return whether the scopes of a quota include an object; a quota with scopes counts only pods."""
     spec = quota["spec"]
     scopes = [{"scopeName": name, "operator": "Exists"} for name in spec.get("scopes") or ()]
-    scopes += listed(member(spec, "scopeSelector"), "matchExpressions")
+    scopes += objects_in(member(spec, "scopeSelector"), "matchExpressions")
     if not scopes:
         return True
     return resource == "pods" and all(_matches(scope, obj) for scope in scopes)
@@ -122,11 +122,11 @@ def _pod_usage(pod: Json) -> Usage:
 def _pod_requests(spec: Json, kind: str) -> Usage:
     """Return the requests of a pod: the sum of its containers, or those of a larger init container."""
     total: Usage = {}
-    for container in listed(spec, "containers"):
+    for container in objects_in(spec, "containers"):
         total = add(total, _amounts(container, kind))
     sidecars: Usage = {}
     peak: Usage = {}
-    for container in listed(spec, "initContainers"):
+    for container in objects_in(spec, "initContainers"):
         amounts = _amounts(container, kind)
         if container.get("restartPolicy") == "Always":
             sidecars = add(sidecars, amounts)
@@ -165,7 +165,7 @@ def _is_extended_resource(name: str) -> bool:
 
 def _service_usage(service: Json) -> Usage:
     spec = service["spec"]
-    ports = listed(spec, "ports")
+    ports = objects_in(spec, "ports")
     is_load_balancer = spec.get("type") == "LoadBalancer"
     node_port_count = 0
     if spec.get("type") == "NodePort" or (
@@ -216,7 +216,7 @@ def _matches(scope: Json, pod: Json) -> bool:
 
 
 def _is_best_effort(spec: Json) -> bool:
-    containers = (*listed(spec, "containers"), *listed(spec, "initContainers"))
+    containers = (*objects_in(spec, "containers"), *objects_in(spec, "initContainers"))
     return not any(
         member(container, "resources").get(kind)
         for container in containers

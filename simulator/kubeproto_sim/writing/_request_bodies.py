@@ -8,9 +8,11 @@ from typing import Any, Final
 
 import msgspec
 
+from kubeproto.objects import is_list, is_object
+
 from .._rejections import Rejection, bad_request, too_large, unsupported_media
 from ..kinds._protobuf_bodies import PROTOBUF, MalformedProtobuf, read_protobuf
-from ..storage._json_values import go_kind, is_list, is_map
+from ..storage._json_values import go_kind
 
 MAX_BODY: Final = 3 * 1024 * 1024
 _JSON: Final = ("application/json", "text/json", "*/*", "")
@@ -28,7 +30,7 @@ _INTO_TYPE: Final = (
 
 
 def read_json(body: bytes) -> Any:
-    """Return the value of a client's JSON; or `DecodeError`, or RecursionError.
+    """Return the value of a client's JSON; raise `DecodeError` or RecursionError.
 
     Go reads each byte that is not UTF-8 as U+FFFD, so a server accepts such a body.
     """
@@ -68,7 +70,7 @@ def read_object(
         raise unrecognized(kind, f"{_NO_KIND}{_syntax_error(body, error)}", body) from None
     if obj is None and not custom:
         return {}, []
-    if obj is not None and not is_map(obj):
+    if obj is not None and not is_object(obj):
         raise unrecognized(kind, f"{_NO_KIND}json: cannot unmarshal {go_kind(obj)} {_INTO_TYPE}", body)
     obj = obj or {}
     _check_kind(obj, kind, body)
@@ -129,7 +131,7 @@ def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
         obj = documents[0].value if documents else None
     if obj is None:
         return {}, []
-    if not is_map(obj):
+    if not is_object(obj):
         message = f"json: cannot unmarshal {go_kind(obj)} {_INTO_MAP}"
         raise bad_request(f"{_NO_YAML}error unmarshaling JSON: while decoding JSON: {message}")
     return obj, []

@@ -8,7 +8,7 @@ from typing import Final
 from kubeproto.crd import Violation
 
 from ..kinds._kind_defaults import POD_SPECS
-from ..kinds._served_kinds import Served
+from ..kinds._served_kinds import ServedKind
 from ..storage._json_values import member
 from . import (
     _access_rules,
@@ -28,7 +28,7 @@ def has_kind_rules(full_name: str) -> bool:
     return full_name in POD_SPECS or full_name in _RULES
 
 
-def check_kind_rules(served: Served, obj: Json) -> list[Violation]:
+def check_kind_rules(served: ServedKind, obj: Json) -> list[Violation]:
     """Return the violations of the rules of a kind."""
     violations: list[Violation] = []
     if (spec_path := POD_SPECS.get(served.full_name)) is not None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any, Final
 
 from kubeproto.crd import Violation
-from kubeproto.objects import Scale
+from kubeproto.objects import Scale, is_object
 
-from ..storage._json_values import go_text, go_type, is_map
+from ..storage._json_values import go_text, go_type
 
 _MAX_REPLICAS: Final = (1 << 31) - 1  # a Scale counts in 32 bits
 
@@ -70,7 +70,7 @@ def _read(obj: Any, path: str, default: Any = 0) -> Any:
     for name in path.removeprefix(".").split("."):
         if obj is None:
             return default
-        if not is_map(obj):
+        if not is_object(obj):
             return _type_error(path, obj, "map[string]interface{}")
         if name not in obj:
             return default

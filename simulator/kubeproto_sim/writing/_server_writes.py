@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 
 from .._state import ServerState
-from ..kinds._served_kinds import Served
-from ..storage._json_values import listed, texts
-from ..storage._storage import Stored, make_stored
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import objects_in, strings_in
+from ..storage._storage import StoredRecord, make_stored
 
 
 def edit(
-    state: ServerState, served: Served, stored: Stored, change: Callable[[dict[str, Any]], object]
+    state: ServerState, served: ServedKind, stored: StoredRecord, change: Callable[[dict[str, Any]], object]
 ) -> None:
     """Change a stored object; remove it if its deletion waits for nothing else."""
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
@@ -29,7 +29,7 @@ def edit(
         remove(state, served, served.storage.objects[stored.key])
 
 
-def put(state: ServerState, served: Served, key: str, obj: dict[str, Any]) -> Stored:
+def put(state: ServerState, served: ServedKind, key: str, obj: dict[str, Any]) -> StoredRecord:
     """Store an object unchanged, at a new version."""
     version = state.storage.version + 1
     obj["metadata"]["resourceVersion"] = str(version)
@@ -38,7 +38,7 @@ def put(state: ServerState, served: Served, key: str, obj: dict[str, Any]) -> St
     return stored
 
 
-def remove(state: ServerState, served: Served, stored: Stored) -> None:
+def remove(state: ServerState, served: ServedKind, stored: StoredRecord) -> None:
     """Delete an object, regardless of its finalizers."""
     version = state.storage.version + 1
     obj: dict[str, Any] = msgspec.json.decode(stored.data)
@@ -49,7 +49,7 @@ def remove(state: ServerState, served: Served, stored: Stored) -> None:
 def remove_finalizer(obj: dict[str, Any], finalizer: str) -> None:
     """Remove a finalizer from an object that may have it."""
     meta = obj["metadata"]
-    others = [name for name in texts(meta, "finalizers") if name != finalizer]
+    others = [name for name in strings_in(meta, "finalizers") if name != finalizer]
     if others:
         meta["finalizers"] = others
     else:
@@ -59,7 +59,7 @@ def remove_finalizer(obj: dict[str, Any], finalizer: str) -> None:
 def remove_owner(obj: dict[str, Any], uid: str) -> None:
     """Remove the references of an object to the owner with this uid."""
     meta = obj["metadata"]
-    others = [reference for reference in listed(meta, "ownerReferences") if reference["uid"] != uid]
+    others = [reference for reference in objects_in(meta, "ownerReferences") if reference["uid"] != uid]
     if others:
         meta["ownerReferences"] = others
     else:

@@ -7,8 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
-from ..kinds._served_kinds import Served
-from ..storage._json_values import listed, member, texts
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, objects_in, strings_in
 
 Json = dict[str, Any]
 SERVICES: Final = "services"
@@ -17,7 +17,7 @@ _FIRST_PORT: Final = 30_000
 _PRESERVED: Final = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
 
 
-def allocate(served: Served, obj: Json, *, dry_run: bool = False) -> None:
+def allocate(served: ServedKind, obj: Json, *, dry_run: bool = False) -> None:
     """Allocate the addresses and ports that a new or changed Service needs and does not have."""
     if served.full_name != SERVICES:
         return
@@ -34,7 +34,7 @@ def allocate(served: Served, obj: Json, *, dry_run: bool = False) -> None:
     spec.setdefault("ipFamilyPolicy", "RequireDualStack" if is_dual_stack else "SingleStack")
     if type_ in ("NodePort", "LoadBalancer") and spec.get("allocateLoadBalancerNodePorts", True):
         used_ports = {*_used_values(served, "nodePort")}
-        for port in listed(spec, "ports"):
+        for port in objects_in(spec, "ports"):
             if not port.get("nodePort"):
                 port["nodePort"] = next(
                     number for number in range(_FIRST_PORT, 1 << 16) if number not in used_ports
@@ -42,7 +42,7 @@ def allocate(served: Served, obj: Json, *, dry_run: bool = False) -> None:
             used_ports.add(port["nodePort"])
 
 
-def preserve_allocated(served: Served, previous: Json, obj: Json) -> None:
+def preserve_allocated(served: ServedKind, previous: Json, obj: Json) -> None:
     """Copy allocated values that a replacement omits, as far as its type needs them."""
     if served.full_name != SERVICES:
         return
@@ -54,22 +54,22 @@ def preserve_allocated(served: Served, previous: Json, obj: Json) -> None:
     if new.get("type") in ("NodePort", "LoadBalancer"):
         ports = {
             (old_port.get("protocol") or "TCP", old_port.get("port")): old_port.get("nodePort")
-            for old_port in listed(old, "ports")
+            for old_port in objects_in(old, "ports")
         }
-        for port in listed(new, "ports"):
+        for port in objects_in(new, "ports"):
             if not port.get("nodePort") and (
                 node_port := ports.get((port.get("protocol") or "TCP", port.get("port")))
             ):
                 port["nodePort"] = node_port
 
 
-def _used_values(served: Served, field: str) -> Iterator[Any]:
+def _used_values(served: ServedKind, field: str) -> Iterator[Any]:
     for stored in served.storage.objects.values():
         spec = msgspec.json.decode(stored.data)["spec"]
         if field == "clusterIP":
-            yield from texts(spec, "clusterIPs")
+            yield from strings_in(spec, "clusterIPs")
         else:
-            yield from (port["nodePort"] for port in listed(spec, "ports") if "nodePort" in port)
+            yield from (port["nodePort"] for port in objects_in(spec, "ports") if "nodePort" in port)
 
 
 def _free_address(used_addresses: set[str]) -> str:

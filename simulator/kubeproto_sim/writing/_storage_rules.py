@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from ..kinds._builtin_rules import FORMATS
-from ..storage._json_values import listed, member, texts
+from ..storage._json_values import member, objects_in, strings_in
 from ._rule_violations import Json, Violations, duplicate, forbidden, invalid, number, required, unsupported
 
 _ACCESS_MODES: Final = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
@@ -40,7 +40,7 @@ _SCOPES: Final = (
 def claim(obj: Json) -> Violations:
     """Check a PersistentVolumeClaim."""
     spec = member(obj, "spec")
-    for mode in texts(spec, "accessModes"):
+    for mode in strings_in(spec, "accessModes"):
         if mode not in _ACCESS_MODES:
             yield unsupported("spec.accessModes", mode, _ACCESS_MODES)
     storage = member(member(spec, "resources"), "requests").get("storage")
@@ -53,7 +53,7 @@ def claim(obj: Json) -> Violations:
 def volume(obj: Json) -> Violations:
     """Check a PersistentVolume."""
     spec = member(obj, "spec")
-    for mode in texts(spec, "accessModes"):
+    for mode in strings_in(spec, "accessModes"):
         if mode not in _ACCESS_MODES:
             yield unsupported("spec.accessModes", mode, _ACCESS_MODES)
     if not spec.get("capacity"):
@@ -95,7 +95,7 @@ def quota(obj: Json) -> Violations:
             yield invalid(f"spec.hard[{name}]", str(value), "must be greater than or equal to 0")
         if name in _INTEGER_NAMES and number(value) % 1:
             yield invalid(f"spec.hard[{name}]", str(value), "must be an integer")
-    scopes = texts(spec, "scopes")
+    scopes = strings_in(spec, "scopes")
     for scope in scopes:
         if scope not in _SCOPES:
             yield invalid("spec.scopes", scopes, "unsupported scope")
@@ -108,7 +108,7 @@ def quota(obj: Json) -> Violations:
 def limits(obj: Json) -> Violations:
     """Check a LimitRange."""
     types: set[str] = set()
-    for index, item in enumerate(listed(member(obj, "spec"), "limits")):
+    for index, item in enumerate(objects_in(member(obj, "spec"), "limits")):
         path, type_ = f"spec.limits[{index}]", item.get("type", "")
         if not type_:
             yield invalid(f"{path}.type", type_, "name part must be non-empty")

@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from kubeproto.objects import label_value_errors, qualified_name_errors
 
-from ..kinds._served_kinds import Served
-from ..storage._json_values import listed, member, texts
-from ._cron_schedules import BadSchedule, read_schedule
+from ..kinds._served_kinds import ServedKind
+from ..storage._json_values import member, objects_in, strings_in
+from ._cron_schedules import InvalidSchedule, read_schedule
 from ._job_rules import job_spec
 from ._pod_rules import check_labels
 from ._rule_violations import Json, Violations, forbidden, invalid, required, unsupported
@@ -16,7 +16,7 @@ from ._rule_violations import Json, Violations, forbidden, invalid, required, un
 BUDGETS: Final = "poddisruptionbudgets.policy"
 
 
-def restarts(served: Served, spec: Json, path: str) -> Violations:
+def restarts(served: ServedKind, spec: Json, path: str) -> Violations:
     """Check the restart policy of the pods of a kind."""
     policy, field_path = spec.get("restartPolicy"), f"{path}.restartPolicy"
     supported = {"jobs.batch": ("OnFailure", "Never"), "cronjobs.batch": ("OnFailure", "Never")}.get(
@@ -35,7 +35,7 @@ def selector(label_selector: Json | None, path: str) -> Violations:
     """Check a label selector."""
     for key, value in member(label_selector or {}, "matchLabels").items():
         yield from check_labels({key: value}, f"{path}.matchLabels")
-    for index, expression in enumerate(listed(label_selector or {}, "matchExpressions")):
+    for index, expression in enumerate(objects_in(label_selector or {}, "matchExpressions")):
         expression_path, operator = f"{path}.matchExpressions[{index}]", expression.get("operator")
         if operator in ("In", "NotIn") and not expression.get("values"):
             yield required(
@@ -50,7 +50,7 @@ def selector(label_selector: Json | None, path: str) -> Violations:
             yield invalid(f"{expression_path}.operator", operator or "", "not a valid selector operator")
         for fault in qualified_name_errors(expression.get("key") or ""):
             yield invalid(f"{expression_path}.key", expression.get("key") or "", fault)
-        for value_index, text in enumerate(texts(expression, "values")):
+        for value_index, text in enumerate(strings_in(expression, "values")):
             for fault in label_value_errors(text):
                 yield invalid(f"{expression_path}.values[{value_index}]", text, fault)
 
@@ -66,7 +66,7 @@ def workload(obj: Json, kind: str = "deployment") -> Violations:
     if (
         label_selector is not None
         and not member(label_selector, "matchLabels")
-        and not listed(label_selector, "matchExpressions")
+        and not objects_in(label_selector, "matchExpressions")
     ):
         yield invalid("spec.selector", label_selector, f"empty selector is invalid for {kind}")
     if any("matchExpressions" in fault.field for fault in faults):
@@ -155,7 +155,7 @@ def cron_job(obj: Json) -> Violations:
         has_zone = schedule.startswith(("TZ=", "CRON_TZ="))
         try:
             read_schedule(schedule.partition(" ")[2] if has_zone else schedule)
-        except BadSchedule as error:
+        except InvalidSchedule as error:
             yield invalid("spec.schedule", schedule, str(error))
         if "TZ" in schedule:
             text = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"

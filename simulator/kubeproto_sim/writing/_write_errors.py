@@ -8,12 +8,12 @@ import msgspec
 
 from kubeproto.crd import Violation
 
-from .._rejections import Rejection, bad_request, quoted, unexplained
-from ..kinds._kind_registry import Kinds
-from ..kinds._served_kinds import Served
-from ..kinds._typed_codec import Misfit
+from .._rejections import Rejection, bad_request, unexplained
+from ..kinds._kind_registry import KindRegistry
+from ..kinds._served_kinds import ServedKind
+from ..kinds._typed_codec import TypeMismatch
 from ..reading._list_requests import invalid_version
-from ..storage._json_values import go_kind
+from ..storage._json_values import go_kind, quoted
 
 
 def immutable_violations(previous: dict[str, Any], meta: dict[str, Any]) -> list[Violation]:
@@ -25,7 +25,7 @@ def immutable_violations(previous: dict[str, Any], meta: dict[str, Any]) -> list
     ]
 
 
-def kind_violations(served: Served, kind: str, api_version: str) -> list[Violation]:
+def kind_violations(served: ServedKind, kind: str, api_version: str) -> list[Violation]:
     """Return the violations of the kind and apiVersion of a custom resource."""
     violations: list[Violation] = []
     if kind != served.kind:
@@ -37,13 +37,13 @@ def kind_violations(served: Served, kind: str, api_version: str) -> list[Violati
     return violations
 
 
-def invalid_metadata(served: Served, value: Any) -> Misfit:
+def invalid_metadata(served: ServedKind, value: Any) -> TypeMismatch:
     """Return the error for metadata that is not an object."""
     go_target = "value" if served.custom else f"struct field {served.kind}.metadata"
-    return Misfit(f"json: cannot unmarshal {go_kind(value)} into Go {go_target} of type v1.ObjectMeta")
+    return TypeMismatch(f"json: cannot unmarshal {go_kind(value)} into Go {go_target} of type v1.ObjectMeta")
 
 
-def kind_mismatch(kinds: Kinds | None, expected: tuple[str, str], kind: str, api_version: str) -> str:
+def kind_mismatch(kinds: KindRegistry | None, expected: tuple[str, str], kind: str, api_version: str) -> str:
     """Return the message about an object of another kind than the expected built-in kind; empty if equal.
 
     Without `kinds`, the server has no other kind that it could name.
@@ -79,7 +79,7 @@ def invalid_version_number(text: str) -> Rejection:
     return unexplained(invalid_version(text).partition(": ")[2].partition(": ")[2])
 
 
-def uid_mismatch(served: Served, key: str, uid: str, stored: str, *, dry_run: bool = False) -> str:
+def uid_mismatch(served: ServedKind, key: str, uid: str, stored: str, *, dry_run: bool = False) -> str:
     """Return the message about an object that cannot be replaced because its uid differs."""
     root = "" if dry_run else "/registry"
     path = f"{served.group}/{served.plural}" if served.custom else served.plural

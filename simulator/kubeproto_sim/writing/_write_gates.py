@@ -1,4 +1,4 @@
-"""The gate of a client's write: authorization and admission. The server's own writes pass none."""
+"""The gate of a client's write: authorization and admission. The server's own writes pass no gate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 Json = dict[str, Any]
 Normalize = Callable[[Json], Json]
-"""Returns the stored form of an object that a webhook has changed; or `Misfit`."""
+"""Returns the stored form of an object that a webhook has changed; or `TypeMismatch`."""
 
 
 class SubresourceBody(Struct, frozen=True, kw_only=True):
@@ -32,7 +32,7 @@ class Gate:
         return False
 
     def mutate(self, obj: Json, old: Json | None, normalize: Normalize) -> Json:
-        """Return the object to write; or `Rejection`."""
+        """Return the object to write; raise `Rejection` to refuse the write."""
         return obj
 
     def check(self, obj: Json, old: Json | None) -> None:
@@ -45,7 +45,7 @@ class Gate:
         """Reject a deletion."""
 
     def mutate_body(self, body: SubresourceBody) -> Json:
-        """Return the body of a subresource to use; or `Rejection`."""
+        """Return the body of a subresource to use; raise `Rejection` to refuse it."""
         return body.obj
 
     def validate_body(self, body: SubresourceBody) -> None:

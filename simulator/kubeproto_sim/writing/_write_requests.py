@@ -1,31 +1,24 @@
-"""The write of one request: its parameters, and the checks before any rule of a kind."""
+"""The write of a request: its parameters, and the checks before any rule of a kind."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
-from .._rejections import (
-    Rejection,
-    bad_request,
-    dotted,
-    failure,
-    forbidden,
-    not_found,
-    quoted,
-    status_details,
-)
+from kubeproto.objects import is_object
+
+from .._rejections import Rejection, bad_request, dotted, failure, forbidden, not_found, status_details
 from .._state import ServerState
 from ..kinds._kind_rules import check_bytes
-from ..kinds._typed_codec import Misfit
+from ..kinds._typed_codec import TypeMismatch
 from ..reading._query import Query
 from ..reading._routes import Route
-from ..storage._json_values import is_map
+from ..storage._json_values import quoted
 from ._definition_rules import DEFINITIONS, check_schemas
 from ._field_tracking import Tracker
 from ._write_errors import invalid_metadata, kind_mismatch, name_mismatch
 from ._write_gates import OPEN, Gate
 
-# A real server tries as many generated names.
+# A real server tries the same number of generated names.
 _MAX_NAME_ATTEMPTS: Final = 8
 
 
@@ -66,7 +59,7 @@ class WriteRequest:
                 check_bytes(served, obj, self.decoding)
             if served.full_name == DEFINITIONS:
                 check_schemas(obj)
-        except Misfit as error:
+        except TypeMismatch as error:
             raise self.misfit(error) from None
         if self.sent_kind:
             # A server decodes only the metadata of such an object.
@@ -80,10 +73,11 @@ class WriteRequest:
         self.warnings += faults
 
     def strict_refusal(self, faults: list[str]) -> Rejection:
-        """Return the rejection of unknown and duplicate fields; a patch has another form of it."""
+        """Return the rejection of unknown and duplicate fields; a patch has another form of this
+        rejection."""
         return bad_request(f"{self._handled()}strict decoding error: {', '.join(faults)}")
 
-    def misfit(self, error: Misfit) -> Rejection:
+    def misfit(self, error: TypeMismatch) -> Rejection:
         """Return the rejection of a value of a wrong type."""
         return bad_request(f"{self._handled()}{error}")
 
@@ -117,7 +111,7 @@ class WriteRequest:
         meta = obj.get("metadata")
         if meta is None:
             meta = obj["metadata"] = {}
-        if not is_map(meta):
+        if not is_object(meta):
             raise self.misfit(invalid_metadata(self.served, meta))
         return meta
 

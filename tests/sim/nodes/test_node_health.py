@@ -74,7 +74,7 @@ def test_every_other_pair_of_node_and_event_is_refused() -> None:
 def test_a_day_of_a_healthy_node_renews_its_lease_every_ten_seconds() -> None:
     state, actions = node.begin(0.0)
     counted = list(actions)
-    while (time := node.due(state)) is not None and time <= 86_400:
+    while (time := node.next_due(state)) is not None and time <= 86_400:
         state, actions = node.step(state, TimePassed(), time)
         assert actions
         counted += actions

@@ -232,7 +232,7 @@ def test_a_container_that_fails_each_second_is_started_at_growing_distances() ->
     always_failing = Container(name="web", plan=ContainerPlan(duration=1, code=1))
     state, _ = pod.begin(ALWAYS, (always_failing,), 0.0)
     starts: list[float] = []
-    while (time := pod.due(state)) is not None and time < 2000:
+    while (time := pod.next_due(state)) is not None and time < 2000:
         state, actions = pod.step(state, TimePassed(), time)
         starts += [time] * actions.count(START)
     pauses = [following - previous - 1 for previous, following in pairwise(starts)]
@@ -242,7 +242,7 @@ def test_a_container_that_fails_each_second_is_started_at_growing_distances() ->
 def test_the_five_thousandth_failure_waits_no_longer_than_the_tenth() -> None:
     state = Active(ALWAYS, (replace(WEB, failures=5000),))
     next_state, _ = pod.step(state, ContainerExited("web", 1), NOW)
-    assert pod.due(next_state) == NOW + 300
+    assert pod.next_due(next_state) == NOW + 300
 
 
 # Random lives
@@ -315,7 +315,7 @@ def test_whatever_happens_containers_start_and_stop_in_turns_and_a_deleted_pod_g
         assert running == {
             container.name for container in state.containers if isinstance(container.state, Running)
         }
-        assert (time := pod.due(state)) is None or time > now or event != TimePassed()
+        assert (time := pod.next_due(state)) is None or time > now or event != TimePassed()
     if deleted is not None and not isinstance(state, Removed):
         state, actions = pod.step(state, TimePassed(), now)
         note(actions)
@@ -323,7 +323,7 @@ def test_whatever_happens_containers_start_and_stop_in_turns_and_a_deleted_pod_g
             state, actions = pod.step(state, DeletionRequested(now + deleted), now)
             note(actions)
         while not isinstance(state, Removed):
-            time = pod.due(state)
+            time = pod.next_due(state)
             assert time is not None
             assert time <= now + deleted
             state, actions = pod.step(state, TimePassed(), time)

@@ -62,8 +62,8 @@ def test_an_object_goes_through_its_stages_each_after_its_delay() -> None:
     cluster.settle()
     times: list[tuple[float, str]] = []
     start = cluster.now
-    while cluster.due is not None:
-        cluster.advance_to(cluster.due)
+    while cluster.next_due is not None:
+        cluster.advance_to(cluster.next_due)
         times.append((cluster.now - start, phase(cluster)))
     assert times == [(3, "Printing"), (7, "Done")]
     leaflet = cluster.get(Leaflet, "abc")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...storage._json_values import copied, listed, member
+from kubeproto.objects import copy_json
+
+from ...storage._json_values import member, objects_in
 from ..objects._node_selection import NAME, selects, tolerates
 from ..objects._object_client import Json
 
@@ -15,13 +17,13 @@ _TOLERATED_NO_SCHEDULE: Final = ("disk-pressure", "memory-pressure", "pid-pressu
 
 def with_tolerations(template: Json) -> Json:
     """Return a template with the tolerations that the pods of every DaemonSet have."""
-    template = copied(template)
+    template = copy_json(template)
     spec = template["spec"]
     taints = [(name, "NoExecute") for name in _TOLERATED_NO_EXECUTE]
     taints += [(name, "NoSchedule") for name in _TOLERATED_NO_SCHEDULE]
     if spec.get("hostNetwork"):
         taints.append(("network-unavailable", "NoSchedule"))
-    tolerations = listed(spec, "tolerations")
+    tolerations = objects_in(spec, "tolerations")
     for name, effect in taints:
         added = {"key": f"node.kubernetes.io/{name}", "operator": "Exists", "effect": effect}
         tolerations = [present for present in tolerations if not _is_same(present, added)] + [added]
@@ -30,7 +32,7 @@ def with_tolerations(template: Json) -> Json:
 
 
 def pin(spec: Json, node: str) -> None:
-    """Restrict a pod to one node, by the affinity that a scheduler follows."""
+    """Restrict a pod to a node, by the affinity that a scheduler follows."""
     affinity: Json = spec.setdefault("affinity", {})
     required = affinity.setdefault("nodeAffinity", {}).setdefault(
         "requiredDuringSchedulingIgnoredDuringExecution", {}
@@ -46,8 +48,8 @@ def node_of(pod: Json) -> str:
     required = member(
         member(member(spec, "affinity"), "nodeAffinity"), "requiredDuringSchedulingIgnoredDuringExecution"
     )
-    for term in listed(required, "nodeSelectorTerms"):
-        for field in listed(term, "matchFields"):
+    for term in objects_in(required, "nodeSelectorTerms"):
+        for field in objects_in(term, "matchFields"):
             if field["key"] == NAME and field["operator"] == "In" and len(field.get("values", ())) == 1:
                 return str(field["values"][0])
     return ""
@@ -61,10 +63,10 @@ def fits(template: Json, node: Json) -> tuple[bool, bool]:
     spec, name = template["spec"], node["metadata"]["name"]
     if spec.get("nodeName") not in (None, "", name) or not selects(spec, node):
         return False, False
-    tolerations = listed(spec, "tolerations")
+    tolerations = objects_in(spec, "tolerations")
     effects = {
         taint["effect"]
-        for taint in listed(member(node, "spec"), "taints")
+        for taint in objects_in(member(node, "spec"), "taints")
         if not any(tolerates(toleration, taint) for toleration in tolerations)
     }
     if "NoExecute" in effects:

@@ -1,13 +1,14 @@
-"""One sync of a DaemonSet: pods are created on nodes without one, surplus and old pods are deleted."""
+"""One sync of a DaemonSet: pods are created on nodes without a pod, and surplus and old pods are deleted."""
 
 from __future__ import annotations
 
 from typing import Final
 
+from kubeproto.objects import copy_json
 from kubeproto.wire import exponential_backoff
 
 from ..._rejections import Rejection
-from ...storage._json_values import copied, member
+from ...storage._json_values import member
 from ..loops._control_loop import sooner
 from ..loops._controller_revisions import POD_HASH_LABEL
 from ..loops._owner_loop import OwnerLoop
@@ -59,7 +60,7 @@ class DaemonSetSync:
         self._min_ready: int = daemonset["spec"].get("minReadySeconds", 0)
         storage = loop.objects.state.storage.resource(_NODES)
         nodes = (loop.objects.get(_NODES, name) for name in storage.in_order())
-        # For each node, whether a pod should run there, and whether a running one may stay.
+        # For each node, whether a pod should run there, and whether a running pod may stay.
         self._fits = {
             node["metadata"]["name"]: fits(self._template, node) for node in nodes if node is not None
         }
@@ -177,7 +178,7 @@ class DaemonSetSync:
         return 0.0
 
     def _keep_two_revisions(self, running: list[Json], doomed: list[Json]) -> None:
-        """Keep one new and one old pod of a node, and the old one only until the new one is available."""
+        """Keep a new and an old pod of a node, and the old pod only until the new pod is available."""
         newest: Json | None = None
         oldest: Json | None = None
         if len(running) <= 1:
@@ -276,7 +277,8 @@ class DaemonSetSync:
     # Writes
 
     def _write_pods(self, doomed: list[Json], lacking: list[str]) -> None:
-        """Create pods on the nodes that lack one, and delete the doomed pods; or `Rejection`."""
+        """Create pods on the nodes that lack a pod, and delete the doomed pods; raise `Rejection` if that
+        fails."""
         rejection: Rejection | None = None
         start = 0
         for size in slow_start_batches(min(len(lacking), _BURST)):
@@ -297,7 +299,7 @@ class DaemonSetSync:
             raise rejection
 
     def _new_pod(self, node: str) -> Json:
-        template: Json = copied(self._template)
+        template: Json = copy_json(self._template)
         labels: dict[str, str] = template.setdefault("metadata", {}).setdefault("labels", {})
         if (generation := self._template_generation()) is not None:
             labels[_POD_GENERATION] = generation

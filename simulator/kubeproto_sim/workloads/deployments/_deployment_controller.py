@@ -1,12 +1,12 @@
-"""Deployments: the size of each of their ReplicaSets, one step at a time.
+"""Deployments: the size of each of their ReplicaSets, step by step.
 
 A sync finds or creates the ReplicaSet with the template of its Deployment, and then takes one step:
 
 - a Deployment that is being deleted: only the status is updated;
 - paused, or scaled: its ReplicaSets are scaled, in proportion if there are several;
 - a rollback is requested by annotation: the template of an older ReplicaSet is restored;
-- Recreate: old ReplicaSets are scaled to zero, their pods end, then the new one gets its full size;
-- RollingUpdate: the new ReplicaSet grows as far as `maxSurge` allows, or old ones shrink as far as
+- Recreate: old ReplicaSets are scaled to zero, their pods end, then the new ReplicaSet gets its full size;
+- RollingUpdate: the new ReplicaSet grows as far as `maxSurge` allows, or old ReplicaSets shrink as far as
   `maxUnavailable` allows, unhealthy pods first.
 
 Each step causes the next sync, until the rollout is complete or has not progressed for
@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...storage._json_values import copied
+from kubeproto.objects import copy_json
+
 from ...storage._storage import StoredEvent
 from ..loops._control_loop import Listener
 from ..loops._owner_loop import OwnerLoop
@@ -52,7 +53,7 @@ class DeploymentController(OwnerLoop):
         stored = self.objects.get(self.resource, key)
         if stored is None:
             return None
-        deployment = copied(stored)
+        deployment = copy_json(stored)
         rollout = DeploymentRollout(self, deployment, self.claimed(deployment))
         if "deletionTimestamp" in deployment["metadata"]:
             rollout.update_new()

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...storage._json_values import copied, member
+from kubeproto.objects import copy_json
+
+from ...storage._json_values import member
 from ..loops._pod_control import template_hash
 from ..objects._object_client import Json
 from ..objects._ownership_claims import reference_to
@@ -38,14 +40,14 @@ def revision_of(obj: Json) -> int:
 
 
 def last_revision(replicasets: list[Json]) -> int:
-    """Return the revision before the newest one; 0 if there is none."""
+    """Return the second newest revision; 0 if there is none."""
     revisions = sorted(map(revision_of, replicasets), reverse=True)
     return revisions[1] if len(revisions) > 1 else 0
 
 
 def template_without_hash(obj: Json) -> Json:
     """Return the template of a Deployment or ReplicaSet without the label of its hash."""
-    template: Json = copied(obj["spec"]["template"])
+    template: Json = copy_json(obj["spec"]["template"])
     meta = template.get("metadata")
     if meta and "labels" in meta:
         meta["labels"].pop(HASH_LABEL, None)
@@ -72,7 +74,7 @@ def new_replicaset(deployment: Json) -> Json:
     hash_ = template_hash(template, member(deployment, "status").get("collisionCount"))
     labels = member(member(template, "metadata"), "labels") | {HASH_LABEL: hash_}
     template["metadata"] = member(template, "metadata") | {"labels": labels}
-    selector: Json = copied(spec["selector"])
+    selector: Json = copy_json(spec["selector"])
     selector["matchLabels"] = member(selector, "matchLabels") | {HASH_LABEL: hash_}
     name = f"{meta['name'][: _MAX_NAME - len(hash_) - 1]}-{hash_}"
     return {
@@ -98,7 +100,7 @@ def annotate(deployment: Json, replicaset: Json, revision: int) -> bool:
     }
     old = annotations.get(REVISION)
     if old is not None and old != "" and not old.isdecimal():
-        pass  # another client wrote a text that is no number: it stays, as in a real cluster
+        pass  # another client wrote a text that is not a number: it stays, as in a real cluster
     elif int(old or 0) < revision:
         annotations[REVISION] = str(revision)
         if old is not None:
@@ -135,7 +137,8 @@ def roll_back(deployment: Json, replicaset: Json) -> None:
 
 
 def _append_to_history(annotations: dict[str, str], revision: str) -> None:
-    """Add an earlier revision of a ReplicaSet to its history, and drop the oldest ones of a long history."""
+    """Add an earlier revision of a ReplicaSet to its history, and drop the oldest revisions of a long
+    history."""
     history = [number for number in annotations.get(REVISION_HISTORY, "").split(",") if number]
     history.append(revision)
     while history and len(",".join(history)) > _MAX_HISTORY:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from kubeproto.objects import copy_json
+
 from ..._rejections import Rejection
-from ...storage._json_values import copied, member
+from ...storage._json_values import member
 from ..loops._owner_loop import OwnerLoop
 from ..loops._pod_control import is_namespace_terminating
 from ..objects._object_client import Json, message_of, reason_of
@@ -62,7 +64,7 @@ class DeploymentRollout:
 
     @property
     def replicasets(self) -> list[Json]:
-        """All ReplicaSets, the new one last."""
+        """All ReplicaSets; the new ReplicaSet is the last."""
         return [*self.old, *([self.new] if self.new is not None else [])]
 
     # The three kinds of steps
@@ -88,7 +90,7 @@ class DeploymentRollout:
         return self.write_counts()
 
     def recreate(self) -> float | None:
-        """End all old pods before the first new one is created."""
+        """End all old pods before the first new pod is created."""
         self.update_new()
         shrinking = [replicaset for replicaset in self.old if replicas_of(replicaset)]
         for replicaset in shrinking:
@@ -104,7 +106,7 @@ class DeploymentRollout:
         return self._write_progress()
 
     def roll(self) -> float | None:
-        """Grow the new ReplicaSet, or else shrink the old ones."""
+        """Grow the new ReplicaSet, or else shrink the old ReplicaSets."""
         self.update_new()
         if self.new is None:
             self._create_new()
@@ -123,7 +125,7 @@ class DeploymentRollout:
     # The new ReplicaSet
 
     def update_new(self) -> None:
-        """Update the annotations of the new ReplicaSet, if there is one, and the revision."""
+        """Update the annotations of the new ReplicaSet, if it exists, and the revision."""
         if self.new is None:
             return
         revision, min_ready = self._next_revision(), self.deployment["spec"].get("minReadySeconds", 0)
@@ -135,7 +137,7 @@ class DeploymentRollout:
                 changed = True
             return changed
 
-        if change(copied(self.new)):
+        if change(copy_json(self.new)):
             self.new = self._update(self.new, change)
         message = f'Found new replica set "{self.new["metadata"]["name"]}"'
         self._write_revision(annotations_of(self.new).get(REVISION, ""), "FoundNewReplicaSet", message)
@@ -238,7 +240,7 @@ class DeploymentRollout:
         return self._drop_healthy(min_available) + unhealthy > 0
 
     def _drop_unhealthy(self, max_dropped: int) -> int:
-        """Scale old ReplicaSets down by their unavailable pods, which serve nobody."""
+        """Scale old ReplicaSets down by their unavailable pods, which serve no clients."""
         dropped = 0
         for replicaset in sorted(self.old, key=age_order):
             size = replicas_of(replicaset)
@@ -351,7 +353,7 @@ class DeploymentRollout:
         return self._seconds_until_deadline(status, current)
 
     def _seconds_until_deadline(self, status: Json, current: Json | None) -> float | None:
-        """Return when to look at the deadline: a second after it, because times are whole seconds."""
+        """Return when to check the deadline: a second after it, because times are whole seconds."""
         if not has_deadline(self.deployment) or current is None or is_complete(self.deployment, status):
             return None
         if current.get("reason") == "ProgressDeadlineExceeded":
@@ -369,7 +371,7 @@ class DeploymentRollout:
                 obj["metadata"]["annotations"] = annotations
 
         written = self._objects.update("deployments.apps", key, change, self._loop.user, "status")
-        self.deployment["status"] = copied(written.get("status") or {})
+        self.deployment["status"] = copy_json(written.get("status") or {})
 
     def _update(self, replicaset: Json, change: Callable[[Json], object]) -> Json:
         return self._objects.update(REPLICASETS, key_of(replicaset), change, self._loop.user)

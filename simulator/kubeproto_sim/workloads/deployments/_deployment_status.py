@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ...storage._json_values import listed, member, seconds_of
+from ...storage._json_values import member, objects_in, seconds_of
 from ..objects._object_client import Json
 from ..objects._status_conditions import drop_condition, find_condition, set_condition
 from ._deployment_sizes import replicas_of, rolling_limits
@@ -52,7 +52,7 @@ def summed_status(deployment: Json, replicasets: list[Json], new: Json | None, s
         status["observedGeneration"] = generation
     if "collisionCount" in previous:
         status["collisionCount"] = previous["collisionCount"]
-    if conditions := listed(previous, "conditions"):
+    if conditions := objects_in(previous, "conditions"):
         status["conditions"] = list(conditions)
     is_enough = available >= replicas_of(deployment) - rolling_limits(deployment)[1]
     set_condition(status, new_condition(

@@ -7,7 +7,7 @@ from typing import Final
 from kubeproto.objects import Selector
 
 from ..._rejections import Rejection
-from ...storage._json_values import listed, member
+from ...storage._json_values import member, objects_in
 from ..loops._control_loop import ControllerContext
 from ..loops._owner_loop import OwnerLoop
 from ..loops._pod_control import PodControl, is_namespace_terminating, pod_from, slow_start_batches
@@ -23,7 +23,7 @@ from ..objects._status_conditions import (
     seconds_until_available,
 )
 
-_BURST: Final = 500  # the most pods that one sync creates or deletes
+_BURST: Final = 500  # the maximum number of pods that a sync creates or deletes
 _FAILURE: Final = "ReplicaFailure"
 
 
@@ -116,7 +116,7 @@ class ReplicaSetController(OwnerLoop):
         return status | {"conditions": conditions} if conditions else status
 
     def _conditions(self, owner: Json, active: int, rejection: Rejection | None) -> list[Json]:
-        conditions = listed(member(owner, "status"), "conditions")
+        conditions = objects_in(member(owner, "status"), "conditions")
         if rejection is None:
             return [condition for condition in conditions if condition["type"] != _FAILURE]
         if any(condition["type"] == _FAILURE for condition in conditions):

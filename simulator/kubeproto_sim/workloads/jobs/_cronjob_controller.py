@@ -12,10 +12,12 @@ from typing import Final
 
 from msgspec import Struct
 
+from kubeproto.objects import copy_json
+
 from ..._rejections import Rejection
-from ...storage._json_values import copied, listed, member, seconds_of
+from ...storage._json_values import member, objects_in, seconds_of
 from ...storage._storage import StoredEvent
-from ...writing._cron_schedules import BadSchedule, Schedule, read_schedule
+from ...writing._cron_schedules import InvalidSchedule, Schedule, read_schedule
 from ..loops._owner_loop import OwnerLoop
 from ..loops._pod_control import is_namespace_terminating
 from ..objects._object_client import Json, message_of, reason_of
@@ -72,9 +74,9 @@ class CronJobController(OwnerLoop):
         stored = self.objects.get(self.resource, key)
         if stored is None:
             return None
-        cronjob = copied(stored)
+        cronjob = copy_json(stored)
         status: Json = cronjob.setdefault("status", {})
-        previous_status = copied(status)
+        previous_status = copy_json(status)
         jobs = [
             job
             for job_key in self.context.dependents[_JOBS].owned(cronjob["metadata"]["uid"])
@@ -105,7 +107,7 @@ class CronJobController(OwnerLoop):
     def _update_active(self, cronjob: Json, jobs: list[Json]) -> None:
         """Update the list of active Jobs, and the time of the last success."""
         status = cronjob["status"]
-        active_uids = {reference["uid"] for reference in listed(status, "active")}
+        active_uids = {reference["uid"] for reference in objects_in(status, "active")}
         for job in jobs:
             uid, outcome, name = job["metadata"]["uid"], _outcome(job), job["metadata"]["name"]
             if outcome is None:
@@ -121,7 +123,7 @@ class CronJobController(OwnerLoop):
             if outcome == COMPLETE and time and time > status.get("lastSuccessfulTime", ""):
                 status["lastSuccessfulTime"] = time
         existing_uids = {job["metadata"]["uid"] for job in jobs}
-        for reference in listed(status, "active"):
+        for reference in objects_in(status, "active"):
             if reference["uid"] in existing_uids:
                 continue
             if self.objects.stored(_JOBS, _key_of_reference(reference)) is None:
@@ -176,7 +178,9 @@ class CronJobController(OwnerLoop):
 
     def _is_forbidden(self, cronjob: Json) -> bool:
         """Return whether an active Job forbids another."""
-        if cronjob["spec"].get("concurrencyPolicy") != "Forbid" or not listed(cronjob["status"], "active"):
+        if cronjob["spec"].get("concurrencyPolicy") != "Forbid" or not objects_in(
+            cronjob["status"], "active"
+        ):
             return False
         message = "Not starting job because prior execution is running and concurrency policy is Forbid"
         self.record(cronjob, "JobAlreadyActive", message)
@@ -196,7 +200,7 @@ class CronJobController(OwnerLoop):
             return _ZonedSchedule(read_schedule(text), zone)
         try:
             return _ZonedSchedule(read_schedule(text), datetime.UTC)
-        except BadSchedule as error:
+        except InvalidSchedule as error:
             message = f'unparseable schedule: "{text}" : {error}'
             self.record(cronjob, "UnparseableSchedule", message, warning=True)
             return None
@@ -236,7 +240,7 @@ class CronJobController(OwnerLoop):
 
     def _create(self, cronjob: Json, name: str, time: float, zone: datetime.tzinfo) -> Json | None:
         """Create a Job; return None if a Job of another owner has the name."""
-        template: Json = copied(cronjob["spec"]["jobTemplate"])
+        template: Json = copy_json(cronjob["spec"]["jobTemplate"])
         meta = member(template, "metadata")
         scheduled = datetime.datetime.fromtimestamp(int(time), zone).isoformat().replace("+00:00", "Z")
         job: Json = {
@@ -264,7 +268,7 @@ class CronJobController(OwnerLoop):
         return created
 
     def _delete_active(self, cronjob: Json) -> None:
-        for reference in list(listed(cronjob["status"], "active")):
+        for reference in list(objects_in(cronjob["status"], "active")):
             job = self.objects.get(_JOBS, _key_of_reference(reference))
             if job is not None:
                 self._delete(cronjob, job)
@@ -296,7 +300,7 @@ def _start_order(job: Json) -> tuple[bool, str, str]:
 def _has_started(status: Json, name: str, time: float) -> bool:
     """Return whether the Job of a scheduled time is active, or was started."""
     last = status.get("lastScheduleTime")
-    return any(reference["name"] == name for reference in listed(status, "active")) or (
+    return any(reference["name"] == name for reference in objects_in(status, "active")) or (
         last is not None and seconds_of(last) == time
     )
 
@@ -312,4 +316,4 @@ def _key_of_reference(reference: Json) -> str:
 
 
 def _drop_active(status: Json, uid: str) -> None:
-    status["active"] = [reference for reference in listed(status, "active") if reference["uid"] != uid]
+    status["active"] = [reference for reference in objects_in(status, "active") if reference["uid"] != uid]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...storage._json_values import listed, member
+from ...storage._json_values import member, objects_in
 from ..objects._object_client import Json
 from ..objects._status_conditions import find_condition
 
@@ -13,7 +13,7 @@ SUCCESS_CRITERIA_MET, FAILURE_TARGET = "SuccessCriteriaMet", "FailureTarget"
 
 def end_of(job: Json) -> Json | None:
     """Return the condition with which a Job has finished; None if it has not."""
-    for condition in listed(member(job, "status"), "conditions"):
+    for condition in objects_in(member(job, "status"), "conditions"):
         if condition["type"] in (COMPLETE, FAILED) and condition["status"] == "True":
             return condition
     return None
@@ -28,7 +28,8 @@ def job_condition(type_: str, status: str, reason: str, message: str, stamp: str
 
 
 def ensure_condition(status: Json, condition: Json) -> bool:
-    """Set a condition, but no False one where there was none; return whether the status has changed."""
+    """Set a condition, unless it is missing and its status is False; return whether the status has
+    changed."""
     current = find_condition(status, condition["type"])
     if current is None:
         if condition["status"] == "False":

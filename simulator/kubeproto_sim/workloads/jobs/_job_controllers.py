@@ -16,7 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...storage._json_values import copied, seconds_of
+from kubeproto.objects import copy_json
+
+from ...storage._json_values import seconds_of
 from ...storage._storage import StoredEvent
 from ..loops._control_loop import ControllerContext, ControlLoop, Listener
 from ..loops._owner_loop import OwnerLoop
@@ -71,7 +73,7 @@ class JobController(OwnerLoop):
             return None
         if job["spec"].get("managedBy", _MANAGER) != _MANAGER:
             return None
-        return JobSync(self, self._pod_control, self._streaks, copied(job), self.claimed(job)).run()
+        return JobSync(self, self._pod_control, self._streaks, copy_json(job), self.claimed(job)).run()
 
     def _untrack_orphan(self, key: str) -> None:
         """Remove the finalizer of a pod whose Job has finished or is missing, so that it can be deleted."""

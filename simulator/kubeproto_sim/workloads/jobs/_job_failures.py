@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from kubeproto.wire import exponential_backoff
 
-from ...storage._json_values import listed, member, seconds_of
+from ...storage._json_values import member, objects_in, seconds_of
 from ..objects._object_client import Json
 from ..objects._status_conditions import condition, phase
 
@@ -32,7 +32,7 @@ _COUNTS = FailureVerdict()
 
 def judge_failure(job: Json, pod: Json) -> FailureVerdict:
     """Return the verdict of the first matching rule of the `podFailurePolicy` on a failed pod."""
-    rules = listed(member(job["spec"], "podFailurePolicy"), "rules")
+    rules = objects_in(member(job["spec"], "podFailurePolicy"), "rules")
     name = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
     for rule_index, rule in enumerate(rules):
         action: str = rule["action"]
@@ -43,7 +43,7 @@ def judge_failure(job: Json, pod: Json) -> FailureVerdict:
             code = container["state"]["terminated"]["exitCode"]
             cause = f"Container {container['name']} for pod {name} failed with exit code {code}"
         else:
-            matching = _matching_condition(pod, listed(rule, "onPodConditions"))
+            matching = _matching_condition(pod, objects_in(rule, "onPodConditions"))
             if matching is None:
                 continue
             cause = f"Pod {name} has condition {matching['type']}"
@@ -57,7 +57,7 @@ def judge_failure(job: Json, pod: Json) -> FailureVerdict:
 def _container_with_exit_code(pod: Json, exit_codes: Json) -> Json | None:
     """Return the first container whose exit code matches a rule."""
     for group in ("containerStatuses", "initContainerStatuses"):
-        for container in listed(member(pod, "status"), group):
+        for container in objects_in(member(pod, "status"), group):
             code = member(member(container, "state"), "terminated").get("exitCode", 0)
             if not code or exit_codes.get("containerName") not in (None, container["name"]):
                 continue
@@ -67,7 +67,7 @@ def _container_with_exit_code(pod: Json, exit_codes: Json) -> Json | None:
 
 
 def _matching_condition(pod: Json, patterns: list[Json]) -> Json | None:
-    for candidate in listed(member(pod, "status"), "conditions"):
+    for candidate in objects_in(member(pod, "status"), "conditions"):
         for pattern in patterns:
             same_status = candidate["status"] == pattern.get("status", "True")
             if candidate["type"] == pattern["type"] and same_status:
@@ -88,7 +88,7 @@ class FailureStreak(Struct, frozen=True):
 def finish_time(pod: Json) -> float:
     """Return when a pod ended, as precisely as its status shows."""
     times: list[str] = []
-    containers = listed(member(pod, "status"), "containerStatuses")
+    containers = objects_in(member(pod, "status"), "containerStatuses")
     for container in containers:
         time = member(member(container, "state"), "terminated").get("finishedAt")
         if time:
@@ -105,7 +105,7 @@ def finish_time(pod: Json) -> float:
 
 
 def extend_streak(streak: FailureStreak, succeeded: list[Json], failed: list[Json]) -> FailureStreak:
-    """Return the streak after some pods have ended; a success starts a new one."""
+    """Return the streak after some pods have ended; a success starts a new streak."""
     times = sorted(map(finish_time, failed))
     if not succeeded:
         return FailureStreak(streak.count + len(times), times[-1]) if times else streak
@@ -131,6 +131,6 @@ def has_too_many_restarts(job: Json, pods: list[Json], limit: int) -> bool:
         for pod in pods
         if phase(pod) in ("Running", "Pending")
         for group in ("initContainerStatuses", "containerStatuses")
-        for container in listed(member(pod, "status"), group)
+        for container in objects_in(member(pod, "status"), group)
     )
     return restarts >= limit if limit else restarts > 0

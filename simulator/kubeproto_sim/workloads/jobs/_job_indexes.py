@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from ...storage._json_values import listed, member
+from ...storage._json_values import member, objects_in
 from ..objects._object_client import Json
 from ..objects._status_conditions import phase
 from ._job_failures import FailureStreak, finish_time, judge_failure, remaining_backoff
@@ -108,7 +108,7 @@ class IndexResults:
         """Return the message if the indexes meet the `successPolicy` of the Job."""
         if not self.succeeded:
             return None
-        for rule_index, rule in enumerate(listed(member(job["spec"], "successPolicy"), "rules")):
+        for rule_index, rule in enumerate(objects_in(member(job["spec"], "successPolicy"), "rules")):
             min_count: int | None = rule.get("succeededCount")
             if "succeededIndexes" in rule:
                 required = read_indexes(rule["succeededIndexes"], job["spec"]["completions"])

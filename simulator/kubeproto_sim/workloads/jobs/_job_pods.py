@@ -1,10 +1,12 @@
-"""The pods of a Job: their index, whether they have failed, which are surplus, and new ones."""
+"""The pods of a Job: their index, whether they have failed, which are surplus, and new pods."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from ...storage._json_values import copied, listed, member, texts
+from kubeproto.objects import copy_json
+
+from ...storage._json_values import member, objects_in, strings_in
 from ..loops._pod_control import pod_from
 from ..objects._deletion_order import in_order_of_deletion
 from ..objects._object_client import Json
@@ -31,7 +33,7 @@ def has_limit_per_index(job: Json) -> bool:
 
 def is_tracked(pod: Json) -> bool:
     """Return whether a pod has not been counted yet."""
-    return TRACKING in texts(pod["metadata"], "finalizers")
+    return TRACKING in strings_in(pod["metadata"], "finalizers")
 
 
 def index_of(pod: Json) -> int | None:
@@ -93,8 +95,8 @@ def surplus_pods(job: Json, active: list[Json], count: int, now: float) -> list[
 
 
 def new_pod(job: Json, index: int | None, replaced: Json | None) -> Json:
-    """Return a new pod of a Job; `replaced` is the failed pod of the same index, if there is one."""
-    template: Json = copied(job["spec"]["template"])
+    """Return a new pod of a Job; `replaced` is the failed pod of the same index; None without such a pod."""
+    template: Json = copy_json(job["spec"]["template"])
     meta: Json = template.setdefault("metadata", {})
     finalizers = meta.setdefault("finalizers", [])
     if TRACKING not in finalizers:
@@ -102,7 +104,7 @@ def new_pod(job: Json, index: int | None, replaced: Json | None) -> Json:
     if index is None:
         return pod_from(template, job)
     for group in ("initContainers", "containers"):
-        for container in listed(template["spec"], group):
+        for container in objects_in(template["spec"], group):
             _add_index_variable(container)
     meta.setdefault("annotations", {})[INDEX] = str(index)
     meta.setdefault("labels", {})[INDEX] = str(index)

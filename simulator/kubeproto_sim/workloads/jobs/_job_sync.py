@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubeproto.objects import copy_json
+
 from ..._rejections import Rejection
-from ...storage._json_values import copied, member, seconds_of
+from ...storage._json_values import member, seconds_of
 from ...writing._server_writes import remove_finalizer
 from ..loops._control_loop import sooner
 from ..loops._owner_loop import OwnerLoop
@@ -333,7 +335,7 @@ class JobSync:
     def _record_uids(self, countable: list[Json], end: Json | None) -> bool:
         """Record the uids of the pods to count, and the completed indexes; return whether any changed."""
         uncounted: Json = self._status["uncountedTerminatedPods"]
-        indexed, previous = is_indexed(self._job), copied(self._status)
+        indexed, previous = is_indexed(self._job), copy_json(self._status)
         completed: set[int] = set()
         job_fails = end is not None and end["type"] != SUCCESS_CRITERIA_MET
         for pod in countable:

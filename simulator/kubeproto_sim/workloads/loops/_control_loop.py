@@ -1,4 +1,4 @@
-"""The loop that every controller of workloads runs: changes enqueue keys, and `sync` handles one key.
+"""The loop that every controller of workloads runs: changes enqueue keys, and `sync` handles a key.
 
 ::
 
@@ -41,7 +41,7 @@ _OWNERS: Final = frozenset((
 
 
 class ControllerContext:
-    """The client, the indexes and the recorder that the controllers of one cluster share."""
+    """The client, the indexes and the recorder that the controllers of a cluster share."""
 
     def __init__(self, objects: ObjectClient, notify: Callable[[], None]) -> None:
         self.objects = objects
@@ -76,14 +76,14 @@ class ControllerContext:
         return pods
 
     def adopt(self, other: ControllerContext) -> None:
-        """Copy the indexes of the cluster that this one was forked from."""
+        """Copy the indexes of the cluster from which this cluster was forked."""
         self.dependents = {name: index.copy() for name, index in other.dependents.items()}
         self.pod_labels = other.pod_labels.copy()
         self.owner_keys = dict(other.owner_keys)
 
 
 class ControlLoop:
-    """One controller. A subclass defines its listeners and the sync of one key."""
+    """A controller. A subclass defines its listeners and the sync of a key."""
 
     name: str
     component: str = ""  # the source of its Events, if that differs from its name
@@ -128,7 +128,7 @@ class ControlLoop:
         self.context.recorder.record(obj, reason, message, self.component, warning=warning)
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time of the next sync; None if the next change comes first."""
         return self.queue.next_at(self.objects.now) if self.switch.running else None
 
@@ -162,7 +162,7 @@ class ControlLoop:
         self.queue.done(key, now)
 
     def adopt(self, other: ControlLoop) -> None:
-        """Copy the state of the same controller of the cluster that this one was forked from."""
+        """Copy the state of the same controller of the cluster from which this cluster was forked."""
         self.queue = copy.deepcopy(other.queue)
         self.switch.copy_from(other.switch)
 

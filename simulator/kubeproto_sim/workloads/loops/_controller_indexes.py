@@ -6,14 +6,14 @@ from typing import Final, TypeVar
 
 from kubeproto.objects import Selector
 
-from ...storage._storage import Stored, StoredEvent
+from ...storage._storage import StoredEvent, StoredRecord
 
 K = TypeVar("K")
 _CONTROLLED: Final = b'"controller":true'
 
 
 class OwnerIndex:
-    """The objects of one kind by the uid of each owner, and the orphans by namespace."""
+    """The objects of a kind by the uid of each owner, and the orphans by namespace."""
 
     def __init__(self) -> None:
         self._owned: dict[str, dict[str, None]] = {}
@@ -46,20 +46,20 @@ class OwnerIndex:
         clone._orphans = {namespace: dict(keys) for namespace, keys in self._orphans.items()}
         return clone
 
-    def _add(self, stored: Stored) -> None:
+    def _add(self, stored: StoredRecord) -> None:
         for uid in stored.owners:
             self._owned.setdefault(uid, {})[stored.key] = None
         if is_orphan(stored):
             self._orphans.setdefault(stored.namespace, {})[stored.key] = None
 
-    def _drop(self, stored: Stored) -> None:
+    def _drop(self, stored: StoredRecord) -> None:
         for uid in stored.owners:
             _remove(self._owned, uid, stored.key)
         _remove(self._orphans, stored.namespace, stored.key)
 
 
 class SelectorIndex:
-    """The selectors of one kind by namespace and one label that each of them requires."""
+    """The selectors of a kind by namespace and a label that each of them requires."""
 
     def __init__(self) -> None:
         self._selectors: dict[str, Selector] = {}
@@ -98,7 +98,7 @@ class SelectorIndex:
 
 
 class LabelIndex:
-    """The objects of one kind by namespace and each of their labels."""
+    """The objects of a kind by namespace and each of their labels."""
 
     def __init__(self) -> None:
         self._keys: dict[tuple[str, str], dict[str, None]] = {}
@@ -124,20 +124,20 @@ class LabelIndex:
         clone._keys = {bucket: dict(keys) for bucket, keys in self._keys.items()}
         return clone
 
-    def _buckets_of(self, stored: Stored) -> list[tuple[str, str]]:
+    def _buckets_of(self, stored: StoredRecord) -> list[tuple[str, str]]:
         pairs = [f"{name}={value}" for name, value in (stored.labels or {}).items()]
         return [(stored.namespace, pair) for pair in ("", *pairs)]
 
-    def _add(self, stored: Stored) -> None:
+    def _add(self, stored: StoredRecord) -> None:
         for bucket in self._buckets_of(stored):
             self._keys.setdefault(bucket, {})[stored.key] = None
 
-    def _drop(self, stored: Stored) -> None:
+    def _drop(self, stored: StoredRecord) -> None:
         for bucket in self._buckets_of(stored):
             _remove(self._keys, bucket, stored.key)
 
 
-def is_orphan(stored: Stored) -> bool:
+def is_orphan(stored: StoredRecord) -> bool:
     """Return whether an object has no controller."""
     return not stored.owners or _CONTROLLED not in stored.data
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Final
 
+from kubeproto.objects import copy_json
+
 from ..._rejections import Rejection
-from ...storage._json_values import copied, member
+from ...storage._json_values import member
 from ..objects._object_client import Json, reason_of
 from ..objects._ownership_claims import add_owner, controller_of, key_of, reference_to, selector_of
 from ._control_loop import ControlLoop
@@ -22,7 +24,7 @@ _MAX_PREFIX: Final = 223
 
 
 class RevisionHistory:
-    """The revisions of the objects of one controller.
+    """The revisions of the objects of a controller.
 
     `hash_label` names the hash in a revision: a DaemonSet uses the label of its pods.
     """
@@ -97,13 +99,13 @@ class RevisionHistory:
 
 def template_of(revision: Json) -> Json:
     """Return the template that a revision restores."""
-    template: Json = copied(revision["data"]["spec"]["template"])
+    template: Json = copy_json(revision["data"]["spec"]["template"])
     template.pop("$patch", None)
     return template
 
 
 def _patch_for(owner: Json) -> Json:
-    template: Json = copied(owner["spec"]["template"])
+    template: Json = copy_json(owner["spec"]["template"])
     return {"spec": {"template": {**template, "$patch": "replace"}}}
 
 

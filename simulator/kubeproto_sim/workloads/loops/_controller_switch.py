@@ -1,4 +1,4 @@
-"""The switch by which a test stops, delays or fails one controller."""
+"""The switch by which a test stops, delays or fails a controller."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MAX_RETRY: Final = 1000.0
 
 
 class ControllerSwitch:
-    """One controller of a cluster, as a test controls it. It receives changes even while it is stopped."""
+    """A controller of a cluster, as a test controls it. It receives changes even while it is stopped."""
 
     def __init__(self, name: str, notify: Callable[[], None]) -> None:
         self.name = name
@@ -50,7 +50,7 @@ class ControllerSwitch:
         self._delay = seconds
 
     def fail(self, times: float = inf) -> None:
-        """Make the next syncs fail, all of them without a number; each is retried after a backoff.
+        """Make the next `count` syncs fail, or all of them without a number; each is retried after a backoff.
 
         `fail(0)` ends the failures.
         """
@@ -99,7 +99,7 @@ class SwitchedController:
             self._resume_at = self._now() + self.switch.delay
 
     @property
-    def due(self) -> float | None:
+    def next_due(self) -> float | None:
         """The time at which the delay ends; None if the controller does not wait."""
         return self._resume_at if self.switch.running and self._resume_at > self._now() else None
 

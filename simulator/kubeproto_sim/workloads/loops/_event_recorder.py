@@ -1,7 +1,7 @@
 """The Events of the controllers, counted and combined as by the recorder of client-go.
 
 A repeated Event raises the count of the first. After ten Events that differ in their message alone, the next
-are combined into one. For one object 25 Events are accepted at once, then one in five minutes.
+are combined into one. For each object 25 Events are accepted immediately, then one in five minutes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from msgspec import Struct
 from ..._rejections import Rejection
 from ..objects._object_client import Json, ObjectClient
 
-_MAX_MESSAGES: Final = 10  # of one reason, before its Events are combined
+_MAX_MESSAGES: Final = 10  # of a reason, before its Events are combined
 _COMBINE_WINDOW: Final = 600.0
 _BURST: Final = 25.0
 _REFILL_RATE: Final = 1 / 300
@@ -36,7 +36,7 @@ class _TokenBucket(Struct):
 
 
 class EventRecorder:
-    """Records Events for the controllers of one cluster."""
+    """Records Events for the controllers of a cluster."""
 
     def __init__(self, objects: ObjectClient) -> None:
         self._objects = objects
@@ -45,7 +45,7 @@ class EventRecorder:
         self._buckets: dict[tuple[str, str], _TokenBucket] = {}
 
     def record(self, obj: Json, reason: str, message: str, component: str, *, warning: bool = False) -> None:
-        """Create an Event about an object, or raise the count of an equal one."""
+        """Create an Event about an object, or increment the count of an equal Event."""
         type_ = "Warning" if warning else "Normal"
         uid: str = obj["metadata"]["uid"]
         now = self._objects.now

@@ -6,8 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
+from kubeproto.objects import copy_json
+
 from ..._rejections import Rejection
-from ...storage._json_values import copied, member
+from ...storage._json_values import member
 from ..objects._object_client import Json, message_of
 from ..objects._ownership_claims import key_of, reference_to
 from ._control_loop import ControlLoop
@@ -19,13 +21,13 @@ sorted_json: Final = msgspec.json.Encoder(order="sorted").encode
 
 
 class PodControl:
-    """Creates and deletes pods for one controller, and records an Event for each."""
+    """Creates and deletes pods for a controller, and records an Event for each."""
 
     def __init__(self, loop: ControlLoop) -> None:
         self._loop = loop
 
     def create(self, pod: Json, owner: Json) -> None:
-        """Create a pod; or `Rejection`, with an Event about it."""
+        """Create a pod; if the server refuses, record an Event and raise `Rejection`."""
         loop = self._loop
         try:
             created = loop.objects.create("pods", pod, loop.user)
@@ -37,7 +39,7 @@ class PodControl:
         loop.record(owner, "SuccessfulCreate", f"Created pod: {created['metadata']['name']}")
 
     def delete(self, pod: Json, owner: Json) -> None:
-        """Delete a pod; or `Rejection`, with an Event about it."""
+        """Delete a pod; if the server refuses, record an Event and raise `Rejection`."""
         loop = self._loop
         try:
             if not loop.objects.delete("pods", key_of(pod), loop.user, uid=pod["metadata"]["uid"]):
@@ -51,7 +53,7 @@ class PodControl:
 
 def pod_from(template: Json, owner: Json) -> Json:
     """Return the pod that an owner creates from a template."""
-    template = copied(template)
+    template = copy_json(template)
     template_meta = member(template, "metadata")
     meta: Json = {
         name: template_meta[name]
@@ -82,7 +84,8 @@ def is_namespace_terminating(rejection: Rejection) -> bool:
 
 
 def slow_start_batches(count: int) -> list[int]:
-    """Return the sizes of the batches in which objects are created: the first has one, each next doubles.
+    """Return the sizes of the batches in which objects are created: the first has one object, and each next
+    batch doubles.
 
     A controller stops after a batch that failed, so a template that is always rejected costs few requests.
     """

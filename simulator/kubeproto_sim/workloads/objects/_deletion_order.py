@@ -12,7 +12,7 @@ from collections import Counter
 from math import log2
 from typing import Final
 
-from ...storage._json_values import listed, member, seconds_of
+from ...storage._json_values import member, objects_in, seconds_of
 from ._object_client import Json
 from ._status_conditions import is_active, is_ready, phase, ready_since
 
@@ -57,7 +57,7 @@ def _cost(pod: Json) -> int:
 
 
 def _restarts(pod: Json) -> int:
-    containers = listed(member(pod, "status"), "containerStatuses")
+    containers = objects_in(member(pod, "status"), "containerStatuses")
     return max((container.get("restartCount", 0) for container in containers), default=0)
 
 

@@ -6,10 +6,10 @@ from typing import Final
 
 from kubeproto.objects import Selector
 
-from ...storage._json_values import listed, member
+from ...storage._json_values import member, objects_in
 from ._object_client import Json
 
-NAME: Final = "metadata.name"  # the only field of a node that affinity can select
+NAME: Final = "metadata.name"  # the only field of a node that an affinity can select
 
 
 def selects(spec: Json, node: Json) -> bool:
@@ -24,9 +24,9 @@ def selects(spec: Json, node: Json) -> bool:
     fields = {NAME: node["metadata"]["name"]}
     return any(
         (term.get("matchExpressions") or term.get("matchFields"))
-        and _matches(listed(term, "matchExpressions"), labels)
-        and _matches(listed(term, "matchFields"), fields)
-        for term in listed(required, "nodeSelectorTerms")
+        and _matches(objects_in(term, "matchExpressions"), labels)
+        and _matches(objects_in(term, "matchFields"), fields)
+        for term in objects_in(required, "nodeSelectorTerms")
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 from ..._rejections import Rejection
 from ..._state import ServerState
 from ...reading._routes import Route
-from ...storage._storage import Stored
+from ...storage._storage import StoredRecord
 from ...writing._object_deletion import DeleteOptions, Preconditions, delete
 from ...writing._object_writer import Writer
 from ...writing._write_gates import OPEN, Gate
@@ -32,7 +32,7 @@ def open_gates(user: str, route: Route) -> Gate:
 
 
 class ObjectClient:
-    """Reads and writes stored objects for the controllers of one cluster."""
+    """Reads and writes stored objects for the controllers of a cluster."""
 
     def __init__(self, state: ServerState, gates: Gates = open_gates) -> None:
         self.state = state
@@ -49,7 +49,7 @@ class ObjectClient:
         """The current time in the format of a timestamp in metadata."""
         return self.state.clock.stamp()
 
-    def stored(self, resource: str, key: str) -> Stored | None:
+    def stored(self, resource: str, key: str) -> StoredRecord | None:
         """Return an object with its encoded data; None if it does not exist."""
         return self.state.storage.resource(resource).objects.get(key)
 
@@ -70,7 +70,7 @@ class ObjectClient:
         self._decoded.pop((resource, key), None)
 
     def create(self, resource: str, obj: Json, user: str) -> Json:
-        """Create an object and return its stored form; or `Rejection`."""
+        """Create an object and return its stored form; raise `Rejection` if the server refuses."""
         served = self.state.kinds.of_storage(resource)
         assert served is not None  # controllers write kinds of the server's own
         route = Route(served, "create", obj["metadata"].get("namespace", ""))
@@ -81,7 +81,8 @@ class ObjectClient:
     def update(
         self, resource: str, key: str, change: Callable[[Json], object], user: str, subresource: str = ""
     ) -> Json:
-        """Change an object and return its stored form; or `Rejection`, KeyError if it does not exist.
+        """Change an object and return its stored form. Raise `Rejection` if the server refuses, KeyError if
+        the object does not exist.
 
         An unchanged object is not written.
         """

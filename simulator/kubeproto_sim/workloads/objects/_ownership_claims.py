@@ -7,14 +7,14 @@ from typing import Any
 from kubeproto.objects import Selector
 
 from ..._rejections import Rejection
-from ...storage._json_values import listed
+from ...storage._json_values import objects_in
 from ...writing._server_writes import remove_owner
 from ._object_client import Json, ObjectClient
 
 
 def controller_of(obj: Json) -> Json | None:
     """Return the reference to the owner that controls an object; None if there is none."""
-    for reference in listed(obj["metadata"], "ownerReferences"):
+    for reference in objects_in(obj["metadata"], "ownerReferences"):
         if reference.get("controller"):
             return reference
     return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ...storage._json_values import listed, member, seconds_of
+from ...storage._json_values import member, objects_in, seconds_of
 from ._object_client import Json
 
 _FINAL_PHASES: Final = ("Succeeded", "Failed")
@@ -15,12 +15,12 @@ _FINAL_PHASES: Final = ("Succeeded", "Failed")
 
 def find_condition(status: Json, type_: str) -> Json | None:
     """Return the condition of a type; None if the status has none."""
-    return next((entry for entry in listed(status, "conditions") if entry.get("type") == type_), None)
+    return next((entry for entry in objects_in(status, "conditions") if entry.get("type") == type_), None)
 
 
 def drop_condition(status: Json, type_: str) -> None:
     """Remove the condition of a type from a status."""
-    others = [entry for entry in listed(status, "conditions") if entry["type"] != type_]
+    others = [entry for entry in objects_in(status, "conditions") if entry["type"] != type_]
     if others:
         status["conditions"] = others
     else:
@@ -35,7 +35,7 @@ def set_condition(status: Json, condition: Json) -> None:
             return
         condition["lastTransitionTime"] = current["lastTransitionTime"]
     drop_condition(status, condition["type"])
-    status["conditions"] = [*listed(status, "conditions"), condition]
+    status["conditions"] = [*objects_in(status, "conditions"), condition]
 
 
 # Pods

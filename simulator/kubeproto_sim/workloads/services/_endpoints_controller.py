@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ...storage._json_values import listed
+from ...storage._json_values import objects_in
 from ...storage._storage import StoredEvent
 from ..loops._control_loop import Listener
 from ..loops._pod_control import sorted_json
@@ -125,7 +125,7 @@ def _subsets(service: Json, pods: list[Json]) -> list[Json]:
 
 def _ports(service: Json, pod: Json) -> list[Json | None]:
     """Return the ports of a pod; only None for a Service without ports and without an address."""
-    service_ports = listed(service["spec"], "ports")
+    service_ports = objects_in(service["spec"], "ports")
     if not service_ports:
         return [None] if service["spec"].get("clusterIP") == "None" else []
     ports: list[Json | None] = []

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from kubeproto.objects import copy_json
+
 from ..._rejections import Rejection, failure
-from ...storage._json_values import copied, listed, member
+from ...storage._json_values import member, objects_in
 from ...storage._storage import StoredEvent
 from ..loops._control_loop import ControllerContext, Listener
 from ..loops._pod_control import is_namespace_terminating, sorted_json
@@ -81,14 +83,14 @@ class EndpointSliceController(ServiceLoop):
     def _update_family(
         self, service: Json, pods: list[Json], existing: list[Json], family: str, trigger_time: float | None
     ) -> list[str]:
-        """Update the slices of one IP family; return a message for each pod on a missing node."""
+        """Update the slices of an IP family; return a message for each pod on a missing node."""
         by_ports, problems = self._endpoints_by_ports(service, pods, family)
         changes = SliceChanges()
         existing_by_ports: dict[bytes, list[Json]] = {}
         for slice_ in existing:
-            owner_uids = [reference["uid"] for reference in listed(slice_["metadata"], "ownerReferences")]
+            owner_uids = [reference["uid"] for reference in objects_in(slice_["metadata"], "ownerReferences")]
             if service["metadata"]["uid"] in owner_uids:
-                existing_by_ports.setdefault(_ports_key(listed(slice_, "ports")), []).append(slice_)
+                existing_by_ports.setdefault(_ports_key(objects_in(slice_, "ports")), []).append(slice_)
             else:
                 changes.delete.append(slice_)
         labels = _labels(service)
@@ -131,7 +133,7 @@ class EndpointSliceController(ServiceLoop):
 
     def _write(self, service: Json, changes: SliceChanges, trigger_time: float | None) -> None:
         while changes.create and changes.delete:
-            # A slice that would be deleted is reused for a new one.
+            # A slice that would be deleted is reused as a new slice.
             old, new = changes.delete.pop(0), changes.create.pop()
             changes.update.append((old, new))
         for slice_ in changes.create if "deletionTimestamp" not in service["metadata"] else ():
@@ -197,7 +199,7 @@ def _endpoint(service: Json, pod: Json, node: Json | None, family: str) -> Json:
 
 def _ports(service: Json, pod: Json) -> list[Json]:
     ports: list[Json] = []
-    for port in listed(service["spec"], "ports"):
+    for port in objects_in(service["spec"], "ports"):
         number = port_of(pod, port)
         if number is not None:
             protocol = port.get("protocol", "TCP")
@@ -236,7 +238,7 @@ def _new_slice(service: Json, ports: list[Json], family: str, labels: dict[str, 
             "generateName": f"{meta['name']}-", "namespace": meta["namespace"], "labels": labels,
             "ownerReferences": [reference_to(service)],
         },
-        "addressType": family, "endpoints": [], "ports": copied(ports),
+        "addressType": family, "endpoints": [], "ports": copy_json(ports),
     }  # fmt: skip
 
 

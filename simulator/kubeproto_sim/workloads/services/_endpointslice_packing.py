@@ -7,7 +7,8 @@ from typing import Final
 
 from msgspec import Struct, field
 
-from ...storage._json_values import copied
+from kubeproto.objects import copy_json
+
 from ..objects._object_client import Json
 
 MAX_ENDPOINTS: Final = 100  # in a slice
@@ -29,7 +30,7 @@ def pack(
     labels: dict[str, str],
     identity: Callable[[Json], bytes],
 ) -> None:
-    """Distribute the desired endpoints of one set of ports over its slices, and add the changes."""
+    """Distribute the desired endpoints of a set of ports over its slices, and add the changes."""
     unchanged: list[Json] = []
     changed: list[tuple[Json, Json]] = []
     for slice_ in existing:
@@ -52,7 +53,7 @@ def pack(
             _fill(filled, unplaced)
             changed.append((target, filled))
         else:
-            new_slice: Json = copied(empty_slice)
+            new_slice: Json = copy_json(empty_slice)
             _fill(new_slice, unplaced)
             changes.create.append(new_slice)
     changes.update += changed

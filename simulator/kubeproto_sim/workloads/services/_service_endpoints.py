@@ -99,13 +99,13 @@ def is_reachable(pod: Json, *, include_terminating: bool) -> bool:
 
 
 def addresses_of(pod: Json, family: str) -> list[str]:
-    """Return the addresses of a pod in one IP family."""
+    """Return the addresses of a pod in an IP family."""
     addresses: list[str] = [entry["ip"] for entry in pod.get("status", {}).get("podIPs") or ()]
     return [address for address in addresses if (":" in address) == (family == "IPv6")]
 
 
 def port_of(pod: Json, port: Json) -> int | None:
-    """Return the number of a Service's port in one pod; None if the pod has no port of that name."""
+    """Return the number of a Service's port in a pod; None if the pod has no port of that name."""
     target = port.get("targetPort", port["port"])
     if not isinstance(target, str):
         return int(target or port["port"])

@@ -9,8 +9,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Final
 
+from kubeproto.objects import copy_json
+
 from ..._rejections import Rejection, conflict
-from ...storage._json_values import copied, listed, member
+from ...storage._json_values import member, objects_in
 from ..loops._owner_loop import OwnerLoop
 from ..objects._object_client import Json, message_of, reason_of
 from ..objects._ownership_claims import reference_to
@@ -27,7 +29,8 @@ class StatefulSetClaims:
         self._objects = loop.objects
 
     def create(self, owner: Json, pod: Json) -> None:
-        """Create the claims that a pod lacks; or `Rejection`, with an Event about it."""
+        """Create the claims that a pod lacks; if the server refuses, record an Event and raise
+        `Rejection`."""
         last_error: Rejection | None = None
         for template in claim_templates(owner):
             key = _key(owner, template, pod)
@@ -54,7 +57,7 @@ class StatefulSetClaims:
         if _retention_policy(owner)[1] == "Retain":
             return False
         for _, claim in self._existing_claims(owner, pod):
-            for reference in listed(claim["metadata"], "ownerReferences"):
+            for reference in objects_in(claim["metadata"], "ownerReferences"):
                 if _refers_to(reference, pod) and reference["uid"] != pod["metadata"].get("uid"):
                     return True
         return False
@@ -63,7 +66,7 @@ class StatefulSetClaims:
         """Set the owner that each claim of a pod is deleted with; return whether any changed."""
         changed = False
         for key, claim in self._existing_claims(owner, pod):
-            current = listed(claim["metadata"], "ownerReferences")
+            current = objects_in(claim["metadata"], "ownerReferences")
             expected = self._expected_owners(owner, pod, current)
             if expected != current:
                 self._objects.update(CLAIMS, key, partial(_set_owners, owners=expected), self._loop.user)
@@ -112,7 +115,7 @@ def _key(owner: Json, template: Json, pod: Json) -> str:
 
 
 def _new_claim(owner: Json, template: Json, name: str) -> Json:
-    claim: Json = copied(template)
+    claim: Json = copy_json(template)
     claim.pop("status", None)
     meta: Json = claim["metadata"]
     labels = meta.get("labels", {}) | member(member(owner["spec"], "selector"), "matchLabels")
@@ -124,7 +127,7 @@ def _new_claim(owner: Json, template: Json, name: str) -> Json:
 
 
 def _retention_policy(owner: Json) -> tuple[str, str]:
-    """Return what happens to claims when the set is deleted, and when it is scaled down."""
+    """Return the policies for claims when the set is deleted, and when it is scaled down."""
     policy = member(owner["spec"], "persistentVolumeClaimRetentionPolicy")
     return policy.get("whenDeleted", "Retain"), policy.get("whenScaled", "Retain")
 

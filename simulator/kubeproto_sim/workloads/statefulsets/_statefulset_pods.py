@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...storage._json_values import copied, listed, member
+from kubeproto.objects import copy_json
+
+from ...storage._json_values import member, objects_in
 from ..loops._controller_revisions import POD_HASH_LABEL, template_of
 from ..loops._pod_control import pod_from
 from ..objects._object_client import Json
@@ -45,11 +47,11 @@ def ordinals(owner: Json) -> range:
 
 def claim_templates(owner: Json) -> list[Json]:
     """Return the templates of the claims of each pod."""
-    return listed(owner["spec"], "volumeClaimTemplates")
+    return objects_in(owner["spec"], "volumeClaimTemplates")
 
 
 def claim_name(owner: Json, template: Json, ordinal: int) -> str:
-    """Return the name of a claim of one pod."""
+    """Return the name of a claim of a pod."""
     return f"{template['metadata']['name']}-{owner['metadata']['name']}-{ordinal}"
 
 
@@ -97,16 +99,16 @@ def set_storage(owner: Json, pod: Json) -> None:
     volumes: list[Json] = [
         {"name": name, "persistentVolumeClaim": {"claimName": claim}} for name, claim in claims.items()
     ]
-    volumes += [volume for volume in listed(pod["spec"], "volumes") if volume["name"] not in claims]
+    volumes += [volume for volume in objects_in(pod["spec"], "volumes") if volume["name"] not in claims]
     if volumes:
-        pod["spec"]["volumes"] = copied(volumes)
+        pod["spec"]["volumes"] = copy_json(volumes)
 
 
 def has_storage(owner: Json, pod: Json) -> bool:
     """Return whether a pod has a volume for each of its claims."""
     volumes = {
         volume["name"]: member(volume, "persistentVolumeClaim").get("claimName")
-        for volume in listed(pod["spec"], "volumes")
+        for volume in objects_in(pod["spec"], "volumes")
     }
     return all(volumes.get(name) == claim for name, claim in _claim_names(owner, pod).items())
 

@@ -61,7 +61,7 @@ class StatefulSetSync:
         )
 
     def run(self) -> None:
-        """Take the next step; or `Rejection`."""
+        """Take the next step; raise `Rejection` if the server refuses a write."""
         if "deletionTimestamp" in self._owner["metadata"]:
             return
         if self._process(self._replicas, self._ensure_pod):
@@ -105,7 +105,7 @@ class StatefulSetSync:
             "currentRevision": current, "updateRevision": self._update, "collisionCount": collisions,
         }  # fmt: skip
 
-    # The steps, for one pod after another or for all at once
+    # The steps, for each pod in turn or for all in parallel
 
     def _process(self, pods: list[Json], step: Callable[[Json], bool]) -> bool:
         """Take a step for each pod; return whether one of an ordered set ends the sync."""
