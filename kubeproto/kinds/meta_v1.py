@@ -1,4 +1,4 @@
-"""What many groups share, generated from Kubernetes 1.36.3."""
+"""Types of many groups, generated from Kubernetes 1.36.3."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generator: from facts to the very files that are there, and from a live server to facts."""
+"""The generator of kinds writes the files in the tree, and reads the description of a live server."""
 
 from __future__ import annotations
 
@@ -13,42 +13,42 @@ import msgspec
 import pytest
 
 from kubeproto.kinds import KindTable, kind_table
-from tools.kinds import _facts, _releases
+from tools.kinds import _api_description, _release_differences
 from tools.kinds.__main__ import KINDS, files_of, generate
-from tools.kinds._order import ORDER
-from tools.kinds._server import from_folder, from_server
-from tools.kinds._table import table_of
+from tools.kinds._description_sources import from_folder, from_server
+from tools.kinds._field_order import ORDER
+from tools.kinds._kind_table import table_of
 
-FACTS = json.loads(_facts.FACTS.read_bytes())
-RELEASES = _releases.read()
+DESCRIPTION = json.loads(_api_description.PATH.read_bytes())
+RELEASES = _release_differences.read()
 
 
-def test_the_files_are_made_anew_byte_for_byte(tmp_path: Path) -> None:
-    changed = generate(FACTS, RELEASES, tmp_path)
-    assert sorted(changed) == [*sorted(path.name for path in KINDS.glob("*_v*.py")), "table.json"]
-    for name in changed:
+def test_the_generated_files_equal_the_installed_files(tmp_path: Path) -> None:
+    changed_names = generate(DESCRIPTION, RELEASES, tmp_path)
+    assert sorted(changed_names) == [*sorted(path.name for path in KINDS.glob("*_v*.py")), "table.json"]
+    for name in changed_names:
         assert (tmp_path / name).read_bytes() == (KINDS / name).read_bytes(), f"{name}: run `make kinds`"
-    assert generate(FACTS, RELEASES, tmp_path) == []
+    assert generate(DESCRIPTION, RELEASES, tmp_path) == []
 
 
-def test_a_module_whose_group_version_is_gone_goes_too(tmp_path: Path) -> None:
+def test_a_module_of_a_missing_group_version_is_deleted(tmp_path: Path) -> None:
     (tmp_path / "extensions_v1beta1.py").write_text("")
     (tmp_path / "_names.py").write_text("")
-    assert "extensions_v1beta1.py" in generate(FACTS, RELEASES, tmp_path)
+    assert "extensions_v1beta1.py" in generate(DESCRIPTION, RELEASES, tmp_path)
     assert not (tmp_path / "extensions_v1beta1.py").exists()
     assert (tmp_path / "_names.py").exists()
 
 
-def test_the_facts_are_written_in_one_form() -> None:
-    assert _facts.dump(FACTS) == _facts.FACTS.read_text()
+def test_the_description_has_a_canonical_form() -> None:
+    assert _api_description.dump(DESCRIPTION) == _api_description.PATH.read_text()
 
 
-def test_the_table_that_is_installed_is_that_of_the_facts() -> None:
-    assert kind_table() == table_of(FACTS, RELEASES)
-    assert msgspec.json.decode(files_of(FACTS, RELEASES)["table.json"], type=KindTable) == kind_table()
+def test_the_installed_table_is_that_of_the_description() -> None:
+    assert kind_table() == table_of(DESCRIPTION, RELEASES)
+    assert msgspec.json.decode(files_of(DESCRIPTION, RELEASES)["table.json"], type=KindTable) == kind_table()
 
 
-def test_the_order_of_a_server_names_fields_that_there_are() -> None:
+def test_the_order_of_fields_contains_existing_fields() -> None:
     for name, wires in ORDER.items():
         assert set(wires.split()) <= set(kind_table().types[name].fields), name
 
@@ -133,20 +133,20 @@ def server() -> Generator[str]:
     http.server_close()
 
 
-def test_a_live_server_gives_the_facts_of_its_built_in_kinds(server: str) -> None:
-    facts = from_server(server)
-    assert facts["kubernetes"] == "1.99.0"
-    assert [found["kind"] for found in facts["resources"]] == ["Gadget"]
-    assert list(facts["schemas"]) == ["io.k8s.api.gadgets.v1.Gadget", "io.k8s.api.gadgets.v1.Part"]
-    properties = facts["schemas"]["io.k8s.api.gadgets.v1.Gadget"]["properties"]
+def test_a_live_server_gives_the_description_of_its_built_in_kinds(server: str) -> None:
+    description = from_server(server)
+    assert description["kubernetes"] == "1.99.0"
+    assert [resource["kind"] for resource in description["resources"]] == ["Gadget"]
+    assert list(description["schemas"]) == ["io.k8s.api.gadgets.v1.Gadget", "io.k8s.api.gadgets.v1.Part"]
+    properties = description["schemas"]["io.k8s.api.gadgets.v1.Gadget"]["properties"]
     assert properties["description"] == {"type": "string"}
-    assert facts["resources"][0]["subresources"][0]["group"] == "gadgets.k8s.io"
-    text = files_of(facts, {})["gadgets_v1.py"].decode()
+    assert description["resources"][0]["subresources"][0]["group"] == "gadgets.k8s.io"
+    text = files_of(description, {})["gadgets_v1.py"].decode()
     assert 'part_id: str | None = msgspec.field(default=None, name="partID")' in text
     assert 'group="gadgets.k8s.io"' in text
 
 
-def test_saved_documents_give_the_same_facts_as_the_server(server: str, tmp_path: Path) -> None:
+def test_saved_documents_give_the_same_description_as_the_server(server: str, tmp_path: Path) -> None:
     (tmp_path / "openapi-v3").mkdir()
     for name, schemas in (("gadgets", GADGET), ("books", BOOK)):
         (tmp_path / "openapi-v3" / f"{name}.json").write_text(json.dumps({"schemas": schemas}))
@@ -156,5 +156,5 @@ def test_saved_documents_give_the_same_facts_as_the_server(server: str, tmp_path
 
 
 def test_an_address_that_is_not_a_server_is_refused() -> None:
-    with pytest.raises(ValueError, match="not an address of a server"):
+    with pytest.raises(ValueError, match="not the URL of a server"):
         from_server("file:///etc/passwd")

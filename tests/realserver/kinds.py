@@ -13,9 +13,9 @@ from typing import Any
 
 from kubeproto.wire import BlockingTransport, RawRequest
 from kubeproto_httpx import BlockingHttpxTransport
-from tools.kinds import _facts, _releases
-from tools.kinds._server import from_reader
-from tools.kinds._table import table_of
+from tools.kinds import _api_description, _release_differences
+from tools.kinds._description_sources import from_reader
+from tools.kinds._kind_table import table_of
 
 from . import RealServer
 from ._real_build import releases
@@ -23,20 +23,22 @@ from ._real_build import releases
 
 def main(chosen: list[str]) -> None:
     """Renew the data of these releases, or of all."""
-    newest = table_of(json.loads(_facts.FACTS.read_bytes()))
-    known_releases = _releases.read()
+    newest = table_of(json.loads(_api_description.PATH.read_bytes()))
+    known_releases = _release_differences.read()
     for release in chosen or [
         number for number in releases() if not newest.kubernetes.startswith(f"{number}.")
     ]:
         with tempfile.TemporaryDirectory() as folder, RealServer(Path(folder), release=release) as server:
             server.start()
             with BlockingHttpxTransport(server.connection) as transport:
-                known_releases[release] = _releases.difference(newest, table_of(facts_of(transport)))
+                older = table_of(description_of(transport))
+            known_releases[release] = _release_differences.difference(newest, older)
         sys.stdout.write(f"{release}: {known_releases[release].kubernetes}\n")
-    _releases.RELEASES.write_text(_releases.dump(dict(sorted(known_releases.items()))))
+    text = _release_differences.dump(dict(sorted(known_releases.items())))
+    _release_differences.RELEASES.write_text(text)
 
 
-def facts_of(transport: BlockingTransport) -> dict[str, Any]:
+def description_of(transport: BlockingTransport) -> dict[str, Any]:
     """Return the kinds of a server."""
 
     def read(path: str, accept: str) -> Any:

@@ -15,10 +15,10 @@ from kubeproto.wire import RawRequest
 from kubeproto_httpx import BlockingHttpxTransport
 from kubeproto_runtime import BlockingClient
 from realserver import RealServer
-from tools.kinds._releases import difference
-from tools.kinds._table import table_of
+from tools.kinds._kind_table import table_of
+from tools.kinds._release_differences import difference
 
-from .kinds import facts_of
+from .kinds import description_of
 
 JSON: Final = (("Accept", "application/json"),)
 BINDINGS: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
@@ -44,7 +44,7 @@ WITHOUT: Final[dict[str, tuple[str, dict[str, Any], int]]] = {
 
 def test_the_table_matches_the_kinds_of_this_release(real_server: RealServer) -> None:
     with BlockingHttpxTransport(real_server.connection) as transport:
-        theirs = table_of(facts_of(transport))
+        theirs = table_of(description_of(transport))
     if RELEASE == NEWEST:
         assert (theirs.resources, theirs.types) == (kind_table().resources, kind_table().types)
     else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from kubeproto_sim.kinds._protobuf_bodies import bits_of
-from tools.kinds._facts import FACTS, children
+from tools.kinds._api_description import PATH, children
 
 
 def integers(name: str, schema: Any) -> Iterator[tuple[str, str, int]]:
@@ -19,7 +19,7 @@ def integers(name: str, schema: Any) -> Iterator[tuple[str, str, int]]:
 
 
 def test_integers_have_the_bits_of_the_documents() -> None:
-    schemas = json.loads(FACTS.read_bytes())["schemas"]
+    schemas = json.loads(PATH.read_bytes())["schemas"]
     all_integers = [integer for name, schema in schemas.items() for integer in integers(name, schema)]
     assert len(all_integers) > 200
     assert {(type_, field): bits_of(type_, field) for type_, field, _ in all_integers} == {

@@ -1,5 +1,6 @@
-"""Makes `kubeproto/kinds/`: the classes of the built-in kinds, and the table that the simulator uses.
+"""The generator of `kubeproto.kinds`.
 
-The facts come from an API server (its OpenAPI v3 documents and its discovery) and are kept, without what
-nobody needs, in `facts.json` beside this file; facts give the table, and the table gives the modules.
+It reads the aggregated discovery and the OpenAPI documents of an API server, and stores the parts that it
+needs in `api_description.json`. The table of kinds is computed from this description, and the modules from
+the table.
 """

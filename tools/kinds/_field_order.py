@@ -1,8 +1,8 @@
-"""The order in which a server writes the fields of what programs read most.
+"""The order in which a server writes the fields of the most frequent types.
 
-OpenAPI documents have their fields sorted, and msgspec looks for the next key of a text behind the one that
-it found last: it finds it at once where a class has the server's order. Nothing else depends on this, so
-fields that are missing here, or will be new, stand behind those that are named.
+The fields of OpenAPI documents are sorted. msgspec searches for each key of a JSON object after the field of
+the previous key, and finds it immediately if the class has the server's order. Nothing else depends on the
+order, so other fields, and fields of future versions, follow the listed fields.
 """
 
 from typing import Final

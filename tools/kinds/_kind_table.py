@@ -1,4 +1,4 @@
-"""From facts to the table: schemas become types of named fields, under names such as `core_v1.PodSpec`."""
+"""The table of kinds: schemas become types with fields, under names such as `core_v1.PodSpec`."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -15,10 +15,10 @@ from kubeproto.kinds import (
 )
 from kubeproto.kinds._python_names import module_name
 from kubeproto.objects import GroupVersionKind, Resource
-from tools.kinds._facts import Json, ref_of
+from tools.kinds._api_description import Json, ref_of
 
-# What a schema stands for when its own words say too little: most of these write themselves as JSON in Go.
-_WORDS: Final = {
+# Types whose schemas do not describe them: most of them encode themselves as JSON in Go.
+_SPECIAL_TYPES: Final = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": "quantity",
     "io.k8s.apimachinery.pkg.apis.meta.v1.FieldsV1": "object",
     "io.k8s.apimachinery.pkg.apis.meta.v1.MicroTime": "micro-time",
@@ -36,29 +36,31 @@ _NONE: Final[Mapping[str, ReleaseDifferences]] = {}
 _FORMATS: Final = {"byte": "bytes", "date-time": "time", "int-or-string": "int-or-string"}
 
 
-def table_of(facts: Json, releases: Mapping[str, ReleaseDifferences] = _NONE) -> KindTable:
-    """The table of these facts, and of how older releases differ."""
-    schemas: Json = facts["schemas"]
+def table_of(description: Json, releases: Mapping[str, ReleaseDifferences] = _NONE) -> KindTable:
+    """Return the table of a description, with the differences of older releases."""
+    schemas: Json = description["schemas"]
     names = _type_names(schemas)
     kinds = {gvk: names[name] for name, schema in schemas.items() if (gvk := _gvk_of(schema))}
-    types = {names[name]: _type(schema, names) for name, schema in schemas.items() if name not in _WORDS}
+    types = {
+        names[name]: _type(schema, names) for name, schema in schemas.items() if name not in _SPECIAL_TYPES
+    }
     return KindTable(
-        kubernetes=facts["kubernetes"],
-        resources=tuple(_resource(found, kinds) for found in facts["resources"]),
+        kubernetes=description["kubernetes"],
+        resources=tuple(_resource(resource, kinds) for resource in description["resources"]),
         types={name: types[name] for name in sorted(types)},
         releases=dict(releases),
     )
 
 
 def dump(table: KindTable) -> bytes:
-    """The text of `table.json`: one line a resource and one a type."""
-    resources = b",\n".join(msgspec.json.encode(each) for each in table.resources)
+    """Return the text of `table.json`: a line for each resource and a line for each type."""
+    resources = b",\n".join(msgspec.json.encode(resource) for resource in table.resources)
     types = b",\n".join(
-        msgspec.json.encode(name) + b":" + msgspec.json.encode(facts) for name, facts in table.types.items()
+        msgspec.json.encode(name) + b":" + msgspec.json.encode(type_) for name, type_ in table.types.items()
     )
     releases = b",\n".join(
-        msgspec.json.encode(number) + b":" + msgspec.json.encode(facts)
-        for number, facts in table.releases.items()
+        msgspec.json.encode(number) + b":" + msgspec.json.encode(differences)
+        for number, differences in table.releases.items()
     )
     version = msgspec.json.encode(table.kubernetes)
     return b'{"kubernetes":%b,\n"resources":[\n%b\n],\n"types":{\n%b\n},\n"releases":{\n%b\n}}\n' % (
@@ -67,7 +69,7 @@ def dump(table: KindTable) -> bytes:
 
 
 def _type_names(schemas: Json) -> dict[str, str]:
-    """A name for each schema: the module of the kinds that share its package, and its last word."""
+    """Return a name for each schema: the module of its package, and the last part of its name."""
     packages = {"io.k8s.apimachinery.pkg.apis.meta.v1": "meta_v1"}
     for name, schema in schemas.items():
         if gvk := _gvk_of(schema):
@@ -76,40 +78,40 @@ def _type_names(schemas: Json) -> dict[str, str]:
         name: f"{packages[package]}.{last}"
         for name in schemas
         for package, _, last in [name.rpartition(".")]
-        if name not in _WORDS
+        if name not in _SPECIAL_TYPES
     }
 
 
 def _gvk_of(schema: Json) -> GroupVersionKind | None:
-    named = schema.get("x-kubernetes-group-version-kind")
-    return _spoken(named[0]) if named else None
+    entries = schema.get("x-kubernetes-group-version-kind")
+    return _gvk(entries[0]) if entries else None
 
 
-def _spoken(named: Json) -> GroupVersionKind:
-    return GroupVersionKind(named["group"], named["version"], named["kind"])
+def _gvk(entry: Json) -> GroupVersionKind:
+    return GroupVersionKind(entry["group"], entry["version"], entry["kind"])
 
 
-def _resource(found: Json, kinds: dict[GroupVersionKind, str]) -> BuiltinResource:
+def _resource(entry: Json, kinds: dict[GroupVersionKind, str]) -> BuiltinResource:
     resource = Resource(
-        group=found["group"],
-        version=found["version"],
-        kind=found["kind"],
-        plural=found["plural"],
-        namespaced=found["namespaced"],
-        singular=found["singular"],
-        short_names=tuple(found["shortNames"]),
-        categories=tuple(found["categories"]),
-        subresources=tuple(each["name"] for each in found["subresources"]),
-        verbs=tuple(found["verbs"]),
+        group=entry["group"],
+        version=entry["version"],
+        kind=entry["kind"],
+        plural=entry["plural"],
+        namespaced=entry["namespaced"],
+        singular=entry["singular"],
+        short_names=tuple(entry["shortNames"]),
+        categories=tuple(entry["categories"]),
+        subresources=tuple(subresource["name"] for subresource in entry["subresources"]),
+        verbs=tuple(entry["verbs"]),
     )
     subresources = tuple(
         BuiltinSubresource(
-            name=each["name"],
-            kind=_spoken(each),
-            verbs=tuple(each["verbs"]),
-            accepts=tuple(_spoken(accepted) for accepted in each["accepts"]),
+            name=subresource["name"],
+            kind=_gvk(subresource),
+            verbs=tuple(subresource["verbs"]),
+            accepts=tuple(_gvk(kind) for kind in subresource["accepts"]),
         )
-        for each in found["subresources"]
+        for subresource in entry["subresources"]
     )
     return BuiltinResource(resource=resource, type=kinds[resource.gvk], subresources=subresources)
 
@@ -120,7 +122,7 @@ def _type(schema: Json, names: dict[str, str]) -> BuiltinType:
     return BuiltinType(
         gvk=_gvk_of(schema),
         map_type=schema.get("x-kubernetes-map-type", ""),
-        fields={wire: _field(each, names, wire in required) for wire, each in sorted(properties.items())},
+        fields={wire: _field(member, names, wire in required) for wire, member in sorted(properties.items())},
     )
 
 
@@ -142,11 +144,11 @@ def _field(schema: Json, names: dict[str, str], required: bool) -> BuiltinField:
 
 
 def _shape(schema: Json, names: dict[str, str]) -> tuple[str, tuple[Any, ...]]:
-    """The innermost type, and what it is wrapped in."""
+    """Return the innermost type, and the lists and maps around it."""
     if ref := ref_of(schema):
-        return _WORDS.get(ref) or names[ref], ()
-    for key, wrap in (("items", "list"), ("additionalProperties", "map")):
+        return _SPECIAL_TYPES.get(ref) or names[ref], ()
+    for key, form_name in (("items", "list"), ("additionalProperties", "map")):
         if isinstance(schema.get(key), dict):
             type_, form = _shape(schema[key], names)
-            return type_, (wrap, *form)
+            return type_, (form_name, *form)
     return _FORMATS.get(schema.get("format", "")) or schema.get("type", "any"), ()
