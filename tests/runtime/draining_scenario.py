@@ -95,7 +95,7 @@ async def a_node_is_drained(client: Client) -> None:
             await client.create(alone)
             before = await pods_on(pods, OLD)
             assert len(before) == 3
-            with pytest.raises(DrainError, match=r"cordoned and not drained: .*/alone: no controller makes"):
+            with pytest.raises(DrainError, match=r"cordoned and not drained: .*/alone: no controller would"):
                 await client.drain(OLD)
             assert await pods_on(pods, OLD) == before
             assert (await nodes.get(OLD)).spec.unschedulable

@@ -146,7 +146,7 @@ def test_what_is_refused_is_named_with_its_place_and_what_went_before(go: Go) ->
                 await client.apply_manifests(text, field_manager="m")
             assert isinstance(caught.value.__cause__, kp.Invalid)
             assert [one.obj.metadata.name for one in caught.value.applied] == ["good"]
-            assert caught.value.place == 2
+            assert caught.value.position == 2
             assert cluster.get("v1/ConfigMap", "late") is None
 
     go(main)

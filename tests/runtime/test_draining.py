@@ -29,15 +29,15 @@ EMPTY_DIR: Final[dict[str, Any]] = {
 MIRROR: Final = {"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}}
 UNCONTROLLED: Final = {"metadata": {"ownerReferences": [{"kind": "Book"}]}}
 ENDED: Final = {"status": {"phase": "Succeeded"}}
-LOST: Final = "no controller makes another one"
-LOCAL: Final = "its data are in an emptyDir"
+LOST: Final = "no controller would replace it"
+LOCAL: Final = "its emptyDir would be lost"
 
 # A pod, what the caller allows, what happens to it, and how the reason begins.
 ROWS: Final[dict[str, tuple[dict[str, Any], dict[str, bool], str, str]]] = {
     "of a ReplicaSet": (owned("ReplicaSet"), {}, "evict", ""),
-    "of a DaemonSet": (owned("DaemonSet"), {"force": True}, "leave", "a DaemonSet runs it"),
+    "of a DaemonSet": (owned("DaemonSet"), {"force": True}, "skip", "a DaemonSet runs it"),
     "of a DaemonSet, ended": (owned("DaemonSet") | ENDED, {}, "evict", ""),
-    "a mirror": (MIRROR, {"force": True}, "leave", "it mirrors a static pod"),
+    "a mirror": (MIRROR, {"force": True}, "skip", "it mirrors a static pod"),
     "of nobody": ({"metadata": {}}, {}, "refuse", LOST),
     "of an owner that does not control it": (UNCONTROLLED, {}, "refuse", LOST),
     "of nobody, forced": ({"metadata": {}}, {"force": True}, "evict", ""),
@@ -113,8 +113,8 @@ def test_a_node_is_drained_as_its_budget_allows(go: Go) -> None:
             assert sorted(ref.name for ref in done.evicted) == sorted(before)
             assert steps[0] == ("Node/node-1", "it is cordoned")
             for name in before:
-                assert (f"Pod/{name}", "it was evicted, and has not gone") in steps
-                assert [step for pod, step in steps if pod == f"Pod/{name}"][-1] == "it has gone"
+                assert (f"Pod/{name}", "it is evicted, and terminating") in steps
+                assert [step for pod, step in steps if pod == f"Pod/{name}"][-1] == "it is deleted"
             assert on(cluster, "node-1") == []
             found: Any = cluster.get(Node, "node-1", "")
             assert found["spec"]["unschedulable"] is True

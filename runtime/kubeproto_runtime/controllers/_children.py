@@ -53,7 +53,7 @@ from ..sets._plan_decisions import (
 )
 from ..sets._plan_execution import perform
 from ..sets._survey import dry_run
-from ..writing._applying import dynamic
+from ..writing._applying import to_dynamic
 from ..writing._ranks import group_kind, rank
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class Children:
         object without a namespace belongs to that of the owner, and an owner in a namespace has no children
         outside of it, since the server would delete them.
         """
-        run = _Run(self, ctx, owner, [dynamic(obj) for obj in objects])
+        run = _Run(self, ctx, owner, [to_dynamic(obj) for obj in objects])
         plan = await ctx.client.run(run.plan())
         done = await ctx.client.run(perform(ctx.client, plan, {"partial": True}))
         sent = {one.ref: one.document for one in plan.writes}

@@ -21,8 +21,8 @@ from .._documents import parse_document, to_builtins
 from ..calls._core import call
 from ..calls._discovery import KindNotServed, discover
 from ..calls._reading import find_object
-from ..writing._applying import dynamic
-from ..writing._ranks import NAMESPACE, group_kind, kinds_defined, rank
+from ..writing._applying import to_dynamic
+from ..writing._ranks import NAMESPACE, defined_kinds, group_kind, rank
 from ._apply_set import ApplySet, ApplySetError
 from ._diffs import differ
 from ._manifests import ManifestFiles
@@ -80,7 +80,7 @@ def _read(manifests: Manifests | ManifestFiles) -> tuple[list[Dynamic], tuple[st
         return list(manifests.objects), manifests.failures
     listed: Iterable[KubeObject]
     listed = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
-    return [dynamic(obj) for obj in listed], ()
+    return [to_dynamic(obj) for obj in listed], ()
 
 
 class _Survey:
@@ -102,7 +102,7 @@ class _Survey:
         self.force = options.get("force", False)
         tool = applyset.tool if applyset is not None else "kubeproto"
         self.manager = options.get("field_manager", "") or tool
-        self.defined = kinds_defined(objects)
+        self.defined = defined_kinds(objects)
         self.members: dict[tuple[GroupVersionKind, str, str], dict[str, Any]] = {}
         self.absent: set[str] = set()  # namespaces that the set brings
         self.awaited: set[int] = set()  # definitions of kinds that are not served yet and are in the set

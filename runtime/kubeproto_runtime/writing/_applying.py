@@ -1,7 +1,7 @@
-"""`apply_manifests`: a whole file is applied in an order in which each object finds what it needs.
+"""`apply_manifests`: applies the objects of a file in the order of their dependencies.
 
-The order is that of `_ranks`, and within a rank that of the file. It waits for definitions of custom
-resources if the file has objects of theirs. Nothing is deleted.
+The order is that of `_ranks`, and within a rank that of the file. After a CustomResourceDefinition it waits
+until the server serves the kind, if the file has objects of the kind. Nothing is deleted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..calls._discovery import KindNotServed, discover
 from ..calls._effects import SleepUntil
 from ..conditions import established
 from ..watching._waiting import Waiting
-from ._ranks import NAMESPACE, group_kind, kinds_defined, rank
+from ._ranks import NAMESPACE, defined_kinds, group_kind, rank
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -42,16 +42,16 @@ if TYPE_CHECKING:
 
 Manifests: TypeAlias = "str | bytes | Iterable[KubeObject]"
 
-_SERVED_WITHIN: Final = 30.0  # seconds from the definition to its kind; usually it takes one or two
-_AGAIN: Final = 0.5
+_SERVING_TIMEOUT: Final = 30.0  # seconds until the kind of a new definition is served; it usually takes two
+_POLL_PERIOD: Final = 0.5
 
 
 class ApplyManifestsOptions(TypedDict, total=False):
-    """How a file is applied: `field_manager` has to be given.
+    """The options of `apply_manifests`; `field_manager` is required.
 
-    `force` takes over fields of other managers. `namespace` is for objects without one. `dry_run` does all
-    but keep the result; what then lacks a namespace or a kind of the same file is not sent. `timeout` bounds
-    the wait for definitions.
+    `force` takes over fields of other managers. `namespace` is the namespace of objects that name none. With
+    `dry_run` the server stores nothing; objects whose namespace or kind is created by the same file are then
+    not sent. `timeout` limits the wait for each kind that the file defines, in seconds.
     """
 
     field_manager: str
@@ -62,32 +62,35 @@ class ApplyManifestsOptions(TypedDict, total=False):
 
 
 class ApplyResult(Struct, frozen=True):
-    """The outcome for an object: as the server has it now, or as it was given if it was not sent."""
+    """The outcome for an object. `obj` is the object of the response, or of the file if it was not sent."""
 
     obj: Dynamic
     outcome: Literal["created", "configured", "not sent"]
 
     def __repr__(self) -> str:
-        return f"<{self}>"  # it may be a Secret
+        return f"<{self}>"  # without the contents: the object may be a Secret
 
     def __str__(self) -> str:
         return f"{ObjectRef.of(self.obj)} {self.outcome}"
 
 
 class ApplyError(KubeprotoError):
-    """An object was refused. `obj` is that object, `applied` the earlier ones; the cause says why."""
+    """An object could not be applied: `obj`, at `position` in the file, counted from 1.
 
-    def __init__(self, obj: KubeObject, place: int, why: object, applied: list[ApplyResult]) -> None:
-        super().__init__(f"object {place} of the manifests, {ObjectRef.of(obj)}: {why}")
+    `applied` are the results of the objects before it. The cause is the error of the server.
+    """
+
+    def __init__(self, obj: KubeObject, position: int, problem: object, applied: list[ApplyResult]) -> None:
+        super().__init__(f"object {position} of the manifests, {ObjectRef.of(obj)}: {problem}")
         self.obj = obj
-        self.place = place
+        self.position = position
         self.applied = applied
 
 
 async def apply_manifests(
     client: BaseClient, manifests: Manifests, **options: Unpack[ApplyManifestsOptions]
 ) -> list[ApplyResult]:
-    """Apply every object of a file, or of several objects, in order of rank."""
+    """Apply a file, or objects, in the order of their dependencies; see `Client.apply_manifests`."""
     return await client.run(apply(client, manifests, options))
 
 
@@ -95,37 +98,37 @@ def apply(
     client: ClientCore, manifests: Manifests, options: ApplyManifestsOptions
 ) -> Effects[list[ApplyResult]]:
     """Apply every object of a file, or of several objects, in order of rank."""
-    given = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
-    return (yield from _Application(client, [dynamic(obj) for obj in given], options).run())
+    objects = parse_manifest(manifests) if isinstance(manifests, str | bytes) else manifests
+    return (yield from _Application(client, [to_dynamic(obj) for obj in objects], options).run())
 
 
 class _Application:
-    """One file under way."""
+    """The objects of a file, some of them applied."""
 
     def __init__(self, client: ClientCore, objects: list[Dynamic], options: ApplyManifestsOptions) -> None:
         self.manager = options.get("field_manager", "")
         if not self.manager:
-            raise InvalidRequest("apply_manifests needs a field_manager: the name by which fields are owned")
+            raise InvalidRequest("apply_manifests needs a field_manager, the name of the owner of the fields")
         self.client = client
-        self.places = {id(obj): place for place, obj in enumerate(objects, start=1)}
+        self.positions = {id(obj): position for position, obj in enumerate(objects, start=1)}
         self.objects = sorted(objects, key=lambda obj: rank(group_kind(obj)))
         self.options = options
-        self.dry = options.get("dry_run", False)
-        self.defined = kinds_defined(objects)
+        self.dry_run = options.get("dry_run", False)
+        self.definitions = defined_kinds(objects)  # of kinds that may not be served yet
         self.namespaces = {obj.metadata.name for obj in objects if group_kind(obj) == NAMESPACE}
         self.applied: list[ApplyResult] = []
-        self.found: Discovery | None = None
+        self.discovery: Discovery | None = None
 
     def run(self) -> Effects[list[ApplyResult]]:
         for obj in self.objects:
             try:
                 self.applied.append((yield from self._apply(obj)))
             except (KubeprotoError, ValueError) as error:
-                raise ApplyError(obj, self.places[id(obj)], error, self.applied) from error
+                raise ApplyError(obj, self.positions[id(obj)], error, self.applied) from error
         return self.applied
 
     def _apply(self, obj: Dynamic) -> Effects[ApplyResult]:
-        resource = yield from self._resource(obj)
+        resource = yield from self._find_resource(obj)
         if resource is None:
             return ApplyResult(obj, "not sent")
         namespace = obj.metadata.namespace or self.options.get("namespace", "")
@@ -136,48 +139,47 @@ class _Application:
             obj,
             field_manager=self.manager,
             force=self.options.get("force", False),
-            dry_run=self.dry,
+            dry_run=self.dry_run,
         )
         try:
             reply = yield from call(self.client, request)
         except NotFound:
-            if self.dry and resource.namespaced and str(api.namespace) in self.namespaces:
+            if self.dry_run and resource.namespaced and str(api.namespace) in self.namespaces:
                 return ApplyResult(obj, "not sent")
             raise
         return ApplyResult(reply.value, "created" if reply.status == 201 else "configured")
 
-    def _resource(self, obj: Dynamic) -> Effects[Resource | None]:
-        """Return how the server names the kind; None for one that this file defines."""
+    def _find_resource(self, obj: Dynamic) -> Effects[Resource | None]:
+        """Return the resource of an object; in a dry run, None if this file defines it."""
         gvk = GroupVersionKind.of(obj.api_version, obj.kind)
-        if self.found is None:
-            self.found = yield from discover(self.client)
-        definition = self.defined.get(gvk)
-        if definition is None or self.dry:
-            found = self.found.get(gvk)
-            if found is None and definition is None:
+        if self.discovery is None:
+            self.discovery = yield from discover(self.client)
+        definition = self.definitions.get(gvk)
+        if definition is None or self.dry_run:
+            resource = self.discovery.get(gvk)
+            if resource is None and definition is None:
                 raise KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
-            return found
-        return (yield from self._served(gvk, definition))
+            return resource
+        return (yield from self._wait_served(gvk, definition))
 
-    def _served(self, gvk: GroupVersionKind, definition: Dynamic) -> Effects[Resource]:
-        """Return the kind of a definition in this file, once the server serves it."""
-        end = self.client.now() + self.options.get("timeout", _SERVED_WITHIN)
-        resource = yield from self._resource(definition)
-        crds = self.client.requests(Dynamic, resource=resource)
-        name, seconds = definition.metadata.name, end - self.client.now()
-        waiting = Waiting(self.client, crds, name, established(), seconds)
+    def _wait_served(self, gvk: GroupVersionKind, definition: Dynamic) -> Effects[Resource]:
+        """Wait until the server serves a kind that this file defines, and return its resource."""
+        deadline = self.client.now() + self.options.get("timeout", _SERVING_TIMEOUT)
+        definitions = self.client.requests(Dynamic, resource=(yield from self._find_resource(definition)))
+        name, seconds = definition.metadata.name, deadline - self.client.now()
+        waiting = Waiting(self.client, definitions, name, established(), seconds)
         yield from waiting.observe()
         waiting.result()
-        # Established is set a moment before the kind is served, and discovery shows it after that.
-        while (found := (yield from discover(self.client)).get(gvk)) is None:
-            if self.client.now() >= end:
+        # The condition Established is set before the kind is served, and discovery shows the kind later.
+        while (resource := (yield from discover(self.client)).get(gvk)) is None:
+            if self.client.now() >= deadline:
                 raise KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
-            yield SleepUntil(self.client.now() + _AGAIN)
-        del self.defined[gvk]
-        self.found = self.client.discovery
-        return found
+            yield SleepUntil(self.client.now() + _POLL_PERIOD)
+        del self.definitions[gvk]
+        self.discovery = self.client.discovery
+        return resource
 
 
-def dynamic(obj: KubeObject) -> Dynamic:
-    """Return an object of any class as one without a class."""
+def to_dynamic(obj: KubeObject) -> Dynamic:
+    """Return a copy of an object of any class as a `Dynamic`; a `Dynamic` is returned unchanged."""
     return obj if isinstance(obj, Dynamic) else decode(encode(obj), Dynamic)

@@ -1,7 +1,7 @@
 """`drain`: cordons a node, and evicts its pods as their disruption budgets allow, like kubectl.
 
-`decide_eviction` decides for a pod whether it is evicted. If a pod or its data would be lost, because no
-controller replaces the pod or the data are on the node, no pod is evicted unless the caller allows that loss.
+`decide_eviction` decides whether a pod is evicted. Some pods would be lost (no controller replaces them), or
+their data (an emptyDir). Unless the caller allows that, no pod of the node is evicted.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _FINISHED_PHASES: Final = ("Succeeded", "Failed")
 class DrainOptions(TypedDict, total=False):
     """The options of draining a node.
 
-    `force` evicts pods that no controller replaces, `delete_local_data` pods with an emptyDir volume: both
-    are lost. `grace_period` replaces the grace period of the pods. `timeout` bounds the whole drain.
-    `progress` is called with the node once it is cordoned, and with each pod and its state each time that the
-    pod is checked.
+    `force` evicts pods that no controller replaces, and `delete_local_data` evicts pods with emptyDir
+    volumes, whose data is lost. `grace_period` replaces the grace period of the pods. `timeout` limits the
+    whole drain, in seconds. `progress` is called with the node when it is cordoned, and with each pod and its
+    state whenever the pod is checked.
     """
 
     force: bool
@@ -55,14 +55,14 @@ class DrainOptions(TypedDict, total=False):
 
 
 class DrainResult(Struct, frozen=True):
-    """The evicted pods, which no longer exist, and the pods that were left, each with the reason."""
+    """The evicted pods, which no longer exist, and the skipped pods, each with the reason."""
 
     evicted: tuple[ObjectRef[Any], ...] = ()
-    left: tuple[tuple[ObjectRef[Any], str], ...] = ()
+    skipped: tuple[tuple[ObjectRef[Any], str], ...] = ()
 
 
 class DrainError(KubeprotoError):
-    """A node could not be drained and stays cordoned. `pods` prevent it, each with the reason."""
+    """A node was not drained, and stays cordoned. `pods` are the pods that prevent it, with the reasons."""
 
     def __init__(self, node: str, pods: tuple[tuple[ObjectRef[Any], str], ...]) -> None:
         super().__init__(node, pods)
@@ -77,24 +77,24 @@ class DrainError(KubeprotoError):
 def decide_eviction(
     pod: Mapping[str, Any], *, force: bool = False, delete_local_data: bool = False
 ) -> tuple[str, str]:
-    """Return "evict", "leave" or "refuse", and the reason, for a pod as JSON."""
+    """Return "evict", "skip" or "refuse", and the reason, for a pod as JSON."""
     metadata: Mapping[str, Any] = pod["metadata"]
     owners: list[Mapping[str, Any]] = metadata.get("ownerReferences") or []
     controller = next((owner for owner in owners if owner.get("controller")), None)
     if _MIRROR_POD in (metadata.get("annotations") or {}):
-        return "leave", "it mirrors a static pod, which the kubelet runs"
+        return "skip", "it mirrors a static pod, which the kubelet runs"
     status: Mapping[str, Any] = pod.get("status") or {}
     finished = status.get("phase") in _FINISHED_PHASES
     if controller is not None and controller.get("kind") == "DaemonSet" and not finished:
-        return "leave", "a DaemonSet runs it on every node"
+        return "skip", "a DaemonSet runs it on every node"
     if finished:
         return "evict", ""
     if controller is None and not force:
-        return "refuse", "no controller makes another one; drain with force=True to lose it"
+        return "refuse", "no controller would replace it; drain with force=True to delete it anyway"
     spec: Mapping[str, Any] = pod.get("spec") or {}
     volumes: list[Mapping[str, Any]] = spec.get("volumes") or []
     if not delete_local_data and any("emptyDir" in volume for volume in volumes):
-        return "refuse", "its data are in an emptyDir; drain with delete_local_data=True to lose them"
+        return "refuse", "its emptyDir would be lost; drain with delete_local_data=True to delete it anyway"
     return "evict", ""
 
 
@@ -107,7 +107,7 @@ def drain(client: ClientCore, node: str, options: DrainOptions) -> Effects[Drain
     progress(ObjectRef("", "Node", "", node), "it is cordoned")
     force, delete_local_data = options.get("force", False), options.get("delete_local_data", False)
     evictions: list[_Eviction] = []
-    left: list[tuple[ObjectRef[Any], str]] = []
+    skipped: list[tuple[ObjectRef[Any], str]] = []
     refused: list[tuple[ObjectRef[Any], str]] = []
     for pod in (yield from _pods_on(client, node)):
         ref: ObjectRef[Any] = ObjectRef("", "Pod", pod["metadata"]["namespace"], pod["metadata"]["name"])
@@ -115,18 +115,18 @@ def drain(client: ClientCore, node: str, options: DrainOptions) -> Effects[Drain
         if decision == "evict":
             evictions.append(_Eviction(ref, pod["metadata"]["uid"]))
         else:
-            (left if decision == "leave" else refused).append((ref, reason))
+            (skipped if decision == "skip" else refused).append((ref, reason))
     if refused:
         raise DrainError(node, tuple(refused))
     while pending := [eviction for eviction in evictions if not eviction.finished]:
         for eviction in pending:
             yield from eviction.advance(client, options.get("grace_period"))
-            progress(eviction.ref, "it has gone" if eviction.finished else eviction.state)
+            progress(eviction.ref, "it is deleted" if eviction.finished else eviction.state)
         if pending := [eviction for eviction in pending if not eviction.finished]:
             if client.now() >= deadline:
                 raise DrainError(node, tuple((eviction.ref, eviction.state) for eviction in pending))
             yield SleepUntil(min(deadline, client.now() + _POLL_PERIOD))
-    return DrainResult(tuple(eviction.ref for eviction in evictions), tuple(left))
+    return DrainResult(tuple(eviction.ref for eviction in evictions), tuple(skipped))
 
 
 def _ignore(ref: ObjectRef[Any], state: str) -> None:
@@ -134,39 +134,39 @@ def _ignore(ref: ObjectRef[Any], state: str) -> None:
 
 
 class _Eviction:
-    """The eviction of a pod: as soon as its budgets allow it, and until the pod no longer exists."""
+    """Evicts a pod as soon as its budgets allow that, and observes it until it no longer exists."""
 
     def __init__(self, ref: ObjectRef[Any], uid: str) -> None:
         self.ref = ref
         self.uid = uid
         self.finished = False
-        self.state = "it was not evicted yet"
+        self.state = "it is not evicted yet"
         self._sent = False
         self._retry_at = 0.0
 
     def advance(self, client: ClientCore, grace_period: int | None) -> Effects[None]:
         api = client.requests(Dynamic, namespace=self.ref.namespace, resource=_PODS)
         if self._sent:
-            self.finished = yield from self._has_gone(client, api)
+            self.finished = yield from self._is_deleted(client, api)
             return
         if client.now() < self._retry_at:
             return
         try:
             yield from call(client, api.evict(self.ref.name, uid=self.uid, grace_period=grace_period))
-            self._sent, self.state = True, "it was evicted, and has not gone"
+            self._sent, self.state = True, "it is evicted, and terminating"
         except NotFound:
             self.finished = True
         except Conflict as error:
-            self.finished = yield from self._has_gone(client, api)
+            self.finished = yield from self._is_deleted(client, api)
             self._retry_at, self.state = client.now() + _RETRY_DELAY, error.status.message
         except TooManyRequests as error:
             self._retry_at = client.now() + _RETRY_DELAY
             causes = [cause.message for cause in error.status.details.causes]
             self.state = "; ".join(causes) or error.status.message
 
-    def _has_gone(self, client: ClientCore, api: Api[Dynamic]) -> Effects[bool]:
+    def _is_deleted(self, client: ClientCore, api: Api[Dynamic]) -> Effects[bool]:
         pod = yield from get_or_none(client, api, self.ref.name, "")
-        # A StatefulSet creates the next pod under the same name.
+        # A StatefulSet creates the next pod with the same name.
         return pod is None or pod.metadata.uid != self.uid
 
 

@@ -7,10 +7,10 @@
     book.spec.authors = ["Herman Melville"]
     await entry.commit()
 
-A commit sends the difference between the object as it was read and as it is now, as a merge patch for the
-version that was read. So a field that the class does not have is never lost, and changes of other writers are
+A commit sends the difference between the object that was read and its current state, as a merge patch for the
+version that was read. So fields that the class does not have are preserved, and changes of other writers are
 not undone: if another writer has changed other fields meanwhile, the difference is computed again for the new
-version; if it has changed the same field, the commit is a Conflict.
+version; if it has changed the same field, the commit raises `Conflict`.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ _ONCE: Final = ConflictPolicy(max_attempts=1)
 
 
 class CommitOptions(TypedDict, total=False):
-    """The parameters of a write."""
+    """The options of a commit. With `dry_run` the server stores nothing."""
 
     dry_run: bool
     field_manager: str
 
 
 class UpdateOptions(CommitOptions, Generic[K], total=False):
-    """The parameters of an update: `create` returns a new object if there is none."""
+    """The options of an update. `create` returns a new object if the object does not exist."""
 
     create: Callable[[], K]
     conflicts: ConflictPolicy
 
 
 class EntryCore(Generic[K]):
-    """An object as it was read, and as it is now; without the I/O."""
+    """An object that was read, and its changes; without the I/O."""
 
     def __init__(
         self, client: ClientCore, requests: Api[K], name: str, object_and_text: tuple[K, bytes] | None
@@ -100,13 +100,13 @@ class EntryCore(Generic[K]):
         )
 
     def or_insert(self, make: Callable[[], K]) -> K:
-        """Return the object; if there is none, the result of `make`, which a commit will create."""
+        """Return the object. If it does not exist, return the result of `make`, which `commit` creates."""
         if self.obj is None:
             self.obj = self._adopt(make())
         return self.obj
 
     def modify(self, change: Callable[[K], object]) -> Self:
-        """Change the object, if there is one."""
+        """Call `change` with the object, if it exists."""
         if self.obj is not None:
             change(self.obj)
         return self
@@ -132,7 +132,7 @@ class EntryCore(Generic[K]):
                 current = parse_document(text)
                 if current["metadata"]["uid"] != old["metadata"]["uid"]:
                     raise
-                # Not otherwise: another writer may have set the same value for another reason.
+                # Only then: otherwise another writer may have set the same value for another reason.
                 if may_be_done and includes_change(old, new, current):
                     return fresh if options.get("dry_run") else self._set(fresh, text)
                 new, is_clean = rebase(old, new, current)
@@ -166,7 +166,7 @@ class EntryCore(Generic[K]):
         return obj if options.get("dry_run") else self._set(obj, text)
 
     def _patch(self, old: dict[str, Any], new: dict[str, Any], options: CommitOptions) -> Request[K]:
-        """Return the patch for one version, which also excludes a new object of the same name."""
+        """Return the patch for one version. So it never changes a new object of the same name."""
         version = old["metadata"]["resourceVersion"]
         patch = make_exact_merge_patch(old, new)
         if patch is None:
@@ -191,7 +191,7 @@ class EntryCore(Generic[K]):
         if isinstance(namespace, str) and namespace:
             if meta.namespace and meta.namespace != namespace:
                 raise InvalidRequest(
-                    f"the entry of {self.name!r} in {namespace!r} cannot hold one of {meta.namespace!r}"
+                    f"the entry of {self.name!r} in {namespace!r} cannot hold an object of {meta.namespace!r}"
                 )
             meta.namespace = namespace
         return obj
@@ -212,7 +212,7 @@ class EntryCore(Generic[K]):
 
 
 class Entry(EntryCore[K]):
-    """An object that may be changed: change `obj`, and `commit` sends the difference."""
+    """An object to be changed: change `obj`, and `commit` sends the difference."""
 
     def __init__(
         self, client: BaseClient, requests: Api[K], name: str, object_and_text: tuple[K, bytes] | None
@@ -221,20 +221,20 @@ class Entry(EntryCore[K]):
         self._client = client
 
     async def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[CommitOptions]) -> K:
-        """Send the changes, if there are any, and return the object as the server has it now.
+        """Send the changes, if there are any, and return the object of the response.
 
-        A `Conflict` means that another writer changed the same fields, `AlreadyExists` that the object exists
-        now. After an error and after a dry run the entry is unchanged.
+        Raise `Conflict` if another writer changed the same fields, and `AlreadyExists` if the object was
+        created meanwhile. After an error and after a dry run the entry is unchanged.
         """
         return await self._client.run(self.commit_effects(conflicts, options))
 
     async def replace(self, **options: Unpack[CommitOptions]) -> K:
-        """Replace the whole object; a `Conflict` if it has changed on the server."""
+        """Replace the whole object. Raise `Conflict` if it has changed on the server."""
         return await self._client.run(self.replace_effects(options))
 
 
 class BlockingEntry(EntryCore[K]):
-    """The same for threads; see `Entry`."""
+    """An `Entry` for threads."""
 
     def __init__(
         self, client: BlockingBaseClient, requests: Api[K], name: str, object_and_text: tuple[K, bytes] | None
@@ -243,15 +243,15 @@ class BlockingEntry(EntryCore[K]):
         self._client = client
 
     def commit(self, *, conflicts: ConflictPolicy = CONFLICTS, **options: Unpack[CommitOptions]) -> K:
-        """Send the changes, if there are any, and return the object as the server has it now.
+        """Send the changes, if there are any, and return the object of the response.
 
-        A `Conflict` means that another writer changed the same fields, `AlreadyExists` that the object exists
-        now. After an error and after a dry run the entry is unchanged.
+        Raise `Conflict` if another writer changed the same fields, and `AlreadyExists` if the object was
+        created meanwhile. After an error and after a dry run the entry is unchanged.
         """
         return self._client.run(self.commit_effects(conflicts, options))
 
     def replace(self, **options: Unpack[CommitOptions]) -> K:
-        """Replace the whole object; a `Conflict` if it has changed on the server."""
+        """Replace the whole object. Raise `Conflict` if it has changed on the server."""
         return self._client.run(self.replace_effects(options))
 
 
@@ -265,7 +265,7 @@ def update(
     conflicts: ConflictPolicy = CONFLICTS,
     **options: Unpack[CommitOptions],
 ) -> Effects[K]:
-    """Read, change and write an object, and repeat that while other writers interfere."""
+    """Read, change and write an object, and repeat that after conflicts with other writers."""
     attempt = 0
     object_and_text: tuple[K, bytes] | None
     while True:

@@ -1,17 +1,16 @@
-"""`migrate_storage`: all objects of a custom kind are rewritten in the version in which they are now stored.
+"""`migrate_storage`: rewrites all objects of a custom kind in the current storage version.
 
 ::
 
-    definition: versions v1, v2 (stored) ── storedVersions [v1, v2]
-        │  settle: every API server knows that v2 is stored
-        │  list, page by page, metadata alone; an empty patch for each object
-        │  the definition is still the same
+    definition: versions v1, v2 (storage) ── storedVersions [v1, v2]
+        │  wait `settle` seconds: every API server knows that v2 is the storage version
+        │  list the metadata page by page; send an empty patch for each object
+        │  check that the definition has not changed
         ▼
-    status.storedVersions [v2]      only now a server lets v1 be taken out of the definition
+    status.storedVersions [v2]      only now v1 can be removed from the definition
 
-An empty patch changes nothing, and yet a server writes the object, because what it would store, in the new
-version, is not what is stored. An object that is stored in the new version is not written again, so a
-migration that was cut short may simply be run once more.
+An empty patch changes nothing, but the server writes an object whose stored bytes are in another version. An
+object in the storage version is not written again, so an interrupted migration can be repeated.
 """
 
 from __future__ import annotations
@@ -51,22 +50,21 @@ if TYPE_CHECKING:
 _DEFINITIONS: Final = Resource(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False
 )
-_PAGE: Final = 500
-# After this many refusals the next objects would probably be refused too.
-_MOST_REFUSED: Final = 20
-# A server repeats a patch that met a conflict five times; a patch that loses so often competes with a fast
-# writer.
-_ATTEMPTS: Final = 5
+_PAGE_SIZE: Final = 500
+# After this many refused objects the server would probably refuse the others too.
+_MAX_REFUSED: Final = 20
+# A server itself repeats a patch that conflicts five times, so a conflict means a very active other writer.
+_MAX_ATTEMPTS: Final = 5
 
 _log: Final = logging.getLogger("kubeproto.migration")
 
 
 class MigrateOptions(TypedDict, total=False):
-    """How objects are migrated.
+    """The options of a migration.
 
-    `rate` is how many are written in a second, 20 by default. `settle` is how many seconds to wait first, 10
-    by default: with several API servers, one may not have heard yet that another version is stored. `since`
-    is the version of an earlier migration that was cut short: objects that are newer are left alone.
+    `rate` is the number of objects that are written per second, 20 by default. `settle` is the number of
+    seconds before the first write, 10 by default, in which every API server learns the new storage version.
+    `since` continues an interrupted migration: pass the `since` of its error, and newer objects are skipped.
     """
 
     rate: float
@@ -75,7 +73,7 @@ class MigrateOptions(TypedDict, total=False):
 
 
 class Migration(Struct, frozen=True):
-    """What a migration has done: `version` is stored now, and none of the objects is stored as `dropped`."""
+    """The result of a migration: all objects are stored in `version`, and none in the `dropped` versions."""
 
     definition: str
     version: str
@@ -90,7 +88,8 @@ class Migration(Struct, frozen=True):
 class MigrationError(KubeprotoError):
     """A migration was not completed, and no version was removed from ``status.storedVersions``.
 
-    `refused` are the objects that the server refused to write, with its reasons. Pass `since` to continue it.
+    `refused` are the objects that the server refused to write, with its reasons. Pass `since` to
+    `migrate_storage` to continue the migration.
     """
 
     def __init__(
@@ -102,36 +101,36 @@ class MigrationError(KubeprotoError):
 
 
 def migrate(client: ClientCore, kind: type[KubeObject] | str, options: MigrateOptions) -> Effects[Migration]:
-    """Rewrite all objects of a kind in the version that is stored, and forget the versions before it."""
+    """Rewrite all objects of a kind in the storage version, and remove other versions from its status."""
     name = kind if isinstance(kind, str) else f"{kind.resource.plural}.{kind.resource.group}"
     if options.get("rate", 1.0) <= 0 or options.get("settle", 0.0) < 0:
         raise InvalidRequest("migrate_storage needs a rate above 0 and a settle of 0 or more seconds")
     if (since := options.get("since", "")) and not comparable(since):
         raise InvalidRequest(f"migrate_storage needs a resource version in since, and {since!r} is not one")
-    return (yield from _Run(client, name, options).run())
+    return (yield from _MigrationRun(client, name, options).run())
 
 
-class _Run:
-    """One migration under way."""
+class _MigrationRun:
+    """A migration in progress."""
 
     def __init__(self, client: ClientCore, name: str, options: MigrateOptions) -> None:
         self._client = client
         self._name = name
-        self._pause = 1.0 / options.get("rate", 20.0)
+        self._interval = 1.0 / options.get("rate", 20.0)
         self._settle = options.get("settle", 10.0)
         self._since = options.get("since", "")
         self._definitions = client.requests(Dynamic, resource=_DEFINITIONS)
-        self._next = 0.0  # when the next object may be written
+        self._next_write_at = 0.0
         self._rewritten = 0
-        self._begun = self._since
+        self._list_version = self._since  # objects that are newer are in the storage version
         self._refused: list[tuple[ObjectRef[Any], ApiError]] = []
 
     def run(self) -> Effects[Migration]:
-        before = yield from self._read()
-        version, old = _stored(before)
-        if not old:
+        definition = yield from self._read_definition()
+        version, old_versions = _stored_versions(definition)
+        if not old_versions:
             return Migration(self._name, version)
-        resource = _resource(before, version)
+        resource = _served_resource(definition, version)
         if resource is None:
             self._fail("none of its versions is served, so its objects cannot be listed")
         yield SleepUntil(self._client.now() + self._settle)
@@ -140,49 +139,49 @@ class _Run:
         except (ApiError, TransportError, RemoteProtocolError) as error:
             self._fail(f"a page of them could not be read: {error}", error)
         if self._refused:
-            obj, refusal = self._refused[0]
-            self._fail(f"{len(self._refused)} were refused, such as {obj}: {refusal}", refusal)
-        yield from self._trim(before, version)
-        made = Migration(self._name, version, self._rewritten, old)
-        _log.info("%s", made)
-        return made
+            ref, refusal = self._refused[0]
+            self._fail(f"{len(self._refused)} were refused, such as {ref}: {refusal}", refusal)
+        yield from self._remove_old_versions(definition, version)
+        migration = Migration(self._name, version, self._rewritten, old_versions)
+        _log.info("%s", migration)
+        return migration
 
-    def _read(self) -> Effects[Dynamic]:
+    def _read_definition(self) -> Effects[Dynamic]:
         return (yield from call(self._client, self._definitions.get(self._name))).value
 
     def _rewrite_all(self, resource: Resource) -> Effects[None]:
         namespace = ALL if resource.namespaced else ""
-        everywhere = self._client.requests(Metadata, namespace=namespace, resource=resource)
-        paging = Paging(self._client, everywhere, limit=_PAGE, on_expired="go on", selection=Selection())
+        api = self._client.requests(Metadata, namespace=namespace, resource=resource)
+        paging = Paging(self._client, api, limit=_PAGE_SIZE, on_expired="go on", selection=Selection())
         while (page := (yield from paging.next())) is not None:
-            if not self._begun:
-                self._begun = page.version
+            if not self._list_version:
+                self._list_version = page.version
                 _log.info("%s: objects newer than %s are stored in the new version", self._name, page.version)
             if page.malformed:
                 # It could be stored in any version, and would be lost with that version.
-                self._fail(f"one of them cannot be read: {page.malformed[0]}")
+                self._fail(f"an object cannot be read: {page.malformed[0]}")
             for obj in page.items:
-                if self._is_new(obj.metadata.resource_version):
+                if self._is_newer_than_since(obj.metadata.resource_version):
                     continue
                 yield from self._rewrite(resource, obj)
-                if len(self._refused) >= _MOST_REFUSED:
+                if len(self._refused) >= _MAX_REFUSED:
                     return
 
-    def _is_new(self, version: str) -> bool:
+    def _is_newer_than_since(self, version: str) -> bool:
         return bool(self._since) and comparable(version) and is_newer(version, self._since)
 
     def _rewrite(self, resource: Resource, obj: KubeObject) -> Effects[None]:
         namespace = obj.metadata.namespace if resource.namespaced else ""
         api = self._client.requests(Metadata, namespace=namespace, resource=resource)
-        for attempt in range(1, _ATTEMPTS + 1):
-            yield SleepUntil(self._next)
-            self._next = max(self._next, self._client.now()) + self._pause
+        for attempt in range(1, _MAX_ATTEMPTS + 1):
+            yield SleepUntil(self._next_write_at)
+            self._next_write_at = max(self._next_write_at, self._client.now()) + self._interval
             try:
                 yield from call(self._client, api.merge_patch(obj.metadata.name, {}))
             except NotFound:
                 return  # it was deleted meanwhile
             except ApiError as error:
-                if not isinstance(error, Conflict) or attempt == _ATTEMPTS:
+                if not isinstance(error, Conflict) or attempt == _MAX_ATTEMPTS:
                     ref: ObjectRef[Any] = ObjectRef(
                         resource.group, resource.kind, namespace, obj.metadata.name
                     )
@@ -192,15 +191,15 @@ class _Run:
                 self._rewritten += 1
                 return
 
-    def _trim(self, before: Dynamic, version: str) -> Effects[None]:
-        """Keep only the stored version in the status, unless the definition has changed meanwhile."""
+    def _remove_old_versions(self, definition: Dynamic, version: str) -> Effects[None]:
+        """Leave only this version in the status. Fail if the definition has changed meanwhile."""
         while True:
-            now = yield from self._read()
-            if _moment(now) != _moment(before):
-                # Another version may have been stored for a time, and objects with it.
+            current = yield from self._read_definition()
+            if _uid_and_generation(current) != _uid_and_generation(definition):
+                # Another version may have been the storage version for a time, and objects are stored in it.
                 self._fail("it was changed while its objects were rewritten: migrate once more")
             patch: dict[str, Any] = {
-                "metadata": {"resourceVersion": now.metadata.resource_version},
+                "metadata": {"resourceVersion": current.metadata.resource_version},
                 "status": {"storedVersions": [version]},
             }
             status = self._definitions.subresource("status")
@@ -210,34 +209,38 @@ class _Run:
                 continue  # another client has written a condition
             return
 
-    def _fail(self, why: str, cause: Exception | None = None) -> NoReturn:
+    def _fail(self, problem: str, cause: Exception | None = None) -> NoReturn:
         raise MigrationError(
-            f"the objects of {self._name} were not migrated: {why}",
+            f"the objects of {self._name} were not migrated: {problem}",
             refused=tuple(self._refused),
-            since=self._begun,
+            since=self._list_version,
         ) from cause
 
 
-def _moment(definition: Dynamic) -> tuple[str, int | None]:
-    """Return what changes with every change of a definition."""
+def _uid_and_generation(definition: Dynamic) -> tuple[str, int | None]:
+    """Return two fields that differ after every change of the spec and after a new creation."""
     return definition.metadata.uid, definition.metadata.generation
 
 
-def _stored(definition: Dynamic) -> tuple[str, tuple[str, ...]]:
-    """Return the version that is stored, and the others that may be stored still."""
-    version = next(one["name"] for one in definition["spec"]["versions"] if one["storage"])
+def _stored_versions(definition: Dynamic) -> tuple[str, tuple[str, ...]]:
+    """Return the storage version, and the other versions in which objects may be stored."""
+    storage_version = next(
+        version["name"] for version in definition["spec"]["versions"] if version["storage"]
+    )
     status: dict[str, Any] = definition.get("status") or {}
-    return version, tuple(one for one in status.get("storedVersions") or () if one != version)
+    stored_versions: list[str] = status.get("storedVersions") or []
+    return storage_version, tuple(version for version in stored_versions if version != storage_version)
 
 
-def _resource(definition: Dynamic, version: str) -> Resource | None:
-    """Return how the objects are requested: in the version that is stored, or in another that is served."""
+def _served_resource(definition: Dynamic, version: str) -> Resource | None:
+    """Return the resource in this version, or in another served version; None if no version is served."""
     spec = definition["spec"]
-    served = [one["name"] for one in spec["versions"] if one["served"]]
-    if not served:
+    served_versions = [version["name"] for version in spec["versions"] if version["served"]]
+    if not served_versions:
         return None
     names = spec["names"]
     return Resource(
-        spec["group"], version if version in served else served[0], names["kind"], names["plural"],
+        spec["group"], version if version in served_versions else served_versions[0],
+        names["kind"], names["plural"],
         namespaced=spec["scope"] == "Namespaced",
     )  # fmt: skip

@@ -1,6 +1,6 @@
 """The order in which objects of different kinds are applied: dependencies first.
 
-Namespaces come first, then definitions of custom resources, then objects that others refer to (rights,
+Namespaces come first, then definitions of custom resources, then objects that others refer to (permissions,
 configuration, volumes, services), then workloads, then all other kinds, and last the kinds that can block
 requests: webhooks and aggregated APIs. Deletions have the opposite order.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kubeproto import Dynamic, KubeObject
 
 GroupKind: TypeAlias = tuple[str, str]
-"""A kind without its version, which is the same for all versions of an object."""
+"""The group and the kind, which are the same in all versions of an object."""
 
 DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 NAMESPACE: Final = ("", "Namespace")
@@ -36,7 +36,7 @@ _RANKS: Final[tuple[tuple[GroupKind, ...], ...]] = (
     (("", "Pod"), ("", "ReplicationController"), ("apps", "DaemonSet"), ("apps", "Deployment"),
      ("apps", "ReplicaSet"), ("apps", "StatefulSet"), ("batch", "Job"), ("batch", "CronJob"),
      ("autoscaling", "HorizontalPodAutoscaler"), ("networking.k8s.io", "Ingress")),
-    (),  # all other kinds, above all custom resources, whose controllers are workloads
+    (),  # all other kinds: mostly custom resources, whose controllers are workloads
     (("apiregistration.k8s.io", "APIService"),
      ("admissionregistration.k8s.io", "ValidatingAdmissionPolicy"),
      ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"),
@@ -46,7 +46,7 @@ _RANKS: Final[tuple[tuple[GroupKind, ...], ...]] = (
      ("admissionregistration.k8s.io", "MutatingWebhookConfiguration")),
 )  # fmt: skip
 _RANK: Final[dict[GroupKind, int]] = {kind: rank for rank, kinds in enumerate(_RANKS) for kind in kinds}
-_OTHERS: Final = _RANKS.index(())
+_DEFAULT_RANK: Final = _RANKS.index(())
 
 
 def group_kind(obj: KubeObject) -> GroupKind:
@@ -57,17 +57,17 @@ def group_kind(obj: KubeObject) -> GroupKind:
 
 def rank(kind: GroupKind) -> int:
     """Return the rank of a kind: lower ranks are applied first."""
-    return _RANK.get(kind, _OTHERS)
+    return _RANK.get(kind, _DEFAULT_RANK)
 
 
-def kinds_defined(objects: Iterable[Dynamic]) -> dict[GroupVersionKind, Dynamic]:
-    """Return the kinds of the definitions among these objects."""
-    defined: dict[GroupVersionKind, Dynamic] = {}
+def defined_kinds(objects: Iterable[Dynamic]) -> dict[GroupVersionKind, Dynamic]:
+    """Return the kinds that the definitions among these objects define, each with its definition."""
+    definitions: dict[GroupVersionKind, Dynamic] = {}
     for obj in objects:
         if group_kind(obj) == DEFINITION:
             spec: dict[str, Any] = obj.get("spec") or {}
             names: dict[str, Any] = spec.get("names") or {}
             for version in spec.get("versions") or ():
                 kind = names.get("kind", "")
-                defined[GroupVersionKind(spec.get("group", ""), version.get("name", ""), kind)] = obj
-    return defined
+                definitions[GroupVersionKind(spec.get("group", ""), version.get("name", ""), kind)] = obj
+    return definitions

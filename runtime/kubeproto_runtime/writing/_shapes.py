@@ -25,11 +25,11 @@ class Shape(Protocol):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The fields that identify an element of this list; none if it is not such a list."""
+        """The merge keys of this list; empty for other fields and lists without merge keys."""
         ...
 
     def default(self, key: str) -> Any:
-        """The value that a server gives to a key that an element lacks; UNSET if it gives none."""
+        """Return the default that a server sets for a missing key of an element; UNSET if it sets none."""
         ...
 
     def member(self, name: str) -> Shape:
@@ -37,7 +37,7 @@ class Shape(Protocol):
         ...
 
 
-class _Unknown:
+class _UnknownShape:
     keys = ()
 
     def default(self, key: str) -> Any:
@@ -47,33 +47,33 @@ class _Unknown:
         return self
 
 
-_UNKNOWN: Final = _Unknown()
+_UNKNOWN: Final = _UnknownShape()
 
 
-class _BuiltIn:
+class _BuiltinShape:
     """A field of a built-in kind."""
 
-    def __init__(self, facts: BuiltinField) -> None:
-        self._facts = facts
-        self.keys = facts.list_map_keys or ((facts.patch_merge_key,) if facts.patch_merge_key else ())
+    def __init__(self, field: BuiltinField) -> None:
+        self._field = field
+        self.keys = field.list_map_keys or ((field.patch_merge_key,) if field.patch_merge_key else ())
 
     def default(self, key: str) -> Any:
-        field = kind_table().types[self._facts.type].fields.get(key)
+        field = kind_table().types[self._field.type].fields.get(key)
         return UNSET if field is None or field.required or field.default is None else field.default
 
     def member(self, name: str) -> Shape:
-        if self._facts.form:
-            # Inside a list or a map the keys are not those of this field any more.
-            inner = replace(
-                self._facts, form=self._facts.form[1:], list_map_keys=(), patch_merge_key="", list_type=""
+        if self._field.form:
+            # The elements of a list or map do not have its merge keys.
+            element = replace(
+                self._field, form=self._field.form[1:], list_map_keys=(), patch_merge_key="", list_type=""
             )
-            return _BuiltIn(inner)
-        owner = kind_table().types.get(self._facts.type)
-        facts = None if owner is None else owner.fields.get(name)
-        return _UNKNOWN if facts is None else _BuiltIn(facts)
+            return _BuiltinShape(element)
+        owner = kind_table().types.get(self._field.type)
+        field = None if owner is None else owner.fields.get(name)
+        return _UNKNOWN if field is None else _BuiltinShape(field)
 
 
-class _Defined:
+class _SchemaShape:
     """A field of a custom resource, by its OpenAPI schema."""
 
     def __init__(self, schema: dict[str, Any]) -> None:
@@ -88,51 +88,42 @@ class _Defined:
         schema = self._schema
         member = schema.get("properties", {}).get(name) or schema.get("items")
         member = member or schema.get("additionalProperties")
-        return _Defined(member) if is_object(member) else _UNKNOWN
+        return _SchemaShape(member) if is_object(member) else _UNKNOWN
 
 
-class _Root:
-    """An object of a custom kind, whose metadata is that of every kind."""
+class _CustomResourceShape:
+    """An object of a custom kind: the schema has its fields except `metadata`."""
 
     keys = ()
 
     def __init__(self, schema: dict[str, Any]) -> None:
-        self._defined = _Defined(schema)
+        self._schema_shape = _SchemaShape(schema)
 
     def default(self, key: str) -> Any:
         return UNSET
 
     def member(self, name: str) -> Shape:
-        return _metadata() if name == "metadata" else self._defined.member(name)
+        return _shape_of_type("meta_v1.ObjectMeta") if name == "metadata" else self._schema_shape.member(name)
 
 
 @cache
 def shape_of(kind: type[KubeObject], resource: Resource) -> Shape:
-    """Return the shape of a kind, whose class may have a few of its fields only."""
-    for name, facts in kind_table().types.items():
-        if facts.gvk == resource.gvk:
-            return _BuiltIn(_field(name))
-    described = get_origin(kind) or kind
-    return _Root({} if issubclass(described, Dynamic) else _schema(described))
+    """Return the shape of a kind. It includes fields that the class does not have."""
+    for name, builtin_type in kind_table().types.items():
+        if builtin_type.gvk == resource.gvk:
+            return _shape_of_type(name)
+    cls = get_origin(kind) or kind
+    return _CustomResourceShape({} if issubclass(cls, Dynamic) else _class_schema(cls))
 
 
-def _schema(kind: type[KubeObject]) -> dict[str, Any]:
-    from kubeproto.crd import SchemaError, schema_of  # costs an import that most programs never need
+def _class_schema(kind: type[KubeObject]) -> dict[str, Any]:
+    from kubeproto.crd import SchemaError, schema_of  # most programs never need this import
 
     try:
         return schema_of(kind)
-    except (
-        SchemaError,
-        TypeError,
-        ValueError,
-    ):  # no definition can be made from such a class, but it can be read
+    except (SchemaError, TypeError, ValueError):  # a class that has no schema can still be read and written
         return {}
 
 
-def _metadata() -> Shape:
-    return _BuiltIn(_field("meta_v1.ObjectMeta"))
-
-
-def _field(type_: str) -> BuiltinField:
-
-    return BuiltinField(type=type_)
+def _shape_of_type(name: str) -> Shape:
+    return _BuiltinShape(BuiltinField(type=name))

@@ -34,12 +34,12 @@ def patch_status(
     """Write a status if it differs from the status of the object.
 
     Only changed fields are sent, so several writers of one status do not undo each other's fields. A changed
-    list is sent as a whole, with the version of `obj`: it is a `Conflict` if that has changed.
+    list is sent as a whole, with the version of `obj`. Raise `Conflict` if `obj` has changed since then.
     """
     old_status: Any = obj.get("status") if isinstance(obj, Dynamic) else getattr(obj, "status", None)
     if status is old_status and status is not None:
         raise InvalidRequest(
-            "patch_status got obj.status itself, which has no difference: change a copy of it"
+            "patch_status received obj.status itself, so it sees no difference: pass a changed copy of it"
         )
     old, new = to_builtins(old_status), to_builtins(status)
     if json_equal(old, new):
