@@ -28,6 +28,7 @@ help:
 	@echo 'make access  record authorization verdicts of the real API server again'
 	@echo 'make workloads  record the behaviour of the real controllers again'
 	@echo 'make admission  record webhook calls of the real API server again'
+	@echo 'make cases   record responses of the real API server to the cases of tests/sim again'
 	@echo 'make releases  read the kinds of older releases of Kubernetes again; ARGS=1.33 reads one'
 	@echo 'make fuzz    fuzz each parser; make fuzz SECONDS=300 FUZZ="watch page" for longer, or some'
 	@echo 'make storm   whole programs under faults that a seed chooses; SEEDS=0:100, HOURS=8, FAULTS=1000000'
@@ -86,8 +87,8 @@ kinds: $(READY)
 probe: $(READY)
 	@$(BIN)/python -m tools.probing
 
-.PHONY: real churn record facts verdicts cel access admission workloads releases
-real churn record facts verdicts cel access admission workloads releases: $(READY)
+.PHONY: real churn record facts verdicts cel access admission workloads cases releases
+real churn record facts verdicts cel access admission workloads cases releases: $(READY)
 	@$(BIN)/python tests/realserver/run.py $@ $(ARGS)
 
 # Each release that can be built, the oldest first; the first time takes some minutes of building for each.

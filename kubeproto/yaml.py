@@ -65,14 +65,18 @@ class YamlUnavailable(ImportError):
 
 
 class Document:
-    """A document of a text: its value, and the line of each part of it."""
+    """A document of a text: its value, and the line of each part of it.
+
+    `duplicate_keys` are the lines and names of keys that an object already has, if they are allowed.
+    """
 
     # Kubernetes' decoder stops at 10,000 levels, Python's own stack long before that.
     MAX_DEPTH: ClassVar = 200
 
-    def __init__(self, node: _Node) -> None:
+    def __init__(self, node: _Node, *, allow_duplicates: bool = False) -> None:
         self._node = node
-        self.value = _value(node)
+        self.duplicate_keys: list[tuple[int, str]] = []
+        self.value = _value(node, self.duplicate_keys if allow_duplicates else None)
 
     def line_of(self, path: Sequence[str | int] = ()) -> int:
         """Return the line of the value at this path, or of the deepest part of the path that exists."""
@@ -85,8 +89,11 @@ class Document:
         return line
 
 
-def read_documents(text: str) -> Iterator[Document]:
-    """Yield the documents of a text, one after another. An empty document has the value None."""
+def read_documents(text: str, *, allow_duplicates: bool = False) -> Iterator[Document]:
+    """Yield the documents of a text, one after another. An empty document has the value None.
+
+    Of duplicate keys the last counts if they are allowed, as in a server; otherwise they are an error.
+    """
     yaml = _library()
     try:
         # libyaml where it is built in: it reads ten times as fast, and the events are the same.
@@ -94,7 +101,7 @@ def read_documents(text: str) -> Iterator[Document]:
         composer = _Composer(events)
         for event in events:
             if isinstance(event, yaml.DocumentStartEvent):
-                yield Document(composer.document())
+                yield Document(composer.document(), allow_duplicates=allow_duplicates)
     except yaml.MarkedYAMLError as error:
         position = error.problem_mark or error.context_mark
         raise YamlError(error.problem or str(error), position.line + 1 if position else 1) from None
@@ -247,13 +254,16 @@ def _child(node: _Node, step: str | int) -> tuple[int, _Node] | None:
     return None
 
 
-def _value(node: _Node) -> Any:
+_Duplicates = list[tuple[int, str]] | None  # None refuses duplicate keys
+
+
+def _value(node: _Node, duplicates: _Duplicates) -> Any:
     if node.text is not None:
         value = _scalar(node, node.text)
         return _shortest(value) if isinstance(value, float) else value
     if node.is_mapping:
-        return _mapping(node)
-    return [_value(child) for _, child in node.members]
+        return _mapping(node, duplicates)
+    return [_value(child, duplicates) for _, child in node.members]
 
 
 def _scalar(node: _Node, text: str) -> Any:
@@ -312,29 +322,31 @@ def _shortest(value: float) -> int | float:
     return int(value) if value.is_integer() and abs(value) < _WITH_EXPONENT else value
 
 
-def _mapping(node: _Node) -> dict[str, Any]:
+def _mapping(node: _Node, duplicates: _Duplicates) -> dict[str, Any]:
     """Return an object. Its own members take precedence over those that `<<` merges in."""
     members: dict[str, Any] = {}
     merged: dict[str, Any] = {}
     for key_node, value_node in node.members:
         assert key_node is not None  # a mapping's members have keys
         if key_node.text == "<<" and not key_node.quoted and not key_node.tag:
-            merged = _merged(value_node) | merged
+            merged = _merged(value_node, duplicates) | merged
             continue
         key = _key(key_node)
         if key in members:
-            raise YamlError(f"the key {key!r} occurs twice", key_node.line)
-        members[key] = _value(value_node)
+            if duplicates is None:
+                raise YamlError(f"the key {key!r} occurs twice", key_node.line)
+            duplicates.append((key_node.line, key))
+        members[key] = _value(value_node, duplicates)
     return merged | members
 
 
-def _merged(node: _Node) -> dict[str, Any]:
+def _merged(node: _Node, duplicates: _Duplicates) -> dict[str, Any]:
     sources = [node] if node.is_mapping else [child for _, child in node.members]
     merged: dict[str, Any] = {}
     for source in sources or [node]:
         if not source.is_mapping:
             raise YamlError("only a mapping can be merged by <<", source.line)
-        merged = _mapping(source) | merged
+        merged = _mapping(source, duplicates) | merged
     return merged
 
 

@@ -351,7 +351,7 @@ def just_established(stage: Stage) -> None:
     definition["metadata"]["name"] = "qubs.wire.test"
     definition["spec"]["names"] = {"plural": "qubs", "kind": "Qub"}
     stage.body("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition)
-    stage.cluster.advance(0.1)
+    stage.cluster.advance(0.02)
 
 
 @situation("deprecated-api-warning-200")

@@ -1,9 +1,9 @@
 """Runs commands that need the real control plane: ``python tests/realserver/run.py COMMAND [ARGUMENT...]``.
 
-The commands are real, churn, record, facts, verdicts, cel, access, admission, workloads and releases; `make
-help` explains them. The control plane is built first, of the release in the environment variable `KUBERNETES`
-(``1.33``), or of the newest. `KUBEPROTO_REAL` then passes the program to the tests, and the plugin
-`realserver.fixtures` starts it.
+The commands are real, churn, record, facts, verdicts, cel, access, admission, workloads, cases and releases;
+`make help` explains them. The control plane is built first, of the release in the environment variable
+`KUBERNETES` (``1.33``), or of the newest. `KUBEPROTO_REAL` then passes the program to the tests, and the
+plugin `realserver.fixtures` starts it.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ PATHS: Final = (
     "tests/objects",
     "tests/pods",
     "tests/runtime",
+    "tests/sim",
     "tests/webhooks",
     "tests/workloads",
     "examples",
@@ -49,6 +50,7 @@ RUNS: Final = {
     "access": ("-m", "realserver.access"),
     "admission": ("-m", "realserver.admission"),
     "workloads": ("-m", "realserver.workloads"),
+    "cases": ("-m", "realserver.real_cases"),
     "releases": ("-m", "realserver.kinds"),
 }
 CHURN: Final = 5000  # custom resources

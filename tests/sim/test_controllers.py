@@ -78,7 +78,7 @@ def test_a_definition_is_served_after_a_moment_and_its_storage_a_moment_later() 
     definition = json.loads(encode(definition_of(Book)))
     asker.create(DEFINITIONS, definition)
     assert asker.send("GET", BOOKS).status == 404
-    asker.cluster.advance(0.1)
+    asker.cluster.advance(0.02)
     conditions = asker.ask("GET", f"{DEFINITIONS}/books.example.io")["status"]["conditions"]
     assert {condition["type"]: condition["status"] for condition in conditions} == {
         "NamesAccepted": "True",
@@ -86,7 +86,11 @@ def test_a_definition_is_served_after_a_moment_and_its_storage_a_moment_later() 
     }
     status = asker.refused("GET", BOOKS)
     assert (status["code"], dict(asker.response.headers)["Retry-After"]) == (429, "1")
-    asker.cluster.advance(0.05)
+    book = {"apiVersion": "example.io/v1", "kind": "Book", "metadata": {"name": "a"}, "spec": {"title": "t"}}
+    response = asker.send("POST", BOOKS, book)
+    assert response.status == 201
+    assert response.delay == pytest.approx(0.03)
+    asker.cluster.advance(0.03)
     assert asker.send("GET", BOOKS).status == 200
 
 

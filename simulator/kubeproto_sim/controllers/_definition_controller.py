@@ -19,9 +19,9 @@ from ..writing._server_writes import edit, remove_finalizer
 
 DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 CLEANUP: Final = "customresourcecleanup.apiextensions.k8s.io"
-# Observed on a server: the seconds from the POST to Established, and from there to a usable storage.
-ESTABLISH_SECONDS: Final = 0.1
-STORAGE_SECONDS: Final = 0.05
+# The seconds from the POST to Established (11 to 42 ms on a real server), and from there to a ready storage.
+ESTABLISH_SECONDS: Final = 0.02
+STORAGE_SECONDS: Final = 0.03
 
 
 class DefinitionController:

@@ -16,16 +16,6 @@ from ._builtin_table import built_in, fill, has_defaults
 from ._served_kinds import ServedKind
 
 Json = dict[str, Any]
-# Admission adds these to every pod: it may stay five minutes on a node with problems.
-_TOLERATIONS: Final = tuple(
-    {
-        "key": f"node.kubernetes.io/{condition}",
-        "operator": "Exists",
-        "effect": "NoExecute",
-        "tolerationSeconds": 300,
-    }
-    for condition in ("not-ready", "unreachable")
-)
 # Kinds that contain the spec of a pod, with its path.
 POD_SPECS: Final = {
     "pods": ("spec",),
@@ -85,7 +75,6 @@ def admit(served: ServedKind, obj: Json) -> None:
     """Add the fields that a server sets on a new object; no manager owns them."""
     match served.full_name:
         case "pods":
-            _admit_pod(obj["spec"])
             obj["status"] = {"phase": "Pending", "qosClass": _qos_class(obj)}
         case "namespaces":
             obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
@@ -154,14 +143,6 @@ def _pod_spec(spec: Json, *, is_pod: bool) -> None:
 def _pull_policy(image: str) -> str:
     latest = "@" not in image and (":" not in image.rpartition("/")[2] or image.endswith(":latest"))
     return "Always" if latest else "IfNotPresent"
-
-
-def _admit_pod(spec: Json) -> None:
-    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
-    spec.setdefault("priority", 0)
-    tolerations = spec.setdefault("tolerations", [])
-    keys = {toleration.get("key") for toleration in tolerations}
-    tolerations += [dict(toleration) for toleration in _TOLERATIONS if toleration["key"] not in keys]
 
 
 def _admit_job(obj: Json) -> None:
@@ -278,6 +259,12 @@ def _daemon_set(obj: Json) -> None:
     obj["metadata"].setdefault("annotations", {}).setdefault(TEMPLATE_GENERATION, "1")
 
 
+def _node(obj: Json) -> None:
+    status = member(obj, "status")
+    if "capacity" in status:
+        status.setdefault("allocatable", dict(status["capacity"]))
+
+
 def _namespace(obj: Json) -> None:
     meta = obj["metadata"]
     meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta.get("name", "")
@@ -319,6 +306,7 @@ _COMPUTED_DEFAULTS: Final[dict[str, Callable[[Json], None]]] = {
     "clusterrolebindings.rbac.authorization.k8s.io": _binding,
     "services": _service,
     "namespaces": _namespace,
+    "nodes": _node,
     "secrets": _secret,
     "limitranges": _limit_range,
     "replicationcontrollers": _controller,

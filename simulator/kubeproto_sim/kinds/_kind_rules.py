@@ -48,10 +48,13 @@ def check_kind(served: ServedKind, obj: dict[str, Any], old: dict[str, Any] | No
     return list(rule(obj, old)) if rule else []
 
 
-def check_bytes(served: ServedKind, obj: dict[str, Any], prefix: str = "") -> None:
-    """Raise `TypeMismatch` for data that is not base64; `prefix` begins its message."""
+def tidy_bytes(served: ServedKind, obj: dict[str, Any], prefix: str = "") -> None:
+    """Remove the line breaks from base64; raise `TypeMismatch`, with this prefix, for malformed data."""
     name = {"secrets": "data", "configmaps": "binaryData"}.get(served.full_name, "")
-    for text in member(obj, name).values() if name else ():
+    values = member(obj, name) if name else {}
+    for key, text in values.items():
+        if "\n" in text or "\r" in text:
+            values[key] = text = text.translate(_LINE_BREAKS)
         try:
             base64.b64decode(text, validate=True)
         except (binascii.Error, ValueError):
@@ -61,6 +64,7 @@ def check_bytes(served: ServedKind, obj: dict[str, Any], prefix: str = "") -> No
             raise TypeMismatch(f"{prefix}illegal base64 data at input byte {offset}") from None
 
 
+_LINE_BREAKS: Final = {ord("\n"): None, ord("\r"): None}
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/]")
 
 

@@ -166,11 +166,22 @@ class Server:
         served = route.served
         if served.warning:
             warnings.append(served.warning)
-        if served.ready_at > self.state.clock.time and self.state.release.refuses_new_kinds:
+        if (hold := self._initializing_time(route)) and route.verb != "create":
             raise initializing()
         if route.subresource not in ("", "status"):
             return subresource(self.state, route, server_request, warnings)
-        return self._dispatch(route, server_request, warnings)
+        response = self._dispatch(route, server_request, warnings)
+        return msgspec.structs.replace(response, delay=response.delay + hold) if hold else response
+
+    def _initializing_time(self, route: Route) -> float:
+        """Return the seconds until the storage of a new kind is ready.
+
+        Creations take this time, and other requests are refused. (A real server delays creations by two
+        seconds, so that all servers know the definition.)
+        """
+        if not self.state.release.refuses_new_kinds:
+            return 0.0
+        return max(route.served.ready_at - self.state.clock.time, 0.0)
 
     def _dispatch(self, route: Route, request: ServerRequest, warnings: list[str]) -> ServerResponse:
         match route.verb:

@@ -92,6 +92,10 @@ def priority(obj: Json) -> Violations:
     """Check a PriorityClass."""
     name, value = obj["metadata"].get("name", ""), obj.get("value", 0)
     if name.startswith("system-"):
-        yield forbidden("metadata.name", "priority class names with 'system-' prefix are reserved")
+        text = (
+            "priority class names with 'system-' prefix are reserved for system use only."
+            f" error: {name} is not a known system priority class"
+        )
+        yield forbidden("metadata.name", text)
     elif value > 1_000_000_000:
         yield forbidden("value", "maximum allowed value of a user defined priority is 1000000000")

@@ -46,11 +46,11 @@ class ObjectWriter(Protocol[W_co]):
         """Raise a `Rejection` for an object that does not match the URL."""
         ...
 
-    def tidy(self, obj: dict[str, Any], duplicate_paths: list[str]) -> None:
+    def tidy(self, obj: dict[str, Any], duplicate_faults: list[str]) -> None:
         """Bring an object into the stored form of its kind."""
         ...
 
-    def create(self, obj: dict[str, Any], duplicate_paths: list[str]) -> W_co:
+    def create(self, obj: dict[str, Any], duplicate_faults: list[str]) -> W_co:
         """Create the object."""
         ...
 
@@ -106,7 +106,7 @@ class Tracker:
         writer: ObjectWriter[W],
         old: StoredRecord | None,
         applied: dict[str, Any],
-        duplicate_paths: list[str],
+        duplicate_faults: list[str],
         *,
         force: bool,
     ) -> W:
@@ -131,11 +131,11 @@ class Tracker:
             raise conflict(served.plural, served.group, meta["name"], message)
         writer.check_place(meta)
         if old is None:
-            return writer.create(result, duplicate_paths)
+            return writer.create(result, duplicate_faults)
         if version:
             meta["resourceVersion"] = version
         result["apiVersion"] = served.api_version
-        writer.tidy(result, duplicate_paths)
+        writer.tidy(result, duplicate_faults)
         return writer.store(old, result)
 
     def _merged(self, live: dict[str, Any] | None, applied: dict[str, Any], *, force: bool) -> dict[str, Any]:

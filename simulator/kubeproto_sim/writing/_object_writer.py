@@ -15,6 +15,7 @@ from ..kinds._kind_defaults import admit, fill_in
 from ..kinds._typed_codec import TypeMismatch
 from ..reading._list_requests import read_version
 from ..storage._storage import StoredRecord, make_stored
+from ._admission_plugins import complete, is_completed, validate
 from ._metadata_rules import new_finalizers
 from ._object_checks import check_object
 from ._pod_writes import copy_topology
@@ -31,6 +32,8 @@ _SERVER_SET_FIELDS: Final = (
     "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
     "resourceVersion",
 )  # fmt: skip
+# A kubelet registers its node with a status.
+_CREATED_WITH_STATUS: Final = ("nodes",)
 _decode: Final = msgspec.json.Decoder().decode
 
 
@@ -45,30 +48,40 @@ class Writer(WriteRequest):
     """Creates or replaces the object of a request."""
 
     def create(
-        self, obj: dict[str, Any], duplicate_paths: list[str], *, by_update: bool = False
+        self, obj: dict[str, Any], duplicate_faults: list[str], *, by_update: bool = False
     ) -> WriteResult:
         """Store a new object; an object that is created `by_update` may have a version."""
         served, state = self.served, self.state
-        sent_name, sent_version = self._prepare_new(obj, duplicate_paths)
+        sent_name, sent_version = self._prepare_new(obj, duplicate_faults)
         meta = obj["metadata"]
         self.check_admission(meta.get("name", ""))
         fill_in(served, obj)
+        sent_status: dict[str, Any] = {}
         if served.has_status:
             self.tracker.detect_loss({}, obj)
-            obj.pop("status", None)
+            sent_status = obj.pop("status", None) or {}
+        has_plugin = is_completed(served)
+        if has_plugin or self.gate.mutates:
+            # No manager owns the fields that plugins and webhooks add, so ownership is recorded before.
+            self.tracker.created(obj)
+        if has_plugin:
+            complete(state, served, obj)
         if self.gate.mutates:
             obj = self._mutated_new(obj, is_name_generated=bool(meta.get("name")) and not sent_name)
             meta = obj["metadata"]
         self.gate.check(obj, None)
         check_object(self, obj, None, [])
-        if not self.gate.mutates:
+        if not (has_plugin or self.gate.mutates):
             self.tracker.created(obj)
         version = state.storage.version + 1
         self._fill_in_metadata(obj, sent_version if self.dry_run else str(version))
+        if served.full_name in _CREATED_WITH_STATUS:
+            obj["status"] |= sent_status
         if by_update and sent_version and read_version(sent_version) is None:
             raise invalid_version_number(sent_version)
         if sent_version not in ("", "0") and not (by_update or self.dry_run):
             raise unexplained("resourceVersion should not be set on objects to be created")
+        validate(state, served, obj, None)
         self.gate.validate(obj, None)
         data = self._encode(obj)
         charges = check_quotas(self.state, served, obj, None, namespace=self.route.namespace)
@@ -82,11 +95,11 @@ class Writer(WriteRequest):
         charge(state, charges)
         return WriteResult(data, created=True)
 
-    def _prepare_new(self, obj: dict[str, Any], duplicate_paths: list[str]) -> tuple[str, str]:
+    def _prepare_new(self, obj: dict[str, Any], duplicate_faults: list[str]) -> tuple[str, str]:
         """Bring a new object into its stored form; return the sent name and version."""
         self.check_type(obj)
         meta = self.metadata(obj)
-        self.tidy(obj, duplicate_paths)
+        self.tidy(obj, duplicate_faults)
         self.check_namespace(meta)
         sent_version = meta.get("resourceVersion", "")
         for field in _SERVER_SET_FIELDS:
@@ -111,12 +124,12 @@ class Writer(WriteRequest):
         if self.served.counts_generation:
             meta["generation"] = 1
 
-    def replace(self, obj: dict[str, Any], duplicate_paths: list[str]) -> WriteResult:
+    def replace(self, obj: dict[str, Any], duplicate_faults: list[str]) -> WriteResult:
         """Replace the stored object; raise `Rejection` if the write is refused."""
         served, route = self.served, self.route
         self.check_type(obj)
         meta = self.metadata(obj)
-        self.tidy(obj, duplicate_paths)
+        self.tidy(obj, duplicate_faults)
         self.check_place(meta)
         old = served.storage.objects.get(self.key)
         if old is None:
@@ -151,6 +164,7 @@ class Writer(WriteRequest):
         if not self.gate.mutates:
             self.tracker.updated(previous, obj)
         meta["resourceVersion"] = str(old.version)
+        validate(self.state, served, obj, previous)
         self.gate.validate(obj, previous)
         data = self._encode(obj)
         charges: Charges = []
@@ -168,12 +182,7 @@ class Writer(WriteRequest):
         return result
 
     def _mutated_new(self, obj: dict[str, Any], *, is_name_generated: bool) -> dict[str, Any]:
-        """Return a new object after the mutating webhooks.
-
-        No manager owns fields that webhooks add, so ownership is recorded before. A generated name is hidden
-        from webhooks.
-        """
-        self.tracker.created(obj)
+        """Return a new object after the mutating webhooks, from which a generated name is hidden."""
         name = obj["metadata"].pop("name", "") if is_name_generated else ""
         obj = self.gate.mutate(obj, None, self._normalized)
         meta = self.metadata(obj)

@@ -191,7 +191,7 @@ def _check_type(writer: PatchWriter, result: dict[str, Any]) -> None:
 
 
 def _apply(writer: PatchWriter, body: bytes, query: Query) -> WriteResult:
-    applied, duplicate_paths = read_yaml(body)
+    applied, duplicate_faults = read_yaml(body)
     served, route = writer.served, writer.route
     old = served.storage.objects.get(served.key(route.namespace, route.name))
     meta = member(applied, "metadata")
@@ -200,7 +200,7 @@ def _apply(writer: PatchWriter, body: bytes, query: Query) -> WriteResult:
     writer.decoding = "error decoding from json: "
     writer.applied = f"{meta.get('namespace') or ''}/{meta.get('name') or ''}; {gvk}"
     force = query.get("force", "") not in ("", "0", "false")
-    return writer.tracker.applied(writer, old, applied, duplicate_paths, force=force)
+    return writer.tracker.applied(writer, old, applied, duplicate_faults, force=force)
 
 
 def check_operations(change: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 from kubeproto.crd import Violation
@@ -11,9 +12,10 @@ from ..kinds._kind_defaults import TEMPLATE_GENERATION, fill_in
 from ..kinds._served_kinds import ServedKind
 from ..storage._json_values import member, objects_in, strings_in
 from ..writing import _job_rules
+from ._admission_plugins import preserve_admitted
 from ._definition_rules import DEFINITIONS
 from ._pod_writes import POD_PARTS, with_part
-from ._service_allocation import allocate, preserve_allocated
+from ._service_allocation import allocate, check_addresses, preserve_allocated
 
 _SERVER_FIELDS: Final = (
     "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
@@ -41,6 +43,8 @@ def preserve_fields(
         obj.pop("status", None)
         if "status" in previous:
             obj["status"] = previous["status"]
+    if served.full_name == "pods":
+        preserve_admitted(previous, obj)
     if served.full_name == "daemonsets.apps":
         _number_template(previous, obj)
     if served.full_name == DEFINITIONS:
@@ -147,9 +151,21 @@ def check_immutable_fields(
                 return [Violation("FieldValueForbidden", "spec", detail=f"{text} {names} are forbidden")]
         case "jobs.batch":
             return list(_job_rules.check_immutable(previous, obj))
+        case "priorityclasses.scheduling.k8s.io":
+            return list(_check_priority(previous, obj))
+        case "services":
+            return list(check_addresses(old, new))
         case _:
             pass
     return []
+
+
+def _check_priority(old: dict[str, Any], new: dict[str, Any]) -> Iterator[Violation]:
+    if old["value"] != new.get("value"):
+        yield Violation("FieldValueForbidden", "value", detail="may not be changed in an update.")
+    policy = new.get("preemptionPolicy")
+    if old.get("preemptionPolicy") != policy:
+        yield Violation("FieldValueInvalid", "preemptionPolicy", policy, "field is immutable")
 
 
 def _immutable_part(spec: dict[str, Any]) -> dict[str, Any]:

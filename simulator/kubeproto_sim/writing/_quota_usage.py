@@ -107,7 +107,7 @@ def _counts(pod: Json, now: float) -> bool:
 def _pod_usage(pod: Json) -> Usage:
     usage: Usage = {"pods": _ONE}
     for kind in ("requests", "limits"):
-        for name, amount in _pod_requests(pod["spec"], kind).items():
+        for name, amount in pod_resources(pod["spec"], kind).items():
             if name in _COMPUTE_RESOURCES:
                 usage[f"{kind}.{name}"] = amount
                 if kind == "requests":
@@ -119,7 +119,7 @@ def _pod_usage(pod: Json) -> Usage:
     return usage
 
 
-def _pod_requests(spec: Json, kind: str) -> Usage:
+def pod_resources(spec: Json, kind: str) -> Usage:
     """Return the requests of a pod: the sum of its containers, or those of a larger init container."""
     total: Usage = {}
     for container in objects_in(spec, "containers"):

@@ -12,7 +12,7 @@ from kubeproto.objects import is_list, is_object
 
 from .._rejections import Rejection, bad_request, too_large, unsupported_media
 from ..kinds._protobuf_bodies import PROTOBUF, MalformedProtobuf, read_protobuf
-from ..storage._json_values import go_kind
+from ..storage._json_values import go_kind, quoted
 
 MAX_BODY: Final = 3 * 1024 * 1024
 _JSON: Final = ("application/json", "text/json", "*/*", "")
@@ -53,13 +53,13 @@ def check_size(body: bytes) -> None:
 def read_object(
     body: bytes, content_type: str, kind: str, *, custom: bool = False
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the object in a body, and the paths of duplicate keys.
+    """Return the object in a body, and the messages about duplicate keys.
 
     `kind` is the expected kind; only a custom resource must contain it.
     """
     media = content_type.partition(";")[0].strip()
     if media in _YAML:
-        return _read_yaml_object(body, kind), []
+        return _read_yaml_object(body, kind)
     if media == PROTOBUF and not custom:
         return read_message(body, kind), []
     if media not in _JSON:
@@ -78,17 +78,19 @@ def read_object(
         raise unrecognized(kind, f"Object 'Kind' is missing in '{body.decode('utf-8', 'replace')}'", body)
     # A body with duplicate keys is longer than its value encoded again. Most bodies are compact JSON, so this
     # comparison saves the slow search for duplicates.
-    return obj, [] if len(_encode(obj)) == len(body) else duplicates(body)
+    if len(_encode(obj)) == len(body):
+        return obj, []
+    return obj, [f"duplicate field {quoted(path)}" for path in duplicates(body)]
 
 
-def _read_yaml_object(body: bytes, kind: str) -> dict[str, Any]:
+def _read_yaml_object(body: bytes, kind: str) -> tuple[dict[str, Any], list[str]]:
     try:
-        obj, _ = read_yaml(body)
+        obj, duplicate_faults = read_yaml(body, allow_duplicates=True)
     except Rejection as rejection:
         message = rejection.status["message"].removeprefix(_NO_YAML)
         raise unrecognized(kind, message, body) from None
     _check_kind(obj, kind, body)
-    return obj
+    return obj, duplicate_faults
 
 
 def _check_kind(obj: dict[str, Any], kind: str, body: bytes) -> None:
@@ -117,24 +119,32 @@ def unrecognized(kind: str, message: str, body: bytes) -> Rejection:
     return bad_request(f"the object provided is unrecognized (must be of type {kind}): {message} ({summary})")
 
 
-def read_yaml(body: bytes) -> tuple[dict[str, Any], list[str]]:
-    """Return the object in a YAML body. JSON is YAML too, and is tried first."""
+def read_yaml(body: bytes, *, allow_duplicates: bool = False) -> tuple[dict[str, Any], list[str]]:
+    """Return the object in a YAML body, and the messages about duplicate keys.
+
+    JSON is YAML too, and is tried first.
+    """
+    duplicate_faults: list[str] = []
     try:
         obj = read_json(body)
     except (msgspec.DecodeError, RecursionError):
         from kubeproto.yaml import YamlError, YamlUnavailable, read_documents
 
         try:
-            documents = list(read_documents(body.decode()))
+            documents = list(read_documents(body.decode(), allow_duplicates=allow_duplicates))
         except (YamlError, YamlUnavailable, UnicodeDecodeError, RecursionError) as error:
             raise bad_request(f"{_NO_YAML}error converting YAML to JSON: yaml: {error}") from None
         obj = documents[0].value if documents else None
+        duplicate_keys = documents[0].duplicate_keys if documents else []
+        duplicate_faults = [
+            f"line {line}: key {quoted(key)} already set in map" for line, key in duplicate_keys
+        ]
     if obj is None:
         return {}, []
     if not is_object(obj):
         message = f"json: cannot unmarshal {go_kind(obj)} {_INTO_MAP}"
         raise bad_request(f"{_NO_YAML}error unmarshaling JSON: while decoding JSON: {message}")
-    return obj, []
+    return obj, duplicate_faults
 
 
 def read_value(body: bytes, prefix: str = "") -> Any:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import msgspec
 
+from kubeproto.crd import Violation
+
 from ..kinds._served_kinds import ServedKind
 from ..storage._json_values import member, objects_in, strings_in
 
@@ -48,6 +50,13 @@ def preserve_allocated(served: ServedKind, previous: Json, obj: Json) -> None:
         return
     old, new = member(previous, "spec"), member(obj, "spec")
     if "ExternalName" not in (old.get("type"), new.get("type")):
+        address = new.get("clusterIP")
+        if (
+            address
+            and address != old.get("clusterIP")
+            and new.get("clusterIPs") in (None, old.get("clusterIPs"))
+        ):
+            new["clusterIPs"] = [address]  # an older client knows the single address only
         for name in _PRESERVED:
             if name in old and not new.get(name):
                 new[name] = old[name]
@@ -61,6 +70,15 @@ def preserve_allocated(served: ServedKind, previous: Json, obj: Json) -> None:
                 node_port := ports.get((port.get("protocol") or "TCP", port.get("port")))
             ):
                 port["nodePort"] = node_port
+
+
+def check_addresses(old: Json, new: Json) -> Iterator[Violation]:
+    """Check that the first address of a Service does not change, unless its type is or was ExternalName."""
+    if "ExternalName" in (old.get("type"), new.get("type")):
+        return
+    addresses = strings_in(new, "clusterIPs")
+    if old.get("clusterIP") and addresses[:1] != strings_in(old, "clusterIPs")[:1]:
+        yield Violation("FieldValueInvalid", "spec.clusterIPs[0]", addresses, "may not change once set")
 
 
 def _used_values(served: ServedKind, field: str) -> Iterator[Any]:
@@ -77,6 +95,3 @@ def _free_address(used_addresses: set[str]) -> str:
     while (text := ".".join(str(number >> shift & 255) for shift in (24, 16, 8, 0))) in used_addresses:
         number += 1
     return text
-
-
-__all__ = ["allocate", "preserve_allocated"]

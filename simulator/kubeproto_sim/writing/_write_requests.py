@@ -8,7 +8,7 @@ from kubeproto.objects import is_object
 
 from .._rejections import Rejection, bad_request, dotted, failure, forbidden, not_found, status_details
 from .._state import ServerState
-from ..kinds._kind_rules import check_bytes
+from ..kinds._kind_rules import tidy_bytes
 from ..kinds._typed_codec import TypeMismatch
 from ..reading._query import Query
 from ..reading._routes import Route
@@ -50,13 +50,13 @@ class WriteRequest:
     def key(self) -> str:
         return self.served.key(self.route.namespace, self.route.name)
 
-    def tidy(self, obj: dict[str, Any], duplicate_paths: list[str]) -> None:
+    def tidy(self, obj: dict[str, Any], duplicate_faults: list[str]) -> None:
         """Bring an object into its stored form; warn about dropped fields, or reject them."""
         served = self.served
         try:
             unknown = served.codec.tidy(obj)
             if not served.custom:
-                check_bytes(served, obj, self.decoding)
+                tidy_bytes(served, obj, self.decoding)
             if served.full_name == DEFINITIONS:
                 check_schemas(obj)
         except TypeMismatch as error:
@@ -64,18 +64,21 @@ class WriteRequest:
         if self.sent_kind:
             # A server decodes only the metadata of such an object.
             unknown = [path for path in unknown if path.startswith("metadata.")]
-        if not (unknown or duplicate_paths) or self.validation == "Ignore":
+        if not (unknown or duplicate_faults) or self.validation == "Ignore":
             return
         faults = [f"unknown field {quoted(path)}" for path in unknown]
-        faults += [f"duplicate field {quoted(path)}" for path in duplicate_paths]
+        faults += duplicate_faults
         if self.validation == "Strict":
             raise self.strict_refusal(faults)
         self.warnings += faults
 
     def strict_refusal(self, faults: list[str]) -> Rejection:
-        """Return the rejection of unknown and duplicate fields; a patch has another form of this
-        rejection."""
-        return bad_request(f"{self._handled()}strict decoding error: {', '.join(faults)}")
+        """Return the rejection of unknown and duplicate fields; a patch has another form of it."""
+        yaml_faults = [fault for fault in faults if fault.startswith("line ")]
+        messages = [fault for fault in faults if fault not in yaml_faults]
+        if yaml_faults:
+            messages.insert(0, "\n  ".join(("yaml: unmarshal errors:", *yaml_faults)))
+        return bad_request(f"{self._handled()}strict decoding error: {', '.join(messages)}")
 
     def misfit(self, error: TypeMismatch) -> Rejection:
         """Return the rejection of a value of a wrong type."""

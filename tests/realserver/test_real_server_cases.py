@@ -1,0 +1,31 @@
+"""A real server responds to the requests of the cases as it did when they were recorded."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from server_cases import CASES, RECORDED, outcomes
+
+from realserver import RealServer
+
+from .real_cases import sending
+
+# Admission plugins of a real server know a new class after a moment.
+_MAX_ATTEMPTS = 5
+
+
+@pytest.mark.kubernetes("1.36")
+@pytest.mark.parametrize("name", CASES)
+def test_the_responses_are_the_recorded_ones(real_server: RealServer, name: str) -> None:
+    recorded = json.loads(RECORDED.read_text())[name]
+    with sending(real_server) as send:
+        responses = next(
+            (
+                responses
+                for attempt in range(_MAX_ATTEMPTS - 1)
+                if (responses := outcomes(send, name, attempt)) == recorded
+            ),
+            None,
+        ) or outcomes(send, name, _MAX_ATTEMPTS)
+    assert responses == recorded

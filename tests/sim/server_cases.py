@@ -1,0 +1,326 @@
+"""Requests whose responses by a real server are recorded; the simulated server responds alike.
+
+Each case runs in a namespace of its own, whose name replaces ``NS`` in targets and bodies.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from msgspec import Struct
+
+RECORDED: Final = Path(__file__).parent / "server_cases.json"
+MERGE: Final = "application/merge-patch+json"
+APPLY: Final = "application/apply-patch+yaml"
+YAML: Final = "application/yaml"
+Json = dict[str, Any]
+
+
+class Step(Struct, frozen=True):
+    """A request. A step that only prepares is not compared."""
+
+    method: str
+    target: str
+    body: Any = None
+    media: str = "application/json"
+    compared: bool = True
+
+
+# Sends a request with a user agent of "suite", and returns the status, the warnings and the body.
+Send = Callable[[str, str, bytes, str], tuple[int, list[str], Any]]
+
+PODS: Final = "/api/v1/namespaces/NS/pods"
+CLAIMS: Final = "/api/v1/namespaces/NS/persistentvolumeclaims"
+SERVICES: Final = "/api/v1/namespaces/NS/services"
+SECRETS: Final = "/api/v1/namespaces/NS/secrets"
+NODES: Final = "/api/v1/nodes"
+PRIORITIES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
+CLASSES: Final = "/apis/storage.k8s.io/v1/storageclasses"
+INGRESS_CLASSES: Final = "/apis/networking.k8s.io/v1/ingressclasses"
+INGRESSES: Final = "/apis/networking.k8s.io/v1/namespaces/NS/ingresses"
+RUNTIMES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
+LIMITS: Final = "/api/v1/namespaces/NS/limitranges"
+
+
+def pod(name: str, *, meta: Json | None = None, resources: Json | None = None, **spec: Any) -> Json:
+    container: Json = {"name": "c", "image": "i:1"} | ({"resources": resources} if resources else {})
+    return {
+        "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, **(meta or {})},
+        "spec": {"containers": [container], **spec},
+    }  # fmt: skip
+
+
+def create(collection: str, body: Json, *, compared: bool = True) -> Step:
+    return Step("POST", collection, body, compared=compared)
+
+
+def given(collection: str, body: Json) -> Step:
+    """Create an object that the case needs."""
+    return create(collection, body, compared=False)
+
+
+def delete(target: str) -> Step:
+    return Step("DELETE", target, compared=False)
+
+
+def limit_range(*limits: Json) -> Step:
+    return given(LIMITS, {"metadata": {"name": "limits"}, "spec": {"limits": list(limits)}})
+
+
+def _limit_ranges() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    def resources(requests: Json | None = None, limits: Json | None = None) -> Json:
+        parts = {"requests": requests, "limits": limits}
+        return {name: value for name, value in parts.items() if value}
+
+    container = {
+        "type": "Container", "min": {"cpu": "100m", "memory": "32Mi"}, "max": {"cpu": "2", "memory": "1Gi"},
+        "default": {"cpu": "500m"}, "defaultRequest": {"cpu": "200m"},
+    }  # fmt: skip
+    yield (
+        "limits of containers",
+        (
+            limit_range(container),
+            create(PODS, pod("defaulted")),
+            create(PODS, pod("own", resources=resources({"cpu": "150m"}, {"cpu": "1", "memory": "64Mi"}))),
+            create(PODS, pod("small", resources=resources({"cpu": "50m"}, {"memory": "2Gi", "cpu": "3"}))),
+            create(PODS, pod("init", initContainers=[{"name": "i", "image": "i:1"}])),
+            Step("PATCH", f"{PODS}/own", {"metadata": {"labels": {"a": "b"}}}, MERGE),
+        ),
+    )
+    yield (
+        "ratios and pods",
+        (
+            limit_range(
+                {"type": "Container", "maxLimitRequestRatio": {"cpu": "2"}},
+                {"type": "Pod", "max": {"cpu": "1"}, "min": {"memory": "8Mi"}},
+            ),
+            create(PODS, pod("none")),
+            create(
+                PODS, pod("ratio", resources=resources({"cpu": "100m", "memory": "8Mi"}, {"cpu": "900m"}))
+            ),
+            create(PODS, pod("pod", resources=resources({"cpu": "2", "memory": "1Mi"}, {"cpu": "2"}))),
+        ),
+    )
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "5Gi"}}}
+    yield (
+        "limits of claims",
+        (
+            limit_range(
+                {"type": "PersistentVolumeClaim", "min": {"storage": "1Gi"}, "max": {"storage": "2Gi"}}
+            ),
+            create(CLAIMS, {"metadata": {"name": "big"}, "spec": claim}),
+            create(
+                CLAIMS,
+                {
+                    "metadata": {"name": "fits"},
+                    "spec": claim | {"resources": {"requests": {"storage": "1Gi"}}},
+                },
+            ),
+        ),
+    )
+
+
+def _priorities() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    yield (
+        "priority classes",
+        (
+            given(PRIORITIES, {"metadata": {"name": "NS-high"}, "value": 1000, "preemptionPolicy": "Never"}),
+            create(PODS, pod("high", priorityClassName="NS-high")),
+            create(PODS, pod("unknown", priorityClassName="NS-unknown")),
+            create(PODS, pod("critical", priorityClassName="system-node-critical")),
+            create(PODS, pod("conflict", priorityClassName="NS-high", priority=5)),
+            create(PODS, pod("policy", priorityClassName="NS-high", preemptionPolicy="PreemptLowerPriority")),
+            create(PODS, pod("value", priority=7)),
+            Step("PUT", f"{PODS}/high", pod("high", priorityClassName="NS-high")),
+            Step("PATCH", f"{PRIORITIES}/NS-high", {"value": 2000}, MERGE),
+            Step("PATCH", f"{PRIORITIES}/NS-high", {"preemptionPolicy": "PreemptLowerPriority"}, MERGE),
+            delete(f"{PRIORITIES}/NS-high"),
+        ),
+    )
+    yield (
+        "the default priority class",
+        (
+            given(PRIORITIES, {"metadata": {"name": "NS-default"}, "value": 50, "globalDefault": True}),
+            create(PODS, pod("plain")),
+            create(PRIORITIES, {"metadata": {"name": "NS-second"}, "value": 60, "globalDefault": True}),
+            create(PRIORITIES, {"metadata": {"name": "system-NS"}, "value": 60}),
+            create(PRIORITIES, {"metadata": {"name": "NS-too-high"}, "value": 1000000001}),
+            delete(f"{PRIORITIES}/NS-default"),
+        ),
+    )
+    yield (
+        "an unchanged pod is replaced",
+        (create(PODS, pod("same")), Step("PUT", f"{PODS}/same", pod("same"))),
+    )
+
+
+def _classes() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    default = {"storageclass.kubernetes.io/is-default-class": "true"}
+    yield (
+        "the default storage class",
+        (
+            given(CLASSES, {"metadata": {"name": "NS-a", "annotations": default}, "provisioner": "x.io/a"}),
+            create(CLAIMS, {"metadata": {"name": "plain"}, "spec": claim}),
+            create(CLAIMS, {"metadata": {"name": "none"}, "spec": claim | {"storageClassName": ""}}),
+            delete(f"{CLASSES}/NS-a"),
+            create(CLAIMS, {"metadata": {"name": "later"}, "spec": claim}),
+        ),
+    )
+    default = {"ingressclass.kubernetes.io/is-default-class": "true"}
+    backend = {"defaultBackend": {"service": {"name": "s", "port": {"number": 80}}}}
+    yield (
+        "the default ingress class",
+        (
+            given(
+                INGRESS_CLASSES,
+                {"metadata": {"name": "NS-a", "annotations": default}, "spec": {"controller": "x.io/a"}},
+            ),
+            create(INGRESSES, {"metadata": {"name": "plain"}, "spec": backend}),
+            create(
+                INGRESSES, {"metadata": {"name": "named"}, "spec": backend | {"ingressClassName": "other"}}
+            ),
+            delete(f"{INGRESS_CLASSES}/NS-a"),
+        ),
+    )
+    runtime = {
+        "metadata": {"name": "NS-vm"}, "handler": "vm", "overhead": {"podFixed": {"cpu": "100m"}},
+        "scheduling": {
+            "nodeSelector": {"vm": "yes"},
+            "tolerations": [{"key": "vm", "operator": "Exists", "effect": "NoSchedule"}],
+        },
+    }  # fmt: skip
+    yield (
+        "runtime classes",
+        (
+            given(RUNTIMES, runtime),
+            create(PODS, pod("vm", runtimeClassName="NS-vm", nodeSelector={"a": "b"})),
+            create(PODS, pod("conflict", runtimeClassName="NS-vm", nodeSelector={"vm": "no"})),
+            create(PODS, pod("overhead", runtimeClassName="NS-vm", overhead={"cpu": "1"})),
+            create(PODS, pod("unknown", runtimeClassName="NS-unknown")),
+            create(PODS, pod("alone", overhead={"cpu": "1"})),
+            delete(f"{RUNTIMES}/NS-vm"),
+        ),
+    )
+
+
+_TIMES: Final = ("lastHeartbeatTime", "lastTransitionTime")
+
+
+def _others() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    node = {
+        "metadata": {"name": "NS-n"},
+        "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]},
+        "status": {
+            "capacity": {"cpu": "4"},
+            "conditions": [
+                {"type": "Ready", "status": "True"} | dict.fromkeys(_TIMES, "2026-01-01T00:00:00Z")
+            ],
+        },
+    }
+    yield (
+        "taints and status of a node",
+        (
+            create(NODES, node),
+            Step("PATCH", f"{NODES}/NS-n", {"spec": {"taints": None}}, MERGE),
+            delete(f"{NODES}/NS-n"),
+        ),
+    )
+    service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}], "clusterIP": "10.0.0.77"}}
+    yield (
+        "the address of a service is immutable",
+        (
+            given(SERVICES, service),
+            Step("PATCH", f"{SERVICES}/s", {"spec": {"clusterIP": "10.0.0.78", "clusterIPs": None}}, MERGE),
+            Step(
+                "PATCH",
+                f"{SERVICES}/s",
+                {"spec": {"clusterIP": "10.0.0.78", "clusterIPs": ["10.0.0.78"]}},
+                MERGE,
+            ),
+            Step("PATCH", f"{SERVICES}/s", {"spec": {"clusterIP": "None", "clusterIPs": ["None"]}}, MERGE),
+            Step("PATCH", f"{SERVICES}/s", {"spec": {"selector": {"a": "b"}}}, MERGE, compared=False),
+            delete(f"{SERVICES}/s"),
+        ),
+    )
+    yield (
+        "line breaks in base64",
+        (
+            create(
+                SECRETS, {"metadata": {"name": "lines"}, "data": {"a": "aGVs\nbG8=\n", "b": "aGVs\r\nbG8="}}
+            ),
+            create(SECRETS, {"metadata": {"name": "spaces"}, "data": {"a": "aGVs bG8="}}),
+            create(SECRETS, {"metadata": {"name": "padding"}, "data": {"a": "aGVsbG8"}}),
+        ),
+    )
+    duplicate = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: d\ndata:\n  a: '1'\n  a: '2'\n"
+    maps = "/api/v1/namespaces/NS/configmaps"
+    yield (
+        "a YAML key twice",
+        (
+            Step("POST", f"{maps}?fieldValidation=Ignore&dryRun=All", duplicate, YAML),
+            Step("POST", f"{maps}?fieldValidation=Warn&dryRun=All", duplicate, YAML),
+            Step("POST", f"{maps}?fieldValidation=Strict&dryRun=All", duplicate, YAML),
+        ),
+    )
+
+
+CASES: Final = dict((*_limit_ranges(), *_priorities(), *_classes(), *_others()))
+
+_SCRUBBED: Final = (
+    (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
+    (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
+    (re.compile(r'"resourceVersion": "\d+"'), '"resourceVersion": "<version>"'),
+)
+
+
+def outcomes(send: Send, name: str, attempt: int = 0) -> list[Json]:
+    """Run a case, and return the responses without the values that each server chooses."""
+    namespace = f"case-{list(CASES).index(name)}-{attempt}"
+    send(
+        "POST",
+        "/api/v1/namespaces",
+        json.dumps({"metadata": {"name": namespace}}).encode(),
+        "application/json",
+    )
+    responses: list[Json] = []
+    for step in CASES[name]:
+        text = (
+            step.body
+            if isinstance(step.body, str)
+            else json.dumps(step.body)
+            if step.body is not None
+            else ""
+        )
+        target = step.target.replace("NS", namespace)
+        status, warnings, body = send(step.method, target, text.replace("NS", namespace).encode(), step.media)
+        if step.compared:
+            response = {
+                "step": f"{step.method} {step.target}",
+                "status": status,
+                "warnings": warnings,
+                "body": body,
+            }
+            responses.append(scrub(response, namespace))
+        else:
+            assert status in (200, 201), body
+    return responses
+
+
+def scrub(value: Any, namespace: str) -> Any:
+    """Return a response without the values that a server chooses, and the writes of its controllers."""
+    meta = value["body"].get("metadata") or {}
+    if "managedFields" in meta:
+        meta["managedFields"] = [entry for entry in meta["managedFields"] if entry["manager"] == "suite"]
+        if meta.get("annotations", {}).keys() == {"node.alpha.kubernetes.io/ttl"}:
+            del meta["annotations"]
+        if not meta["managedFields"]:
+            del meta["managedFields"]
+    text = json.dumps(value, sort_keys=True).replace(namespace, "NS")
+    for pattern, replacement in _SCRUBBED:
+        text = pattern.sub(replacement, text)
+    return json.loads(text)
