@@ -120,7 +120,7 @@ def test_a_cache_that_cannot_be_read_yet_says_what_to_do(backend: Backend) -> No
                 books.get("moby", "prod")
             await books.wait_synced()
             assert books.get("moby", "prod") is not None
-            with pytest.raises(kp.LocalProtocolError, match=r"say get\('moby', namespace\)"):
+            with pytest.raises(kp.LocalProtocolError, match=r"use get\('moby', namespace\)"):
                 books.get("moby")
 
     on(backend, body)

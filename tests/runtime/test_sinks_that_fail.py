@@ -118,7 +118,7 @@ def test_what_a_sink_could_not_take_comes_again_in_a_thread(
     driver = BlockingResyncDriver(client_of(cluster), kp.Api(SyncBook), sink, settings=settings)
     for _ in range(10):
         with suppress(ZeroDivisionError):
-            for _ in driver.attend():
+            for _ in driver.drive():
                 if sink.synced and cluster.get(SyncBook, "b", "default") is None:
                     cluster.put(sync_book("b"))
                 if sink.whole or cluster.now - begun > SOON:

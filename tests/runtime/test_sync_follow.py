@@ -318,7 +318,7 @@ def test_who_waits_for_an_unknown_kind_is_told_and_a_patient_one_waits_on() -> N
     for patient in (False, True):
         cluster, here = sim.Cluster(), Here()
         client = client_of(cluster)
-        reflector = BlockingReflector(client, client.requests(Book), spawn=here, patient=patient)
+        reflector = BlockingReflector(client, client.requests(Book), spawn=here, wait_for_definition=patient)
         cluster.later(15, reflector.stop)
         with reflector:
             here.run()
@@ -563,7 +563,7 @@ def test_a_reflector_of_all_namespaces_is_asked_for_an_object_by_its_namespace()
     with reflector:
         cluster.later(10, reflector.stop)
         here.run()
-    with pytest.raises(kp.LocalProtocolError, match=r"say get\('a', namespace\)"):
+    with pytest.raises(kp.LocalProtocolError, match=r"use get\('a', namespace\)"):
         reflector.get("a")
     found = reflector.get("a", "default")
     assert found is not None

@@ -1,12 +1,12 @@
 """The client for threads and scripts, over a blocking transport."""
 
 from ._blocking_authorized_transport import BlockingAuthorizedTransport as BlockingAuthorizedTransport
+from ._blocking_follow_stream import BlockingFollowStream as BlockingFollowStream
 from ._client import BlockingClient
 from ._connect import connect_blocking
 from ._reflector import BlockingReflector as BlockingReflector
 from ._resync_driver import BlockingResyncDriver as BlockingResyncDriver
 from ._verbs import BlockingApi, BlockingSubresource as BlockingSubresource, BlockingTables as BlockingTables
-from ._watch import BlockingFollowed as BlockingFollowed
 
 __all__ = [
     "BlockingApi",

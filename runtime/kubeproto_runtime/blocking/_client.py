@@ -1,7 +1,7 @@
 """`BlockingClient`: the client for threads and scripts, over a blocking transport.
 
-It has the names and parameters of `Client`, and shares all decisions with it.
-Threads may share one. `clock` and `sleep` are arguments, so that a test need not wait.
+It has the methods and parameters of `Client`, and runs the same generators, which make all decisions. Threads
+may share a client. `clock` and `sleep` are arguments, so that tests run without waiting.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ _Endpoint = Literal["livez", "readyz", "healthz"]
 
 
 class BlockingClient(BlockingObjectVerbs):
-    """One server, as one user sees it. `namespace` is the default where none is given.
+    """Sends requests to one server, as one user. `namespace` is the default of requests without one.
 
-    It lacks what needs a WebSocket: `upgrade`, and of the verbs `exec`, `attach` and `port_forward`;
-    `kubeproto_runtime.pods.connect_pods_blocking` has these for threads.
+    It has no methods that need a WebSocket: `upgrade`, and the verbs `exec`, `attach` and `port_forward`. For
+    threads, `kubeproto_runtime.pods.connect_pods_blocking` has these verbs.
 
     A request that fails is retried according to `retries`, for at most `timeout` seconds in all. `rate`
-    limits what is sent, and is off by default: servers throttle by themselves. `limits` bound what is read of
-    a response. `clock` and `sleep` are those of a monotonic clock, `rng` draws what several clients should
-    not do at the same moment.
+    limits the requests, and is off by default: servers throttle by themselves. `limits` bound the size of a
+    response. `clock` and `sleep` belong to a monotonic clock. `rng` spreads delays, so that several clients
+    do not act at the same moment.
     """
 
     def api(
@@ -63,7 +63,7 @@ class BlockingClient(BlockingObjectVerbs):
         namespace: str | AllNamespaces = "",
         resource: Resource | None = None,
     ) -> BlockingApi[K]:
-        """The verbs on one kind: in one namespace, in all (`ALL`), or in that of this client."""
+        """Return the verbs on a kind: in a namespace, in all (`ALL`), or in the namespace of this client."""
         return BlockingApi(self, self.requests(kind, namespace=namespace, resource=resource))
 
     def apply_manifests(
@@ -71,25 +71,26 @@ class BlockingClient(BlockingObjectVerbs):
     ) -> list[ApplyResult]:
         """Apply a file, or objects, in the order of their dependencies; see `ApplyManifestsOptions`.
 
-        Kinds are looked up on the server. It stops at the first object that is refused, with an
-        `ApplyError` that names it; a text that cannot be read is an `InvalidManifest` that names the line.
+        Kinds are discovered on the server. An `ApplyError` names the first object that is refused, and the
+        rest is not applied. `InvalidManifest` names the line of a syntax error.
         """
         return self.run(apply(self, manifests, options))
 
     def migrate_storage(self, kind: type[KubeObject] | str, **options: Unpack[MigrateOptions]) -> Migration:
-        """Rewrite all objects of a custom kind in the version that is stored now; see `MigrateOptions`.
+        """Rewrite all objects of a custom kind in the current storage version; see `MigrateOptions`.
 
-        `kind` is a class, or the name of a definition. Versions before it go from ``status.storedVersions``
-        and can then be taken out of the definition. A `MigrationError` says what prevents that; then
-        no version was removed, and it may be run again.
+        `kind` is a class, or the name of a definition. Other versions are removed from
+        ``status.storedVersions``, and can then be removed from the definition. A `MigrationError` names the
+        obstacle; then no version was removed, and the migration can be repeated.
         """
         return self.run(migrate(self, kind, options))
 
     def drain(self, node: str, **options: Unpack[DrainOptions]) -> DrainResult:
         """Cordon a node, and evict its pods as their disruption budgets allow; see `DrainOptions`.
 
-        Static pods and those of DaemonSets are left. A `DrainError` names the pods in the way, each with the
-        reason: before anything is evicted those that would be lost, at the end of `timeout` those that stay.
+        Static pods and pods of DaemonSets stay. A `DrainError` names the pods that prevent it, each with the
+        reason. Before the first eviction these are the pods that no controller would create again, and after
+        `timeout` the pods that remain.
         """
         return self.run(drain(self, node, options))
 
@@ -99,19 +100,19 @@ class BlockingClient(BlockingObjectVerbs):
         applyset: ApplySet | str | None = None,
         **options: Unpack[PlanOptions],
     ) -> Plan:
-        """Return what applying a set of objects would do, by dry runs on the server; see `PlanOptions`.
+        """Return the changes that a set of objects would make, by dry runs on the server; see `PlanOptions`.
 
-        The members of an ApplySet that are not in `manifests` are deletions. Without one, nothing is deleted.
-        Print the plan, and `perform` it.
+        The members of an ApplySet that are not in `manifests` are deletions. Without an ApplySet, nothing is
+        deleted. Print the plan, and `perform` it.
         """
-        from ..sets._survey import plan  # sets of objects are for the few programs that apply them
+        from ..sets._survey import plan  # imported late: few programs apply sets of objects
 
         return self.run(plan(self, manifests, applyset, options))
 
     def perform(self, plan: Plan, **options: Unpack[PerformOptions]) -> PerformResult:
-        """Do what a plan says; see `PerformOptions`.
+        """Make the changes of a plan; see `PerformOptions`.
 
-        `PlanRefused`, before anything is written, if something in it is refused.
+        Raise `PlanRefused` before the first write if the plan contains a refused object.
         """
         from ..sets._plan_execution import perform
 
@@ -125,27 +126,27 @@ class BlockingClient(BlockingObjectVerbs):
         self, endpoint: _Endpoint = "readyz", *, check: str = "", verbose: bool = False,
         exclude: Sequence[str] = (),
     ) -> Health:  # fmt: skip
-        """Return whether the server is live or ready, by all checks or by one."""
+        """Return whether the server is live or ready, by all checks or by the check of this name."""
         return self.call(health(endpoint, check=check, verbose=verbose, exclude=exclude)).value
 
     def openapi_index(self) -> dict[str, str]:
-        """Return which OpenAPI v3 documents there are, each with its hash."""
+        """Return the paths of the OpenAPI v3 documents, each with its hash."""
         return self.call(openapi_index()).value
 
     def openapi_document(self, path: str, *, hash: str = "") -> dict[str, Any]:  # noqa: A002 # as the core
-        """Return one OpenAPI v3 document.
+        """Return an OpenAPI v3 document.
 
-        With its hash, proxies may keep the response forever. If the document has changed since the index
-        was read, this returns what it is now.
+        With its hash, proxies may cache the response forever. If the document has changed since the index
+        was read, this returns the current document.
         """
         return self.run(openapi_document(self, path, hash))
 
     def discover(self) -> Discovery:
-        """Return all kinds that the server serves. Asking again costs little while nothing changes."""
+        """Return all kinds of the server. A repetition is cheap while nothing changes."""
         return self.run(discover(self))
 
     def require(self, *kinds: type[KubeObject] | Resource, within: float = 0.0) -> None:
-        """Check that the server serves these kinds, or `KindNotServed` names the first that it does not.
+        """Check that the server serves these kinds; `KindNotServed` names the first missing kind.
 
         With `within`, wait that many seconds for them to be installed.
         """
@@ -154,7 +155,7 @@ class BlockingClient(BlockingObjectVerbs):
     def _follow(self, effect: Follow) -> None:
         finished = Event()
         effect.observer.finished = finished.set
-        following = BlockingResyncDriver(
+        driver = BlockingResyncDriver(
             self,
             effect.requests,
             effect.observer,
@@ -162,9 +163,9 @@ class BlockingClient(BlockingObjectVerbs):
             version=effect.version,
             selection=effect.selection,
             until=effect.until,
-            enough=finished.is_set,
+            is_finished=finished.is_set,
         )
-        with closing(following.attend()) as attending:
-            for _ in attending:
+        with closing(driver.drive()) as steps:
+            for _ in steps:
                 if finished.is_set():
                     break

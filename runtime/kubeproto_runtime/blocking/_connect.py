@@ -31,9 +31,9 @@ def connect_blocking(
     client: ClientOptions | None = None,
     **overrides: Unpack[ConnectOptions],
 ) -> AbstractContextManager[BlockingClient]:
-    """Connect as `connect` does, without an event loop: the same parameters, and transports that block.
+    """Return a context manager that connects, with the parameters of `connect` and a blocking transport.
 
-    ``with connect_blocking() as client:`` gives the client, until the context is left.
+    ``with connect_blocking() as client:`` binds the client, and closes it when the block exits.
     """
     return BlockingNotEntered(
         _connected(config, transport, client, overrides_of(**overrides), tuple(overrides))
@@ -41,20 +41,20 @@ def connect_blocking(
 
 
 class BlockingNotEntered(AbstractContextManager[BlockingClient]):
-    """What `connect_blocking` returns: it becomes a client when it is entered."""
+    """The returned value of `connect_blocking`: a client once it is entered. Any other use is an error."""
 
-    def __init__(self, entered: AbstractContextManager[BlockingClient]) -> None:
-        self._entered = entered
+    def __init__(self, connection: AbstractContextManager[BlockingClient]) -> None:
+        self._connection = connection
 
     def __enter__(self) -> BlockingClient:
-        return self._entered.__enter__()
+        return self._connection.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
-        return self._entered.__exit__(kind, error, trace)
+        return self._connection.__exit__(kind, error, trace)
 
-    if not TYPE_CHECKING:  # the checkers find these mistakes by themselves
+    if not TYPE_CHECKING:  # type checkers find these mistakes by themselves
 
         def __getattr__(self, name: str) -> NoReturn:
             raise AttributeError(_NOT_ENTERED.format(f"has no {name!r}"))
@@ -77,9 +77,9 @@ def _connected(
     transport: str | BlockingOpener | None,
     client: ClientOptions | None,
     overrides: Overrides,
-    wanted: tuple[str, ...],
+    override_names: tuple[str, ...],
 ) -> Generator[BlockingClient]:
     opener = find_opener(transport, BLOCKING_TRANSPORTS, "threads")
-    found = resolve_config(config, overrides, wanted)
-    with BlockingAuthorizedTransport(found.config, opener, save_tokens=token_writer(found)) as authorized:
-        yield BlockingClient(authorized, namespace=found.config.namespace, **(client or {}))
+    source = resolve_config(config, overrides, override_names)
+    with BlockingAuthorizedTransport(source.config, opener, save_tokens=token_writer(source)) as authorized:
+        yield BlockingClient(authorized, namespace=source.config.namespace, **(client or {}))

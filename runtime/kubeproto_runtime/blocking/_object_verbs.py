@@ -23,17 +23,17 @@ T = TypeVar("T")
 
 
 class BlockingObjectVerbs(BlockingBaseClient):
-    """Verbs on an object whose class, or apiVersion and kind, say which API it belongs to.
+    """Verbs on an object, whose API follows from its class, or from its apiVersion and kind.
 
-    A `Dynamic`, such as `parse_manifest` returns, is looked up by discovery, once for each kind. An object
-    without a namespace belongs to that of the client.
+    The API of a `Dynamic`, such as `parse_manifest` returns, is discovered once for each kind. An object
+    without a namespace belongs to the namespace of the client.
     """
 
     def resource(self, name: str, *, namespace: str | AllNamespaces = "") -> BlockingApi[Dynamic]:
-        """Return the verbs on a kind by its name, as kubectl reads one: ``deploy``, ``pods``, ``Book``.
+        """Return the verbs on a kind by a name that kubectl accepts: ``deploy``, ``pods``, ``Book``.
 
-        ``plural.group`` chooses among groups. A name that the server does not know is an `UnknownKind`, which
-        says what may have been meant.
+        ``plural.group`` chooses among groups. `UnknownKind` lists similar names if the server does not know
+        the name.
         """
         return BlockingApi(self, self.run(named(self, name, namespace)))
 
@@ -56,7 +56,7 @@ class BlockingObjectVerbs(BlockingBaseClient):
         return self.run(call_on(self, obj, lambda api: api.replace(obj, **options)))
 
     def apply(self, obj: K, *, field_manager: str, force: bool = False, **options: Unpack[ApplyOptions]) -> K:
-        """Apply the fields that this manager wants; the server merges them, or creates the object."""
+        """Apply the fields of this manager; the server merges them, or creates the object."""
         return self.run(
             call_on(
                 self, obj, lambda api: api.apply(obj, field_manager=field_manager, force=force, **options)
@@ -68,7 +68,7 @@ class BlockingObjectVerbs(BlockingBaseClient):
         return self.run(call_on(self, obj, lambda api: api.delete(obj.metadata.name, **options)))
 
     def refresh(self, obj: K) -> K:
-        """Read the object of this name as the server has it now."""
+        """Read the current state of this object from the server."""
         return self.run(call_on(self, obj, lambda api: api.get(obj.metadata.name)))
 
     @overload
@@ -81,5 +81,5 @@ class BlockingObjectVerbs(BlockingBaseClient):
     def wait_for(
         self, obj: K, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
     ) -> K | None:
-        """Wait until the object of this name is as it should be; see `BlockingApi.wait_for`."""
-        return (self.of(obj)).wait_for(obj.metadata.name, condition, timeout=timeout)
+        """Wait until the object of this name meets a condition; see `BlockingApi.wait_for`."""
+        return self.of(obj).wait_for(obj.metadata.name, condition, timeout=timeout)

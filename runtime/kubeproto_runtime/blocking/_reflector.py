@@ -1,4 +1,4 @@
-"""`BlockingReflector`: an exact cache of one kind, kept by one thread and read by any other."""
+"""`BlockingReflector`: an exact cache of a kind, written by its thread and read by all threads."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ _log: Final = logging.getLogger("kubeproto.watch")
 
 
 class StoreSink(Generic[K]):
-    """The sink of a reflector: a Store whose changes are reported to `changed`."""
+    """A sink of the resync driver: a Store that reports its changes, snapshots and failures."""
 
     def __init__(
         self,
         api: Api[K],
-        changed: Callable[[list[Change[K]]], object],
+        on_changes: Callable[[list[Change[K]]], object],
         *,
         clock: Callable[[], float],
-        whole: Callable[[str], object] = lambda version: None,
-        troubled: Callable[[resync.SyncFailure], object] = lambda failure: None,
+        on_snapshot: Callable[[str], object] = lambda version: None,
+        on_failure: Callable[[resync.SyncFailure], object] = lambda failure: None,
     ) -> None:
         self.store = Store(api.kind, resource=api.resource)
         self._resource = api.resource
-        self._changed = changed
-        self._whole = whole
-        self._troubled = troubled
+        self._on_changes = on_changes
+        self._on_snapshot = on_snapshot
+        self._on_failure = on_failure
         self._clock = clock
         self._lines = LoggedLines()
 
     def update(self, events: list[Any]) -> None:
         """Update the snapshot by the events of a watch."""
-        self._changed(self.store.update(events))
+        self._on_changes(self.store.update(events))
 
     def stage(self, items: list[Any]) -> None:
         """Take a part of the next snapshot."""
@@ -64,39 +64,43 @@ class StoreSink(Generic[K]):
     def replace(self, version: str) -> None:
         """Replace the snapshot with the staged one, which is complete at this version."""
         changes = self.store.replace(version)
-        self._changed([part for change in changes for part in split_replaced(change)])
-        self._whole(version)
+        self._on_changes([part for change in changes for part in split_replaced(change)])
+        self._on_snapshot(version)
 
     def discard(self) -> None:
-        """Forget the parts of a snapshot that will not be completed."""
+        """Drop the staged parts."""
         self.store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Note that something went wrong; it is retried."""
+        """Log a failure, which is retried."""
         level = self._lines.level(logging.WARNING, failure.text, self._clock())
         _log.log(level, "%s: %s: %s", self._resource, failure.source, failure.text)
-        self._troubled(failure)
+        self._on_failure(failure)
 
     def abandon(self, outcome: Outcome) -> None:
-        """The object to follow no longer exists, which does not happen where lists are allowed."""
+        """Log that following has ended, which only happens where lists are not allowed."""
         _log.error("%s: given up: %s", self._resource, outcome.reason)
 
 
-def is_unknown(failure: resync.SyncFailure) -> bool:
-    """Return whether the server does not know the kind that was requested."""
+def is_unknown_kind(failure: resync.SyncFailure) -> bool:
+    """Return whether the server does not know the requested kind."""
     return isinstance(failure.outcome, Refused) and failure.outcome.code == 404
 
 
 class BlockingReflector(Generic[K]):
-    """The objects of one kind as the server has them; use it as a context, which starts and stops its thread.
+    """A cache of the objects of a kind. It is a context manager, which starts and stops the thread that
+    follows.
 
-    Every reader gets new objects, and never sees half of a snapshot. Before the first one is complete there
-    is nothing to read, and readers raise: call `synced` first. What goes wrong is retried forever;
-    `sync_status` shows the state. `stop` and `refresh` abort the read that is under way, where the transport
-    can (kubeproto_httpx can); otherwise its thread ends as soon as the server sends something, or when its
-    watch has been silent for 75 seconds. No thread keeps the program from ending. Waiting for a kind that the
-    server does not know raises `KindNotServed`, unless this is `patient`. `spawn` runs a function beside this
-    one: by default in a thread.
+    Every reader gets new objects, and never sees a part of a snapshot. Readers raise until the first snapshot
+    is complete: call `synced` first. Failures are retried forever, and `sync_status` shows the current
+    failure.
+
+    `stop` and `refresh` abort the current read if the transport supports that, as kubeproto_httpx does.
+    Otherwise the thread ends when the server sends something, or when the watch has been silent for 75
+    seconds. The thread is a daemon, and does not delay the end of the program.
+
+    Waiting for a kind that the server does not know raises `KindNotServed`, unless `wait_for_definition` is
+    True. `spawn` runs a function concurrently, by default in a thread.
     """
 
     def __init__(
@@ -106,14 +110,14 @@ class BlockingReflector(Generic[K]):
         *,
         settings: resync.Settings = _SETTINGS,
         selection: dict[str, Any] | None = None,
-        patient: bool = False,
+        wait_for_definition: bool = False,
         spawn: Callable[[Callable[[], None]], object] | None = None,
     ) -> None:
         self.api = api
         self._lock = RLock()
         self._changed = Condition(self._lock)
-        self._sink = StoreSink(api, self._news, clock=client.clock, troubled=self._report_failure)
-        self._following = BlockingResyncDriver(
+        self._sink = StoreSink(api, self._notify_changes, clock=client.clock, on_failure=self._notify_failure)
+        self._driver = BlockingResyncDriver(
             client,
             api,
             self._sink,
@@ -121,10 +125,10 @@ class BlockingReflector(Generic[K]):
             selection=selection,
             lock=self._lock,
         )
-        self._spawn = spawn or self._thread
-        self._patient = patient
+        self._spawn = spawn or self._start_thread
+        self._wait_for_definition = wait_for_definition
         self._entered = False
-        self._unknown = False
+        self._is_unknown_kind = False
         self._stopped = False
         self._failure: Exception | None = None
 
@@ -133,40 +137,40 @@ class BlockingReflector(Generic[K]):
 
     def __enter__(self) -> Self:
         self._entered = True
-        self._spawn(self._attend)
+        self._spawn(self._drive)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
         self.stop()
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return a new object, or None; `InvalidObject` if it does not fit its type.
+        """Return a new object, or None. Raise `InvalidObject` if the object does not fit its type.
 
-        The namespace need not be given where this caches one namespace.
+        A reflector of one namespace needs no `namespace`.
         """
-        own = self.api.namespace
-        place = namespace or (own if isinstance(own, str) else "")
-        if not place and self.api.resource.namespaced:
+        cached_namespace = self.api.namespace if isinstance(self.api.namespace, str) else ""
+        namespace = namespace or cached_namespace
+        if not namespace and self.api.resource.namespaced:
             raise LocalProtocolError(
-                f"the reflector of {self.api.resource} shows all namespaces, and {name!r} may be in each of"
-                f" them: say get({name!r}, namespace)"
+                f"the reflector of {self.api.resource} caches all namespaces, and each of them may contain"
+                f" {name!r}: use get({name!r}, namespace)"
             )
         with self._lock:
-            entry = self._snapshot().entry(key_of(name, place))
+            entry = self._snapshot().entry(key_of(name, namespace))
         return None if entry is None else self._sink.store.read(entry)
 
     def __iter__(self) -> Iterator[K]:
-        """Iterate over the objects of this moment."""
+        """Iterate over a snapshot of the objects."""
         with self._lock:
             entries = self._snapshot().entries()
-        return _typed(entries, self._sink.store)
+        return _read_all(entries, self._sink.store)
 
     def __len__(self) -> int:
         with self._lock:
             return len(self._snapshot())
 
     def __contains__(self, key: object) -> bool:
-        """Return whether there is an object of this key: ``namespace/name``, or ``name``."""
+        """Return whether an object has this key: ``namespace/name``, or ``name``."""
         with self._lock:
             return key in self._snapshot()
 
@@ -174,75 +178,70 @@ class BlockingReflector(Generic[K]):
     def version(self) -> str:
         """The resource version of the snapshot; empty until it has synced."""
         with self._lock:
-            self._check()
+            self._check_failure()
             return self._sink.store.version
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the last byte, the version, and why it is not in step."""
-        return self._following.sync_status
+        """The sync status: the time of the last byte, the version, and why it is not in step."""
+        return self._driver.sync_status
 
     def wait(self, condition: Callable[[], T | None], timeout: float | None = None) -> T:
-        """Wait until a condition holds, and return what it returned.
+        """Wait until `condition` returns a true value, and return that value.
 
-        It is called once this has synced, and after each change; nothing changes while it runs.
-        `DeadlineExceeded` if it does not hold in time.
+        It is called when the cache has synced, and after each change; nothing changes while it runs. Raise
+        `DeadlineExceeded` after `timeout` seconds.
         """
 
-        def look() -> T | None:
-            self._check()
-            found = condition() if self._sink.store.version else None
-            if not found and self._unknown and not self._patient:
+        def evaluate() -> T | None:
+            self._check_failure()
+            result = condition() if self._sink.store.version else None
+            if not result and self._is_unknown_kind and not self._wait_for_definition:
                 raise KindNotServed(self.api.resource)
-            if not found and self._stopped:
-                raise LocalProtocolError(
-                    f"{self.api} was stopped, so nothing more will come that is waited for"
-                )
-            return found
+            if not result and self._stopped:
+                raise LocalProtocolError(f"{self.api} was stopped before the condition held")
+            return result
 
         with self._changed:
-            found = self._changed.wait_for(look, timeout)
-        if not found:
+            result = self._changed.wait_for(evaluate, timeout)
+        if not result:
             if not self.version:
-                why = self.sync_status.reason
-                raise DeadlineExceeded(f"{self.api} has not synced within {timeout:g} s, because {why}")
+                reason = self.sync_status.reason
+                raise DeadlineExceeded(f"{self.api} has not synced within {timeout:g} s, because {reason}")
             raise DeadlineExceeded(f"{self.api}: the condition did not hold within {timeout:g} s")
-        return found
+        return result
 
     def reached(self, version: str, timeout: float | None = None) -> None:
-        """Wait until it has reached this version, such as that of an object which was just written."""
+        """Wait until the cache has reached this version, such as the version of an object after a write."""
         self.wait(lambda: _is_reached(self.version, version), timeout)
 
     def synced(self, timeout: float | None = None) -> None:
-        """Wait until it has synced."""
+        """Wait until the cache has synced."""
         self.wait(lambda: self.version, timeout)
 
     def refresh(self) -> None:
         """Relist; readers keep the old snapshot until the new one is complete."""
-        if self._following.refresh():
-            self._spawn(self._attend)
+        if self._driver.refresh():
+            self._spawn(self._drive)
 
     def stop(self) -> None:
-        """Stop following, and wake the threads that wait. What is cached can still be read."""
-        self._following.stop()
+        """Stop following, and wake the waiting threads. The cached objects can still be read."""
+        self._driver.stop()
         with self._changed:
             self._stopped = True
             self._changed.notify_all()
 
-    def _news(self, changes: list[Change[K]]) -> None:
-        self._unknown = False
+    def _notify_changes(self, changes: list[Change[K]]) -> None:
+        self._is_unknown_kind = False
         self._changed.notify_all()
 
-    def _report_failure(self, failure: resync.SyncFailure) -> None:
-        self._unknown = is_unknown(failure)
+    def _notify_failure(self, failure: resync.SyncFailure) -> None:
+        self._is_unknown_kind = is_unknown_kind(failure)
         self._changed.notify_all()
 
     def _snapshot(self) -> Store[K]:
-        """Return the store to read from.
-
-        Raise while it has not synced: an empty cache would be wrong.
-        """
-        self._check()
+        """Return the store. Raise until it has synced: otherwise it would look empty."""
+        self._check_failure()
         if self._sink.store.version:
             return self._sink.store
         if not self._entered:
@@ -255,27 +254,28 @@ class BlockingReflector(Generic[K]):
             " call `reflector.synced()` before it is read"
         )
 
-    def _check(self) -> None:
+    def _check_failure(self) -> None:
         if self._failure is not None:
             raise RuntimeError(f"{self.api} is not cached any more: its thread has failed") from self._failure
 
-    def _attend(self) -> None:
+    def _drive(self) -> None:
         try:
-            for _ in self._following.attend():
+            for _ in self._driver.drive():
                 pass
         except Exception as failure:
-            # A bug, because every outside failure is retried: readers must not get outdated objects.
+            # Every failure of the server or network is retried, so this is a bug. Readers get an error
+            # instead of outdated objects.
             _log.exception("%s is not cached any more", self.api)
             with self._lock:
                 self._failure = failure
                 self._changed.notify_all()
 
-    def _thread(self, work: Callable[[], None]) -> None:
+    def _start_thread(self, work: Callable[[], None]) -> None:
         Thread(target=work, name=f"reflector of {self.api.resource.plural}", daemon=True).start()
 
 
-def _typed(entries: dict[str, CachedObject], store: Store[K]) -> Iterator[K]:
-    """Iterate over the objects; what is not an object is left out, as in the Store."""
+def _read_all(entries: dict[str, CachedObject], store: Store[K]) -> Iterator[K]:
+    """Iterate over the objects; malformed objects are left out, as in the Store."""
     for entry in entries.values():
         try:
             obj = store.read(entry)
@@ -284,8 +284,8 @@ def _typed(entries: dict[str, CachedObject], store: Store[K]) -> Iterator[K]:
         yield obj
 
 
-def _is_reached(here: str, version: str) -> bool:
+def _is_reached(current_version: str, version: str) -> bool:
     try:
-        return bool(here) and compare_versions(here, version) >= 0
+        return bool(current_version) and compare_versions(current_version, version) >= 0
     except ValueError:
-        return here == version
+        return current_version == version

@@ -1,13 +1,13 @@
-"""`BlockingResyncDriver`: performs the actions of the resync machine, in the thread that attends to it.
+"""`BlockingResyncDriver`: performs the actions of the resync machine, in the thread that calls `drive`.
 
     machine ── SendList, SendWatch ──► transport ──► decoder ──┬── objects ──► sink
        ▲                                                       │
        └─────────────── a summary of each chunk ───────────────┘
 
-Nothing is decided here. A thread that reads cannot be cancelled, so `refresh` and `stop` do not wait for it:
-the open exchange becomes stale, its read is aborted if the transport can do that (otherwise it ends when the
-server sends something), and the thread that takes the next plan attends from then on. A thread that finds no
-plan ends.
+The driver makes no decisions. A thread that reads cannot be cancelled, so `refresh` and `stop` do not wait
+for it. They make the open exchange stale, and abort its read if the transport supports that. Otherwise the
+read ends when the server sends something. A thread that takes the next plan drives the machine from then on.
+A thread that finds no plan ends.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ _SETTINGS: Final = resync.Settings()
 
 
 class BlockingResyncDriver(SinkDriver, Generic[K]):
-    """Keeps one sink in step with the server while a thread attends.
+    """Keeps a sink in step with the server while a thread is in `drive`.
 
-    `selection` are parameters that list and watch share: selectors, and a shard. The sink is only called
-    while `lock` is held. It ends at the time `until`, or once there is `enough`.
+    `selection` are parameters of both list and watch: selectors, and a shard. The sink is only called while
+    `lock` is held. `drive` ends at the time `until`, or when `is_finished` returns True.
     """
 
     def __init__(
@@ -55,30 +55,30 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         selection: dict[str, Any] | None = None,
         lock: RLock | None = None,
         until: float = inf,
-        enough: Callable[[], bool] = lambda: False,
+        is_finished: Callable[[], bool] = lambda: False,
     ) -> None:
         super().__init__(client.server, sink, settings, version, selection)
         self._client = client
         self._api = api
         self._lock = lock or RLock()
         self._until = until
-        self._enough = enough
-        self._number = 0  # of the current exchange; the events of an earlier one are ignored
+        self._is_finished = is_finished
+        self._number = 0  # of the current exchange; events of earlier exchanges are ignored
         self._reading: BlockingIncomingResponse | None = None
 
-    def attend(self) -> Generator[None]:
-        """Send and read until this is stopped or another thread attends. Yield when something has arrived."""
+    def drive(self) -> Generator[None]:
+        """Send and read until `stop`, or until another thread drives. Yield when something has arrived."""
         with self._lock:
             if isinstance(self.state, resync.Idle):
                 self.state = self._server.apply_to(self.state)
                 self._step(resync.Started(), [], self._client.clock())
-        while not self._enough() and (taken := self._take_plan()):
-            planned, number = taken
+        while not self._is_finished() and (plan := self._take_plan()):
+            planned, number = plan
             try:
                 yield from self._perform(planned, number)
             except OUTCOMES as error:
                 if self._client.clock() >= self._until:
-                    return  # it ended because it has enough
+                    return  # the time limit ended the exchange
                 self._notify(number, resync.Failed(outcome_of(error)))
                 yield  # a failure has arrived
             except BaseException:
@@ -86,27 +86,28 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                 raise
 
     def _pause(self, number: int) -> None:
-        """Give up an exchange that failed on this side; the next thread that attends continues from there."""
+        """Give up an exchange that this side ended; the next thread that drives continues from its
+        version."""
         with self._lock:
             if number == self._number and not isinstance(self.state, resync.Idle | resync.Ended):
                 self._step(resync.Paused(), [], self._client.clock())
 
     def refresh(self) -> bool:
-        """Relist. Return True if a thread must attend to that."""
+        """Relist. Return True if a thread must call `drive` for that."""
         with self._lock:
             if not isinstance(self.state, resync.Idle | resync.Ended):
                 self._step(resync.Refreshed(), [], self._client.clock())
             return self._planned is not None
 
     def stop(self) -> None:
-        """Stop: the thread that attends ends as soon as its read returns something."""
+        """Stop following: `drive` returns as soon as its read returns something."""
         with self._lock:
             if not isinstance(self.state, resync.Ended):
                 self._step(resync.Stopped(), [], self._client.clock())
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the last byte, the version, and why it is not in step."""
+        """The sync status: the time of the last byte, the version, and why it is not in step."""
         with self._lock:
             return resync.sync_status(self.state, self._client.clock())
 
@@ -129,7 +130,7 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                 return False
             self._step(event, [] if batch is None else batch, self._client.clock())
             if isinstance(event, resync.Failed | resync.Closed | resync.Listed):
-                self._number += 1  # only now: if the sink fails, the outcome of this exchange is that
+                self._number += 1  # after the step: if the sink fails, that is the outcome of this exchange
             return number == self._number
 
     def _drop(self) -> None:
@@ -151,24 +152,24 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
         outcome: resync.Event | None = None
         with closing(self._receive(exchange, number)) as response:
             for parts in response:
-                going = True
+                is_current = True
                 for batch, event in parts:
                     if isinstance(event, resync.Listed | resync.Closed | resync.Failed):
                         outcome = event
                     else:
-                        going = going and self._notify(number, event, batch)
+                        is_current = is_current and self._notify(number, event, batch)
                 if outcome is not None:
                     break
                 if not exchange.refused:
                     yield
-                if not going:
+                if not is_current:
                     return
-        if outcome is not None:  # and the response is closed
+        if outcome is not None:  # reported after the response has been closed
             self._notify(number, outcome)
         yield
 
     def _receive(self, exchange: ResyncExchange, number: int) -> Generator[Parts]:
-        """Send the request of an exchange; yield the parts of its response, which is closed at the end."""
+        """Send the request of an exchange, yield the parts of its response, and close it."""
         clock = self._client.clock
         with self._open(exchange, number) as incoming:
             if number != self._number:
@@ -184,14 +185,14 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
             except TransportError:
                 if not exchange.refused:
                     raise
-            # The arrived part of a refusal has the reason, even if the rest is lost.
+            # The received part of an error response contains the reason, even if the rest is lost.
             yield exchange.finish()
 
     @contextmanager
     def _open(self, exchange: ResyncExchange, number: int) -> Generator[BlockingIncomingResponse]:
-        """Send a request. Its read is aborted when it is cancelled, if the transport can."""
+        """Send a request, and register its response for `_abort`."""
         client = self._client
-        timeout = self._within(exchange.timeout)
+        timeout = self._limit_timeout(exchange.timeout)
         with ExitStack() as sending:
             with client.outgoing(exchange.request, client.transport) as sent:
                 response = client.transport.send(sent.request, idle=exchange.idle, timeout=timeout)
@@ -208,13 +209,13 @@ class BlockingResyncDriver(SinkDriver, Generic[K]):
                         self._reading = None
 
     def _abort(self) -> None:
-        """End the current read, which may be in another thread."""
+        """Abort the current read, which may be in another thread, if the transport supports that."""
         reading, self._reading = self._reading, None
         abort: Callable[[], None] | None = getattr(reading, "abort", None)
         if abort is not None:
             abort()
 
-    def _within(self, seconds: float) -> float | None:
-        """Return this many seconds, but not more than are left until `until`; None for no limit."""
+    def _limit_timeout(self, seconds: float) -> float | None:
+        """Return this timeout, but at most the time until `until`; None for no limit."""
         limit = min(seconds, max(self._until - self._client.clock(), 0.001))
         return None if limit == inf else limit

@@ -1,7 +1,7 @@
 """`BlockingApi[Book]`: every verb of `kubeproto.Api`, sent by a thread that waits for the response.
 
-The verbs are those of the core, with its parameters and its refusals, and have the names that they have on
-`BoundApi`. Exec, attach and port-forward are not among them: they send in both directions at once.
+The verbs, their parameters and their errors are those of the core, as in `BoundApi`. Exec, attach and
+port-forward are missing, because a blocking transport cannot send and receive at the same time.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ from ..watching._pages import BlockingItems, BlockingPages, BlockingTablePages, 
 from ..watching._waiting import WAIT, Waiting
 from ..writing._entry import BlockingEntry, update
 from ..writing._statuses import patch_status
+from ._blocking_follow_stream import BlockingFollowStream, BlockingFollowStreamWithFailures
 from ._reflector import BlockingReflector
-from ._watch import BlockingFollowed, BlockingFollowedWithFailures
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     IncludeObject: TypeAlias = Literal["None", "Metadata", "Object"]
     Timeout: TypeAlias = float | timedelta | Duration | None
 
-    # The types for which checkers allow it: the kinds that can, their metadata, and what may be any kind.
+    # The types that have the verb: the kinds with the capability, their metadata, and `Dynamic`.
     _Approved: TypeAlias = "BlockingBound[HasApproval | Metadata[HasApproval] | Dynamic]"
     _Finalized: TypeAlias = "BlockingBound[HasFinalize | Metadata[HasFinalize] | Dynamic]"
     _Running: TypeAlias = "BlockingBound[RunsContainers | Metadata[RunsContainers] | Dynamic]"
@@ -79,13 +79,13 @@ P = ParamSpec("P")
 _SETTINGS: Final = resync.Settings()
 
 
-# How a verb of the core becomes one that is sent
+# Methods that send a verb of the core
 
 
-def _sent(
+def _send(
     verb: Callable[Concatenate[Api[K], P], Request[T]],
 ) -> Callable[Concatenate[BlockingApi[K], P], T]:
-    """A verb of the core that is sent, and returns the value of its response."""
+    """Return a method that sends a verb, and returns the value of the response."""
 
     def send(self: BlockingApi[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
@@ -93,10 +93,10 @@ def _sent(
     return named(send, verb, "BlockingApi")
 
 
-def _sent_below(
+def _send_below(
     verb: Callable[Concatenate[Subresource[K], P], Request[T]],
 ) -> Callable[Concatenate[BlockingSubresource[K], P], T]:
-    """The same below an object."""
+    """Return the same for a verb of a subresource."""
 
     def send(self: BlockingSubresource[K], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
@@ -104,28 +104,28 @@ def _sent_below(
     return named(send, verb, "BlockingSubresource")
 
 
-def _of_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Running, P, T]:
-    return Only(verb, _sending(verb), "BlockingApi")
+def _for_pods(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Running, P, T]:
+    return Only(verb, _send_any(verb), "BlockingApi")
 
 
-def _of_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Tokened, P, T]:
-    return Only(verb, _sending(verb), "BlockingApi")
+def _for_accounts(verb: Callable[Concatenate[Any, P], Request[T]]) -> Only[_Tokened, P, T]:
+    return Only(verb, _send_any(verb), "BlockingApi")
 
 
-def _sending(verb: Callable[..., Request[T]]) -> Callable[..., T]:
+def _send_any(verb: Callable[..., Request[T]]) -> Callable[..., T]:
     def send(self: BlockingBound[Any], /, *args: Any, **kwargs: Any) -> T:
         return self.client.call(verb(self.requests, *args, **kwargs)).value
 
     return send
 
 
-def _lines(
+def _stream_lines(
     verb: Callable[Concatenate[Any, P], StreamRequest[E]],
 ) -> Only[_Running, P, AbstractContextManager[Iterator[E]]]:
     @contextmanager
     def follow(self: BlockingBound[Any], /, *args: Any, **kwargs: Any) -> Generator[Iterator[E]]:
         with self.client.open(verb(self.requests, *args, **kwargs)) as streamed:
-            yield (one for several in streamed for one in several)
+            yield (event for batch in streamed for event in batch)
 
     return Only(verb, follow, "BlockingApi")
 
@@ -134,16 +134,16 @@ def _lines(
 
 
 class BlockingBound(Generic[K_co]):
-    """Verbs that only some kinds have; the others are refused, by type checkers too."""
+    """Verbs that only some kinds have; other kinds are refused, by type checkers too."""
 
     client: BlockingBaseClient
     requests: Api[Any]
 
-    log = _of_pods(Api.log)
-    follow_log = _lines(Api.follow_log)
-    evict = _of_pods(Api.evict)
-    bind = _of_pods(Api.bind)
-    create_token = _of_accounts(Api.create_token)
+    log = _for_pods(Api.log)
+    follow_log = _stream_lines(Api.follow_log)
+    evict = _for_pods(Api.evict)
+    bind = _for_pods(Api.bind)
+    create_token = _for_accounts(Api.create_token)
 
     @overload
     def subresource(self, name: str) -> BlockingSubresource[K_co]: ...
@@ -151,7 +151,7 @@ class BlockingBound(Generic[K_co]):
     def subresource(self, name: str, kind: type[S]) -> BlockingSubresource[S]: ...
 
     def subresource(self, name: str, kind: type[Any] | None = None) -> BlockingSubresource[Any]:
-        """Return any subresource, which shows the object itself or, if a kind is given, that."""
+        """Return a subresource by its name, with its own kind if that is not the kind of the object."""
         requests = self.requests.subresource(name) if kind is None else self.requests.subresource(name, kind)
         return BlockingSubresource(self.client, requests)
 
@@ -162,12 +162,12 @@ class BlockingBound(Generic[K_co]):
 
     @property
     def scale(self: _Scaled) -> BlockingSubresource[Scale]:
-        """How many replicas an object wants, whatever its kind. A server leaves 0 out: None means none."""
+        """The desired number of replicas, of any kind. A server omits 0: None means no replicas."""
         return BlockingSubresource(self.client, self.requests.scale)
 
     @property
     def approval(self: _Approved) -> BlockingSubresource[K_co]:
-        """The conditions of a certificate signing request that say Approved or Denied."""
+        """The conditions Approved and Denied of a certificate signing request."""
         return BlockingSubresource(self.client, self.requests.approval)
 
     @property
@@ -198,24 +198,24 @@ class BlockingApi(BlockingBound[K]):
 
     @property
     def resource(self) -> Resource:
-        """How the server names the kind."""
+        """The group, version and names of the kind."""
         return self.requests.resource
 
     @property
     def namespace(self) -> str | AllNamespaces:
-        """The namespace, `ALL`, or nothing for a cluster-scoped kind."""
+        """The namespace, or `ALL`; "" for a cluster-scoped kind."""
         return self.requests.namespace
 
-    get = _sent(Api[K].get)
-    list = _sent(Api[K].list)
-    create = _sent(Api[K].create)
-    replace = _sent(Api[K].replace)
-    json_patch = _sent(Api[K].json_patch)
-    merge_patch = _sent(Api[K].merge_patch)
-    strategic_patch = _sent(Api[K].strategic_patch)
-    apply = _sent(Api[K].apply)
-    delete = _sent(Api[K].delete)
-    delete_collection = _sent(Api[K].delete_collection)
+    get = _send(Api[K].get)
+    list = _send(Api[K].list)
+    create = _send(Api[K].create)
+    replace = _send(Api[K].replace)
+    json_patch = _send(Api[K].json_patch)
+    merge_patch = _send(Api[K].merge_patch)
+    strategic_patch = _send(Api[K].strategic_patch)
+    apply = _send(Api[K].apply)
+    delete = _send(Api[K].delete)
+    delete_collection = _send(Api[K].delete_collection)
 
     def finalize(self: _Finalized, obj: K, **options: Unpack[WriteOptions]) -> K:
         """Write the finalizers in the spec of a namespace, the only way to change them."""
@@ -224,16 +224,16 @@ class BlockingApi(BlockingBound[K]):
         return written
 
     def as_table(self, *, include_object: IncludeObject = "Metadata") -> BlockingTables[K]:
-        """Get and list as a server would print the objects.
+        """Return the verbs get and list with tables as responses, in the server's columns.
 
-        `include_object` is the part of it in each row.
+        `include_object` is the part of the object in each row.
         """
         return BlockingTables(self.client, self.requests.as_table(include_object=include_object))
 
-    # Verbs that take more than one request
+    # Verbs of several requests
 
     def get_or_none(self, name: str, *, resource_version: str = "") -> K | None:
-        """Read it, or None if there is none."""
+        """Read an object; None if it does not exist."""
         return self.client.run(get_or_none(self.client, self.requests, name, resource_version))
 
     def pages(
@@ -258,7 +258,7 @@ class BlockingApi(BlockingBound[K]):
         wait_for_definition: bool = False,
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
-    ) -> BlockingFollowed[K]: ...
+    ) -> BlockingFollowStream[K]: ...
     @overload
     def follow(
         self,
@@ -268,7 +268,7 @@ class BlockingApi(BlockingBound[K]):
         wait_for_definition: bool = False,
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
-    ) -> BlockingFollowedWithFailures[K]: ...
+    ) -> BlockingFollowStreamWithFailures[K]: ...
 
     def follow(
         self,
@@ -278,17 +278,17 @@ class BlockingApi(BlockingBound[K]):
         wait_for_definition: bool = False,
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
-    ) -> BlockingFollowed[K] | BlockingFollowedWithFailures[K]:
-        """Follow the objects forever: ``for event in books.follow()``; see `BlockingFollowed`.
+    ) -> BlockingFollowStream[K] | BlockingFollowStreamWithFailures[K]:
+        """Follow the objects forever: ``for event in books.follow()``; see `BlockingFollowStream`.
 
-        With `strict`, an object that does not fit its class comes as `Malformed`, before it is used.
-        With `failures`, what goes wrong on the way comes as a `resync.SyncFailure`, beside being logged.
+        With `strict`, an object that does not fit its class is reported as `Malformed` when it arrives. With
+        `failures`, each failure is reported as a `resync.SyncFailure`, besides being logged.
         """
-        made = BlockingFollowedWithFailures[K] if failures else BlockingFollowed[K]
-        return made(
+        stream_type = BlockingFollowStreamWithFailures[K] if failures else BlockingFollowStream[K]
+        return stream_type(
             self.client,
             self.requests,
-            patient=wait_for_definition,
+            wait_for_definition=wait_for_definition,
             settings=settings or resync.Settings(),
             selection=dict(**selection),
             strict=strict,
@@ -302,18 +302,20 @@ class BlockingApi(BlockingBound[K]):
         settings: resync.Settings | None = None,
         **selection: Unpack[Selection],
     ) -> BlockingReflector[K]:
-        """Cache the objects in a thread of its own.
+        """Cache the objects in a separate thread.
 
-        with books.reflect() as reflector:
-            reflector.synced(timeout=30)
-            reflector.get("moby")
+        ::
+
+            with books.reflect() as reflector:
+                reflector.synced(timeout=30)
+                reflector.get("moby")
         """
         return BlockingReflector(
             self.client,
             self.requests,
             settings=settings or _SETTINGS,
             selection=dict(**selection),
-            patient=wait_for_definition,
+            wait_for_definition=wait_for_definition,
         )
 
     @overload
@@ -326,33 +328,32 @@ class BlockingApi(BlockingBound[K]):
     def wait_for(
         self, name: str, condition: Condition[K] | Callable[[K], bool], *, timeout: float = WAIT
     ) -> K | None:
-        """Wait until the object of this name is as it should be, and return it as it is then.
+        """Wait until the object of this name meets a condition, and return it.
 
-        `WaitTimeout`, a TimeoutError, says what was still missing; `ConditionUnreachable` that it will never
-        hold.
+        `WaitTimeout`, a TimeoutError, names the missing state. `ConditionUnreachable` is raised if the
+        condition will never be met.
         """
         waiting = Waiting(self.client, self.requests, name, condition, timeout)
         self.client.run(waiting.observe())
         return waiting.result()
 
     def entry(self, name: str) -> BlockingEntry[K]:
-        """Return the object of this name, or the place for it: read it, change it, `commit` it."""
-        found = self.client.run(find_object(self.client, self.requests, name))
-        return BlockingEntry(self.client, self.requests, name, found)
+        """Return a `BlockingEntry` of this name, whose object exists or not. Change it, and `commit`."""
+        object_and_text = self.client.run(find_object(self.client, self.requests, name))
+        return BlockingEntry(self.client, self.requests, name, object_and_text)
 
     def update(self, name: str, change: Callable[[K], object], **options: Unpack[UpdateOptions[K]]) -> K:
-        """Change an object, and repeat that as long as others change it meanwhile.
+        """Change an object, and repeat that while other clients change it at the same time.
 
-        `change` edits the object that it gets. With `create`, that makes the object first if it does not
-        exist.
+        `change` edits its argument. If the object does not exist, `create` returns a new one.
         """
         return self.client.run(update(self.client, self.requests, name, change, **options))
 
     def patch_status(self, obj: K, status: Any, *, field_manager: str = "") -> K:
-        """Write a status, if it differs from that of the object.
+        """Write a status if it differs from the current status.
 
-        Only what differs is sent, so several writers of one status do not undo each other's fields. A list
-        is sent whole, and then only for the version of `obj`: it is a Conflict if that has changed.
+        Only changed fields are sent, so several writers of a status do not undo each other's fields. A
+        changed list is sent as a whole, with the version of `obj`: it is a `Conflict` if that has changed.
         """
         return self.client.run(
             patch_status(self.client, self.requests, obj, status, field_manager=field_manager)
@@ -360,30 +361,30 @@ class BlockingApi(BlockingBound[K]):
 
 
 class BlockingSubresource(Generic[K]):
-    """One subresource of each object of a kind, read and written as a `K`."""
+    """A subresource of each object of a kind, read and written as a `K`."""
 
     def __init__(self, client: BlockingBaseClient, requests: Subresource[K]) -> None:
         self.client = client
         self.requests = requests
 
-    get = _sent_below(Subresource[K].get)
-    create = _sent_below(Subresource[K].create)
-    replace = _sent_below(Subresource[K].replace)
-    json_patch = _sent_below(Subresource[K].json_patch)
-    merge_patch = _sent_below(Subresource[K].merge_patch)
-    strategic_patch = _sent_below(Subresource[K].strategic_patch)
-    apply = _sent_below(Subresource[K].apply)
+    get = _send_below(Subresource[K].get)
+    create = _send_below(Subresource[K].create)
+    replace = _send_below(Subresource[K].replace)
+    json_patch = _send_below(Subresource[K].json_patch)
+    merge_patch = _send_below(Subresource[K].merge_patch)
+    strategic_patch = _send_below(Subresource[K].strategic_patch)
+    apply = _send_below(Subresource[K].apply)
 
 
 class BlockingTables(Generic[K]):
-    """The two reading verbs, with a table in the response."""
+    """The verbs get and list, with a table as the response."""
 
     def __init__(self, client: BlockingBaseClient, requests: Tables[K]) -> None:
         self.client = client
         self.requests = requests
 
     def get(self, name: str, *, resource_version: str = "", timeout: Timeout = None) -> Table:
-        """Read one object as a table of one row."""
+        """Read an object as a table with a single row."""
         request = self.requests.get(name, resource_version=resource_version, timeout=timeout)
         return self.client.call(request).value
 

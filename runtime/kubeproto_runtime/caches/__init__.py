@@ -1,4 +1,4 @@
-"""Caches of kinds that follow the server: stores, indexes and views."""
+"""Caches of kinds that follow the server, with indexes and views."""
 
 from ._caches import Cache, Caches
 

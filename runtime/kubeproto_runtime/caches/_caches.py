@@ -1,7 +1,7 @@
-"""`Caches`: exact caches of kinds, shared by all readers that ask for the same objects.
+"""`Caches`: exact caches of kinds, shared by all readers of the same objects.
 
-A `Cache` is the public side of one reflector. It holds bytes: each reader gets a new object, so no reader can
-corrupt the object of another, and an object that is never read is never typed.
+A `Cache` is the public interface of a reflector. It stores bytes: each reader gets a new object, so no reader
+can corrupt the objects of other readers, and objects that are never read are never decoded.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _log: Final = logging.getLogger("kubeproto.cache")
 
 
 class Cache(Generic[K]):
-    """The objects of one kind as the server has them. Readers never see half of a snapshot."""
+    """The objects of a kind as on the server. Readers never see a part of a snapshot."""
 
     def __init__(self, reflector: Reflector[K], namespace: str | AllNamespaces) -> None:
         self._reflector = reflector
@@ -56,12 +56,12 @@ class Cache(Generic[K]):
         return f"{type(self).__name__}({self.resource}, {len(self._store)} objects)"
 
     @property
-    def place(self) -> str:
-        """The followed resource, with its namespace if there is only one, for people."""
+    def display_name(self) -> str:
+        """The followed resource, with its namespace if it is limited to one, for messages."""
         namespace = self.namespace if isinstance(self.namespace, str) else ""
         return f"{self.resource} in namespace {namespace}" if namespace else f"{self.resource}"
 
-    # Its state
+    # State
 
     @property
     def version(self) -> str:
@@ -70,22 +70,22 @@ class Cache(Generic[K]):
 
     @property
     def snapshots(self) -> int:
-        """How many complete snapshots lists have brought: what changed between two of them may be unseen."""
+        """The number of complete snapshots from lists. Changes between two snapshots may be unseen."""
         return self._reflector.snapshots
 
     @property
     def synced(self) -> bool:
-        """Whether the first complete snapshot has been shown."""
+        """Whether the first snapshot is complete, so that the cache can be read."""
         return self._reflector.synced
 
     @property
     def closed(self) -> bool:
-        """Whether it has stopped following."""
+        """Whether the cache has stopped following."""
         return self._reflector.closed
 
     @property
     def size(self) -> int:
-        """The bytes of all objects as they are kept."""
+        """The size of all cached objects in bytes."""
         return self._store.size
 
     @property
@@ -99,17 +99,18 @@ class Cache(Generic[K]):
         return self._reflector.phase
 
     async def wait_synced(self, *, timeout: float | None = None, wait_for_definition: bool = False) -> None:
-        """Wait until it has synced; `DeadlineExceeded` has the reason why it has not.
+        """Wait until the cache has synced.
 
-        `KindNotServed` if the server does not know the kind, unless `wait_for_definition`.
+        Raise `DeadlineExceeded` with the reason after `timeout` seconds, and `KindNotServed` if the server
+        does not know the kind, unless `wait_for_definition` is True.
         """
         await self._reflector.wait_synced(timeout=timeout, wait_for_definition=wait_for_definition)
 
     async def reached(self, version: str, *, timeout: float | None = None) -> None:
-        """Wait until the cache shows the write that has this version, such as a write of this program.
+        """Wait until the cache includes the write with this version, such as a write of this program.
 
-        A relist that brings an older state, because a server was restored, ends the wait too: the write is
-        either in that state, or lost.
+        If a server is restored to an older state, a relist ends the wait too: the write is either included in
+        that state, or lost.
         """
         await self._reflector.reached(version, timeout=timeout)
 
@@ -117,21 +118,21 @@ class Cache(Generic[K]):
         """Relist; readers keep the old snapshot until the new one is complete."""
         self._reflector.refresh()
 
-    # Its objects
+    # Objects
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return a new object, or None; `InvalidObject` if the server's object does not fit the type.
+        """Return a new object, or None. Raise `InvalidObject` if the object does not fit the type.
 
-        A cache of one namespace needs no `namespace`; another namespace is a mistake.
+        A cache of one namespace needs no `namespace`, and raises for a different namespace.
         """
         self._reflector.require_synced()
         cached_namespace = self.namespace if isinstance(self.namespace, str) else ""
         if cached_namespace and namespace not in ("", cached_namespace):
-            raise LocalProtocolError(f"{self!r} holds namespace {cached_namespace!r}, and not {namespace!r}")
+            raise LocalProtocolError(f"{self!r} contains namespace {cached_namespace!r}, not {namespace!r}")
         if not (namespace or cached_namespace) and self.resource.namespaced:
             raise LocalProtocolError(
-                f"{self!r} holds all namespaces, and {name!r} may be in each of them:"
-                f" say get({name!r}, namespace)"
+                f"{self!r} contains all namespaces, and each of them may contain {name!r}:"
+                f" use get({name!r}, namespace)"
             )
         return self._store.get(name, namespace or cached_namespace)
 
@@ -142,7 +143,7 @@ class Cache(Generic[K]):
         return self._store.entry(key)
 
     def keys(self) -> list[str]:
-        """Return the keys of this moment."""
+        """Return the keys of the cached objects."""
         self._reflector.require_synced()
         return list(self._store.entries())
 
@@ -155,35 +156,36 @@ class Cache(Generic[K]):
         return key in self._store
 
     def __iter__(self) -> Iterator[K]:
-        """Iterate over the objects of this moment; malformed objects are left out."""
+        """Iterate over a snapshot of the objects; malformed objects are omitted."""
         self._reflector.require_synced()
         return iter(self._store)
 
-    # Parts of it
+    # Indexes and views
 
     def add_index(self, name: str, values_of: Callable[[K], Iterable[str]]) -> None:
-        """Keep an index from now on: under which values each object is found.
+        """Add an index, which maps the values that `values_of` returns to the objects.
 
-        An object for which the function fails is left out, which is logged once; see `failed_in`.
+        Objects for which the function fails are omitted. The first failure is logged; see `failed_in`.
         """
         self._reflector.add_index(name, values_of)
 
     def by_index(self, index: str, value: str) -> list[K]:
-        """Return new objects for all that have this value; malformed objects are left out."""
+        """Return new objects with this value; malformed objects are omitted."""
         return list(self.view(**{index: value}))
 
     def index_values(self, index: str) -> list[str]:
-        """Return the values that any object has."""
+        """Return all values of the objects in an index."""
         return self._reflector.index(index).values()
 
     def failed_in(self, index: str) -> dict[str, str]:
-        """Return which objects the index lacks because its function failed, and why."""
+        """Return the keys of the objects for which the function of the index failed, each with the error."""
         return dict(self._reflector.index(index).failed)
 
     def view(self, *, namespace: str = "", selector: str | Selector = "", **indexed: str) -> View[K]:
-        """Return a part of this, by namespace, labels and indexes (``view(namespace="a", node="n1")``).
+        """Return a part of this cache, by namespace, labels and indexes.
 
-        It holds no objects of its own, and is as cheap to make as to keep.
+        An example is ``view(namespace="a", node="n1")`` for an index with the name ``node``. A view does not
+        store objects, so it is cheap to create.
         """
         labels = Selector.parse(selector) if isinstance(selector, str) else selector
         for name in indexed:
@@ -191,43 +193,43 @@ class Cache(Generic[K]):
         return View(self._reflector, namespace, labels if labels.requirements else None, indexed)
 
     def within(self, namespace: str) -> Cache[K]:
-        """Return the part of this in one namespace, with everything that a cache can do."""
+        """Return the part of this cache in a namespace, as a cache."""
         return NamespacedCache(self._reflector, namespace)
 
-    # Its changes
+    # Changes
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Call `callback` with the changes that arrive together, in the step in which readers see them.
+        """Call `callback` with each batch of changes, at the moment at which readers see them.
 
-        If the cache has synced, its whole snapshot comes first, before this returns. Call the result to stop.
-        The callback blocks the event loop, so it must return at once, and an error that it raises ends all
-        caches. Work that takes longer belongs to a `Controller`, which retries it and needs the last state of
-        a key only.
+        If the cache has synced, the callback gets the complete snapshot before this method returns. The
+        returned function removes the callback. The callback blocks the event loop, so it must return quickly,
+        and an error that it raises ends all caches. Longer work belongs into a `Controller`, which retries it
+        and only needs the last state of a key.
         """
         return self._reflector.listen(callback)
 
     def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake` whenever the objects, the version, or whether the cache is live have changed.
+        """Call `wake` after each change of the objects, of the version, and of whether the cache is live.
 
-        Call the result to stop.
+        The returned function removes the callback.
         """
         return self._reflector.notify(wake)
 
 
 class NamespacedCache(Cache[K]):
-    """One namespace of a cache that follows more; to read another one of it, name that to `get`."""
+    """A namespace of a cache that follows several. `get` can read the others by their names."""
 
     def __init__(self, reflector: Reflector[K], namespace: str) -> None:
         super().__init__(reflector, namespace)
         self._view = View(reflector, namespace, None, {})
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return a new object, or None; in this namespace if no other is given."""
+        """Return a new object, or None; by default from this namespace."""
         self._reflector.require_synced()
         return self._store.get(name, namespace or str(self.namespace))
 
     def keys(self) -> list[str]:
-        """Return the keys of this moment."""
+        """Return the keys of the cached objects."""
         return self._view.keys()
 
     def __len__(self) -> int:
@@ -237,20 +239,20 @@ class NamespacedCache(Cache[K]):
         return key in self._view
 
     def __iter__(self) -> Iterator[K]:
-        """Iterate over the objects of this moment; malformed objects are left out."""
+        """Iterate over a snapshot of the objects; malformed objects are omitted."""
         return iter(self._view)
 
     def view(self, *, namespace: str = "", selector: str | Selector = "", **indexed: str) -> View[K]:
-        """Return a part of this, by labels and indexes."""
+        """Return a part of this cache, by labels and indexes."""
         return super().view(namespace=namespace or str(self.namespace), selector=selector, **indexed)
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Call `callback` with all changes of this namespace that arrive together; see `Cache.listen`."""
+        """Call `callback` with each batch of changes in this namespace; see `Cache.listen`."""
         return self._view.listen(callback)
 
 
 class Caches:
-    """The caches of one program, which follow the server while this context is open."""
+    """The caches of a program, which follow the server while this context manager is entered."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -285,7 +287,7 @@ class Caches:
                 raise
         if error is exc:
             return False  # the error propagates unchanged
-        raise error  # outside, so that its context stays what it was
+        raise error  # outside of `except`, which would replace its `__context__` by the group
 
     def _close(self) -> None:
         assert self._tasks is not None
@@ -313,9 +315,9 @@ class Caches:
     ) -> Cache[K]:
         """Return the cache of these objects, the same cache for the same arguments.
 
-        Following begins on the first call. Managed fields, a third of many objects, are cached only with
+        The first call starts the cache. Managed fields are often a third of an object, and cached only with
         `managed_fields`. `transform` converts the JSON of each object before it is cached; if it fails, the
-        received JSON is cached, and the first failure is logged. More objects or bytes than the limits are a
+        received JSON is cached, and the first failure is logged. More than `max_objects` or `max_bytes` raise
         `StoreFull`, which ends all caches.
         """
         if self._closed:
@@ -341,7 +343,7 @@ class Caches:
         return cache
 
     def drop(self, cache: Cache[Any]) -> None:
-        """Stop following. The cache can still be read; asking for the same again returns another one."""
+        """Stop following. The cache can still be read; `cache` with its arguments returns a new cache."""
         for cache_key, (shared_cache, reflector) in list(self._shared.items()):
             if shared_cache is cache:
                 del self._shared[cache_key]
@@ -365,7 +367,7 @@ def _transform(
             if not logged:
                 logged = True
                 _log.exception(
-                    "%s: a transform fails, and objects for which it does are kept as they came", api.resource
+                    "%s: a transform failed; objects for which it fails are cached unchanged", api.resource
                 )
             return raw
 

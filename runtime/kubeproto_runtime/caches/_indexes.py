@@ -1,7 +1,7 @@
-"""Indexes over a cache: which objects have a value, kept up to date by the changes.
+"""`Index`: maps values to the objects of a cache, and is updated by the changes of the cache.
 
-The function of an index may fail for some objects. That must not stop the cache, so such an object is left
-out of the index; the first one is logged, and `failed` has all of them.
+The function of an index may raise for some objects. That must not stop the cache, so the index omits such an
+object. The first failure is logged, and `failed` contains all of them.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ _NONE: Final[frozenset[str]] = frozenset()
 
 
 class Index(Generic[K]):
-    """The keys of the objects under each value that a function returns for them.
+    """The keys of the objects for each value that a function returns for them.
 
-    `failed` has the objects whose values could not be computed, and why.
+    `failed` contains the keys of the objects for which the function failed, each with the error.
     """
 
     def __init__(self, name: str, store: Store[K], values_of: Callable[[K], Iterable[str]]) -> None:
@@ -41,7 +41,7 @@ class Index(Generic[K]):
         self._logged = False
 
     def build(self, snapshot: Mapping[str, CachedObject]) -> None:
-        """Add the objects that exist already."""
+        """Add the objects of a snapshot."""
         for key, entry in snapshot.items():
             self._add(key, entry)
 
@@ -53,33 +53,32 @@ class Index(Generic[K]):
                 self._add(change.key, change.new)
 
     def keys(self, value: str) -> set[str] | frozenset[str]:
-        """Return the keys of the objects that have this value."""
+        """Return the keys of the objects with this value."""
         return self._keys.get(value, _NONE)
 
     def values(self) -> list[str]:
-        """Return the values that any object has."""
+        """Return all values of the objects."""
         return list(self._keys)
 
     def values_in(self, key: str, entry: CachedObject) -> tuple[str, ...]:
-        """Return the values of one object; none if they cannot be computed."""
-        return self._read(key, entry)[0]
+        """Return the values of an object; an empty tuple if the function fails for it."""
+        return self._compute(key, entry)[0]
 
-    def _read(self, key: str, entry: CachedObject) -> tuple[tuple[str, ...], str]:
-        """Return the values of one object, and the error if they could not be computed."""
+    def _compute(self, key: str, entry: CachedObject) -> tuple[tuple[str, ...], str]:
+        """Return the values of an object, and the error if the function failed."""
         try:
             return tuple(dict.fromkeys(self.values_of(self._store.read(entry)))), ""
         except failures() as error:
             if not self._logged:
                 self._logged = True
-                _log.exception("index %r: %s is left out, and so is any other that fails", self.name, key)
+                _log.exception("index %r: the function failed for %s, which is omitted", self.name, key)
             return (), f"{type(error).__name__}: {error}"
 
     def _add(self, key: str, entry: CachedObject) -> None:
-        values, error = self._read(key, entry)
+        values, error = self._compute(key, entry)
         if error:
-            self.failed[key] = (
-                error  # only here: `values_in` may still be called for an object that is deleted
-            )
+            # Not in `_compute`, because views call `values_in` for deleted objects too.
+            self.failed[key] = error
         if values:
             self._values[key] = values
         for value in values:

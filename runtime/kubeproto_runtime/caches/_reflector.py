@@ -2,9 +2,9 @@
 
     ResyncDriver ── stage, update, replace ──► Store ── changes ──► indexes ──► listeners
 
-All of it happens in one step of the event loop: when a listener is called, readers see the snapshot that the
-changes have led to, and nothing has happened since. A listener that raises has missed a change and would be
-out of step forever: the others are notified, and then the error ends the task group that all caches run in.
+All of this happens in a single step of the event loop. When a listener is called, readers see exactly the
+snapshot after the changes. A listener that raises has missed a change and would be out of step forever: the
+other listeners are notified, and then the error ends the task group of all caches.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _log: Final = logging.getLogger("kubeproto.cache")
 
 
 class Reflector(Generic[K]):
-    """Caches what one list and watch bring, while `run` runs."""
+    """Caches the objects of a list and its watches, while `run` runs."""
 
     def __init__(
         self,
@@ -57,7 +57,7 @@ class Reflector(Generic[K]):
         self.resource: Resource = api.resource
         self.closed = False
         self.started = False
-        self.snapshots = 0  # complete ones, that lists have brought
+        self.snapshots = 0  # complete snapshots from lists
         self._driver = ResyncDriver(
             client, api, self, settings=settings, selection=selection, on_live=self._wake_waiters
         )
@@ -69,8 +69,8 @@ class Reflector(Generic[K]):
         self._listeners: dict[object, Callable[[list[Change[K]]], None]] = {}
         self._waiters: dict[object, Callable[[], None]] = {}
         self._highest_version = ""
-        self._setbacks = 0  # relists that brought an older state
-        self._awaited_versions: dict[object, str] = {}  # those without an order that a task waits for
+        self._setbacks = 0  # relists that returned an older state
+        self._awaited_versions: dict[object, str] = {}  # awaited versions without an order, by waiter
         self._reported_failure = ""
         self._lines = LoggedLines()
 
@@ -80,7 +80,7 @@ class Reflector(Generic[K]):
         return type(self._driver.state).__name__
 
     def require_synced(self) -> None:
-        """Raise if it has not synced: that does not mean that it is empty."""
+        """Raise if the cache has not synced: otherwise it would look empty."""
         if self.store.version:
             return
         if not self.started:
@@ -121,13 +121,13 @@ class Reflector(Generic[K]):
 
     @property
     def synced(self) -> bool:
-        """Whether the first complete snapshot has been shown."""
+        """Whether the first snapshot is complete, so that the cache can be read."""
         return bool(self.store.version)
 
     # Listeners and indexes
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Call `callback` with the changes that arrive together; first with the snapshot, if synced."""
+        """Call `callback` with each batch of changes; first with the snapshot, if the cache has synced."""
         self._check_open()
         kind = self.store.kind
         if snapshot := [
@@ -138,18 +138,18 @@ class Reflector(Generic[K]):
         return _register(self._listeners, callback)
 
     def notify(self, wake: Callable[[], None]) -> Callable[[], None]:
-        """Call `wake` when the snapshot, its version, or whether it is live has changed, and at the end."""
+        """Call `wake` after each change of the snapshot, its version and its liveness, and at the end."""
         return _register(self._waiters, wake)
 
     def add_index(self, name: str, values_of: Callable[[K], Iterable[str]]) -> None:
-        """Keep an index from now on; the same one again adds nothing."""
+        """Add an index, unless it exists with the same function."""
         index = self._indexes.get(name)
         if index is None:
             index = Index(name, self.store, values_of)
             index.build(self.store.entries())
             self._indexes[name] = index
         elif index.values_of != values_of:
-            raise LocalProtocolError(f"{self.resource} has another index of the name {name!r} already")
+            raise LocalProtocolError(f"{self.resource} already has an index {name!r} with another function")
 
     def index(self, name: str) -> Index[K]:
         """Return the index of this name, or raise a KeyError that lists the existing ones."""
@@ -171,9 +171,9 @@ class Reflector(Generic[K]):
         await self._wait(check_synced, timeout, "it has not synced")
 
     async def reached(self, version: str, *, timeout: float | None) -> None:
-        """Wait until the snapshot has reached this version, or a relist has brought an older state."""
+        """Wait until the snapshot has reached this version, or a relist has returned an older state."""
         setbacks = self._setbacks
-        problem = f"version {version} has not come"
+        problem = f"version {version} has not arrived"
         if _order(version, version) is not None:
 
             def check_reached() -> bool:
@@ -182,7 +182,7 @@ class Reflector(Generic[K]):
 
             await self._wait(check_reached, timeout, problem)
             return
-        # A version without an order is only recognized when the snapshot or an object has it.
+        # Without an order, only an equal version of the snapshot or of an object can be recognized.
         if any(entry.version == version for entry in self.store.entries().values()):
             return
         waiter = object()
@@ -209,7 +209,7 @@ class Reflector(Generic[K]):
         finally:
             unregister()
         reason = self.sync_status.reason
-        state = f", for {reason}" if reason else ", though it is live"
+        state = f", because {reason}" if reason else ", although its watch is live"
         raise DeadlineExceeded(f"{self.resource}: {problem} within {timeout:g} s{state}")
 
     def _check_open(self) -> None:
@@ -239,7 +239,7 @@ class Reflector(Generic[K]):
         self.snapshots += 1
         if _order(version, previous_version) == -1:
             self._setbacks += 1
-            self._highest_version = version  # later versions are gone, and will be given to other writes
+            self._highest_version = version  # later versions are lost, and the server will assign them again
         self._missing_kind, self._reported_failure = None, ""
         self._publish(changes)
 
@@ -248,7 +248,7 @@ class Reflector(Generic[K]):
         self.store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Log a failure, which is retried. A repetition is logged for debugging only."""
+        """Log a failure, which is retried. Repetitions are logged with the level DEBUG."""
         level = logging.DEBUG
         if failure.text != self._reported_failure:
             level = self._lines.level(logging.WARNING, failure.text, anyio.current_time())
@@ -280,13 +280,13 @@ class Reflector(Generic[K]):
         self._wake_waiters()
         errors: list[BaseException] = []
         for token, callback in list(self._listeners.items()):
-            if token in self._listeners:  # unless an earlier one has removed it
+            if token in self._listeners:  # an earlier callback may have removed it
                 try:
                     callback(changes)
                 except failures() as error:
                     errors.append(error)
         if errors:
-            # Wrapped: an ApiError would be taken for one of the watch itself, and be retried.
+            # Wrapped: an ApiError of a listener would be treated as an error of the watch, and retried.
             raise RuntimeError(f"a listener of {self.resource} has failed: {errors[0]!r}") from errors[0]
 
 
@@ -299,7 +299,7 @@ def _order(version: str, other: str) -> int | None:
 
 
 def _register(callbacks: dict[object, T], callback: T) -> Callable[[], None]:
-    """Add a callback, and return the function that removes it. The same one may be added twice."""
+    """Add a callback, and return the function that removes it. A callback may be added twice."""
     token = object()
     callbacks[token] = callback
 

@@ -1,7 +1,8 @@
-"""Views: a part of a cache, by namespace, labels and indexes.
+"""`View`: a part of a cache, selected by namespace, labels and indexes.
 
-A view holds no objects. It decides for each object whether it is included, and what each change is to readers
-of this part: an object that comes to match is added, one that no longer does is deleted.
+A view does not store objects. It decides for each object whether it is included, and converts each change for
+the readers of this part: an object that begins to match is added, and an object that no longer matches is
+deleted.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ K = TypeVar("K", bound=KubeObject)
 
 
 class View(Generic[K]):
-    """The objects of a cache that are in a namespace, match a selector and have values in indexes."""
+    """The objects of a cache in a namespace that match a selector and have certain values in indexes."""
 
     def __init__(
         self, reflector: Reflector[K], namespace: str, selector: Selector | None, indexed: Mapping[str, str]
@@ -35,37 +36,40 @@ class View(Generic[K]):
 
     @property
     def synced(self) -> bool:
-        """Whether the first complete snapshot has been shown."""
+        """Whether the first snapshot is complete, so that the cache can be read."""
         return self._reflector.synced
 
     @property
     def closed(self) -> bool:
-        """Whether it has stopped following."""
+        """Whether the cache has stopped following."""
         return self._reflector.closed
 
     def get(self, name: str, namespace: str = "") -> K | None:
-        """Return a new object, if it is in this view; a view of one namespace needs no `namespace`."""
+        """Return a new object, or None if this view does not include it.
+
+        A view of one namespace needs no `namespace`.
+        """
         self._reflector.require_synced()
         if not (namespace or self._prefix) and self._reflector.resource.namespaced:
             raise LocalProtocolError(
-                f"this view of {self._reflector.resource} shows all namespaces, and {name!r} may be in each"
-                f" of them: say get({name!r}, namespace)"
+                f"this view of {self._reflector.resource} contains all namespaces, and each of them may"
+                f" contain {name!r}: use get({name!r}, namespace)"
             )
         entry = self.entry(key_of(name, namespace or self._prefix[:-1]))
         return None if entry is None else self._reflector.store.read(entry)
 
     def entry(self, key: str) -> CachedObject | None:
-        """Return the version and the bytes of an object, if it is in this view."""
+        """Return the version and the bytes of an object, or None if this view does not include it."""
         self._reflector.require_synced()
         entry = self._reflector.store.entry(key)
         return entry if entry is not None and self._includes(key, entry) else None
 
     def keys(self) -> list[str]:
-        """Return the keys of this moment."""
+        """Return the keys of the objects in this view."""
         return [key for key, _ in self._entries()]
 
     def __iter__(self) -> Iterator[K]:
-        """Iterate over the objects of this moment; malformed objects are left out."""
+        """Iterate over a snapshot of the objects; malformed objects are omitted."""
         read = self._reflector.store.read
         for _, entry in list(self._entries()):
             try:
@@ -81,15 +85,15 @@ class View(Generic[K]):
         return isinstance(key, str) and self.entry(key) is not None
 
     def listen(self, callback: Callable[[list[Change[K]]], None]) -> Callable[[], None]:
-        """Call `callback` with the changes of this part that arrive together; see `Cache.listen`."""
+        """Call `callback` with each batch of changes of this part; see `Cache.listen`."""
 
-        def narrowed(changes: list[Change[K]]) -> None:
-            if own_changes := [
-                own_change for change in changes if (own_change := self._narrow(change)) is not None
+        def notify(changes: list[Change[K]]) -> None:
+            if view_changes := [
+                view_change for change in changes if (view_change := self._convert(change)) is not None
             ]:
-                callback(own_changes)
+                callback(view_changes)
 
-        return self._reflector.listen(narrowed)
+        return self._reflector.listen(notify)
 
     def _entries(self) -> Iterable[tuple[str, CachedObject]]:
         self._reflector.require_synced()
@@ -103,16 +107,16 @@ class View(Generic[K]):
             entries = [(key, entry) for key in sorted(keys) if (entry := store.entry(key)) is not None]
         return ((key, entry) for key, entry in entries if self._includes(key, entry, indexed=False))
 
-    def _narrow(self, change: Change[K]) -> Change[K] | None:
-        """Return a change as this view sees it; None if it does not."""
+    def _convert(self, change: Change[K]) -> Change[K] | None:
+        """Return a change of the cache as a change of this view; None if the view does not change."""
         key, old, new = change.key, change.old, change.new
-        was = old is not None and self._includes(key, old)
-        is_now = change.type != "DELETED" and new is not None and self._includes(key, new)
-        if was and is_now:
+        was_included = old is not None and self._includes(key, old)
+        is_included = change.type != "DELETED" and new is not None and self._includes(key, new)
+        if was_included and is_included:
             return change
-        if was:
+        if was_included:
             return Change(change.kind, "DELETED", key, old, new, resource=change.resource)
-        if is_now:
+        if is_included:
             return Change(change.kind, "ADDED", key, None, new, change.initial, change.resource)
         return None
 

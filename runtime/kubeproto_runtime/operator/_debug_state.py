@@ -181,7 +181,7 @@ def _controller(name: str, controller: ControllerRunner, now: float) -> Controll
 def _cache(cache: Cache[Any]) -> CacheState:
     status = cache.sync_status
     return CacheState(
-        place=cache.place,
+        place=cache.display_name,
         synced=cache.synced,
         live=status.live,
         state=cache.phase,

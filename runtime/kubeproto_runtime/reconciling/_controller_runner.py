@@ -185,7 +185,10 @@ class ControllerRunner:
             )
             reporting.cancel_scope.cancel()
         self._log.info(
-            "the cache of %s synced: %d objects in %.3g s", cache.place, len(cache), self._clock() - began
+            "the cache of %s synced: %d objects in %.3g s",
+            cache.display_name,
+            len(cache),
+            self._clock() - began,
         )
 
     async def _report_waiting(self, cache: Cache[Any]) -> None:
@@ -195,7 +198,7 @@ class ControllerRunner:
             await anyio.sleep(_REPORT_PERIOD)
             self._log.warning(
                 "the cache of %s has not synced after %.0f s, because %s",
-                cache.place,
+                cache.display_name,
                 self._clock() - began,
                 cache.sync_status.reason,
             )

@@ -1,4 +1,4 @@
-"""`BlockingFollowed`: the events of one kind forever, as an iterator that survives all failures."""
+"""`BlockingFollowStream`: an endless iterator over the changes of objects, which retries all failures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from kubeproto import Bookmark, KubeObject
 
 from ..calls._discovery import KindNotServed
 from ..watching._follow_stream import FollowEvent, event_of
-from ._reflector import StoreSink, is_unknown
+from ._reflector import StoreSink, is_unknown_kind
 from ._resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ K = TypeVar("K", bound=KubeObject)
 E = TypeVar("E")
 
 
-class BlockingFollowedEvents(Generic[K, E]):
-    """What `BlockingFollowed` and `BlockingFollowedWithFailures` share."""
+class BaseBlockingFollowStream(Generic[K, E]):
+    """The base of `BlockingFollowStream` and `BlockingFollowStreamWithFailures`."""
 
     def __init__(
         self,
@@ -35,20 +35,24 @@ class BlockingFollowedEvents(Generic[K, E]):
         *,
         settings: resync.Settings,
         selection: dict[str, Any],
-        patient: bool = False,
+        wait_for_definition: bool = False,
         until: float = inf,
         strict: bool = False,
         failures: bool = False,
     ) -> None:
         self._resource = api.resource
-        self._patient = patient
+        self._wait_for_definition = wait_for_definition
         self._strict = strict
         self._failures = failures
         self._ready: list[Any] = []
         self._sink = StoreSink(
-            api, self._changed, clock=client.clock, whole=self._whole, troubled=self._report_failure
+            api,
+            self._add_changes,
+            clock=client.clock,
+            on_snapshot=self._add_bookmark,
+            on_failure=self._add_failure,
         )
-        self._following = BlockingResyncDriver(
+        self._driver = BlockingResyncDriver(
             client, api, self._sink, settings=settings, selection=selection, until=until
         )
         self._events = self._run()
@@ -71,34 +75,34 @@ class BlockingFollowedEvents(Generic[K, E]):
 
     @property
     def version(self) -> str:
-        """The resource version that it has reached."""
+        """The resource version that has been reached."""
         return self._sink.store.version
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the last byte, the version, and why it is not in step."""
-        return self._following.sync_status
+        """The sync status: the time of the last byte, the version, and why it is not in step."""
+        return self._driver.sync_status
 
     def _run(self) -> Generator[E]:
-        for _ in self._following.attend():
+        for _ in self._driver.drive():
             yield from self._ready
             self._ready.clear()
 
-    def _changed(self, changes: list[Change[K]]) -> None:
+    def _add_changes(self, changes: list[Change[K]]) -> None:
         self._ready += (event_of(change, strict=self._strict) for change in changes)
 
-    def _whole(self, version: str) -> None:
+    def _add_bookmark(self, version: str) -> None:
         self._ready.append(Bookmark(version, initial_events_end=True))
 
-    def _report_failure(self, failure: resync.SyncFailure) -> None:
-        if is_unknown(failure) and not (self._patient or self.version):
+    def _add_failure(self, failure: resync.SyncFailure) -> None:
+        if is_unknown_kind(failure) and not (self._wait_for_definition or self.version):
             raise KindNotServed(self._resource)
         if self._failures:
             self._ready.append(failure)
 
 
-class BlockingFollowed(BlockingFollowedEvents[K, FollowEvent[K]]):
-    """Iterate over the changes of objects; use it as a context if the loop may be left early.
+class BlockingFollowStream(BaseBlockingFollowStream[K, FollowEvent[K]]):
+    """Iterate over the changes of objects. Use it as a context manager if the loop may exit early.
 
     ::
 
@@ -106,16 +110,16 @@ class BlockingFollowed(BlockingFollowedEvents[K, FollowEvent[K]]):
             for event in events:
                 match event: ...
 
-    It begins with an `Added` for each existing object, and a `Bookmark` says when that is all. It keeps the
-    objects as bytes: one that was deleted while no watch was open comes as `Deleted`, with its last known
-    state, and one that did not change does not come again.
+    It begins with an `Added` for each existing object, followed by a `Bookmark`. It caches the objects as
+    bytes: an object that was deleted while no watch was open is reported as `Deleted` with its last known
+    state, and an unchanged object is not reported again.
 
-    What goes wrong is logged and retried forever. Only a kind that the server does not know ends it with
-    `KindNotServed`, unless it is `patient`. What is not an object comes as `Malformed`; with ``strict=True``
-    so does one that does not fit its class, which otherwise raises `InvalidObject` when the part in question
-    is read.
+    Failures are logged and retried forever. Only `KindNotServed` ends the iteration, if the server does not
+    know the kind and ``wait_for_definition`` is False. A malformed object comes as `Malformed`; with
+    ``strict=True`` so does an object that does not fit its class. Otherwise such an object raises
+    `InvalidObject` when the part in question is read.
     """
 
 
-class BlockingFollowedWithFailures(BlockingFollowedEvents[K, "FollowEvent[K] | resync.SyncFailure"]):
-    """The same with a `resync.SyncFailure` for each thing that goes wrong: ``follow(failures=True)``."""
+class BlockingFollowStreamWithFailures(BaseBlockingFollowStream[K, "FollowEvent[K] | resync.SyncFailure"]):
+    """The same with a `resync.SyncFailure` for each failure: ``follow(failures=True)``."""
