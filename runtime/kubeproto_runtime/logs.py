@@ -21,6 +21,8 @@ import msgspec
 
 from kubeproto import ObjectRef
 
+from .tasks._error_texts import error_text
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -112,13 +114,13 @@ def _to_json(value: Any) -> Any:
             }
         case dict():
             members = cast("Mapping[Any, Any]", value).items()
-            return {_to_json(str(name)): _to_json(member) for name, member in members}
+            return {_to_json(error_text(name)): _to_json(member) for name, member in members}
         case list() | tuple():
             return [_to_json(element) for element in cast("Sequence[Any]", value)]
         case _:
-            return _to_json(str(value))
+            return _to_json(error_text(value))
 
 
 def _quote(value: Any) -> str:
-    text: str = _to_json(str(value))
+    text: str = _to_json(error_text(value))
     return msgspec.json.encode(text).decode() if not text or set(text) & set(' "\n=') else text

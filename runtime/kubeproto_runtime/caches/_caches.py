@@ -18,7 +18,8 @@ from kubeproto.control import CachedObject, Change, Store, drop_managed_fields
 from kubeproto.objects import Selector
 from kubeproto.watching import resync
 
-from ..tasks._stray_cancellations import failures, supervise
+from ..tasks._error_texts import log_failure, type_name
+from ..tasks._stray_cancellations import failures, is_cancelled, root_errors, supervise
 from ._reflector import Reflector
 from ._views import View
 
@@ -281,8 +282,8 @@ class Caches:
     ) -> bool | None:
         try:
             return await self._stack.__aexit__(exc_type, exc, traceback)
-        except ExceptionGroup as group:
-            error, *others = group.exceptions
+        except BaseExceptionGroup as group:
+            error, *others = root_errors(group.exceptions)
             if others:
                 raise
         if error is exc:
@@ -297,7 +298,16 @@ class Caches:
     def _start(self, reflector: Reflector[Any]) -> None:
         if self._tasks is not None:
             reflector.started = True
-            self._tasks.start_soon(supervise, reflector.run, name=f"cache of {reflector.resource}")
+            self._tasks.start_soon(supervise, self._follow, reflector, name=f"cache of {reflector.resource}")
+
+    async def _follow(self, reflector: Reflector[Any]) -> None:
+        try:
+            await reflector.run()
+        except BaseException as error:
+            if not is_cancelled():
+                for _, other in self._shared.values():
+                    other.fail(error)
+            raise
 
     def cache(
         self,
@@ -362,13 +372,15 @@ def _transform(
         nonlocal logged
         raw = raw if managed_fields else drop_managed_fields(raw)
         try:
-            return transform(raw)
-        except failures():
+            transformed: object = transform(raw)
+            if type(transformed) is not bytes:
+                raise TypeError(f"the transform must return bytes, not a {type_name(transformed)}")
+        except failures() as error:
             if not logged:
                 logged = True
-                _log.exception(
-                    "%s: a transform failed; objects for which it fails are cached unchanged", api.resource
-                )
+                line = "%s: a transform failed; objects for which it fails are cached unchanged"
+                log_failure(_log, line, api.resource, error=error)
             return raw
+        return transformed
 
     return attempt

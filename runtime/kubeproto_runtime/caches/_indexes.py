@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from kubeproto import KubeObject
 from kubeproto.control import Change
 
+from ..tasks._error_texts import error_text, log_failure, type_name
 from ..tasks._stray_cancellations import failures
 
 if TYPE_CHECKING:
@@ -67,12 +68,13 @@ class Index(Generic[K]):
     def _compute(self, key: str, entry: CachedObject) -> tuple[tuple[str, ...], str]:
         """Return the values of an object, and the error if the function failed."""
         try:
-            return tuple(dict.fromkeys(self.values_of(self._store.read(entry)))), ""
+            return tuple(dict.fromkeys(map(_checked, self.values_of(self._store.read(entry))))), ""
         except failures() as error:
             if not self._logged:
                 self._logged = True
-                _log.exception("index %r: the function failed for %s, which is omitted", self.name, key)
-            return (), f"{type(error).__name__}: {error}"
+                line = "index %r: the function failed for %s, which is omitted"
+                log_failure(_log, line, self.name, key, error=error)
+            return (), f"{type_name(error)}: {error_text(error)}"
 
     def _add(self, key: str, entry: CachedObject) -> None:
         values, error = self._compute(key, entry)
@@ -91,3 +93,10 @@ class Index(Generic[K]):
             keys.discard(key)
             if not keys:
                 del self._keys[value]
+
+
+def _checked(value: object) -> str:
+    """Check a value: the index hashes and compares values, and those of another class may raise then."""
+    if not isinstance(value, str):
+        raise TypeError(f"the function must return strings, not a {type_name(value)}")
+    return str.__str__(value)

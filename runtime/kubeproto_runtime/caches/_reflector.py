@@ -21,8 +21,9 @@ from kubeproto.watching import resync
 from kubeproto.wire import Refused
 
 from ..calls._discovery import KindNotServed
+from ..tasks._error_texts import value_repr
 from ..tasks._logged_lines import LoggedLines
-from ..tasks._stray_cancellations import failures
+from ..tasks._stray_cancellations import failures, is_cancelled
 from ..watching._follow_stream import warn_unplaced
 from ..watching._resync_driver import ResyncDriver
 from ._indexes import Index
@@ -63,7 +64,7 @@ class Reflector(Generic[K]):
         )
         self._tracing = client.tracing
         self._scope = anyio.CancelScope()
-        self._failure: Exception | None = None
+        self._failure: BaseException | None = None
         self._missing_kind: KindNotServed | None = None
         self._indexes: dict[str, Index[K]] = {}
         self._listeners: dict[object, Callable[[list[Change[K]]], None]] = {}
@@ -98,11 +99,20 @@ class Reflector(Generic[K]):
         try:
             with self._scope, self._tracing.apart():
                 await self._driver.run()
-        except Exception as error:
-            self._failure = error
+        except BaseException as error:
+            if not is_cancelled():
+                self.fail(error)
             raise
         finally:
             self.close()
+
+    def fail(self, error: BaseException) -> None:
+        """Note why it stops following: its own failure, or that of another cache, which ends all of them.
+
+        A task that waits for it raises that error as the cause of its own. Without a cause, the operator
+        would report the task's error as a second failure.
+        """
+        self._failure = self._failure or error
 
     def close(self) -> None:
         """Stop following, and wake the waiters. The cached objects can still be read."""
@@ -287,7 +297,9 @@ class Reflector(Generic[K]):
                     errors.append(error)
         if errors:
             # Wrapped: an ApiError of a listener would be treated as an error of the watch, and retried.
-            raise RuntimeError(f"a listener of {self.resource} has failed: {errors[0]!r}") from errors[0]
+            raise RuntimeError(
+                f"a listener of {self.resource} has failed: {value_repr(errors[0])}"
+            ) from errors[0]
 
 
 def _order(version: str, other: str) -> int | None:

@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 
 from kubeproto import Conflict, InvalidObject, decode
-from kubeproto.control import Action, Work, WorkQueue
+from kubeproto.control import Action, ExponentialBackoff, Work, WorkQueue
 
+from ..tasks._error_texts import error_text, log_failure, printable, type_name
 from ..tasks._event_loop import loop_clock
 from ..tasks._logged_lines import LoggedLines
-from ..tasks._stray_cancellations import failure_of, failures, supervise
+from ..tasks._stray_cancellations import failure_of, failures, run_failures, supervise
 from ._context import Context, ref_of
 from ._failing_keys import FailingKey, error_summary
 from ._key_feed import KeyFeed
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from ._sources import KindSource
 
 _COROUTINE: Final[type[Any]] = CoroutineType
+_BACKOFF: Final = ExponentialBackoff()
 _REPORT_PERIOD: Final = 30.0  # seconds between two log lines about a list that does not arrive
 
 
@@ -64,7 +66,7 @@ class ControllerRunner:
         """`leads` is called before each run, where only the leader reconciles."""
         self.plan = plan
         self.queue: WorkQueue[str] = WorkQueue(
-            backoff=plan.backoff, rate=plan.rate, debounce=plan.debounce, max_wait=plan.max_wait
+            backoff=self._back_off, rate=plan.rate, debounce=plan.debounce, max_wait=plan.max_wait
         )
         self.stats = ReconcileStats()
         self.caches: list[Cache[Any]] = []
@@ -156,6 +158,20 @@ class ControllerRunner:
 
     def _read_clock(self) -> float:
         return self._clock()
+
+    def _back_off(self, failures_in_row: int) -> float:
+        """Return the delay of a retry. If the backoff of the plan fails, the default applies."""
+        backoff = self.plan.backoff
+        if type(backoff) is ExponentialBackoff:
+            return backoff(failures_in_row)
+        try:
+            delay = float(backoff(failures_in_row))
+            if not delay >= 0.0:
+                raise ValueError(f"the backoff returned {delay!r} s")
+        except failures() as error:
+            log_failure(self._log, "the backoff failed, and the default one is used", error=error)
+            return _BACKOFF(failures_in_row)
+        return delay
 
     def _hold(self, key: str, writes: list[ClientWrite], began: float, now: float) -> bool:
         """Return whether a key waits until the caches show the writes of its run."""
@@ -250,14 +266,14 @@ class ControllerRunner:
             # is refused there. Every run in such a coroutine would be 0.2 µs slower.
             if type(run) is not _COROUTINE:
                 run = _awaited(run)
-        except failures() as error:
+        except run_failures() as error:
             self._fail(work, failure_of(error), context, began)
             return None
         try:
             trap = run.send(None)
         except StopIteration as ended:
             action = ended.value
-        except failures() as error:
+        except run_failures() as error:
             self._fail(work, failure_of(error), context, began)
             return None
         else:
@@ -270,7 +286,7 @@ class ControllerRunner:
     ) -> None:
         try:
             action = await run
-        except failures() as error:
+        except run_failures() as error:
             self._fail(work, failure_of(error), context, began)
         else:
             self._succeed(work, action, context, began)
@@ -281,7 +297,7 @@ class ControllerRunner:
         if action is not None:
             try:
                 check_action(action, "the reconcile")
-            except WrongResult as error:
+            except Exception as error:  # `isinstance` reads `__class__`, which a proxy may compute
                 self._fail(work, error, context, began)
                 return
         read_clock = self._clock
@@ -309,38 +325,42 @@ class ControllerRunner:
         now = self._clock()
         stats, queue, log = self.stats, self.queue, context.logger
         stats.observe(work.key, now - began, now)
-        if isinstance(error, Conflict):
+        error_type = type(error)  # `isinstance` would read `__class__`, which may be a failing property
+        if issubclass(error_type, Conflict):
             stats.conflicts += 1
         else:
             stats.failed += 1
         action = self._decide(error, context)
         after = None
-        text = f"{type(error).__name__}: {error}"
+        message = error_text(error)
+        text = f"{type_name(error)}: {message}"
         previous = self.failing.get(work.key)
         repeated = previous is not None and previous.text == text
         self.failing[work.key] = FailingKey(text, error_summary(error), work.attempt, now)
         # The traceback is logged once; a repetition of the failure takes one line, with its count.
-        traceback = None if repeated or isinstance(error, ReconcileTimeout | WrongResult) else error
+        traceback = (
+            None if repeated or issubclass(error_type, ReconcileTimeout | WrongResult) else printable(error)
+        )
         if action is not None and action.requeue_after is not None:
             after = queue.retry(work.key, now, after=action.requeue_after, priority=action.priority)
-        elif action is None and isinstance(error, Terminal):
+        elif action is None and issubclass(error_type, Terminal):
             stats.terminal += 1
         elif action is None:
             after = queue.retry(work.key, now)
         if (after is None or not self.plan.by_key) and self._find(work.key) is None:
             self._forget_deleted(work.key)  # no further event would come for it
             after = None
-        if isinstance(error, Conflict) and after is not None:
+        if issubclass(error_type, Conflict) and after is not None:
             # A conflict is normal: the object has changed since, and the next run sees its new state.
             level = self._lines.level(logging.INFO, (work.key, 0, text), now)
-            log.log(level, "conflict, retried in %.3g s: %s", after, error)
+            log.log(level, "conflict, retried in %.3g s: %s", after, message)
         else:
             level = self._lines.level(logging.ERROR, (work.key, work.attempt, text), now)
             if after is None:
-                log.log(level, "failed, and waits for a change: %s", error, exc_info=traceback)
+                log.log(level, "failed, and waits for a change: %s", message, exc_info=traceback)
             else:
-                message = "attempt %d failed, the next in %.3g s: %s"
-                log.log(level, message, work.attempt, after, error, exc_info=traceback)
+                line = "attempt %d failed, the next in %.3g s: %s"
+                log.log(level, line, work.attempt, after, message, exc_info=traceback)
         self._notify(work, now - began, after, error)
 
     def _decide(self, error: Exception, context: Context[Any]) -> Action | None:
@@ -350,8 +370,8 @@ class ControllerRunner:
         try:
             action = self.plan.on_error(error, context)
             check_action(action, "on_error")
-        except failures():
-            context.logger.exception("on_error failed, and the default backoff is used")
+        except failures() as failure:
+            log_failure(context.logger, "on_error failed, and the default backoff is used", error=failure)
             return None
         return action
 
@@ -370,8 +390,8 @@ class ControllerRunner:
                 returned = self.plan.on_invalid(error, context)
                 if isawaitable(returned):
                     await returned
-        except failures() as failure:
-            self._fail(work, failure_of(failure), context, began)
+        except run_failures() as failure:
+            self._fail(work, failure_of(failure, "on_invalid"), context, began)
             return
         self._reported[work.key] = entry.version
         self._notify(work, self._clock() - began, None, error)
@@ -396,8 +416,8 @@ class ControllerRunner:
             ref = ref_of(work.key, self.plan.resource)
             try:
                 self.plan.observe(Result(ref, work.reason, work.attempt, seconds, after, error))
-            except failures():
-                self._log.exception("%s: observe failed, and its result is lost", ref)
+            except failures() as failure:
+                log_failure(self._log, "%s: observe failed, and its result is lost", ref, error=failure)
 
 
 async def _awaited(returned: Awaitable[Action | None]) -> Action | None:

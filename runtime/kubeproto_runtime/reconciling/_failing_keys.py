@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from kubeproto import ApiError, TransportError
 
+from ..tasks._error_texts import error_text, type_name
 from ._plans import ReconcileTimeout
 
 if TYPE_CHECKING:
@@ -29,14 +30,17 @@ class FailingKey(Struct, frozen=True):
 
 def error_summary(error: Exception) -> str:
     """Describe an error without any text that could be from an object or a credential."""
-    name = type(error).__name__
-    match error:
-        case ApiError():
-            return f"{name}: {error.request.partition('?')[0]}: {error.code} {error.reason}".rstrip()
-        case ReconcileTimeout() | TransportError():
-            return f"{name}: {error}"
-        case _:
-            return f"{name}{_origin(error.__traceback__)}"
+    name = type_name(error)
+    try:
+        match error:
+            case ApiError():
+                return f"{name}: {error.request.partition('?')[0]}: {error.code} {error.reason}".rstrip()
+            case ReconcileTimeout() | TransportError():
+                return f"{name}: {error_text(error)}"
+            case _:
+                return f"{name}{_origin(error.__traceback__)}"
+    except Exception:
+        return name  # a subclass of the user's may lack the attributes of its base
 
 
 def _origin(traceback: TracebackType | None) -> str:

@@ -13,6 +13,7 @@ from anyio.lowlevel import checkpoint
 from kubeproto.control import LOW_PRIORITY, ExponentialBackoff, WorkQueue
 
 from ..predicates import _begins_deletion
+from ..tasks._error_texts import log_failure, type_name, value_repr
 from ..tasks._stray_cancellations import failures
 
 if TYPE_CHECKING:
@@ -105,27 +106,39 @@ class KeyFeed:
 
     def _passes(self, when: Callable[[Change[Any]], bool], change: Change[Any]) -> bool:
         try:
-            return when(change)
-        except failures():
-            self._log.exception("the predicate failed on %s, which is reconciled therefore", change.key)
+            return bool(when(change))  # here, because `__bool__` may raise
+        except failures() as error:
+            line = "the predicate failed on %s, which is reconciled therefore"
+            log_failure(self._log, line, change.key, error=error)
             return True
 
     async def take(self, keys: AsyncIterable[str]) -> None:
         """Add the keys of a trigger. A trigger that fails is iterated again if possible."""
         failures_in_row = 0
         while True:
-            source = aiter(keys)
+            source: object = None
             try:
+                source = aiter(keys)
                 async for key in source:
                     failures_in_row = 0
-                    self._queue.add(key, self._clock(), reason="trigger")
-                    self._wake_workers()
+                    self._add_triggered(keys, key)
                 return
             except Exception as error:
                 failures_in_row += 1
                 if source is keys:  # a generator has ended with its error
-                    self._log.exception("the trigger %r failed and has ended: it adds no more keys", keys)
+                    line = "the trigger %s failed and has ended: it adds no more keys"
+                    log_failure(self._log, line, value_repr(keys), error=error)
                     return
                 delay = _TRIGGER_BACKOFF(failures_in_row)
-                self._log.error("the trigger %r failed, retried in %.3g s", keys, delay, exc_info=error)
+                line = "the trigger %s failed, retried in %.3g s"
+                log_failure(self._log, line, value_repr(keys), delay, error=error)
             await anyio.sleep(delay)
+
+    def _add_triggered(self, trigger: AsyncIterable[str], key: object) -> None:
+        if isinstance(key, str):
+            # The exact class: the queue hashes and compares keys, as a subclass may not.
+            self._queue.add(str.__str__(key), self._clock(), reason="trigger")
+            self._wake_workers()
+        else:
+            line = "the trigger %s returned a %s instead of a key such as namespace/name, which is ignored"
+            self._log.error(line, value_repr(trigger), type_name(key))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Awaitable, Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from math import inf
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from msgspec import Struct
 
@@ -11,11 +12,16 @@ from kubeproto import InvalidObject, KubeprotoError, ObjectRef, Resource
 from kubeproto.control import Action, QueueBackoff, Rate
 from kubeproto.watching import resync
 
+from ..tasks._error_texts import type_name
 from ._context import Context
 
 if TYPE_CHECKING:
     from ..client._client import Client
     from ._sources import KindSource
+
+_ACTION_TIMES: Final = frozenset({float, int, type(None)})
+_PRIORITIES: Final = frozenset({int, type(None)})
+_PLAIN: Final = frozenset({int, float, bool, type(None)})
 
 ReconcileFunction: TypeAlias = Callable[[Any, Context[Any]], Awaitable[Action | None]]
 
@@ -80,12 +86,22 @@ def check_awaitable(returned: Awaitable[Action | None]) -> Awaitable[Action | No
 
 def check_action(action: object, function: str) -> None:
     """Check the action that a function of the user's returned."""
-    if not (action is None or isinstance(action, Action)):
+    if action is None:
+        return
+    if not isinstance(action, Action):
         raise WrongResult(
             f"{function} returned {_describe(action)}: return requeue(after=...), await_change() or None"
         )
+    after, priority = action.requeue_after, action.priority
+    if after is None and priority is None:
+        return
+    # An `Action` that was built without `requeue` may contain anything, and the queue compares it.
+    if type(after) not in _ACTION_TIMES or (after is not None and not 0.0 <= after < inf):
+        raise WrongResult(f"{function} returned an Action to repeat it after {_describe(after)} s")
+    if type(priority) not in _PRIORITIES:
+        raise WrongResult(f"{function} returned an Action with the priority {_describe(priority)}")
 
 
 def _describe(value: object) -> str:
     """Describe a value in an error: an object only by its type, since its content may be private."""
-    return repr(value) if isinstance(value, int | float | bool | None) else f"a {type(value).__name__}"
+    return repr(value) if type(value) in _PLAIN else f"a {type_name(value)}"

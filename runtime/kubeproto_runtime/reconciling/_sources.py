@@ -16,6 +16,7 @@ from kubeproto import InvalidObject, KubeObject, Resource
 from kubeproto.control import Change, key_of
 from kubeproto.objects import Reader
 
+from ..tasks._error_texts import log_failure, value_repr
 from ..tasks._stray_cancellations import failures
 
 if TYPE_CHECKING:
@@ -94,8 +95,9 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
                 keys = _checked(to_keys(change.read(entry)))
             except InvalidObject as error:
                 log.warning("%s leads to no key: %s", change.ref, error)
-            except failures():
-                log.exception("%s leads to no key, because the function for its keys failed", change.ref)
+            except failures() as error:
+                line = "%s leads to no key, because the function for its keys failed"
+                log_failure(log, line, change.ref, error=error)
             else:
                 yield from keys
 
@@ -104,10 +106,12 @@ def mapped(kind: type[K], to_keys: Callable[[K], Iterable[str]], name: str) -> K
 
 def _checked(returned: Iterable[str]) -> list[str]:
     """Check the keys of a function: a string would be read as one key for each letter."""
-    keys: list[object] = [returned] if isinstance(returned, str) else list(returned)
+    keys: list[Any] = [returned] if isinstance(returned, str) else list(returned)
     if isinstance(returned, str) or not all(isinstance(key, str) for key in keys):
-        raise TypeError(f"the function must return a list of keys, each namespace/name, not {returned!r}")
-    return [str(key) for key in keys]
+        raise TypeError(
+            "the function must return a list of keys, each namespace/name, not " + value_repr(returned)
+        )
+    return [str.__str__(key) for key in keys]  # the queue hashes and compares keys, as a subclass may not
 
 
 def _entries(change: Change[Any]) -> Iterable[CachedObject]:

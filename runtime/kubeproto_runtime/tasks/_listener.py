@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from ._error_texts import log_failure
 from ._stray_cancellations import failures, is_cancelled
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ async def accept(
     async def attempt(stream: SocketStream) -> None:
         try:
             await handle(stream)
-        except failures():
+        except failures() as error:
             if is_cancelled():
                 raise
-            log.exception("a request to the %s port failed", port)
+            log_failure(log, "a request to the %s port failed", port, error=error)
 
     async with anyio.create_task_group() as tasks:
         while True:

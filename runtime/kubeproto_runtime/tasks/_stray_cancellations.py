@@ -1,9 +1,10 @@
 """Errors that a task group or an event loop would misinterpret.
 
-- On asyncio, a task that awaits a cancelled future gets the same error as a cancelled task. So does a
-function
+- On asyncio, a task that awaits a cancelled future gets the same error as a cancelled task. So does a function
   of the user that calls `result()` of a cancelled future. A task group would treat the task as cancelled: it
   cancels all its tasks and raises nothing. Such a cancellation is stray: no surrounding scope was cancelled.
+- Each event loop has its own class of cancellations. An error of asyncio's class is no cancellation on trio:
+  a function of the user may raise it there, and it is a failure like any other.
 - On asyncio, SystemExit and KeyboardInterrupt in a task other than the main task stop the event loop
   immediately, without cleanup: the lease would not be released. So the task raises `ExitRequested`, which
   reaches the task that runs the operator.
@@ -11,13 +12,14 @@ function
 
 from __future__ import annotations
 
+import asyncio
 from math import inf
 from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Generator
+    from collections.abc import Awaitable, Callable, Generator, Sequence
 
 
 class ExitRequested(BaseException):
@@ -34,16 +36,29 @@ def failures() -> tuple[type[BaseException], ...]:
 
     They include cancellations: a synchronous function cannot be cancelled, so these are stray.
     """
-    return Exception, anyio.get_cancelled_exc_class()
+    return Exception, asyncio.CancelledError, anyio.get_cancelled_exc_class()
 
 
-def failure_of(error: BaseException) -> Exception:
-    """Return the error of a failed reconcile, also for a stray cancellation; raise any other cancellation."""
+def run_failures() -> tuple[type[BaseException], ...]:
+    """Return the errors that may be failures of a reconcile: `failure_of` raises the others again."""
+    return *failures(), BaseExceptionGroup
+
+
+def failure_of(error: BaseException, function: str = "the reconcile") -> Exception:
+    """Return the error of a failed reconcile, also for a stray cancellation.
+
+    Raise any other cancellation, and a group that contains an error that ends the process.
+    """
     if isinstance(error, Exception):
         return error
-    if is_cancelled():
+    ends_task = anyio.get_cancelled_exc_class() if is_cancelled() else ()
+    if isinstance(error, ends_task):
         raise error
-    failure = RuntimeError("the reconcile awaited something that was cancelled")
+    if isinstance(error, BaseExceptionGroup):
+        for leaf in _leaves(error):
+            if not isinstance(leaf, failures()) or isinstance(leaf, ends_task):
+                raise error
+    failure = RuntimeError(f"{function} awaited something that was cancelled")
     failure.__cause__ = error
     return failure
 
@@ -52,8 +67,8 @@ async def supervise(work: Callable[..., Awaitable[Any]], *args: object) -> None:
     """Do the work of a task. Raise RuntimeError if a stray cancellation ends it."""
     try:
         await work(*args)
-    except anyio.get_cancelled_exc_class() as error:
-        if is_cancelled():
+    except (asyncio.CancelledError, anyio.get_cancelled_exc_class()) as error:
+        if is_cancelled() and isinstance(error, anyio.get_cancelled_exc_class()):
             raise
         raise RuntimeError(f"{work!r} awaited something that was cancelled") from error
     except (SystemExit, KeyboardInterrupt) as error:
@@ -62,18 +77,29 @@ async def supervise(work: Callable[..., Awaitable[Any]], *args: object) -> None:
 
 def only_error(group: BaseExceptionGroup[BaseException]) -> BaseException:
     """Return the error in a group; if it contains several, return a flat group of them."""
-    leaves = list(_leaves(group))
-    for error in leaves:
-        if isinstance(error, ExitRequested) and error.__cause__ is not None:
-            return error.__cause__  # SystemExit or KeyboardInterrupt: the task group has cleaned up before
-    # A task that awaited a failed task raises the error of that task again.
-    errors = [error for error in leaves if error.__cause__ not in leaves] or leaves
+    errors = root_errors(list(_leaves(group)))
     return errors[0] if len(errors) == 1 else BaseExceptionGroup("several parts have failed", errors)
 
 
+def root_errors(errors: Sequence[BaseException]) -> Sequence[BaseException]:
+    """Return the errors of tasks without those that only report the error of another task.
+
+    A task that awaited a failed task raises an error with the error of that task as its cause. If a task
+    requested the exit of the process, that request is the only root.
+    """
+    for error in errors:
+        if type(error) is ExitRequested and error.__cause__ is not None:
+            return [error.__cause__]  # SystemExit or KeyboardInterrupt: the task group has cleaned up before
+    ids = set(map(id, errors))  # not the errors: those of the user's may define `__eq__`
+    return [error for error in errors if id(error.__cause__) not in ids] or errors
+
+
 def _leaves(group: BaseExceptionGroup[BaseException]) -> Generator[BaseException]:
-    for error in group.exceptions:
-        if isinstance(error, BaseExceptionGroup):
-            yield from _leaves(cast("BaseExceptionGroup[BaseException]", error))
+    groups: list[BaseException] = [group]
+    while groups:  # not recursive: the depth is the user's
+        error = groups.pop()
+        # `isinstance` would read `__class__`, which may be a failing property.
+        if issubclass(type(error), BaseExceptionGroup):
+            groups += reversed(cast("BaseExceptionGroup[BaseException]", error).exceptions)
         else:
             yield error

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar
 from kubeproto import KubeObject, RemoteProtocolError
 from kubeproto.crd import read_admission, read_conversion, respond_to_conversion
 
+from ..tasks._error_texts import log_failure
 from ..tasks._stray_cancellations import failures, is_cancelled
 from ._admission_handlers import default_request, validate_request
 from ._asgi import serve_asgi
@@ -210,11 +211,11 @@ async def _respond(
         return 200, _JSON, await handle(body)
     except _UnreadableReview as error:
         return 400, _TEXT, f"{error}\n".encode()
-    except failures():
+    except failures() as error:
         if is_cancelled():
             raise
         # Not for the client, which may not be allowed to see the content of the error.
-        _log.exception("%s: a handler has failed", path)
+        log_failure(_log, "%s: a handler has failed", path, error=error)
         return 500, _TEXT, b"a handler of this webhook has failed; the reason is in its log\n"
 
 
