@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, Final
 
 import anyio
 import pytest
@@ -440,3 +440,96 @@ def test_a_stray_cancellation_out_of_on_leader_costs_no_term() -> None:
         assert holder(client) == ""
 
     on("asyncio", body)
+
+
+# Errors of `on_leader`
+
+
+class Fatal(BaseException):
+    """An error that is no `Exception`."""
+
+
+ENDING: Final = (SystemExit, KeyboardInterrupt, GeneratorExit, Fatal)
+MOMENTS: Final = ("me", "")  # when this process leads, and when it has released the lease
+
+
+def observing(leader: str, error: type[BaseException]) -> Callable[[str], None]:
+    def on_leader(name: str) -> None:
+        if name == leader:
+            raise error
+
+    return on_leader
+
+
+@pytest.mark.parametrize("leader", MOMENTS)
+@pytest.mark.parametrize("error", ENDING)
+def test_an_error_of_on_leader_that_ends_a_process_is_raised_after_the_release(
+    backend: Backend, error: type[BaseException], leader: str
+) -> None:
+    async def body(client: SimulatedClient) -> None:
+        ended: list[str] = []
+
+        async def work() -> None:
+            try:
+                await anyio.sleep(5)
+            finally:
+                ended.append(holder(client))
+
+        elector = LeaderElector(client, name="books", identity="me", on_leader=observing(leader, error))
+        with pytest.raises(error):
+            await elector.run(work)
+        assert ended in ([], ["me"])  # the lease was held until the work had ended
+        assert holder(client) == ""
+        assert anyio.current_time() < 10
+
+    on(backend, body)
+
+
+@pytest.mark.parametrize("leader", MOMENTS)
+@pytest.mark.parametrize("error", ENDING)
+def test_an_operator_whose_on_leader_ends_the_process_releases_its_lease(
+    backend: Backend, error: type[BaseException], leader: str
+) -> None:
+    async def body(client: SimulatedClient) -> None:
+        cleaned_up: list[str] = []
+
+        async def reconcile(subject: ConfigMap, ctx: Context[None]) -> None:
+            try:
+                await anyio.sleep(3)
+            finally:
+                cleaned_up.append(holder(client))
+
+        await client.api(ConfigMap).create(config("a"))
+        elector = LeaderElector(client, name="books", identity="me", on_leader=observing(leader, error))
+        operator = Operator(election=elector, grace=1)
+
+        async def stop_later() -> None:
+            await anyio.sleep(2)
+            operator.stop()
+
+        with pytest.raises(error):
+            await operator.run(stop_later, Controller(client, ConfigMap).run(reconcile))
+        assert cleaned_up in ([], ["me"])
+        assert holder(client) == ""
+
+    on(backend, body)
+
+
+@pytest.mark.parametrize("leader", MOMENTS)
+def test_a_cancellation_that_on_leader_raises_is_logged_and_ends_nothing(
+    backend: Backend, leader: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def body(client: SimulatedClient) -> None:
+        led: list[float] = []
+
+        async def work() -> None:
+            await anyio.sleep(60)
+            led.append(anyio.current_time())
+
+        on_leader = observing(leader, asyncio.CancelledError)
+        await LeaderElector(client, name="books", identity="me", on_leader=on_leader).run(work)
+        assert len(led) == 1
+        assert holder(client) == ""
+
+    on(backend, body)
+    assert "on_leader failed" in caplog.text

@@ -10,6 +10,11 @@
 
 While the work ends, for whatever reason, the lease is still renewed, as long as the server allows it: no
 other process leads until the work has ended. Only then is the lease released.
+
+`on_leader` only observes: its errors are logged, cancellations that belong to no scope included. An error
+that ends a process (SystemExit, KeyboardInterrupt, GeneratorExit, any other that is no `Exception`) cancels
+the work, and is raised when the lease has been released. In the task of the election it would end the
+election first, and nobody would lead until the lease expires.
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ from kubeproto.wire import NO_RETRIES
 from ..calls._outcomes import OUTCOMES, outcome_of
 from ..calls._outgoing import current_counts, current_fence
 from ..client._client import Client
+from ..tasks._error_texts import log_failure
 from ..tasks._stray_cancellations import failures, supervise
 from ._lease_candidate import CoordinatedElection, keep_candidacy
 from ._lease_clocks import LoopClock, MonotonicClock, default_clock
@@ -98,6 +104,8 @@ class LeaderElector:
         self._reset()
 
     def _reset(self) -> None:
+        self._standby = anyio.CancelScope()
+        self._fatal: BaseException | None = None  # raised by `on_leader`
         self._state: election.State = election.begin(self._candidate)
         self._leads_until: float | None = None
         self._holds_until = -inf  # the end of the last term, unless another process has taken the lease
@@ -156,19 +164,20 @@ class LeaderElector:
         if not self._clock_given:
             self.clock = default_clock()
         self._reset()
-        error: Exception | None = None
+        error: BaseException | None = None
         async with anyio.create_task_group() as tasks:
             shield = anyio.CancelScope(shield=True)
             self._advance(election.Started())
             tasks.start_soon(supervise, self._take_part, shield)
             try:
-                await self._work(work)
+                with self._standby:
+                    await self._work(work)
             except Exception as raised:  # it propagates without the group around it
                 error = raised
             finally:
                 self._advance(election.Stopped())
                 shield.deadline = anyio.current_time() + _RELEASE_TIME
-        if error is not None:
+        if (error := self._fatal or error) is not None:
             raise error
 
     # The work
@@ -252,8 +261,11 @@ class LeaderElector:
         if self._on_leader is not None:
             try:
                 self._on_leader(leader)
-            except failures():  # the lease must survive a failing observer
-                _log.exception("%r: on_leader failed", self)
+            except failures() as error:  # the lease must survive a failing observer
+                log_failure(_log, "%r: on_leader failed", self, error=error)
+            except BaseException as error:
+                self._fatal = error
+                self._standby.cancel()
 
     async def _send(self, planned: _Send) -> election.Event:
         try:
