@@ -23,7 +23,7 @@ if TYPE_CHECKING:
         ("a file, or all files of a folder", "kubeproto apply -f deploy.yaml -f deploy/"),
         ("the output of another program", "kubeproto apply -f -"),
         ("a preview, without a write", "kubeproto apply -f deploy/ --dry-run"),
-        ("and delete the objects that have been removed from the set",
+        ("delete the objects that have been removed from the files",
          "kubeproto apply -f deploy/ --prune --applyset configmaps/shop"),
         ("take over fields that others own", "kubeproto apply -f deploy.yaml --force-conflicts"),
     ],
@@ -36,7 +36,7 @@ def apply(connection: ConnectionOptions, dry_run: bool, partial: bool, **options
     """Apply files, folders or standard input, by server-side apply.
 
     All objects are planned first, by dry runs; if the server refuses an object, nothing is written. Objects
-    are applied after those that they need: namespaces, definitions (until they are served), rights,
+    are applied in the order of their dependencies: namespaces, definitions (until they are served), roles,
     configuration, workloads. With --prune, members of the set that are in no file any more are deleted.
     """
     asyncio_run(_apply, connection, read_files(options), options, dry_run, partial)
@@ -69,8 +69,8 @@ async def _apply(
             label = styled("nothing is pruned:", YELLOW, use_color(sys.stderr))
             print_note(f"{label} {plan.withheld_because}")
         if problems:
-            outcome = "the others were applied" if partial and not dry_run else "nothing was written"
-            raise CommandFailed(f"{len(problems)} of the objects cannot be applied, and {outcome}")
+            result = "the others were applied" if partial and not dry_run else "nothing was written"
+            raise CommandFailed(f"{len(problems)} of the objects cannot be applied, and {result}")
 
 
 def _print_applied(results: Any) -> None:
@@ -81,7 +81,7 @@ def _print_applied(results: Any) -> None:
 
 
 def _print_plan(plan: Plan) -> None:
-    """Print the planned changes, as `_print_applied` prints those that were made."""
+    """Print the planned changes in the form of `_print_applied`."""
     from kubeproto_runtime.sets import PlannedCreation
 
     for write in plan.writes:

@@ -40,14 +40,14 @@ class Command(click.Command):
 
 
 class LazyCommand(NamedTuple):  # not a Struct: importing msgspec costs as much as importing click
-    """The module of a command, and the command's line in the list of commands."""
+    """A command that is imported when it is called: its import path and its line in the list of commands."""
 
-    home: str  # module:name
+    path: str  # module:name
     summary: str
 
     def load(self) -> click.Command:
         """Import the command."""
-        module, _, name = self.home.partition(":")
+        module, _, name = self.path.partition(":")
         command: click.Command = getattr(import_module(module), name)
         return command
 
@@ -55,23 +55,22 @@ class LazyCommand(NamedTuple):  # not a Struct: importing msgspec costs as much 
 class LazyGroup(click.Group):
     """A group that has the names and summaries of its commands, and imports a command when it is called.
 
-    The list of commands imports none of them: ``kubeproto --help`` costs only its own text. `elsewhere` has
-    advice for commands that other programs have.
+    So ``kubeproto --help`` imports no command. `advice` has the advice for commands of other programs.
     """
 
     def __init__(
-        self, *args: Any, lazy: Mapping[str, LazyCommand], elsewhere: Mapping[str, str], **options: Any
+        self, *args: Any, lazy: Mapping[str, LazyCommand], advice: Mapping[str, str], **options: Any
     ) -> None:
         super().__init__(*args, **options)
         self.lazy = lazy
-        self.elsewhere = elsewhere
+        self.advice = advice
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find a command by its name; the error for a command of another program names that program."""
+        """Find a command by its name. The error for a command of another program names that program."""
         # A shell that completes a line calls this too, and must not get an error.
-        if not ctx.resilient_parsing and (advice := self.elsewhere.get(args[0])):
+        if not ctx.resilient_parsing and (advice := self.advice.get(args[0])):
             ctx.fail(f"there is no command '{args[0]}': {advice}")
         return super().resolve_command(ctx, args)
 

@@ -1,7 +1,7 @@
 """The options for the server, the user and the namespace, and the client that they describe.
 
-Every command that connects to a server declares the options by `@connection_options`, gets them as a
-`ConnectionOptions`, and does its work in `asyncio_run`, within ``async with connected(options) as client``.
+Every command that connects to a server declares the options with `@connection_options`, receives them as a
+`ConnectionOptions`, and runs in `asyncio_run`, within ``async with connected(options) as client``.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class ConnectionOptions(NamedTuple):
 
 
 def seconds(text: str) -> float:
-    """Read a duration as kubectl takes it: ``90s``, ``1m30s``, or a number of seconds."""
+    """Parse a duration in kubectl's form: ``90s``, ``1m30s``, or a number of seconds."""
     try:
         return float(text)
     except ValueError:
@@ -116,7 +116,7 @@ def seconds(text: str) -> float:
 def connection_options(
     *, all_namespaces: bool = False, namespace: bool = True
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Add kubectl's options of a connection to a command, which gets them as its argument `connection`.
+    """Add kubectl's connection options to a command, which receives them as its argument `connection`.
 
     `all_namespaces` adds ``-A``; without `namespace`, there is no ``-n``, for cluster-scoped objects.
     """
@@ -164,21 +164,21 @@ _COMMON: Final = (
     ),
     click.option(
         "--insecure-skip-tls-verify", "insecure", is_flag=True,
-        help="Do not verify the server's certificate: anybody in between can read everything.",
+        help="Do not verify the server's certificate: anybody on the network can read everything.",
     ),
     click.option("--as", "impersonated", metavar="USER", help="Act as this user."),
     click.option("--as-group", "groups", metavar="GROUP", multiple=True, help="With --as: in this group."),
     click.option("--as-uid", "uid", metavar="UID", help="With --as: with this uid."),
     click.option(
         "--request-timeout", type=seconds, default=_TIMEOUT, metavar="DURATION",
-        help="How long one request may take, such as 30s; 60s by default.",
+        help="The maximum duration of a request, such as 30s; 60s by default.",
     ),
 )  # fmt: skip
 
 
 @asynccontextmanager
 async def connected(options: ConnectionOptions, *, warnings: int = logging.WARNING) -> AsyncGenerator[Client]:
-    """Connect with the options. Warnings go to standard error, from this level on."""
+    """Connect with the options. Log records of at least the level `warnings` go to standard error."""
     from kubeproto.wire import RetryPolicy
     from kubeproto_runtime import connect
 
@@ -200,7 +200,7 @@ def asyncio_run(function: Callable[..., Coroutine[Any, Any, T]], *args: Any) -> 
     return asyncio.run(function(*args))
 
 
-class _Warnings(logging.Handler):
+class _WarningHandler(logging.Handler):
     """Writes warnings as kubectl does: ``Warning: …``."""
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -212,7 +212,7 @@ class _Warnings(logging.Handler):
 @contextmanager
 def warnings_to_stderr(level: int = logging.WARNING) -> Generator[None]:
     """Write the log records of the project to standard error, as warnings."""
-    log, handler = logging.getLogger("kubeproto"), _Warnings(level)
+    log, handler = logging.getLogger("kubeproto"), _WarningHandler(level)
     propagated, log.propagate = log.propagate, False
     log.addHandler(handler)
     try:

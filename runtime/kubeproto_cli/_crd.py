@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def crd(classes: tuple[str, ...], output: str) -> None:
     """Print the definition of a custom resource, from its class.
 
-    Several classes of one kind are its versions; of several kinds, each gets a definition. A definition that
-    a server would refuse is an error, with every path and reason.
+    Several classes of one kind are its versions; several kinds result in several definitions. It is an error,
+    with every path and reason, if a server would refuse a definition.
     """
     import msgspec
 

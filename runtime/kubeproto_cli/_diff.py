@@ -49,8 +49,8 @@ async def _diff(connection: ConnectionOptions, files: ManifestFiles, options: di
         plan = await plan_files(client, files, options, connection)
     color = use_color(sys.stdout)
     for line in _diff_lines(plan):
-        header = line.startswith(("--- ", "+++ "))
-        print_result(styled(line, BOLD if header else _STYLES.get(line[:1], ""), color))
+        is_header = line.startswith(("--- ", "+++ "))
+        print_result(styled(line, BOLD if is_header else _STYLES.get(line[:1], ""), color))
     problems = explain_refusals(plan)
     for problem in problems:
         print_note(f"refused: {problem}")
@@ -67,15 +67,15 @@ def _diff_lines(plan: Plan) -> list[str]:
 
     lines: list[str] = []
     for write in plan.writes:
-        name = _path(write.ref)
+        name = _ref_path(write.ref)
         created = isinstance(write, PlannedCreation)
         lines += [f"--- {'/dev/null' if created else f'live/{name}'}", f"+++ applied/{name}"]
         lines += [f"@@ -0,0 +1,{len(write.diff)} @@"] if created and write.diff else []
         lines += write.diff or ["# only the owners of its fields would change"]
     for deletion in plan.deletions:
-        lines += [f"--- live/{_path(deletion.ref)}", "+++ /dev/null", "# it would be deleted"]
+        lines += [f"--- live/{_ref_path(deletion.ref)}", "+++ /dev/null", "# it would be deleted"]
     return lines
 
 
-def _path(ref: ObjectRef[Any]) -> str:
+def _ref_path(ref: ObjectRef[Any]) -> str:
     return f"{ref.namespace}/{ref_name(ref)}" if ref.namespace else ref_name(ref)

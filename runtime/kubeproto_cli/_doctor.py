@@ -23,7 +23,7 @@ _TIMEOUT: Final = 10.0
     cls=Command,
     examples=[
         ("the connection to the cluster that kubectl would use", "kubeproto doctor"),
-        ("another context, as an operator's account, with the rights that its tests recorded",
+        ("another context, as an operator's account, with the permissions that its tests recorded",
          "kubeproto doctor --context prod --as system:serviceaccount:books:operator --access access.json"),
         ("for a script: a JSON object for each check; the exit status is 1 if a check has failed",
          "kubeproto doctor -o json"),
@@ -32,20 +32,21 @@ _TIMEOUT: Final = 10.0
 @connection_options()
 @click.option(
     "--access", type=click.Path(dir_okay=False), metavar="FILE",
-    help="Check these rights too, as AccessRecorder has written them in an operator's tests.",
+    help="Check these permissions too: a file that AccessRecorder wrote in an operator's tests.",
 )  # fmt: skip
 @click.option("--output", "-o", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def doctor(connection: ConnectionOptions, access: str | None, output: str) -> int:
     """Check the connection to a cluster, and report problems with their remedies.
 
-    Checks the kubeconfig, credentials, connection, server, clock, account and rights, in this order, until a
-    failure makes further checks impossible. It sends reviews, which no server stores, and shows no secret.
+    Checks the kubeconfig, credentials, connection, server, clock, account and permissions, in this order,
+    until a failure makes further checks impossible. It sends reviews, which no server stores, and prints no
+    secret.
     """
-    checks = asyncio_run(_diagnose, connection, _required_access(access), output == "json")
+    checks = asyncio_run(_diagnose, connection, _read_access(access), output == "json")
     return 1 if any(check.outcome == "failed" for check in checks) else 0
 
 
-def _required_access(path: str | None) -> frozenset[RequiredAccess]:
+def _read_access(path: str | None) -> frozenset[RequiredAccess]:
     if path is None:
         return frozenset()
     from kubeproto_runtime.manifests import parse_access

@@ -1,4 +1,4 @@
-"""Errors of the input, of a server or of the installation, and the line that each becomes."""
+"""Errors of the input, of a server or of the installation, and the line that is printed for each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 class CommandFailed(click.ClickException):
-    """A command failed: standard error gets this line, and the shell this exit status.
+    """A command failed. `message` is printed, and `status` is the exit status.
 
     Without a status, the exit status is the command's `failure_status`.
     """
@@ -23,17 +23,18 @@ class CommandFailed(click.ClickException):
 
 def first_error(error: BaseException) -> BaseException:
     """Return the first error of a group; Ctrl-C and a closed pipe take precedence."""
-    leaves = list(_leaves(error))
-    for leaf in leaves:
-        if isinstance(leaf, KeyboardInterrupt | BrokenPipeError):
-            return leaf
-    return leaves[0]
+    errors = list(_flatten(error))
+    for single_error in errors:
+        if isinstance(single_error, KeyboardInterrupt | BrokenPipeError):
+            return single_error
+    return errors[0]
 
 
-def _leaves(error: BaseException) -> Iterator[BaseException]:
+def _flatten(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors of a group and of the groups in it."""
     if isinstance(error, BaseExceptionGroup):
         for member in error.exceptions:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-            yield from _leaves(member)  # pyright: ignore[reportUnknownArgumentType]
+            yield from _flatten(member)  # pyright: ignore[reportUnknownArgumentType]
     else:
         yield error
 
@@ -53,14 +54,14 @@ def explain_error(error: BaseException) -> str | None:
             return f"{name}: {problem}"
         case KubeprotoError() | OSError() | ValueError():
             message = " ".join(str(error).splitlines()) or type(error).__name__
-            remedy = _remedy(error)
+            remedy = _remedy_for(error)
             return f"{message}; {remedy}" if remedy else message
         case _:
             return None
 
 
-def _remedy(error: Exception) -> str:
-    """Return what a user at a terminal can do; empty if the message of the error contains it."""
+def _remedy_for(error: Exception) -> str:
+    """Return the remedy for a user at a terminal; empty if the message of the error contains it."""
     from kubeproto import ConnectError, DeadlineExceeded, Forbidden, Unauthorized
     from kubeproto.config import ConfigError, CredentialsError
 
@@ -68,12 +69,12 @@ def _remedy(error: Exception) -> str:
         case Unauthorized() | CredentialsError():
             return "log in again, or choose another --context or --user"
         case Forbidden():
-            return "ask for this right, or act as another user: --as, --context"
+            return "ask an administrator for this permission, or act as another user: --as, --context"
         case ConnectError():
             return "check that the server runs, and that --context is the intended one"
         case DeadlineExceeded():
             return "allow more time: --request-timeout"
         case ConfigError() if str(error).startswith("there is no kubeconfig"):
-            return "name one: --kubeconfig, or $KUBECONFIG"
+            return "choose one with --kubeconfig or $KUBECONFIG"
         case _:
             return ""

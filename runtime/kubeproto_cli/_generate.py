@@ -43,8 +43,8 @@ def generate(
     become Any; a definition that cannot become a class is an error. The module passes mypy --strict.
     """
     if bool(names) == bool(filename):
-        raise click.UsageError("name either files by --filename, or definitions or groups of a server")
-    documents = _from_files(filename) if filename else asyncio_run(_from_server, connection, names)
+        raise click.UsageError("expected either --filename, or names of definitions or groups of a server")
+    documents = _read_definitions(filename) if filename else asyncio_run(_fetch, connection, names)
     from kubeproto.kinds import module_source
 
     text = module_source(documents)
@@ -55,7 +55,7 @@ def generate(
     print_note(f"{output} is written: {text.count(chr(10))} lines")
 
 
-def _from_files(paths: Sequence[str]) -> list[dict[str, Any]]:
+def _read_definitions(paths: Sequence[str]) -> list[dict[str, Any]]:
     from kubeproto_runtime.sets import read_manifests
 
     files = read_manifests(*paths, recursive=True, stdin=sys.stdin.buffer)
@@ -64,8 +64,8 @@ def _from_files(paths: Sequence[str]) -> list[dict[str, Any]]:
     return [plain_object(obj) for obj in files.objects]
 
 
-async def _from_server(connection: ConnectionOptions, names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the definitions with these names or groups; a name without a definition is an error."""
+async def _fetch(connection: ConnectionOptions, names: Sequence[str]) -> list[dict[str, Any]]:
+    """Return the definitions of a server with these names or groups. Each name must have a definition."""
     async with connected(connection) as client:
         api = await client.resource("customresourcedefinitions.apiextensions.k8s.io")
         definitions = [plain_object(obj) async for obj in api.items()]
@@ -78,7 +78,7 @@ async def _from_server(connection: ConnectionOptions, names: Sequence[str]) -> l
         ]
         if not matches:
             existing = sorted({definition["metadata"]["name"] for definition in definitions})
-            hint = f"it has {', '.join(existing[:20])}" if existing else "it has no definitions at all"
+            hint = f"it has {', '.join(existing[:20])}" if existing else "it has no definitions"
             raise CommandFailed(f"the server has no definition {name}, and none of a group {name}; {hint}")
         selected += [definition for definition in matches if definition not in selected]
     return selected

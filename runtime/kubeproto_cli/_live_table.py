@@ -1,8 +1,8 @@
-"""A table on a terminal that follows its objects: rows of the server, current ages, changes in color.
+"""A table on a terminal that shows the current objects: rows of the server, ages, changes in color.
 
-A watch reports which objects have changed, and the server sends their rows: only the server can print every
-kind. The table is drawn on the terminal's second screen, so that wrapped lines and a resized window leave no
-traces; the last table stays on the first screen.
+A watch reports the changed objects, and the server sends their rows: only the server can print every kind.
+The table is drawn on the terminal's alternate screen, so that wrapped lines and a resized window leave no
+traces; the last table stays on the main screen.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ _TICK: Final = 1.0  # seconds; the finest unit of an age
 _MIN_INTERVAL: Final = 0.1  # seconds between two drawings, however many changes there are
 _HIGHLIGHT: Final = 3.0  # seconds for which a changed row is highlighted
 _MAX_SINGLE_READS: Final = 10  # changed objects; more are read as one list
-_SECOND_SCREEN: Final = "\x1b[?1049h"
-_FIRST_SCREEN: Final = "\x1b[?1049l"
+_ALTERNATE_SCREEN: Final = "\x1b[?1049h"
+_MAIN_SCREEN: Final = "\x1b[?1049l"
 
 
 class Selectors(NamedTuple):
@@ -59,16 +59,16 @@ class LiveRows:
         self.styles: dict[Key, str] = {}  # of changed rows
         self.synced = False
         self._client = client
-        self._existing: set[Key] = set()
-        self._dirty: set[Key] = set()
+        self._existing_keys: set[Key] = set()
+        self._changed_keys: set[Key] = set()  # whose rows have not been read since the change
         self._highlighted_until: dict[Key, float] = {}
         self._stale = asyncio.Event()
 
     def mark_changed(self, obj: Dynamic) -> None:
         """Mark the row of a new or changed object, to be read again."""
         key = obj.metadata.namespace, obj.metadata.name
-        self._existing.add(key)
-        self._dirty.add(key)
+        self._existing_keys.add(key)
+        self._changed_keys.add(key)
         self._stale.set()
         if self.synced:
             self.styles[key] = YELLOW if key in self.rows else GREEN
@@ -78,8 +78,8 @@ class LiveRows:
         """Remove the row of a deleted object."""
         key = obj.metadata.namespace, obj.metadata.name
         self.rows.pop(key, None)
-        self._existing.discard(key)
-        self._dirty.discard(key)
+        self._existing_keys.discard(key)
+        self._changed_keys.discard(key)
         self.styles.pop(key, None)
 
     def mark_synced(self) -> None:
@@ -87,30 +87,30 @@ class LiveRows:
         self.synced = True
         self._stale.set()
 
-    async def keep_fresh(self, redraw: Callable[[], object]) -> None:
-        """Read rows as they change. A separate task, so that a slow server does not delay drawing."""
+    async def run(self, redraw: Callable[[], object]) -> None:
+        """Read rows as they change. This is a separate task, so that a slow server does not delay drawing."""
         while True:
             await self._stale.wait()
             self._stale.clear()
             await self.refresh()
             redraw()
-            if self._dirty:
+            if self._changed_keys:
                 await asyncio.sleep(_TICK)
                 self._stale.set()
 
     async def refresh(self) -> None:
         """Read the changed rows: each by itself, or all rows if many have changed."""
-        if not self.synced or not (self._dirty or self.table is None):
+        if not self.synced or not (self._changed_keys or self.table is None):
             return
-        dirty, self._dirty = self._dirty, set()
+        changed_keys, self._changed_keys = self._changed_keys, set()
         try:
-            if self.table is None or len(dirty) > _MAX_SINGLE_READS:
+            if self.table is None or len(changed_keys) > _MAX_SINGLE_READS:
                 await self._read_all()
             else:
-                for key in sorted(dirty):
-                    await self._read(*key)
+                for key in sorted(changed_keys):
+                    await self._read_row(*key)
         except (ApiError, TransportError):  # the watch fails too, and shows why; these rows are read again
-            self._dirty |= dirty
+            self._changed_keys |= changed_keys
 
     async def _read_all(self) -> None:
         rows: dict[Key, TableRow] = {}
@@ -122,13 +122,13 @@ class LiveRows:
             rows.update(_rows_by_key(page))
         self.table = table
         # An object that was deleted during the read must not come back.
-        self.rows = {key: row for key, row in rows.items() if key in self._existing}
+        self.rows = {key: row for key, row in rows.items() if key in self._existing_keys}
 
-    async def _read(self, namespace: str, name: str) -> None:
+    async def _read_row(self, namespace: str, name: str) -> None:
         api = self._client.api(self.api.kind, namespace=namespace, resource=self.api.resource)
         with suppress(NotFound):  # it has been deleted since; the watch will report that
             rows = _rows_by_key(await api.as_table().get(name))
-            self.rows.update((key, row) for key, row in rows.items() if key in self._existing)
+            self.rows.update((key, row) for key, row in rows.items() if key in self._existing_keys)
 
     def render(self, now: float, *, with_kinds: bool) -> tuple[Table, list[str]] | None:
         """Return the current table, and a style for each row; None without rows."""
@@ -136,14 +136,14 @@ class LiveRows:
             return None
         columns = self.table.column_definitions or []
         age_columns = [index for index, column in enumerate(columns) if column.name == "Age"]
-        rows = [_with_current_age(self.rows[key], age_columns) for key in sorted(self.rows)]
+        rows = [_update_age(self.rows[key], age_columns) for key in sorted(self.rows)]
         table = replace(self.table, raw_rows=rows)
         if with_kinds:
             _prefix_kinds(table, self.api.resource)
         return table, [self._style_of(key, now) for key in sorted(self.rows)]
 
     def _style_of(self, key: Key, now: float) -> str:
-        """Return the style of a row. Its time begins with its first drawing, however long reading it took."""
+        """Return the style of a row. Its time begins when it is first drawn, because reading may be slow."""
         style = self.styles.get(key, "")
         if style and self._highlighted_until.setdefault(key, now + _HIGHLIGHT) < now:
             del self.styles[key], self._highlighted_until[key]
@@ -165,7 +165,7 @@ class LiveTable:
     async def run(self) -> None:
         """Draw until the task is cancelled, and leave the last table on the terminal."""
         asyncio.get_running_loop().add_signal_handler(signal.SIGWINCH, self.wake.set)
-        _write(_SECOND_SCREEN)
+        _write(_ALTERNATE_SCREEN)
         try:
             while True:
                 self.wake.clear()
@@ -174,7 +174,7 @@ class LiveTable:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self.wake.wait(), _TICK)
         finally:
-            _write(_FIRST_SCREEN)
+            _write(_MAIN_SCREEN)
             _write("".join(f"{text}\r\n" for text, _ in self._lines()))
 
     def _draw(self) -> None:
@@ -204,7 +204,7 @@ class LiveTable:
         return lines
 
     def _footer(self) -> str:
-        """Return a watch that is not in step, with the reason; empty if all are."""
+        """Return the reason why a watch is not in step; empty if all watches are."""
         problems = ((watch.api.resource, watch.problem()) for watch in self._watches)
         return next((f"{resource}: {problem}" for resource, problem in problems if problem), "")
 
@@ -225,7 +225,7 @@ def _prefix_kinds(table: Table, resource: Resource) -> None:
         row.cells[index] = f"{prefix}/{row.cells[index]}"
 
 
-def _with_current_age(row: TableRow, age_columns: list[int]) -> TableRow:
+def _update_age(row: TableRow, age_columns: list[int]) -> TableRow:
     metadata = row.metadata
     cells = list(row.cells)
     if metadata is not None and metadata.creation_timestamp is not None:

@@ -1,4 +1,4 @@
-"""``MODULE:NAME`` on the command line: an object of a program."""
+"""Importing an object of a program, which the command line names as ``MODULE:NAME``."""
 
 from __future__ import annotations
 
@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 def load_object(reference: str) -> Any:
     """Import the object of ``package.module:name`` or ``folder/file.py:name``.
 
-    Modules are imported from the current folder first, and those of a file from its folder: as Python does
-    when it runs the program.
+    As when Python runs the program, modules are imported from the current folder first, or from the folder of
+    the file.
     """
     path, colon, name = reference.rpartition(":")
     if not colon or not path or not name.isidentifier():
-        raise click.UsageError(
-            f"{reference!r} names no object: expected MODULE:NAME, such as books.operator:main"
-        )
+        raise click.UsageError(f"{reference!r} is not MODULE:NAME, such as books.operator:main")
     module_name = _importable_name(path)
     if not _exists(module_name):
         raise click.UsageError(f"there is no module {module_name} here; sys.path begins with {sys.path[0]}")
@@ -37,7 +35,7 @@ def load_object(reference: str) -> Any:
             f"{module_name} cannot be imported: there is no module {error.name}"
         ) from error
     if not hasattr(module, name):
-        defined = [
+        functions = [
             attribute
             for attribute, value in vars(module).items()
             if callable(value)
@@ -45,7 +43,7 @@ def load_object(reference: str) -> Any:
             and getattr(value, "__module__", "") == module_name
         ]
         raise click.UsageError(
-            f"{module_name} has no {name}; it defines {', '.join(sorted(defined)) or 'nothing'}"
+            f"{module_name} has no {name}; it defines {', '.join(sorted(functions)) or 'nothing'}"
         )
     return getattr(module, name)
 
@@ -55,7 +53,7 @@ def load_operator_function(reference: str) -> Callable[..., Any]:
     function: Any = load_object(reference)
     if not callable(function) or iscoroutinefunction(function):
         raise click.UsageError(
-            "OPERATOR has to be a function that takes a client and returns an operator without awaiting"
+            "OPERATOR must be a function that takes a client and returns an operator; it must not be async"
         )
     operator_function: Callable[..., Any] = function
     return operator_function

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from kubeproto_runtime.pods import LogLine, ReadLogsOptions
 
-# A container has the same color each time; red and the shades of gray have other meanings.
+# The color of a container is the same in every run. Red and gray have other meanings.
 _COLORS: Final = ("36", "33", "32", "35", "34", "96", "93", "92", "95", "94")
 # kubectl's number of lines for each of several pods.
 _TAIL_WITH_SELECTOR: Final = 10
@@ -45,7 +45,7 @@ class _LogOptions(Struct, frozen=True, kw_only=True):
 
 
 def _parse_time(text: str) -> datetime:
-    """Parse a time of RFC 3339 with an offset, as kubectl does."""
+    """Parse a time in the form of RFC 3339, with an offset, like kubectl."""
     from datetime import datetime
 
     try:
@@ -53,7 +53,7 @@ def _parse_time(text: str) -> datetime:
     except ValueError:
         parsed = None
     if parsed is None or parsed.tzinfo is None:
-        raise click.BadParameter(f"{text!r} is not a time of RFC 3339: expected 2026-03-01T12:00:00Z")
+        raise click.BadParameter(f"{text!r} is not an RFC 3339 time: expected 2026-03-01T12:00:00Z")
     return parsed
 
 
@@ -84,7 +84,9 @@ def _parse_time(text: str) -> datetime:
 @click.option(
     "--prefix/--no-prefix", default=None, help="Show pod and container of each line; by default for several."
 )
-@click.option("--max-log-requests", type=click.IntRange(1), help="How many containers may be followed; 50.")
+@click.option(
+    "--max-log-requests", type=click.IntRange(1), help="The maximum number of followed containers; 50."
+)
 @click.option(
     "--limit-bytes", type=click.IntRange(1), help="End the log of each container after this many bytes."
 )
@@ -97,7 +99,7 @@ def logs(connection: ConnectionOptions, **arguments: Any) -> None:
     """
     options = _LogOptions(**arguments)
     if bool(options.target) == bool(options.selector):
-        raise click.UsageError("name a pod or TYPE/NAME, or use --selector: one of the two is required")
+        raise click.UsageError("expected either a pod or TYPE/NAME, or --selector")
     if options.since is not None and options.since_time is not None:
         raise click.UsageError("--since and --since-time exclude each other")
     asyncio_run(_print_logs, connection, options)
@@ -109,7 +111,7 @@ async def _print_logs(connection: ConnectionOptions, options: _LogOptions) -> No
     color = use_color(sys.stdout)
     kind = options.target.partition("/")[0] if "/" in options.target else "pod"
     several = bool(options.selector) or options.all_containers or kind not in ("pod", "pods", "po")
-    prefix = several if options.prefix is None else options.prefix
+    with_prefix = several if options.prefix is None else options.prefix
     write = sys.stdout.buffer.write
     async with (
         connected(connection) as client,
@@ -119,7 +121,7 @@ async def _print_logs(connection: ConnectionOptions, options: _LogOptions) -> No
         starts_line = True
         async for batch in batches:
             for line in batch:
-                write(_format(line, options, prefix=prefix and starts_line, color=color))
+                write(_format(line, options, with_prefix=with_prefix and starts_line, color=color))
                 starts_line = line.whole
             sys.stdout.buffer.flush()
 
@@ -150,12 +152,12 @@ def _read_parameters(connection: ConnectionOptions, options: _LogOptions) -> Rea
     return parameters
 
 
-def _format(line: LogLine, options: _LogOptions, *, prefix: bool, color: bool) -> bytes:
-    head = ""
-    if prefix:
+def _format(line: LogLine, options: _LogOptions, *, with_prefix: bool, color: bool) -> bytes:
+    prefix = ""
+    if with_prefix:
         label = f"[pod/{line.pod}/{line.container}]"
         style = _COLORS[zlib.crc32(label.encode()) % len(_COLORS)]
-        head = f"{styled(label, style, color)} "
+        prefix = f"{styled(label, style, color)} "
     if options.timestamps and line.time:
-        head += f"{line.time} "
-    return head.encode() + line.text + (b"\n" if line.whole else b"")
+        prefix += f"{line.time} "
+    return prefix.encode() + line.text + (b"\n" if line.whole else b"")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAME: Final = "kubeproto"
-# The variable by which a shell requests completions of a line.
+# The environment variable with which a shell requests completions of a line.
 COMPLETION: Final = "_KUBEPROTO_COMPLETE"
 
 COMMANDS: Final = {
@@ -47,7 +47,8 @@ COMMANDS: Final = {
         "kubeproto_cli._manifests:manifests", "Print or write the manifests of an operator."
     ),
     "new": LazyCommand(
-        "kubeproto_cli._new:new", "Make a project: an operator, its tests, its Dockerfile and its manifests."
+        "kubeproto_cli._new:new",
+        "Create a project: an operator, its tests, its Dockerfile and its manifests.",
     ),
     "record": LazyCommand(
         "kubeproto_cli._record:record", "Record a watch with its timing, for `kubeproto replay`."
@@ -60,10 +61,10 @@ COMMANDS: Final = {
     ),
     "serve": LazyCommand("kubeproto_cli._serve:serve", "Serve a simulated Kubernetes API on a port."),
     "watch": LazyCommand(
-        "kubeproto_cli._watch:watch", "Show objects and each change of them: a live table, or JSON lines."
+        "kubeproto_cli._watch:watch", "Show objects and their changes: a live table, or JSON lines."
     ),
 }
-# Commands of kubectl for which a user may look here.
+# Commands of kubectl that a user may try with this program.
 KUBECTL_COMMANDS: Final = {
     "cp": "use `kubectl cp`",
     "drain": "use `kubectl drain`",
@@ -83,7 +84,7 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
 
 
 @click.group(
-    cls=LazyGroup, lazy=COMMANDS, elsewhere=KUBECTL_COMMANDS,
+    cls=LazyGroup, lazy=COMMANDS, advice=KUBECTL_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )  # fmt: skip
 @click.option(
@@ -91,14 +92,14 @@ def _show_version(ctx: click.Context, param: click.Parameter, value: bool) -> No
     help="Show the version and exit.",
 )  # fmt: skip
 def kubeproto() -> None:
-    """Tools for programs that speak Kubernetes.
+    """Tools for programs that use the Kubernetes API.
 
     Each command has its own help: kubeproto COMMAND --help.
     """
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run a command, and return its exit status; an error that is not a bug becomes one line."""
+    """Run a command, and return its exit status. Errors that are not bugs are printed in one line."""
     if instruction := os.environ.get(COMPLETION):
         from click.shell_completion import shell_complete
 
@@ -136,7 +137,7 @@ def _report_failure(context: click.Context, error: BaseException) -> int:
 
 
 def _after_colon(message: str) -> str:
-    """Return a sentence of click in the form that follows a colon."""
+    """Return a message of click in the form that follows a colon."""
     lower = message[:1].lower() if message[1:2].islower() else message[:1]
     return f"{lower}{message[1:].rstrip('.')}"
 

@@ -48,7 +48,7 @@ class ManifestOptions(Struct, frozen=True, kw_only=True):
 @click.option("--replicas", type=click.IntRange(1), help="2 with an election by default, else 1.")
 @click.option(
     "--access", type=click.Path(dir_okay=False),
-    help="The rights that the operator needs, as AccessRecorder has written them in its tests.",
+    help="The permissions that the operator needs: a file that AccessRecorder wrote in its tests.",
 )  # fmt: skip
 @click.option("--kustomize", "layout", flag_value="kustomize", help="Write a folder for kustomize.")
 @click.option("--helm", "layout", flag_value="helm", help="Write a Helm chart.")
@@ -59,14 +59,14 @@ class ManifestOptions(Struct, frozen=True, kw_only=True):
 def manifests(**arguments: Any) -> None:
     """Print or write the manifests of an operator.
 
-    Its definitions, account, least rights, Deployment, PodDisruptionBudget, NetworkPolicy and webhooks.
-    OPERATOR is a function that takes a client and returns an Operator, the result of Controller.run(),
-    several of these, or the ProgramDescription of a program without an Operator. It is called without a
-    cluster; the namespace of the client is the one in which it will run.
+    They are its definitions, account, minimal roles, Deployment, PodDisruptionBudget, NetworkPolicy and
+    webhooks. OPERATOR is a function that takes a client and returns an Operator, the result of
+    Controller.run(), several of these, or the ProgramDescription of a program without an Operator. It is
+    called without a cluster; the namespace of the client is the namespace in which the operator will run.
     """
     options = ManifestOptions(**{key: value for key, value in arguments.items() if value is not None})
     if options.layout != "plain" and options.output is None:
-        raise click.UsageError(f"--{options.layout} writes a folder: name it by --output FOLDER")
+        raise click.UsageError(f"--{options.layout} writes a folder: add --output FOLDER")
     files = _manifest_files(options)
     if options.output is None:
         click.echo(files["manifests.yaml"], nl=False)
@@ -84,7 +84,7 @@ def print_manifests(program: Path, name: str, access: Path) -> str:
     return _manifest_files(options)["manifests.yaml"]
 
 
-def _packaging(options: ManifestOptions) -> Packaging:
+def _packaging_of(options: ManifestOptions) -> Packaging:
     from kubeproto_runtime.manifests import Packaging, parse_access
 
     try:
@@ -106,7 +106,7 @@ def _manifest_files(options: ManifestOptions) -> Mapping[str, str]:
     from kubeproto import dump_yaml
     from kubeproto_runtime.manifests import dockerfile, helm_chart, kustomization, manifests as manifests_of
 
-    packaging = _packaging(options)
+    packaging = _packaging_of(options)
     namespace = packaging.namespace or packaging.name
     description = _describe(load_operator_function(options.operator), namespace)
     objects = manifests_of(description, packaging)
@@ -124,12 +124,12 @@ def _manifest_files(options: ManifestOptions) -> Mapping[str, str]:
 
 
 class _DisconnectedTransport:
-    """The transport of a client without a server: the operator is described before it sends requests."""
+    """The transport of a client without a server: an operator is described before it sends requests."""
 
     def send(
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> NoReturn:
-        """Refuse the request."""
+        """Raise `ConnectError`."""
         from kubeproto import ConnectError
 
         raise ConnectError(

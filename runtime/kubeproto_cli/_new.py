@@ -21,7 +21,7 @@ from ._output import print_note
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping
 
-# It names a namespace, an account and a Deployment, and with underscores for dashes a module.
+# The name of a project is that of a namespace, an account, a Deployment and, with underscores, a module.
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,50}[a-z0-9])?")
 _KIND: Final = re.compile(r"[A-Z][A-Za-z0-9]{0,50}")
 _GROUP: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+")
@@ -56,7 +56,7 @@ class Project(Struct, frozen=True, kw_only=True):
 @click.command(
     cls=Command,
     examples=[
-        ("an operator for a kind of its own, in the folder book-shop", "kubeproto new book-shop"),
+        ("an operator for a new kind, in the folder book-shop", "kubeproto new book-shop"),
         ("with other names", "kubeproto new book-shop --kind Book --group library.example.org"),
         ("in another folder", "kubeproto new book-shop --output src/operator"),
     ],
@@ -68,31 +68,32 @@ class Project(Struct, frozen=True, kw_only=True):
 )
 @click.option(
     "--output", "-o", type=click.Path(file_okay=False), metavar="FOLDER",
-    help="The folder to write; by default one with the name of the project.",
+    help="The folder to write; by default the name of the project.",
 )  # fmt: skip
 def new(name: str, kind: str | None, group: str, output: str | None) -> None:
-    """Make a project: an operator, its tests, its Dockerfile and its manifests.
+    """Create a project: an operator, its tests, its Dockerfile and its manifests.
 
-    The tests need no cluster and pass as they are; `kubeproto run` starts the operator.
+    The tests need no cluster; `kubeproto run` starts the operator.
     """
-    project = _project(name, kind, group)
+    project = _check_names(name, kind, group)
     folder = Path(output or name)
     if folder.exists() and any(folder.iterdir()):
-        raise CommandFailed(f"{folder} exists and is not empty: name another folder by --output")
+        raise CommandFailed(f"{folder} exists and is not empty: choose another folder with --output")
     write_project(project, folder)
     for path in sorted(folder.iterdir()):
         click.echo(path)
     print_note(f"next: cd {folder}, pytest, and kubeproto run {project.module}.py:operator --simulated")
 
 
-def _project(name: str, kind: str | None, group: str) -> Project:
+def _check_names(name: str, kind: str | None, group: str) -> Project:
+    """Return the project with these names. Raise `UsageError` if a name is invalid."""
     if not _NAME.fullmatch(name) or not name.replace("-", "_").isidentifier():
         raise click.UsageError(
             f"{name!r} cannot be the name of a project: expected lower-case letters, digits and dashes"
         )
     if _is_taken(name.replace("-", "_")):
         raise click.UsageError(
-            f"{name!r} cannot be the name of a project: a module of this name is installed already"
+            f"{name!r} cannot be the name of a project: a module of this name exists already"
         )
     kind = kind or "".join(part.capitalize() for part in name.split("-"))
     if not _KIND.fullmatch(kind):
@@ -124,7 +125,7 @@ def write_project(project: Project, folder: Path) -> None:
 
 @contextmanager
 def _without_bytecode() -> Generator[None]:
-    """Import modules without a `__pycache__` beside them: a new project contains only the printed files."""
+    """Write no `__pycache__` when modules are imported: a new project contains only the printed files."""
     previous, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         yield
@@ -158,7 +159,7 @@ def _file_texts(project: Project) -> Mapping[str, str]:
 
 
 def _required_access(project: Project) -> Any:
-    """Return the rights of the template's operator; the tests of a project compare them with its requests."""
+    """Return the permissions of the template's operator, which the tests of a project check."""
     from kubeproto_runtime.manifests import RequiredAccess
 
     lease = "coordination.k8s.io"

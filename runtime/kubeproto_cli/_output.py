@@ -1,4 +1,4 @@
-"""Output of commands: results to standard output, everything else to standard error; colors on a terminal."""
+"""Output of commands: results to standard output, all other text to standard error; colors on a terminal."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ DIM: Final = "2"
 
 
 def use_color(stream: TextIO, environ: Mapping[str, str] | None = None) -> bool:
-    """Return whether output to a stream is colored: on a terminal, unless $NO_COLOR or TERM=dumb forbid it.
+    """Return whether output to a stream is colored: on a terminal, unless $NO_COLOR or TERM=dumb is set.
 
-    $FORCE_COLOR colors a pipe too, for ``| less -R``.
+    With $FORCE_COLOR the output to a pipe is colored too, for ``| less -R``.
     """
     environ = os.environ if environ is None else environ
     if environ.get("NO_COLOR"):

@@ -35,7 +35,7 @@ _OPTIONS = (
     click.option("--recursive", "-R", is_flag=True, help="Read the folders in a folder too."),
     click.option(
         "--field-manager", default="kubeproto", show_default=True, metavar="NAME",
-        help="The name by which the fields are owned.",
+        help="The name of the owner of the applied fields.",
     ),
     click.option("--force-conflicts", is_flag=True, help="Take over fields that other managers own."),
     click.option("--prune", is_flag=True, help="With --applyset: delete members that are in no file."),
@@ -44,8 +44,7 @@ _OPTIONS = (
 
 
 def read_files(options: dict[str, Any]) -> ManifestFiles:
-    """Check the options, and read all files; it is an error if they have no object."""
-    # Checked before anything is read or sent.
+    """Check the options, and read all files. Raise `CommandFailed` if they contain no object."""
     if options["prune"] != bool(options["applyset"]):
         raise click.UsageError("--prune and --applyset belong together: members of the set are pruned")
     from kubeproto_runtime.sets import read_manifests
@@ -60,7 +59,7 @@ def read_files(options: dict[str, Any]) -> ManifestFiles:
 async def plan_files(
     client: Client, files: ManifestFiles, options: dict[str, Any], connection: ConnectionOptions
 ) -> Plan:
-    """Plan to apply these files with the options of `planning_options`."""
+    """Return the plan to apply these files with the options of `planning_options`."""
     from kubeproto_runtime.sets import ApplySet
 
     return await client.plan(

@@ -1,4 +1,4 @@
-"""`kubeproto record`: a watch with its timing, written to a file."""
+"""`kubeproto record`: writes the events of a watch to a file, with their delays."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ if TYPE_CHECKING:
 def record(connection: ConnectionOptions, **options: Any) -> None:
     """Record a watch with its timing, for `kubeproto replay`.
 
-    It begins with the existing objects and ends by Ctrl-C, SIGTERM or --for. Objects are written as the
-    server sends them, Secrets included; a new file is readable by you alone.
+    It begins with the existing objects and ends with Ctrl-C, SIGTERM or --for. Objects are written as the
+    server sends them, including Secrets; only you can read a new file.
     """
     with _open_output(options["output"]) as file:
         count = asyncio_run(_record, connection, options, file)
@@ -79,7 +79,7 @@ async def _record(connection: ConnectionOptions, options: dict[str, Any], file: 
     async with connected(connection) as client:
         apis = await client.resources(options["kind"], namespace=connection.scope)
         if len(apis) != 1:
-            raise CommandFailed(f"{options['kind']} is several kinds: record one of them", status=2)
+            raise CommandFailed(f"{options['kind']} is several kinds: choose a single kind", status=2)
         recorder = _Recorder(apis[0], file)
         async with anyio.create_task_group() as tasks:
             await tasks.start(_cancel_on_signal, tasks.cancel_scope)
@@ -113,7 +113,7 @@ class _Recorder:
         from kubeproto import Added, Bookmark, Deleted, Modified, encode
         from kubeproto.watching import RecordedEvent
 
-        self._write_head()
+        self._write_header()
         previous = time.monotonic()
         with anyio.CancelScope() as scope:
             async with self._api.follow(label_selector=labels, field_selector=fields) as events:
@@ -138,7 +138,7 @@ class _Recorder:
                     self._file.flush()
                     self.count += line.type != "SYNCED"
 
-    def _write_head(self) -> None:
+    def _write_header(self) -> None:
         import msgspec
 
         from kubeproto.watching import RecordingHead

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from kubeproto_sim import Cluster
 
 
-_LAST_DELIVERY: Final = 0.5  # seconds in which the last event reaches the watchers
+_DELIVERY_TIME: Final = 0.5  # seconds in which the last event reaches the watchers
 
 
 @click.command(
@@ -35,16 +35,16 @@ _LAST_DELIVERY: Final = 0.5  # seconds in which the last event reaches the watch
     type=click.FloatRange(0),
     default=1.0,
     show_default=True,
-    help="The factor of speed; 0 sends all events at once.",
+    help="The factor of speed; 0 sends all events without delays.",
 )
 @click.option("--immediately", is_flag=True, help="Begin before the first watch of the kind.")
-@click.option("--once", is_flag=True, help="End with the last event.")
+@click.option("--once", is_flag=True, help="End after the last event.")
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
     default=8001,
     show_default=True,
-    help="The port to listen on; 0 takes a free one.",
+    help="The port to listen on; 0 chooses a free port.",
 )
 @click.option(
     "--kubeconfig", type=click.Path(dir_okay=False), metavar="FILE", help="Write the kubeconfig to this file."
@@ -85,9 +85,9 @@ async def _replay(cluster: Cluster, recording: WatchRecording, options: dict[str
                     await _wait_for_watch(cluster, recording.head.plural)
                 cluster.keeps_log = False
                 await replay_events(cluster, recording, events, sleep=anyio.sleep, speed=options["speed"])
-                print_note(f"# all {sum(event.type != 'SYNCED' for event in events)} events have happened")
+                print_note(f"# all {sum(event.type != 'SYNCED' for event in events)} events were sent")
                 if options["once"]:
-                    await anyio.sleep(_LAST_DELIVERY)
+                    await anyio.sleep(_DELIVERY_TIME)
                     tasks.cancel_scope.cancel()
 
             tasks.start_soon(play)

@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from kubeproto_runtime import Client, Operator
 
-# The supervisor sets it for the process of the operator, which then ends when its standard input ends.
+# The supervisor sets this variable for the process of the operator, which ends when its standard input ends.
 _SUPERVISED: Final = "_KUBEPROTO_SUPERVISED"
-_MAX_INSTALLATION: Final = 30.0  # a real server serves a definition some seconds after it was applied
+_SERVING_TIMEOUT: Final = 30.0  # seconds; a real server serves a definition some seconds after an apply
 
 
 @click.command(
@@ -43,7 +43,7 @@ _MAX_INSTALLATION: Final = 30.0  # a real server serves a definition some second
 @click.option("--simulated", is_flag=True, help="Serve a simulated cluster, and run the operator against it.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=0,
-    help="With --simulated: the port of the cluster; a free one by default.",
+    help="With --simulated: the port of the cluster; a free port by default.",
 )  # fmt: skip
 @click.option(
     "--load", multiple=True, type=click.Path(dir_okay=False), metavar="FILE",
@@ -53,14 +53,16 @@ _MAX_INSTALLATION: Final = 30.0  # a real server serves a definition some second
     "--nodes", type=click.IntRange(0), default=0, metavar="COUNT",
     help="With --simulated: run pods on this many simulated nodes; without nodes they stay pending.",
 )  # fmt: skip
-@click.option("--reload/--no-reload", default=True, help="Whether to restart it when a file changes.")
-@click.option("--define", is_flag=True, help="Apply the definitions of its kinds first, as --simulated does.")
+@click.option(
+    "--reload/--no-reload", default=True, help="Whether to restart the operator when a file changes."
+)
+@click.option("--define", is_flag=True, help="Apply the definitions of its kinds first, as with --simulated.")
 def run(connection: ConnectionOptions, **options: Any) -> int:
     """Run an operator, and restart it when one of its files changes.
 
     OPERATOR is a function that takes a client and returns an Operator, the result of Controller.run(), or
     several of these. After SIGTERM, Ctrl-C or the change of a file, it finishes its runs and releases its
-    lease; a second signal ends it at once.
+    lease; a second signal ends it immediately.
     """
     supervised = _SUPERVISED in os.environ
     if supervised or not (options["reload"] or options["simulated"]):
@@ -80,9 +82,9 @@ def run(connection: ConnectionOptions, **options: Any) -> int:
 async def _run_operator(
     function: Callable[..., Any], connection: ConnectionOptions, define: bool, supervised: bool
 ) -> int:
-    """Run the operator until it ends, a signal comes, or the supervisor closes standard input.
+    """Run the operator until it ends, a signal arrives, or the supervisor closes standard input.
 
-    The first signal lets runs end and releases the lease; a second signal ends the operator at once.
+    After the first signal, current runs finish and the lease is released. A second signal cancels them.
     """
     import anyio
 
@@ -92,7 +94,7 @@ async def _run_operator(
     async with connect(**connection.parameters) as client:
         returned = function(client)
         if returned is None:
-            raise ValueError("OPERATOR returned None: it has to return an operator")
+            raise ValueError("OPERATOR returned None: it must return an operator")
         operator = operator_of(returned)
         if define:
             await _install_definitions(client, operator.description.kinds)
@@ -119,7 +121,7 @@ async def _install_definitions(client: Client, kinds: Iterable[type[Any]]) -> No
     definitions = definitions_of(custom)
     if definitions:
         await client.apply_manifests(definitions, field_manager="kubeproto-run")
-        await client.require(*custom, within=_MAX_INSTALLATION)
+        await client.require(*custom, within=_SERVING_TIMEOUT)
 
 
 async def _stop_on_signal(operator: Operator, scope: CancelScope, *, task_status: TaskStatus[None]) -> None:
@@ -138,14 +140,14 @@ async def _stop_on_signal(operator: Operator, scope: CancelScope, *, task_status
 async def _stop_at_end_of_stdin(operator: Operator) -> None:
     import anyio
 
-    # A supervisor that was killed closes its end of the pipe too, so no operator stays behind.
+    # The pipe also ends when the supervisor is killed, so the operator does not outlive it.
     stdin = sys.stdin.fileno()
     await anyio.wait_readable(stdin)
     os.read(stdin, 1)
     operator.stop()
 
 
-# In a process of its own
+# In a separate process
 
 
 async def _supervise(connection: ConnectionOptions, options: dict[str, Any]) -> int:
@@ -180,6 +182,6 @@ async def _run_supervisor(arguments: list[str], root: Path | None) -> int:
 
 
 def _watched_folder(reference: str) -> Path:
-    """Return the folder whose files are watched: that of the program, or of its package."""
+    """Return the folder whose files are watched: the folder of the file, or the current folder."""
     path = reference.rpartition(":")[0]
     return Path(path).parent.resolve() if path.endswith(".py") else Path.cwd()

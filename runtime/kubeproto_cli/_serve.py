@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from kubeproto_serve import Security
     from kubeproto_sim import Cluster, Program
 
-_NEEDS_TLS: Final = "# kubectl and client-go send credentials over TLS alone: add --tls\n"
+_NEEDS_TLS: Final = "# kubectl and client-go send credentials only over TLS: add --tls\n"
 _FAULT_SHARE: Final = 0.1  # the share of requests that fail under `--faults`
-# Seconds, as of a program that handles SIGTERM; otherwise a deleted pod would take its 30 s of grace.
+# Seconds; a program that handles SIGTERM ends after about this time, and not after its 30 s of grace.
 _POD_ENDS_AFTER: Final = 1.0
 
 
@@ -73,26 +73,26 @@ _DEFAULTS: Final = ServeOptions()
         ),
         ("pods run on three nodes, for kubectl logs and exec", "kubeproto serve --nodes 3"),
         ("roles and bindings decide who may do what", "kubeproto serve --tls --authorization RBAC"),
-        ("a tenth of the requests fails, the same in each run", "kubeproto serve --faults 7"),
+        ("a tenth of the requests fails, the same requests in each run", "kubeproto serve --faults 7"),
         ("objects survive a restart", "kubeproto serve --state ./state"),
     ],
 )
 @click.option("--host", default=_DEFAULTS.host, show_default=True, help="The address to listen on.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=_DEFAULTS.port, show_default=True,
-    help="The port to listen on; 0 takes a free one.",
+    help="The port to listen on; 0 chooses a free port.",
 )  # fmt: skip
 @click.option("--crd", multiple=True, type=_FILE, help="Definitions of custom resources to serve.")
 @click.option("--load", multiple=True, type=_FILE, help="Objects to begin with, YAML or JSON.")
 @click.option(
     "--state", type=click.Path(file_okay=False),
-    help="Keep the objects in this folder, so that they outlive the process.",
+    help="Store the objects in this folder, so that they outlive the process.",
 )  # fmt: skip
 @click.option(
     "--faults", type=int, metavar="SEED", help="Make a tenth of all requests fail, chosen by this seed."
 )
 @click.option("--kubeconfig", type=_FILE, help="Write the kubeconfig to this file as well.")
-@click.option("--tls", is_flag=True, help="Serve HTTPS, with a certificate made for this run.")
+@click.option("--tls", is_flag=True, help="Serve HTTPS, with a certificate that is created for this run.")
 @click.option("--tls-cert", type=_FILE, help="Serve HTTPS with this certificate.")
 @click.option("--tls-key", type=_FILE, help="The key of that certificate.")
 @click.option("--token", multiple=True, help="Require this bearer token.")
@@ -107,12 +107,12 @@ _DEFAULTS: Final = ServeOptions()
 )  # fmt: skip
 @click.option("--client-certificates", is_flag=True, help="With --tls: require a client certificate.")
 @click.option(
-    "--client-ca", type=_FILE, help="With --tls-cert: require a client certificate of this authority."
+    "--client-ca", type=_FILE, help="With --tls-cert: require a client certificate issued by this authority."
 )
 @click.option(
     "--controllers", default=_DEFAULTS.controllers, show_default=True, metavar="NAMES",
-    help="Which controllers to run, as kube-controller-manager names them: '*,-job-controller' is all but"
-    " that of Jobs, '' none.",
+    help="The controllers to run, in kube-controller-manager's form: '*,-job-controller' is all controllers"
+    " except that of Jobs, '' is none.",
 )  # fmt: skip
 @click.option(
     "--kubernetes", default=_DEFAULTS.kubernetes, show_default=True, metavar="RELEASE",
@@ -136,8 +136,8 @@ def serve(**arguments: Any) -> None:
     """
     options = ServeOptions(**arguments)
     logging.basicConfig(level=logging.INFO, format="%(levelname)s %(name)s: %(message)s", stream=sys.stderr)
-    webhooks = _webhook_addresses(options.webhook)
-    security = _security(options)
+    webhooks = _parse_webhooks(options.webhook)
+    security = _read_security(options)
     if options.programs and not options.nodes:
         raise click.UsageError("--programs requires --nodes: without nodes no container runs")
     programs = _read_programs(Path(options.programs)) if options.programs else {}
@@ -150,13 +150,13 @@ def serve(**arguments: Any) -> None:
 
 @contextmanager
 def port_in_use(host: str, port: int) -> Generator[None]:
-    """Replace the error for a port that another program uses by one that names the remedy."""
+    """Add the remedy to the error for a port that another program uses."""
     try:
         yield
     except OSError as error:
         if error.errno != errno.EADDRINUSE:
             raise
-        raise OSError(f"{host}:{port} is in use: use another --port, or 0 for a free one") from error
+        raise OSError(f"{host}:{port} is in use: use another --port, or 0 for a free port") from error
 
 
 def simulated_cluster(options: ServeOptions) -> Cluster:
@@ -165,9 +165,9 @@ def simulated_cluster(options: ServeOptions) -> Cluster:
     from kubeproto_serve import read_token_file
     from kubeproto_sim import Cluster
 
-    # uids must differ between two servers, unless a seed decides everything. Versions must grow: if they
-    # began at 1 again, a watch of the previous server would be at a future version, where a real server stays
-    # silent too. At a past version it gets a 410, and its client relists at once.
+    # uids must differ between two servers, unless a seed determines all values. Versions must grow: if they
+    # began at 1 again, a watch of the previous server would continue at a future version, and receive nothing
+    # (also from a real server). At a past version it receives a 410, and its client relists.
     seed, version = options.faults, 0
     if seed is None:
         seed, version = secrets.randbits(63), int(time.time() * 1000)
@@ -187,7 +187,7 @@ def simulated_cluster(options: ServeOptions) -> Cluster:
 
 
 def add_nodes(cluster: Cluster, count: int, programs: dict[str, Program] | None = None) -> None:
-    """Run the pods of a cluster on simulated nodes; nodes of these names are taken over."""
+    """Run the pods of a cluster on simulated nodes; existing nodes of these names are simulated too."""
     cluster.nodes(count, ends_after=_POD_ENDS_AFTER, programs=programs or {})
     cluster.settle()
 
@@ -209,14 +209,14 @@ def _read_manifest(path: str) -> list[Dynamic]:
         raise ValueError(f"{path}: {error}") from error
 
 
-def _security(options: ServeOptions) -> Security:
+def _read_security(options: ServeOptions) -> Security:
     from kubeproto_serve import Security, certificate_files, self_signed
 
     admin_tokens = list(options.token)
     if options.authorization == "RBAC" and not (
         admin_tokens or options.client_certificates or options.client_ca
     ):
-        admin_tokens.append(secrets.token_urlsafe(16))  # an administrator has to grant the first rights
+        admin_tokens.append(secrets.token_urlsafe(16))  # an administrator must create the first roles
     tokens = dict.fromkeys(admin_tokens, "kubernetes-admin")
     if options.tls_cert or options.tls_key:
         if not (options.tls_cert and options.tls_key):
@@ -231,13 +231,13 @@ def _security(options: ServeOptions) -> Security:
     return Security(tokens=tokens)
 
 
-def _webhook_addresses(words: Sequence[str]) -> dict[str, str]:
-    """Return the address of each Service."""
+def _parse_webhooks(values: Sequence[str]) -> dict[str, str]:
+    """Return the address of each Service in the values of ``--webhook``."""
     addresses: dict[str, str] = {}
-    for word in words:
-        service, equals, address = word.partition("=")
+    for value in values:
+        service, equals, address = value.partition("=")
         if not equals or service.count("/") != 1:
-            raise click.UsageError(f"--webhook {word}: expected NAMESPACE/SERVICE=HOST:PORT")
+            raise click.UsageError(f"--webhook {value}: expected NAMESPACE/SERVICE=HOST:PORT")
         addresses[service] = address
     return addresses
 
@@ -254,7 +254,7 @@ class _ImageProgram(Struct, forbid_unknown_fields=True, kw_only=True):
 
 
 def _read_programs(path: Path) -> dict[str, Program]:
-    """Return the programs of a file by image."""
+    """Return the programs of a YAML file by image."""
     from kubeproto_sim import Program
 
     try:

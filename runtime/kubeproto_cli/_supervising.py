@@ -3,11 +3,12 @@
 ::
 
     starting ─► running ── a file changed ─► draining ─► starting
-                   │ it ended by itself ─► waiting ── a file changed ─► starting
+                   │ it ended ─► waiting ── a file changed ─► starting
                    └ SIGTERM, Ctrl-C ─► draining ─► done
 
 The process drains when its standard input ends. That works on every system, also when the supervisor was
-killed, and is not a second signal after a Ctrl-C, which the terminal sends to both processes.
+killed. A signal would not work after Ctrl-C: the terminal sends it to both processes, so the supervisor's
+signal would be the second signal, which cancels the runs.
 """
 
 from __future__ import annotations
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 FileTimes: TypeAlias = "dict[str, tuple[int, int]]"
 Reason: TypeAlias = Literal["changed", "ended", "stopped"]
 
-# People do not notice this delay. Looking at a thousand files takes some milliseconds.
-_INTERVAL: Final = 0.3
+# People do not notice this delay. Reading the times of a thousand files takes some milliseconds.
+_POLL_PERIOD: Final = 0.3
 _GRACE_PERIOD: Final = 30.0  # as for a pod
 _IGNORED_FOLDERS: Final = ("__pycache__", "node_modules")
 
@@ -64,7 +65,7 @@ def changed_files(old: FileTimes, new: FileTimes) -> list[str]:
 
 
 class Supervisor:
-    """Runs a command until a signal arrives; with a `root`, again when a Python file below it changes."""
+    """Runs a command until a signal arrives; with a `root`, restarts it when a Python file below changes."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str], root: Path | None) -> None:
         self._command = command
@@ -98,19 +99,19 @@ class Supervisor:
                 self._command, stdin=subprocess.PIPE, stdout=None, stderr=None, env=self._environment
             )
             try:
-                reason = await self._next_reason(process)
+                reason = await self._wait_for_reason(process)
             finally:
                 status = await self._drain(process)
             if reason == "ended" and self._root is not None:
                 print_note(f"# it ended with status {status}; it is restarted when a file changes")
-                reason = await self._next_reason(None)
+                reason = await self._wait_for_reason(None)
             if reason == "stopped":
                 return 0
             if reason == "ended":
                 return status
 
-    async def _next_reason(self, process: Process | None) -> Reason:
-        """Wait for a signal, a change, or the end of the process."""
+    async def _wait_for_reason(self, process: Process | None) -> Reason:
+        """Wait for a signal, a change, or the end of the process, and return the reason."""
         reasons: list[Reason] = []
         async with anyio.create_task_group() as tasks:
 
@@ -121,7 +122,7 @@ class Supervisor:
 
             async def wait_for_change(root: Path) -> None:
                 while not (paths := changed_files(self._file_times, file_times(root))):
-                    await anyio.sleep(_INTERVAL)
+                    await anyio.sleep(_POLL_PERIOD)
                 print_note(f"# {os.path.relpath(paths[0])} changed: restarting")
                 reasons.append("changed")
                 tasks.cancel_scope.cancel()

@@ -1,4 +1,4 @@
-"""`kubeproto watch`: a live table on a terminal, JSON lines in a pipe; recovers from interruptions."""
+"""`kubeproto watch`: a live table on a terminal, JSON lines in a pipe. It recovers from interruptions."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _EXPECTED: Final = "expected TYPE, TYPE NAME… or TYPE/NAME…, such as pods, d
 
 
 class ResourceArgument(NamedTuple):
-    """Objects of one kind, as the command line names them: all, or those with these names."""
+    """The objects of a kind that the command line names: all objects if `names` is empty."""
 
     kind: str
     names: tuple[str, ...] = ()
@@ -55,17 +55,17 @@ def watch(
     selector: str,
     field_selector: str,
 ) -> None:
-    """Show objects and each change of them: a live table, or JSON lines.
+    """Show objects and their changes: a live table, or JSON lines.
 
-    It begins with the existing objects, and continues until Ctrl-C: through lost connections, restarts of the
-    server, and versions and tokens that expire. No change is missed or shown twice. In a pipe, a line is
-    {"type": "ADDED", "object": …}, with MODIFIED and DELETED.
+    It begins with the existing objects, and continues until Ctrl-C, also after lost connections, restarts of
+    the server, and expired versions and tokens. No change is missed or shown twice. In a pipe, a line is
+    {"type": "ADDED", "object": …}, where the type is ADDED, MODIFIED or DELETED.
     """
     arguments = parse_resources(resources)
-    named = any(argument.names for argument in arguments)
-    if named and (selector or field_selector):
+    has_names = any(argument.names for argument in arguments)
+    if has_names and (selector or field_selector):
         raise click.UsageError("names and selectors exclude each other")
-    if named and connection.all_namespaces:
+    if has_names and connection.all_namespaces:
         raise click.UsageError("an object cannot be watched by its name in all namespaces")
     output = output or ("table" if sys.stdout.isatty() else "jsonl")
     if output != "jsonl" and not sys.stdout.isatty():
@@ -74,29 +74,29 @@ def watch(
 
 
 def parse_resources(words: Sequence[str]) -> tuple[ResourceArgument, ...]:
-    """Parse the resources of a command line, as kubectl does.
+    """Parse the resources of a command line, like kubectl.
 
     ``TYPE[,TYPE…]`` is all objects of these kinds, ``TYPE[,TYPE…] NAME…`` these names of each kind,
-    ``TYPE/NAME…`` single objects. The kinds are not checked: `Client.resources` asks the server for them.
+    ``TYPE/NAME…`` single objects. The kinds are not checked: `Client.resources` finds them on the server.
     """
     if not words:
-        raise click.UsageError(f"name the resources: {_EXPECTED}")
-    slashed = [word for word in words if "/" in word]
-    if slashed and len(slashed) != len(words):
-        plain = next(word for word in words if "/" not in word)
-        raise click.UsageError(f"{plain!r} is not TYPE/NAME as {slashed[0]!r} is; {_EXPECTED}")
-    if slashed:
-        return tuple(_parse_object(word) for word in words)
+        raise click.UsageError(f"no resources: {_EXPECTED}")
+    type_names = [argument for argument in words if "/" in argument]
+    if type_names and len(type_names) != len(words):
+        other = next(argument for argument in words if "/" not in argument)
+        raise click.UsageError(f"{other!r} is not TYPE/NAME like {type_names[0]!r}; {_EXPECTED}")
+    if type_names:
+        return tuple(_parse_type_name(argument) for argument in words)
     kinds = words[0].split(",")
     if not all(kinds):
         raise click.UsageError(f"{words[0]!r} has an empty type; {_EXPECTED}")
     return tuple(ResourceArgument(kind, tuple(words[1:])) for kind in kinds)
 
 
-def _parse_object(word: str) -> ResourceArgument:
-    kind, _, name = word.partition("/")
+def _parse_type_name(argument: str) -> ResourceArgument:
+    kind, _, name = argument.partition("/")
     if not kind or not name or "/" in name or "," in kind:
-        raise click.UsageError(f"{word!r} is not TYPE/NAME; {_EXPECTED}")
+        raise click.UsageError(f"{argument!r} is not TYPE/NAME; {_EXPECTED}")
     return ResourceArgument(kind, (name,))
 
 
@@ -129,7 +129,7 @@ async def _watch(
         tasks.start_soon(table.run)
         for rows in all_rows:
             tasks.start_soon(_follow, rows, table)
-            tasks.start_soon(rows.keep_fresh, table.wake.set)
+            tasks.start_soon(rows.run, table.wake.set)
 
 
 async def _print_lines(api: BoundApi[Dynamic], selectors: Selectors) -> None:

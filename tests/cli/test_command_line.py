@@ -126,7 +126,7 @@ def test_a_port_that_is_taken_is_one_line_and_status_1() -> None:
         done = called("serve", "--empty", "--port", port)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == (
-        f"kubeproto serve: 127.0.0.1:{port} is in use: use another --port, or 0 for a free one\n"
+        f"kubeproto serve: 127.0.0.1:{port} is in use: use another --port, or 0 for a free port\n"
     )
 
 

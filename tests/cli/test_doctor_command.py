@@ -31,7 +31,7 @@ def test_what_is_well_is_a_line_each_and_status_0(cli: CommandLine) -> None:
     lines = [line.split()[:2] for line in done.stdout.splitlines()]
     assert lines == [
         ["ok", name]
-        for name in ("kubeconfig", "context", "settings", "server", "account", "namespace", "rights")
+        for name in ("kubeconfig", "context", "settings", "server", "account", "namespace", "permissions")
     ]
 
 
@@ -59,7 +59,7 @@ def test_json_has_one_object_a_check(cli: CommandLine) -> None:
 def test_the_rights_of_a_file_are_checked(cli: CommandLine) -> None:
     path = cli.folder / "access.json"
     path.write_text(dump_access([RequiredAccess("", "pods", "list")]))
-    assert "the account has all 1 needed rights" in cli.call("doctor", "--access", str(path)).stdout
+    assert "the account has all 1 needed permissions" in cli.call("doctor", "--access", str(path)).stdout
     path.write_text("no")
     done = cli.call("doctor", "--access", str(path), status=1)
     assert done.stdout == ""

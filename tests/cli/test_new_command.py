@@ -108,8 +108,8 @@ def test_a_plural_is_the_one_that_english_has(kind: str, plural: str, tmp_path: 
     [
         (["Book"], "'Book' cannot be the name of a project: expected lower-case letters, digits and dashes"),
         (["../x"], "'../x' cannot be the name of a project: expected lower-case letters, digits and dashes"),
-        (["json"], "'json' cannot be the name of a project: a module of this name is installed already"),
-        (["class"], "'class' cannot be the name of a project: a module of this name is installed already"),
+        (["json"], "'json' cannot be the name of a project: a module of this name exists already"),
+        (["class"], "'class' cannot be the name of a project: a module of this name exists already"),
         (
             ["x", "--kind", "x"],
             "'x' cannot be a kind: expected letters and digits that begin with an upper-case letter",
@@ -134,7 +134,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest
     (tmp_path / "notes").write_text("mine")
     assert main(["new", "thing", "--output", str(tmp_path)]) == 1
     assert capsys.readouterr().err == (
-        f"kubeproto new: {tmp_path} exists and is not empty: name another folder by --output\n"
+        f"kubeproto new: {tmp_path} exists and is not empty: choose another folder with --output\n"
     )
     assert [path.name for path in tmp_path.iterdir()] == ["notes"]
 

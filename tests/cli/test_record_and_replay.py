@@ -179,7 +179,7 @@ def test_what_is_recorded_is_replayed_for_any_client(cli: CommandLine, tmp_path:
     assert [(one["type"], one["object"]["metadata"]["name"]) for one in lines] == [
         ("ADDED", "a"), ("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "a"),
     ]  # fmt: skip
-    assert (server.returncode, said) == (0, "# all 3 events have happened\n")
+    assert (server.returncode, said) == (0, "# all 3 events were sent\n")
 
 
 def test_a_recording_ends_by_itself_and_a_replay_too(cli: CommandLine) -> None:
@@ -188,7 +188,7 @@ def test_a_recording_ends_by_itself_and_a_replay_too(cli: CommandLine) -> None:
     assert done.stderr == "# 1 events recorded\n"
     (cli.folder / "watch.jsonl").write_text(done.stdout)
     done = cli.run("replay", "watch.jsonl", "--port", "0", "--once", "--immediately")
-    assert done.stderr == "# all 0 events have happened\n"
+    assert done.stderr == "# all 0 events were sent\n"
 
 
 def test_on_a_terminal_ctrl_c_ends_both(cli: CommandLine, tmp_path: Path) -> None:

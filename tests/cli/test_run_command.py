@@ -192,7 +192,7 @@ def test_a_second_signal_ends_what_does_not_end(program: Path) -> None:
             2,
             "--load, --port and --nodes are for a simulated cluster: add --simulated",
         ),
-        (["notes.py:nothing", "--no-reload"], 1, "OPERATOR returned None: it has to return an operator"),
+        (["notes.py:nothing", "--no-reload"], 1, "OPERATOR returned None: it must return an operator"),
         (["notes.py:NOTE", "--no-reload"], 2, "notes has no NOTE"),
     ],
 )

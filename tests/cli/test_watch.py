@@ -163,7 +163,7 @@ def test_ctrl_c_and_a_reader_that_goes_away_end_it_quietly(cli: CommandLine) -> 
 @pytest.mark.parametrize(
     ("command", "status", "line"),
     [
-        ("watch", 2, "name the resources"),
+        ("watch", 2, "no resources: expected"),
         ("watch nothing", 1, "the server serves no resource 'nothing'"),
         ("watch cm -o table", 2, "a live table needs a terminal"),
         ("watch cm a -A", 2, "by its name in all namespaces"),

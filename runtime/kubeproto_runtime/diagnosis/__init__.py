@@ -1,4 +1,4 @@
-"""Checks of a kubeconfig, a server and the rights of an account, with what to do about each problem.
+"""Checks of a kubeconfig, a server and the permissions of an account, with a remedy for each problem.
 
 ``for check in await diagnose(): print(check)``. The command `kubeproto doctor` prints the same.
 """

@@ -1,4 +1,4 @@
-"""The content of a certificate: its names, its issuer and its validity. It needs `cryptography`."""
+"""The content of a certificate: its names, its issuer and its validity. Needs `cryptography`."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class CertificateFields(Struct, frozen=True):
     subject: str
     issuer: str
     names: tuple[str, ...]
-    since: float
-    until: float
+    valid_from: float
+    valid_until: float
     public_key: bytes
 
     def matches(self, key: bytes) -> bool:
@@ -35,27 +35,27 @@ class CertificateFields(Struct, frozen=True):
 
 
 def read_certificate(data: bytes) -> CertificateFields:
-    """Return the fields of the first certificate, in PEM or DER; ValueError without a certificate."""
+    """Return the fields of the first certificate, in PEM or DER. Raise ValueError if there is none."""
     if b"-----BEGIN " in data:
         certificate = x509.load_pem_x509_certificate(data)
     else:
         certificate = x509.load_der_x509_certificate(data)
     return CertificateFields(
-        subject=_name(certificate.subject),
-        issuer=_name(certificate.issuer),
-        names=_names(certificate),
-        since=certificate.not_valid_before_utc.timestamp(),
-        until=certificate.not_valid_after_utc.timestamp(),
+        subject=_display_name(certificate.subject),
+        issuer=_display_name(certificate.issuer),
+        names=_alternative_names(certificate),
+        valid_from=certificate.not_valid_before_utc.timestamp(),
+        valid_until=certificate.not_valid_after_utc.timestamp(),
         public_key=_encode_key(certificate.public_key()),
     )
 
 
-def _name(name: x509.Name) -> str:
+def _display_name(name: x509.Name) -> str:
     common = name.get_attributes_for_oid(NameOID.COMMON_NAME)
     return printable(str(common[0].value) if common else name.rfc4514_string(), 200)
 
 
-def _names(certificate: x509.Certificate) -> tuple[str, ...]:
+def _alternative_names(certificate: x509.Certificate) -> tuple[str, ...]:
     try:
         extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:

@@ -10,7 +10,7 @@ CheckOutcome: TypeAlias = Literal["ok", "warning", "failed", "skipped"]
 
 
 class Check(Struct, frozen=True):
-    """The outcome of a check: its name, the finding, and advice unless it is in order.
+    """The outcome of a check: its name, the finding, and advice if there is a problem.
 
     No text contains a token, a password or a key.
     """
@@ -30,15 +30,15 @@ def passed(name: str, finding: str) -> Check:
 
 
 def warned(name: str, finding: str, advice: str) -> Check:
-    """Return a check of a working set-up that should be corrected nevertheless."""
+    """Return a check of a working configuration that should be improved."""
     return Check(name, "warning", finding, advice)
 
 
 def failed(name: str, finding: str, advice: str) -> Check:
-    """Return a check of a set-up that must be corrected."""
+    """Return a check of a configuration that must be corrected."""
     return Check(name, "failed", finding, advice)
 
 
 def skipped(name: str, finding: str) -> Check:
-    """Return a check that was impossible, which is no fault of the set-up."""
+    """Return a check that was impossible, although the configuration has no problem."""
     return Check(name, "skipped", finding)

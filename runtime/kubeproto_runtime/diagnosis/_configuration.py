@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from ._check import Check
 
-_NONE: Final = (
-    "name one by --kubeconfig or $KUBECONFIG, or copy that of the cluster to ~/.kube/config;"
-    " `kubeproto serve --kubeconfig FILE` makes one for a simulated cluster"
+_ADD_KUBECONFIG: Final = (
+    "choose one with --kubeconfig or $KUBECONFIG, or copy the cluster's to ~/.kube/config;"
+    " `kubeproto serve --kubeconfig FILE` writes one for a simulated cluster"
 )
 _IN_POD: Final = "KUBERNETES_SERVICE_HOST"
 
@@ -38,13 +38,13 @@ def examine_configuration(
     configs: list[Kubeconfig] = []
     for path in paths:
         alternative = (
-            "the server is given by an option"
+            "an option names the server"
             if overrides.server
             else "this is a pod"
             if _IN_POD in environ
             else ""
         )
-        config = yield from _file(
+        config = yield from _check_file(
             path, alone=len(paths) == 1, alternative="" if overrides.path else alternative
         )
         if config is None and not _is_missing(path):
@@ -52,13 +52,13 @@ def examine_configuration(
         if config is not None:
             configs.append(config)
     if configs:
-        if not (yield from _context(Kubeconfig.merge(configs), paths, overrides, environ)):
+        if not (yield from _check_context(Kubeconfig.merge(configs), paths, overrides, environ)):
             return None
     elif overrides.path or (_IN_POD not in environ and not overrides.server):
         if len(paths) != 1:
-            yield failed("kubeconfig", "there is no kubeconfig", _NONE)
+            yield failed("kubeconfig", "there is no kubeconfig", _ADD_KUBECONFIG)
         return None
-    return (yield from _settings(overrides, environ))
+    return (yield from _check_settings(overrides, environ))
 
 
 def _is_missing(path: str) -> bool:
@@ -66,7 +66,7 @@ def _is_missing(path: str) -> bool:
     return isinstance(content, UnreadableFile) and content.missing
 
 
-def _file(path: str, *, alone: bool, alternative: str) -> Generator[Check, None, Kubeconfig | None]:
+def _check_file(path: str, *, alone: bool, alternative: str) -> Generator[Check, None, Kubeconfig | None]:
     """Check a file; `alternative` is the configuration that replaces a missing file."""
     content = read_file(path)
     if isinstance(content, UnreadableFile):
@@ -74,19 +74,18 @@ def _file(path: str, *, alone: bool, alternative: str) -> Generator[Check, None,
             yield passed("kubeconfig", f"{path} does not exist, and {alternative}")
         elif content.missing:
             check = failed if alone else warned
-            yield check(
-                "kubeconfig", f"{path} does not exist", _NONE if alone else "take it out of $KUBECONFIG"
-            )
+            advice = _ADD_KUBECONFIG if alone else "remove it from $KUBECONFIG"
+            yield check("kubeconfig", f"{path} does not exist", advice)
         else:
             yield failed(
                 "kubeconfig", f"{path} cannot be read: {content.reason}",
-                f"give this user the right to read it; `ls -l {path}` shows who has it",
+                f"allow this user to read it; `ls -l {path}` shows its permissions",
             )  # fmt: skip
         return None
     try:
         config = Kubeconfig.parse(content, path)
     except ConfigError as error:
-        yield failed("kubeconfig", str(error), "correct that line, or get the file again from the cluster")
+        yield failed("kubeconfig", str(error), "correct that line, or download the file again")
         return None
     yield passed(
         "kubeconfig", f"{path} has {len(config.contexts)} context{'s' * (len(config.contexts) != 1)}"
@@ -94,27 +93,27 @@ def _file(path: str, *, alone: bool, alternative: str) -> Generator[Check, None,
     return config
 
 
-def _context(
+def _check_context(
     merged: Kubeconfig, paths: tuple[str, ...], overrides: Overrides, environ: Mapping[str, str]
 ) -> Generator[Check, None, bool]:
     """Check the cluster and user of the context; return whether it can be used."""
     name = overrides.context or merged.current_context
     names = [context.name for context in merged.contexts]
-    listed = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
-    choose = f"choose one of {listed}" if names else "the file has none: get it again from the cluster"
+    listed_names = ", ".join(names[:10]) + (", …" if len(names) > 10 else "")
+    choice_advice = f"choose one of {listed_names}" if names else "the file has none: download it again"
     if not (name or overrides.cluster):
         if overrides.server or _IN_POD in environ:
             return True
         yield failed(
             "context", f"no context is chosen in {', '.join(paths)}",
-            f"{choose}: --context NAME, or `kubectl config use-context NAME`",
+            f"{choice_advice}: --context NAME, or `kubectl config use-context NAME`",
         )  # fmt: skip
         return False
     if name and name not in names:
         source = "requested" if overrides.context else "current"
         yield failed(
             "context", f"the {source} context {name!r} does not exist",
-            f"{choose}: --context NAME, or `kubectl config use-context NAME`",
+            f"{choice_advice}: --context NAME, or `kubectl config use-context NAME`",
         )  # fmt: skip
         return False
     try:
@@ -127,8 +126,8 @@ def _context(
     except ConfigError as error:
         yield failed(
             "context", str(error),
-            f"`kubectl config set-context {name} --cluster=NAME --user=NAME` names those that exist,"
-            " `kubectl config set-cluster` and `set-credentials` add what is missing",
+            f"`kubectl config set-context {name} --cluster=NAME --user=NAME` selects existing entries,"
+            " `kubectl config set-cluster` and `set-credentials` add missing ones",
         )  # fmt: skip
         return False
     if choice is not None:
@@ -138,25 +137,25 @@ def _context(
     return True
 
 
-def _settings(
+def _check_settings(
     overrides: Overrides, environ: Mapping[str, str]
 ) -> Generator[Check, None, LocatedConfig | None]:
     try:
         located = find_config(overrides, environ)
     except ConfigError as error:
-        yield failed("settings", str(error), _advice(str(error)))
+        yield failed("settings", str(error), _settings_advice(str(error)))
         return None
     config = located.config
-    through = (
+    proxy = (
         f", through the proxy {_address_text(config.connection.address)}" if config.connection.proxy else ""
     )
-    yield passed("settings", f"{config.source}: {config.connection.server}{through}")
+    yield passed("settings", f"{config.source}: {config.connection.server}{proxy}")
     for warning in config.warnings:
         problem, _, remedy = warning.partition(": ")
         if remedy.startswith("chmod"):
             yield warned("settings", problem, remedy)
         else:
-            yield warned("settings", warning, _ADVICE.get(problem, "write https:// into its server"))
+            yield warned("settings", warning, _WARNING_ADVICE.get(problem, "write https:// into its server"))
     return located
 
 
@@ -165,17 +164,15 @@ def _address_text(address: tuple[str, int]) -> str:
     return f"{host}:{port}"
 
 
-_ADVICE: Final = {
-    "insecure-skip-tls-verify is set": (
-        "put the authority of the cluster into certificate-authority-data in its place"
-    ),
+_WARNING_ADVICE: Final = {
+    "insecure-skip-tls-verify is set": ("set certificate-authority-data to the cluster's authority instead"),
 }
 
 
-def _advice(message: str) -> str:
+def _settings_advice(message: str) -> str:
     if "cannot be read" in message:
         return (
             "a path in a kubeconfig is relative to its folder: put the file there, or get a kubeconfig"
-            " that holds what the file has (`kubectl config view --flatten`)"
+            " that includes its content (`kubectl config view --flatten`)"
         )
-    return "correct this setting in the kubeconfig, or get the file again from the cluster"
+    return "correct this setting in the kubeconfig, or download the file again from the cluster"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ._check import Check
 
 _CLAIMS: Final[Reader[dict[str, Any]]] = Reader(dict[str, Any], "the claims of a token")
-_SOON: Final = 7 * 24 * 3600.0  # seconds: people who renew by hand need to know it days before
+_SOON: Final = 7 * 24 * 3600.0  # seconds: people who renew by hand need a warning some days before
 _LOGIN: Final = (
     "log in again as the cluster's provider says, or ask for a new token (`kubectl create token ACCOUNT`)"
 )
@@ -32,7 +32,7 @@ _RENEW: Final = (
 
 
 def examine_credentials(config: Config, now: float) -> Iterator[Check]:
-    """Check the credentials of a configuration, of which only names and times are shown."""
+    """Check the credentials of a configuration. The checks contain only names and times."""
     identity = config.identity
     if not config.connection.secure:
         return
@@ -42,56 +42,58 @@ def examine_credentials(config: Config, now: float) -> Iterator[Check]:
             "name a user in the context: `kubectl config set-context --current --user=NAME`",
         )  # fmt: skip
     if identity.plugin is not None:
-        yield _plugin(identity.plugin.command, identity.plugin.install_hint)
+        yield _check_plugin(identity.plugin.command, identity.plugin.install_hint)
     for path in identity.files:
         content = read_file(path)
         if isinstance(content, UnreadableFile):
-            yield failed("credentials", f"{path} cannot be read: {content.reason}", _missing_file(path))
+            yield failed(
+                "credentials", f"{path} cannot be read: {content.reason}", _missing_file_advice(path)
+            )
             return
     if identity.token or identity.token_file:
-        yield _token(_text_of(identity), identity.token_file, now)
-    certificate, key = _pair(identity)
+        yield _check_token(_read_token(identity), identity.token_file, now)
+    certificate, key = _read_pair(identity)
     if certificate:
-        yield from _certificate(certificate, key, now)
+        yield from _check_certificate(certificate, key, now)
 
 
-def _missing_file(path: str) -> str:
+def _missing_file_advice(path: str) -> str:
     return f"the kubeconfig names {path} for its user: put the file there, or get the kubeconfig again"
 
 
-def _plugin(command: str, hint: str) -> Check:
+def _check_plugin(command: str, hint: str) -> Check:
     if shutil.which(command) is None:
         advice = (
             " ".join(hint.split())
             if hint.isprintable() and hint
-            else f"install it, and see that PATH leads to it: `which {command}`"
+            else f"install it, and check that it is on PATH: `which {command}`"
         )
         return failed("credentials", f"the exec plugin {command!r} is not installed", advice)
-    return passed("credentials", f"the exec plugin {command!r} is there, and is asked")
+    return passed("credentials", f"the exec plugin {command!r} is installed, and is run")
 
 
-def _text_of(identity: Identity) -> str:
+def _read_token(identity: Identity) -> str:
     if identity.token:
         return identity.token
     content = read_file(identity.token_file)
     return "" if isinstance(content, UnreadableFile) else content.decode("utf-8", "replace").strip()
 
 
-def _token(token: str, path: str, now: float) -> Check:
+def _check_token(token: str, path: str, now: float) -> Check:
     source = f"a token from {path}" if path else "a token"
     if not token:
         return failed("credentials", f"{path} is empty", "write a token into it, or get the kubeconfig again")
-    claims = _claims(token)
+    claims = _parse_claims(token)
     expiry = claims.get("exp")
     if not isinstance(expiry, int | float):
-        return passed("credentials", f"{source}, which does not say when it expires")
+        return passed("credentials", f"{source}, whose expiry is unknown")
     if expiry <= now:
-        return failed("credentials", f"{source}, which has expired at {_format_time(expiry)}", _LOGIN)
+        return failed("credentials", f"{source}, which expired at {_format_time(expiry)}", _LOGIN)
     return passed("credentials", f"{source}, which expires at {_format_time(expiry)}")
 
 
-def _claims(token: str) -> dict[str, Any]:
-    """Return the claims of a JSON web token; only its times are shown."""
+def _parse_claims(token: str) -> dict[str, Any]:
+    """Return the claims of a JSON web token; empty for other tokens."""
     parts = token.split(".")
     if len(parts) != 3:
         return {}
@@ -101,9 +103,9 @@ def _claims(token: str) -> dict[str, Any]:
         return {}
 
 
-def _pair(identity: Identity) -> tuple[bytes, bytes]:
+def _read_pair(identity: Identity) -> tuple[bytes, bytes]:
     pair = [
-        inline or (b"" if not path else _bytes(path))
+        inline or (b"" if not path else _read_bytes(path))
         for inline, path in (
             (identity.certificate, identity.certificate_file),
             (identity.key, identity.key_file),
@@ -112,12 +114,12 @@ def _pair(identity: Identity) -> tuple[bytes, bytes]:
     return pair[0], pair[1]
 
 
-def _bytes(path: str) -> bytes:
+def _read_bytes(path: str) -> bytes:
     content = read_file(path)
     return b"" if isinstance(content, UnreadableFile) else bytes(content)
 
 
-def _certificate(pem: bytes, key: bytes, now: float) -> Iterator[Check]:
+def _check_certificate(pem: bytes, key: bytes, now: float) -> Iterator[Check]:
     try:
         from ._certificates import read_certificate
     except ModuleNotFoundError:
@@ -133,19 +135,21 @@ def _certificate(pem: bytes, key: bytes, now: float) -> Iterator[Check]:
     subject = f"a client certificate for {certificate.subject}"
     if not certificate.matches(key):
         yield failed("credentials", f"{subject}, and a key of another certificate", _RENEW)
-    elif certificate.until <= now:
+    elif certificate.valid_until <= now:
         yield failed(
-            "credentials", f"{subject}, which has expired at {_format_time(certificate.until)}", _RENEW
+            "credentials", f"{subject}, which expired at {_format_time(certificate.valid_until)}", _RENEW
         )
-    elif certificate.since > now:
+    elif certificate.valid_from > now:
         yield failed(
-            "credentials", f"{subject}, which is not valid before {_format_time(certificate.since)}",
+            "credentials", f"{subject}, which is not valid before {_format_time(certificate.valid_from)}",
             "set the clock of this machine: `timedatectl set-ntp true`",
         )  # fmt: skip
-    elif certificate.until - now < _SOON:
-        yield warned("credentials", f"{subject}, which expires at {_format_time(certificate.until)}", _RENEW)
+    elif certificate.valid_until - now < _SOON:
+        yield warned(
+            "credentials", f"{subject}, which expires at {_format_time(certificate.valid_until)}", _RENEW
+        )
     else:
-        yield passed("credentials", f"{subject}, which expires at {_format_time(certificate.until)}")
+        yield passed("credentials", f"{subject}, which expires at {_format_time(certificate.valid_until)}")
 
 
 def _format_time(timestamp: float) -> str:

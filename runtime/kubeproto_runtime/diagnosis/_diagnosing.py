@@ -1,4 +1,4 @@
-"""`diagnose`: the checks one after the other, each only if the earlier ones make it possible."""
+"""`diagnose`: the checks in order; a failed check ends those that depend on it."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from ._check import failed, skipped
 from ._configuration import examine_configuration
 from ._credentials import examine_credentials
 from ._failures import explain_failure
-from ._peeking import peek
-from ._server import examine_account, examine_namespace, examine_rights, examine_server
+from ._server import examine_account, examine_namespace, examine_permissions, examine_server
+from ._server_certificate import read_server_certificate
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterable
@@ -39,9 +39,9 @@ _TIMEOUT: Final = 10.0
 class DiagnoseOptions(TypedDict, total=False):
     """Options of `diagnose` besides those of `connect`.
 
-    `needed` are the rights that the account must have, as an operator's tests have recorded them. `timeout`
-    is for each request. `notify` is called with each check as soon as it is made. `transport` is as in
-    `connect`, `wall_clock` the clock that the server's is compared with.
+    `needed` are the permissions that the account must have, as an operator's tests recorded them. `timeout`
+    is for each request. `notify` is called with each check when it is complete. `transport` is as in
+    `connect`. The server's clock is compared with `wall_clock`.
     """
 
     needed: Iterable[RequiredAccess]
@@ -54,18 +54,18 @@ class DiagnoseOptions(TypedDict, total=False):
 async def diagnose(
     options: DiagnoseOptions | None = None, **connect_options: Unpack[ConnectOptions]
 ) -> tuple[Check, ...]:
-    """Check each step on the way to a server, in order, and return the checks.
+    """Check each step of a connection to a server, in order, and return the checks.
 
-    They cover the files of the configuration, its credentials, the connection, the server, the account, its
-    rights. Problems are not raised, and nothing is written but reviews, which no server stores. The
-    parameters of `connect` choose the configuration; see `DiagnoseOptions` for the others.
+    They cover the files of the configuration, its credentials, the connection, the server, the account and
+    its permissions. Problems are not raised. The only written objects are reviews, which no server stores.
+    The parameters of `connect` choose the configuration; see `DiagnoseOptions` for the others.
     """
     options = options or {}
     notify = options.get("notify", _ignore)
     checks: list[Check] = []
     async with aclosing(
         _checks(options, overrides_of(**connect_options))
-    ) as results:  # otherwise an error in `notify` would leave a connection
+    ) as results:  # otherwise an error in `notify` would leave a connection open
         async for check in results:
             checks.append(check)
             notify(check)
@@ -87,9 +87,9 @@ async def _checks(options: DiagnoseOptions, overrides: Overrides) -> AsyncGenera
         config = end.value
     if config is None:
         return
-    usable = True
+    credentials_ok = True
     for check in examine_credentials(config.config, wall_clock()):
-        usable = usable and check.outcome != "failed"
+        credentials_ok = credentials_ok and check.outcome != "failed"
         yield check
     try:
         opener = find_opener(options.get("transport"), TRANSPORTS, event_loop())
@@ -98,7 +98,9 @@ async def _checks(options: DiagnoseOptions, overrides: Overrides) -> AsyncGenera
         return
     async with aclosing(_server_checks(config, opener, options, wall_clock)) as server_checks:
         async for check in server_checks:
-            if usable or check.name != "credentials":  # otherwise it would report the same again
+            if (
+                credentials_ok or check.name != "credentials"
+            ):  # otherwise the same problem would be reported twice
                 yield check
 
 
@@ -114,23 +116,25 @@ async def _server_checks(
             retries=NO_RETRIES,
             timeout=options.get("timeout", _TIMEOUT),
         )
-        parts = (
+        steps = (
             examine_server(client, config, wall_clock),
             examine_account(client, config),
             examine_namespace(client, config.namespace),
-            examine_rights(client, config.namespace, options.get("needed", ())),
+            examine_permissions(client, config.namespace, options.get("needed", ())),
         )
-        for part in parts:
+        for step in steps:
             stop = False
             try:
-                async for check in part:
+                async for check in step:
                     stop = check.outcome == "failed" and check.name in ("server", "account")
                     yield check
             except (CredentialsError, ConfigError) as error:
                 yield failed("credentials", str(error), _plugin_advice(config.identity.plugin is not None))
                 return
             except TransportError as error:
-                problem, remedy = explain_failure(error, config.connection, await peek(config.connection))
+                problem, remedy = explain_failure(
+                    error, config.connection, await read_server_certificate(config.connection)
+                )
                 yield failed("connection", problem, remedy)
                 return
             except (ApiError, RemoteProtocolError) as error:
@@ -141,5 +145,5 @@ async def _server_checks(
 
 def _plugin_advice(plugin: bool) -> str:
     if plugin:
-        return "run the plugin's command by hand: its standard error is above"
+        return "run the plugin's command yourself: its standard error is above"
     return "log in again with the tool of the cluster's provider, or get the kubeconfig again"

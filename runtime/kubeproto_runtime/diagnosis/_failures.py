@@ -23,7 +23,7 @@ _EXPIRED: Final = 10
 _WRONG_NAMES: Final = (62, 64)  # of a host, of an address
 
 _UNREACHABLE: Final = (errno.ENETUNREACH, errno.EHOSTUNREACH, errno.ENETDOWN, errno.EHOSTDOWN)
-_CLOCK: Final = "check the clock of this machine (`date`); if it is right"
+_CHECK_CLOCK: Final = "check the clock of this machine (`date`); if it is right"
 _NOT_TLS: Final = (
     "WRONG_VERSION_NUMBER",
     "HTTP_REQUEST",
@@ -31,7 +31,7 @@ _NOT_TLS: Final = (
     "RECORD_LAYER_FAILURE",
     "PACKET_LENGTH_TOO_LONG",
 )
-_OURS_REFUSED: Final = (
+_CLIENT_CERTIFICATE_REFUSED: Final = (
     "CERTIFICATE_REQUIRED",
     "ALERT_BAD_CERTIFICATE",
     "ALERT_UNKNOWN_CA",
@@ -42,7 +42,7 @@ _OURS_REFUSED: Final = (
 def explain_failure(
     error: BaseException, connection: Connection, certificate: CertificateFields | None
 ) -> tuple[str, str]:
-    """Return the problem and the remedy; `certificate` is the server's certificate, if known."""
+    """Return the problem and the remedy; `certificate` is the server's certificate, or None."""
     address = f"{connection.host}:{connection.port}"
     for cause in causes(error):
         match cause:
@@ -60,7 +60,7 @@ def explain_failure(
                 host, port = connection.address
                 return f"nothing listens at {host}:{port}: the connection was refused", (
                     "start the cluster, or correct the port of the server in the kubeconfig;"
-                    " the tools that make clusters on a laptop give them a new port with each start"
+                    " tools for clusters on a laptop choose a new port at each start"
                 )
             case OSError() if cause.errno in _UNREACHABLE:
                 return f"there is no route to {connection.address[0]}", (
@@ -87,7 +87,7 @@ def explain_failure(
 
 
 def causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield an error and its causes, the deepest first: it has the reason."""
+    """Yield the causes of an error and the error itself, the deepest cause first: it has the reason."""
     chain: list[BaseException] = []
     pending = [error]
     while pending:
@@ -106,17 +106,20 @@ def _explain_verification(
 ) -> tuple[str, str]:
     if code == _EXPIRED:
         return "the certificate of the server has expired", (
-            f"{_CLOCK}, renew the certificate (`kubeadm certs renew apiserver` on a control plane of kubeadm)"
+            f"{_CHECK_CLOCK}, renew the certificate (on a control plane of kubeadm: `kubeadm certs renew"
+            " apiserver`)"
         )
     if code == _NOT_YET_VALID:
-        return "the certificate of the server is not valid yet", f"{_CLOCK}, the clock of the server is wrong"
+        return (
+            "the certificate of the server is not valid yet",
+            f"{_CHECK_CLOCK}, the clock of the server is wrong",
+        )
     if code in _WRONG_NAMES:
         names = certificate.names if certificate else ()
         validity = f"for {', '.join(names[:8])}, and not" if names else "not"
         suggestion = names[0] if names else "NAME"
         return f"the certificate of the server is {validity} for {connection.tls_name}", (
-            "write one of its names into the server of the kubeconfig, or set its"
-            f" tls-server-name: {suggestion}"
+            f"use one of its names in the server of the kubeconfig, or set its tls-server-name: {suggestion}"
         )
     issuer = f" by {certificate.issuer!r}" if certificate else ""
     trusted = (
@@ -133,9 +136,9 @@ def _explain_tls(error: ssl.SSLError, address: str) -> tuple[str, str] | None:
     reason = error.reason or ""
     if any(text in reason for text in _NOT_TLS):
         return f"the program at {address} does not speak TLS", (
-            "correct the server of the kubeconfig: the port, or http:// for `kubectl proxy` and its like"
+            "correct the server of the kubeconfig: the port, or http:// for `kubectl proxy`"
         )
-    if any(text in reason for text in _OURS_REFUSED):
+    if any(text in reason for text in _CLIENT_CERTIFICATE_REFUSED):
         return f"{address} refuses the client certificate", (
             "the cluster may have been recreated, or its CA replaced: get the kubeconfig again"
         )

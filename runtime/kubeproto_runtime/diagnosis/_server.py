@@ -1,4 +1,4 @@
-"""Checks of a server that responds: its release, its clock, its account, and the rights of it."""
+"""Checks of a server that responds: its release, its clock, the account and its permissions."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ if TYPE_CHECKING:
     from ..client import Client
     from ._check import Check
 
-# A header has whole seconds, and a response takes some time. For leases, tokens and certificates minutes
-# matter.
-_SKEW: Final = 60.0
+# A header has whole seconds, and a response takes some time. Minutes matter for leases, tokens and
+# certificates.
+_MAX_SKEW: Final = 60.0
 _WRONG_SERVER: Final = (
     "correct the server of the kubeconfig: the host, the port, and the path if a gateway needs it"
 )
-_REFUSED: Final = "log in again with the tool of the cluster's provider, or get the kubeconfig again"
-_SHOWN: Final = 6
+_LOG_IN: Final = "log in again with the tool of the cluster's provider, or get the kubeconfig again"
+_MAX_LISTED: Final = 6
 # Every account may send reviews of itself.
-_ABOUT_ITSELF: Final = ("authentication.k8s.io", "authorization.k8s.io")
+_SELF_REVIEW_GROUPS: Final = ("authentication.k8s.io", "authorization.k8s.io")
 
 
 async def examine_server(
     client: Client, config: Config, wall_clock: Callable[[], float]
 ) -> AsyncGenerator[Check]:
-    """Check the version and the clock of a server; the last check has failed if it is not an API server."""
+    """Check the version and the clock of a server; the last check is failed if it is not an API server."""
     started = wall_clock()
     try:
         reply = await client.call(version())
     except Unauthorized as error:
-        yield failed("server", f"it does not accept the credentials: {_describe(error)}", _REFUSED)
+        yield failed("server", f"it does not accept the credentials: {_describe(error)}", _LOG_IN)
         return
     except Forbidden:
-        yield skipped("server", "it refuses its version to this account")
+        yield skipped("server", "it does not report its version to this account")
         return
     except BadRequest as error:
         if config.connection.secure or "HTTPS" not in str(error):
@@ -58,8 +58,10 @@ async def examine_server(
     except (ApiError, RemoteProtocolError) as error:
         yield failed("server", f"this is not a Kubernetes API server: {_describe(error)}", _WRONG_SERVER)
         return
-    yield _release(reply.value.release, reply.value.git_version)
-    if (date := header(reply.headers, "date")) and (check := _clock(date, (started + wall_clock()) / 2)):
+    yield _check_release(reply.value.release, reply.value.git_version)
+    if (date := header(reply.headers, "date")) and (
+        check := _check_clock(date, (started + wall_clock()) / 2)
+    ):
         yield check
 
 
@@ -67,9 +69,9 @@ def _describe(error: Exception) -> str:
     return printable(str(error), 200)
 
 
-def _release(release: tuple[int, int], name: str) -> Check:
+def _check_release(release: tuple[int, int], name: str) -> Check:
     releases = sorted(
-        _numbers(release_name) for release_name in (*kind_table().releases, kind_table().kubernetes)
+        _major_and_minor(release_name) for release_name in (*kind_table().releases, kind_table().kubernetes)
     )
     oldest, newest = releases[0], releases[-1]
     name = printable(name, 40)
@@ -87,22 +89,21 @@ def _release(release: tuple[int, int], name: str) -> Check:
     return passed("server", f"it is Kubernetes {name}")
 
 
-def _numbers(version: str) -> tuple[int, ...]:
-    """Return major and minor."""
+def _major_and_minor(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".")[:2])
 
 
-def _clock(date: str, now: float) -> Check | None:
+def _check_clock(date: str, now: float) -> Check | None:
     try:
         skew = now - parsedate_to_datetime(date).timestamp()
     except ValueError:
         return None
-    if abs(skew) < _SKEW:
+    if abs(skew) < _MAX_SKEW:
         return passed("clock", "the clocks of this machine and of the server agree")
     ahead = "ahead of" if skew > 0 else "behind"
     return warned(
         "clock", f"the clock of this machine is {_format_span(abs(skew))} {ahead} the clock of the server",
-        "set both by a time server (`timedatectl set-ntp true`): tokens and leases depend on them",
+        "synchronize both with a time server (`timedatectl set-ntp true`): tokens and leases depend on them",
     )  # fmt: skip
 
 
@@ -112,28 +113,28 @@ def _format_span(seconds: float) -> str:
 
 
 async def examine_account(client: Client, config: Config) -> AsyncGenerator[Check]:
-    """Check the account by the server's own review; the last check has failed if it is refused."""
+    """Check the account by a SelfSubjectReview; the last check is failed if the account is refused."""
     from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 
     try:
         review = await client.api(SelfSubjectReview).create(SelfSubjectReview(metadata=ObjectMeta()))
     except Unauthorized as error:
-        yield failed("account", f"the server does not accept the credentials: {_describe(error)}", _REFUSED)
+        yield failed("account", f"the server does not accept the credentials: {_describe(error)}", _LOG_IN)
         return
     except NotFound:
-        yield skipped("account", "the server cannot name the account, as Kubernetes does since 1.28")
+        yield skipped("account", "the server does not report the account, which Kubernetes does since 1.28")
         return
     except ApiError as error:
         yield skipped("account", _describe(error))
         return
     user = review.status.user_info if review.status else None
     name = printable(user.username or "", 200) if user else ""
-    groups = ", ".join(printable(group, 80) for group in (user.groups or ())[:_SHOWN]) if user else ""
+    groups = ", ".join(printable(group, 80) for group in (user.groups or ())[:_MAX_LISTED]) if user else ""
     if name == "system:anonymous" and config.identity.has_credentials:
         yield failed(
             "account",
             "the server treats the account as system:anonymous, as if it had no credentials",
-            _REFUSED,
+            _LOG_IN,
         )
     else:
         yield passed("account", f"{name or 'without a name'}{f', of {groups}' if groups else ''}")
@@ -157,10 +158,10 @@ async def examine_namespace(client: Client, namespace: str) -> AsyncGenerator[Ch
         yield passed("namespace", f"{namespace} exists")
 
 
-async def examine_rights(
+async def examine_permissions(
     client: Client, namespace: str, needed: Iterable[RequiredAccess]
 ) -> AsyncGenerator[Check]:
-    """Check the rights of the account in a namespace, and whether they include the needed rights."""
+    """Check the permissions of the account in a namespace, and whether it has the needed ones."""
     from kubeproto.kinds.authorization_v1 import SelfSubjectRulesReview, SelfSubjectRulesReviewSpec
 
     review_request = SelfSubjectRulesReview(
@@ -169,59 +170,63 @@ async def examine_rights(
     try:
         review = await client.api(SelfSubjectRulesReview).create(review_request)
     except ApiError as error:
-        yield skipped("rights", _describe(error))
+        yield skipped("permissions", _describe(error))
         return
     rules = [
         rule
         for rule in (review.status.resource_rules or () if review.status else ())
-        if not set(rule.api_groups or ()) <= set(_ABOUT_ITSELF)
+        if not set(rule.api_groups or ()) <= set(_SELF_REVIEW_GROUPS)
     ]
     if rules:
-        more = ", …" if len(rules) > _SHOWN else ""
-        yield passed("rights", f"in {namespace}: {', '.join(map(_rule, rules[:_SHOWN]))}{more}")
+        more = ", …" if len(rules) > _MAX_LISTED else ""
+        yield passed(
+            "permissions", f"in {namespace}: {', '.join(map(_format_rule, rules[:_MAX_LISTED]))}{more}"
+        )
     elif not (review.status and review.status.incomplete):
         yield failed(
-            "rights", f"the account may do nothing in {namespace}",
-            f"ask an administrator to grant it: `kubectl create rolebinding NAME -n {namespace}"
+            "permissions", f"the account may do nothing in {namespace}",
+            f"ask an administrator for a role: `kubectl create rolebinding NAME -n {namespace}"
             " --clusterrole=view --user=ACCOUNT` (a ServiceAccount: --serviceaccount=NAMESPACE:NAME)",
         )  # fmt: skip
     else:
-        yield skipped("rights", "the server's authorizer does not list what an account may do")
-    async for check in _needed(client, namespace, sorted(set(needed))):
+        yield skipped("permissions", "the server's authorizer does not list the permissions of accounts")
+    async for check in _check_needed(client, namespace, sorted(set(needed))):
         yield check
 
 
-def _rule(rule: ResourceRule) -> str:
+def _format_rule(rule: ResourceRule) -> str:
     resources = "/".join(printable(text, 60) for text in (rule.resources or ())[:4])
     return f"{' '.join(printable(text, 20) for text in rule.verbs[:8])} {resources}"
 
 
-async def _needed(client: Client, namespace: str, needed: list[RequiredAccess]) -> AsyncGenerator[Check]:
+async def _check_needed(
+    client: Client, namespace: str, needed: list[RequiredAccess]
+) -> AsyncGenerator[Check]:
     from kubeproto.kinds.authorization_v1 import (
         ResourceAttributes,
         SelfSubjectAccessReview,
         SelfSubjectAccessReviewSpec,
     )
 
-    lacking = 0
+    missing_count = 0
     for access in needed:
         resource, _, subresource = access.resource.partition("/")
-        everywhere = access.scope == "cluster"
+        cluster_wide = access.scope == "cluster"
         attributes = ResourceAttributes(
             group=access.group, resource=resource, subresource=subresource or None, verb=access.verb,
-            name=access.name or None, namespace=None if everywhere else namespace,
+            name=access.name or None, namespace=None if cluster_wide else namespace,
         )  # fmt: skip
         spec = SelfSubjectAccessReviewSpec(resource_attributes=attributes)
         review = await client.api(SelfSubjectAccessReview).create(
             SelfSubjectAccessReview(metadata=ObjectMeta(), spec=spec)
         )
         if review.status is None or not review.status.allowed:
-            lacking += 1
-            scope = "in all namespaces" if everywhere else f"in {namespace}"
+            missing_count += 1
+            scope = "in all namespaces" if cluster_wide else f"in {namespace}"
             group = f".{access.group}" if access.group else ""
             yield failed(
-                "rights", f"the account may not {access.verb} {access.resource}{group} {scope}",
+                "permissions", f"the account may not {access.verb} {access.resource}{group} {scope}",
                 "apply the roles that `kubeproto manifests` prints, and bind them to this account",
             )  # fmt: skip
-    if needed and not lacking:
-        yield passed("rights", f"the account has all {len(needed)} needed rights")
+    if needed and not missing_count:
+        yield passed("permissions", f"the account has all {len(needed)} needed permissions")

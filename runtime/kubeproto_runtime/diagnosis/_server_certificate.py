@@ -1,4 +1,4 @@
-"""Read the certificate of a server that could not be verified; no request is sent to it."""
+"""The certificate of a server that could not be verified: it is read without sending a request."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 _TIMEOUT: Final = 5.0  # seconds for the connection and each of its reads
 
 
-async def peek(connection: Connection) -> CertificateFields | None:
+async def read_server_certificate(connection: Connection) -> CertificateFields | None:
     """Return the fields of the server's certificate; None if it cannot be read."""
     if not connection.secure or connection.proxy:
         return None
-    return await anyio.to_thread.run_sync(_peek, connection)
+    return await anyio.to_thread.run_sync(_read_unverified, connection)
 
 
-def _peek(connection: Connection) -> CertificateFields | None:
+def _read_unverified(connection: Connection) -> CertificateFields | None:
     try:
         from ._certificates import read_certificate
 
