@@ -23,49 +23,60 @@ if TYPE_CHECKING:
     from kubeproto_sim import Cluster
 
 PROGRAM: Final = (sys.executable, "-m", "kubeproto_cli")
-# A process of 100 ms needs no garbage collector, and its threads would only get in each other's way.
+# kubectl runs for 100 ms: it needs no garbage collector, and more threads make it slower.
 KUBECTL_SETTINGS: Final = {"GOGC": "off", "GOMAXPROCS": "1"}
-# What a test's machine may have set, and would change what is printed or which server is meant.
-_OTHERS: Final = ("NO_COLOR", "FORCE_COLOR", "KUBECONFIG", "KUBERNETES_SERVICE_HOST", "COLUMNS", "LINES")
+# Variables of the test machine that would change the output or the choice of the server.
+_UNSET_VARIABLES: Final = (
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "KUBECONFIG",
+    "KUBERNETES_SERVICE_HOST",
+    "COLUMNS",
+    "LINES",
+)
 
 
 def call_in(
-    folder: Path, *words: str, stdin: str = "", **environment: str
+    folder: Path, *arguments: str, stdin: str = "", **environment: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command in this process, in a folder. What it imports from there is forgotten afterwards."""
+    """Run a command in this process and in a folder, and unload the modules that it imported from there."""
     imported = set(sys.modules)
-    importlib.invalidate_caches()  # the files of a test are younger than what is known of their folder
-    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        for name in _OTHERS:
+    importlib.invalidate_caches()  # the import system may have cached the folder's listing
+    stdout_stream, stderr_stream = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        redirect_stdout(stdout_stream),
+        redirect_stderr(stderr_stream),
+    ):
+        for name in _UNSET_VARIABLES:
             patch.delenv(name, raising=False)
         for name, value in environment.items():
             patch.setenv(name, value)
         patch.chdir(folder)
         patch.setattr(sys, "path", [*sys.path])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode())))
-        status = main(words)
+        status = main(arguments)
     for name in set(sys.modules) - imported:
         if Path(getattr(sys.modules[name], "__file__", None) or "/").is_relative_to(folder):
             del sys.modules[name]
-    return subprocess.CompletedProcess(words, status, *map(_written, (out, err)))
+    return subprocess.CompletedProcess(arguments, status, *map(_text_of, (stdout_stream, stderr_stream)))
 
 
-def _written(stream: io.TextIOWrapper) -> str:
+def _text_of(stream: io.TextIOWrapper) -> str:
     stream.flush()
     assert isinstance(stream.buffer, io.BytesIO)
     return stream.buffer.getvalue().decode()
 
 
 class CommandLine:
-    """Commands that find the server in ``$KUBECONFIG``, as a user's do."""
+    """Commands that find the server in ``$KUBECONFIG``, like the commands of a user."""
 
     def __init__(self, server: SimServer, folder: Path) -> None:
         self.server = server
         self.folder = folder
         self.kubeconfig = folder / "kubeconfig"
         self.kubeconfig.write_text(server.kubeconfig)
-        clean = {name: value for name, value in os.environ.items() if name not in _OTHERS}
+        clean = {name: value for name, value in os.environ.items() if name not in _UNSET_VARIABLES}
         self.environment = {**clean, "KUBECONFIG": str(self.kubeconfig), "HOME": str(folder)}
 
     @property
@@ -74,37 +85,45 @@ class CommandLine:
         return self.server.cluster
 
     def run(
-        self, *words: str, stdin: str = "", status: int | None = 0, **environment: str
+        self, *arguments: str, stdin: str = "", status: int | None = 0, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command to its end, in pipes; a status that was not expected fails the test."""
-        done = subprocess.run(
-            [*PROGRAM, *words], input=stdin, capture_output=True, text=True, check=False, cwd=self.folder,
+        """Run a command with pipes until it exits; an unexpected status fails the test."""
+        result = subprocess.run(
+            [*PROGRAM, *arguments], input=stdin, capture_output=True, text=True, check=False, cwd=self.folder,
             env={**self.environment, **environment},
         )  # fmt: skip
-        assert status is None or done.returncode == status, (done.returncode, done.stdout, done.stderr)
-        return done
+        assert status is None or result.returncode == status, (
+            result.returncode,
+            result.stdout,
+            result.stderr,
+        )
+        return result
 
     def call(
-        self, *words: str, stdin: str = "", status: int | None = None, **environment: str
+        self, *arguments: str, stdin: str = "", status: int | None = None, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command in this process, a tenth of the time: for what is not about a process."""
-        done = call_in(self.folder, *words, stdin=stdin, KUBECONFIG=str(self.kubeconfig), **environment)
-        assert status is None or done.returncode == status, (done.returncode, done.stdout, done.stderr)
-        return done
+        """Run a command in this process, which takes a tenth of the time of `run`."""
+        result = call_in(self.folder, *arguments, stdin=stdin, KUBECONFIG=str(self.kubeconfig), **environment)
+        assert status is None or result.returncode == status, (
+            result.returncode,
+            result.stdout,
+            result.stderr,
+        )
+        return result
 
-    def kubectl(self, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-        """Run the same by kubectl, to compare."""
+    def kubectl(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run kubectl with these arguments, for a comparison."""
         return subprocess.run(
-            ["kubectl", *words], input=stdin, capture_output=True, text=True, check=False, cwd=self.folder,
-            env={**self.environment, **KUBECTL_SETTINGS},
+            ["kubectl", *arguments], input=stdin, capture_output=True, text=True, check=False,
+            cwd=self.folder, env={**self.environment, **KUBECTL_SETTINGS},
         )  # fmt: skip
 
     @contextmanager
-    def start(self, *words: str, **environment: str) -> Generator[subprocess.Popen[str]]:
-        """Start a command in pipes; it is killed at the end of the block if it still runs."""
+    def start(self, *arguments: str, **environment: str) -> Generator[subprocess.Popen[str]]:
+        """Start a command with pipes, and kill it at the end of the block if it still runs."""
         pipe = subprocess.PIPE
         with subprocess.Popen(
-            [*PROGRAM, *words], stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=self.folder,
+            [*PROGRAM, *arguments], stdin=pipe, stdout=pipe, stderr=pipe, text=True, cwd=self.folder,
             env={**self.environment, **environment},
         ) as process:  # fmt: skip
             try:
@@ -113,8 +132,11 @@ class CommandLine:
                 if process.poll() is None:
                     process.kill()
 
-    def terminal(self, *words: str, rows: int = 24, columns: int = 80, **environment: str) -> Terminal:
+    def terminal(self, *arguments: str, rows: int = 24, columns: int = 80, **environment: str) -> Terminal:
         """Start a command on a terminal."""
         return Terminal(
-            [*PROGRAM, *words], rows=rows, columns=columns, environment={**self.environment, **environment}
+            [*PROGRAM, *arguments],
+            rows=rows,
+            columns=columns,
+            environment={**self.environment, **environment},
         )

@@ -1,4 +1,4 @@
-"""`cli`: the command line against the simulated cluster of a test."""
+"""The fixture `cli`: the command line against the simulated cluster of a test."""
 
 from __future__ import annotations
 
@@ -12,5 +12,5 @@ from kubeproto_serve import SimServer
 
 @pytest.fixture
 def cli(sim_server: SimServer, tmp_path: Path) -> CommandLine:
-    """Commands as processes against `sim_cluster` on a port."""
+    """Run commands as processes against `sim_cluster` on a port."""
     return CommandLine(sim_server, tmp_path)

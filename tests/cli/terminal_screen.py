@@ -1,4 +1,4 @@
-"""What a terminal shows after some output: as much of a VT100 as programs here use."""
+"""An emulated screen: the part of a VT100 that the commands use."""
 
 from __future__ import annotations
 
@@ -10,60 +10,60 @@ _UNFINISHED: Final = re.compile(r"\x1b(\[[?\d;]*)?$")
 
 
 class Screen:
-    """Lines of characters and a cursor. What it does not know is an error: a test is to notice."""
+    """Lines of characters and a cursor. An unknown control sequence raises `AssertionError`."""
 
     def __init__(self, rows: int, columns: int) -> None:
         self.rows, self.columns = rows, columns
         self.row = self.column = 0
-        self.scrolled: list[str] = []  # lines that have left at the top
+        self.scrolled: list[str] = []  # lines that scrolled out at the top
         self._cells: list[list[str]] = [[" "] * columns for _ in range(rows)]
-        self._rest = ""
-        self._first = (self._cells, 0, 0)
+        self._unprocessed = ""
+        self._main_screen = (self._cells, 0, 0)
 
     @property
     def lines(self) -> list[str]:
-        """What can be seen, without blanks at the ends, and without empty lines at the bottom."""
-        shown = ["".join(row).rstrip() for row in self._cells]
-        while shown and not shown[-1]:
-            shown.pop()
-        return shown
+        """The visible lines without trailing spaces, and without empty lines at the bottom."""
+        visible_lines = ["".join(row).rstrip() for row in self._cells]
+        while visible_lines and not visible_lines[-1]:
+            visible_lines.pop()
+        return visible_lines
 
     @property
     def text(self) -> str:
-        """The same as one text."""
+        """The visible lines, joined."""
         return "\n".join(self.lines)
 
     def resize(self, rows: int, columns: int) -> None:
-        """Take another size: lines are cut and not wrapped again, and the cursor's line stays in sight."""
-        above = max(0, self.row - rows + 1)
-        kept = self._cells[above : above + rows]
-        self.scrolled += ["".join(row).rstrip() for row in self._cells[:above]]
-        self._cells = [(row + [" "] * columns)[:columns] for row in kept]
-        self._cells += [[" "] * columns for _ in range(rows - len(kept))]
+        """Change the size: truncate lines instead of wrapping them, and keep the cursor's line visible."""
+        scrolled_count = max(0, self.row - rows + 1)
+        visible_rows = self._cells[scrolled_count : scrolled_count + rows]
+        self.scrolled += ["".join(row).rstrip() for row in self._cells[:scrolled_count]]
+        self._cells = [(row + [" "] * columns)[:columns] for row in visible_rows]
+        self._cells += [[" "] * columns for _ in range(rows - len(visible_rows))]
         self.rows, self.columns = rows, columns
-        self.row, self.column = self.row - above, min(self.column, columns - 1)
+        self.row, self.column = self.row - scrolled_count, min(self.column, columns - 1)
 
     def feed(self, output: str) -> None:
-        """Take what a program has written; a sequence may be cut anywhere."""
-        output = self._rest + output
-        cut = _UNFINISHED.search(output)
-        self._rest = output[cut.start() :] if cut else ""
-        output = output[: cut.start()] if cut else output
-        at = 0
-        while at < len(output):
-            control = _CONTROL.match(output, at)
+        """Process the output of a program, which may end in the middle of a control sequence."""
+        output = self._unprocessed + output
+        unfinished = _UNFINISHED.search(output)
+        self._unprocessed = output[unfinished.start() :] if unfinished else ""
+        output = output[: unfinished.start()] if unfinished else output
+        index = 0
+        while index < len(output):
+            control = _CONTROL.match(output, index)
             if control is None:
-                self._put(output[at])
-                at += 1
+                self._process_character(output[index])
+                index += 1
             else:
                 if control[2]:
-                    self._obey(control[1], control[2])
-                at = control.end()
+                    self._execute(control[1], control[2])
+                index = control.end()
 
-    def _put(self, character: str) -> None:
+    def _process_character(self, character: str) -> None:
         match character:
             case "\n":
-                self._down()
+                self._move_down()
             case "\r":
                 self.column = 0
             case "\b":
@@ -71,27 +71,27 @@ class Screen:
             case "\a":
                 pass
             case _ if character.isprintable():
-                if self.column == self.columns:  # a terminal wraps when the next character comes
+                if self.column == self.columns:  # a terminal wraps only when the next character arrives
                     self.column = 0
-                    self._down()
+                    self._move_down()
                 self._cells[self.row][self.column] = character
                 self.column += 1
             case _:
-                raise AssertionError(f"a terminal was sent {character!r}")
+                raise AssertionError(f"the screen received the unknown character {character!r}")
 
-    def _down(self) -> None:
+    def _move_down(self) -> None:
         if self.row < self.rows - 1:
             self.row += 1
             return
         self.scrolled.append("".join(self._cells.pop(0)).rstrip())
         self._cells.append([" "] * self.columns)
 
-    def _obey(self, given: str, what: str) -> None:
-        numbers = [int(word) if word.isdigit() else 0 for word in given.split(";")]
+    def _execute(self, parameters: str, final_byte: str) -> None:
+        numbers = [int(parameter) if parameter.isdigit() else 0 for parameter in parameters.split(";")]
         count = max(1, numbers[0])
-        match what:
-            case "h" | "l" if given == "?1049":
-                self._switch(second=what == "h")
+        match final_byte:
+            case "h" | "l" if parameters == "?1049":
+                self._switch_screen(alternate=final_byte == "h")
             case "m" | "h" | "l":
                 pass
             case "A":
@@ -114,18 +114,20 @@ class Screen:
             case "K" if numbers[0] == 0:
                 self._clear_line()
             case _:
-                raise AssertionError(f"a terminal was sent ESC [ {given} {what}")
+                raise AssertionError(
+                    f"the screen received the unknown sequence ESC [ {parameters} {final_byte}"
+                )
 
-    def _switch(self, *, second: bool) -> None:
-        """Show the second screen, which begins empty, or the first one as it was left."""
-        if second:
-            self._first = (self._cells, self.row, self.column)
+    def _switch_screen(self, *, alternate: bool) -> None:
+        """Show the alternate screen, which is empty at first, or restore the main screen."""
+        if alternate:
+            self._main_screen = (self._cells, self.row, self.column)
             self._cells = [[" "] * self.columns for _ in range(self.rows)]
         else:
-            cells, self.row, self.column = self._first
+            cells, self.row, self.column = self._main_screen
             self._cells = [[" "] * self.columns for _ in range(self.rows)]
-            for row, kept in enumerate(cells[: self.rows]):
-                self._cells[row] = (kept + [" "] * self.columns)[: self.columns]
+            for row, visible_rows in enumerate(cells[: self.rows]):
+                self._cells[row] = (visible_rows + [" "] * self.columns)[: self.columns]
 
     def _clear_line(self) -> None:
         self._cells[self.row][self.column :] = [" "] * (self.columns - self.column)

@@ -1,4 +1,4 @@
-"""A program on a pseudo-terminal: what it shows, keys for it, another size of the window.
+"""A program on a pseudo-terminal: the screen, pressed keys, and a change of the window's size.
 
 ::
 
@@ -26,14 +26,14 @@ from typing import Final, Self
 
 from terminal_screen import Screen
 
-# The terminal has to be the controlling one, for Ctrl-C and a change of its size to become signals. Python
-# refuses to fork where threads run, as that of a served simulator, so a second program takes it.
-_TAKE: Final = "import os, sys; os.login_tty(0); os.execvp(sys.argv[1], sys.argv[1:])"
-PATIENCE: Final = 120.0  # seconds, after which a test has failed; nothing waits for them
+# Ctrl-C and a change of the size become signals only if the terminal is the controlling terminal. Python
+# refuses to fork while threads run, such as the simulator's, so a second program runs `login_tty`.
+_LOGIN_PROGRAM: Final = "import os, sys; os.login_tty(0); os.execvp(sys.argv[1], sys.argv[1:])"
+TIMEOUT: Final = 120.0  # seconds until a test fails; no passing test waits so long
 
 
 class Terminal:
-    """A program that believes a person to sit in front of it. Leaving the block ends it."""
+    """A program on a terminal. The end of the block kills it."""
 
     def __init__(
         self,
@@ -44,24 +44,24 @@ class Terminal:
         environment: Mapping[str, str] | None = None,
     ) -> None:
         self.screen = Screen(rows, columns)
-        self.output = ""  # everything that it has written, with the colors
+        self.output = ""  # everything that the program has written, with color sequences
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._open = True
-        self._ours, theirs = pty.openpty()
+        self._is_open = True
+        self._master, slave = pty.openpty()
         try:
             self._set_size(rows, columns)
             self.process = subprocess.Popen(
-                [sys.executable, "-S", "-E", "-c", _TAKE, *command],
-                stdin=theirs,
-                stdout=theirs,
-                stderr=theirs,
+                [sys.executable, "-S", "-E", "-c", _LOGIN_PROGRAM, *command],
+                stdin=slave,
+                stdout=slave,
+                stderr=slave,
                 env={**(os.environ if environment is None else environment), "TERM": "xterm-256color"},
             )
         except BaseException:
-            os.close(self._ours)
+            os.close(self._master)
             raise
         finally:
-            os.close(theirs)
+            os.close(slave)
 
     def __enter__(self) -> Self:
         return self
@@ -72,44 +72,49 @@ class Terminal:
                 self.process.kill()
             self.process.wait()
         finally:
-            os.close(self._ours)
+            os.close(self._master)
 
-    def wait_for(self, holds: Callable[[Screen], bool]) -> None:
-        """Read until something holds for what is shown; if it never does, the test fails and shows it."""
-        until = time.monotonic() + PATIENCE
-        while not holds(self.screen):
-            assert self._read(until), f"it has not come:\n{self.screen.text}\n---\n{self.output[-2000:]!r}"
+    def wait_for(self, condition: Callable[[Screen], bool]) -> None:
+        """Read until the screen meets a condition; after `TIMEOUT` fail with the screen in the message."""
+        deadline = time.monotonic() + TIMEOUT
+        while not condition(self.screen):
+            assert self._read(deadline), (
+                f"the condition is not met:\n{self.screen.text}\n---\n{self.output[-2000:]!r}"
+            )
 
     def send(self, keys: str) -> None:
         """Press keys: ``\\x03`` is Ctrl-C, ``\\x04`` the end of the input."""
-        os.write(self._ours, keys.encode())
+        os.write(self._master, keys.encode())
 
     def resize(self, rows: int, columns: int) -> None:
-        """Change the size of the window; the program is sent SIGWINCH."""
+        """Change the size of the window, which sends SIGWINCH to the program."""
         self.screen.resize(rows, columns)
         self._set_size(rows, columns)
 
     def wait(self) -> int:
-        """Read all until the program has ended, and return its exit status."""
-        until = time.monotonic() + PATIENCE
-        while self._read(until):
+        """Read until the program exits, and return its exit status."""
+        deadline = time.monotonic() + TIMEOUT
+        while self._read(deadline):
             pass
-        assert not self._open, f"it has not ended:\n{self.screen.text}"
-        return self.process.wait(PATIENCE)
+        assert not self._is_open, f"the program has not exited:\n{self.screen.text}"
+        return self.process.wait(TIMEOUT)
 
-    def _read(self, until: float) -> bool:
-        """Read a piece; False if there will be none, or none came in time."""
-        if not self._open or not select.select([self._ours], [], [], max(0.0, until - time.monotonic()))[0]:
+    def _read(self, deadline: float) -> bool:
+        """Read output; return False at its end, and if none arrived before the deadline."""
+        if (
+            not self._is_open
+            or not select.select([self._master], [], [], max(0.0, deadline - time.monotonic()))[0]
+        ):
             return False
         try:
-            piece = os.read(self._ours, 65536)
-        except OSError:  # what Linux says when the last program has left the terminal
-            piece = b""
-        self._open = bool(piece)
-        text = self._decoder.decode(piece, final=not piece)
+            data = os.read(self._master, 65536)
+        except OSError:  # EIO on Linux: the last program closed the terminal
+            data = b""
+        self._is_open = bool(data)
+        text = self._decoder.decode(data, final=not data)
         self.output += text
         self.screen.feed(text)
-        return self._open
+        return self._is_open
 
     def _set_size(self, rows: int, columns: int) -> None:
-        fcntl.ioctl(self._ours, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))

@@ -1,4 +1,4 @@
-"""`kubeproto apply` and `diff` as processes: files, sets, conflicts, and kubectl beside them."""
+"""`kubeproto apply` and `diff` as processes: files, sets, conflicts, and a comparison with kubectl."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ spec:
     metadata: {labels: {app: web}}
     spec: {containers: [{name: main, image: "web:1"}]}
 """
-ALL: Final = "---".join((SETTINGS, SECRET, DEPLOYMENT))
-SET: Final = ("--prune", "--applyset", "configmaps/shop")
+ALL_OBJECTS: Final = "---".join((SETTINGS, SECRET, DEPLOYMENT))
+PRUNE_OPTIONS: Final = ("--prune", "--applyset", "configmaps/shop")
 
 
-def there(cli: CommandLine, kind: str, name: str) -> dict[str, Any] | None:
-    found = cli.server.call(cli.cluster.get, kind, name)
-    return None if found is None else dict(found)
+def get_object(cli: CommandLine, kind: str, name: str) -> dict[str, Any] | None:
+    config_map = cli.server.call(cli.cluster.get, kind, name)
+    return None if config_map is None else dict(config_map)
 
 
 def test_files_folders_and_standard_input_are_applied(cli: CommandLine) -> None:
@@ -48,91 +48,98 @@ def test_files_folders_and_standard_input_are_applied(cli: CommandLine) -> None:
     (cli.folder / "token.json").write_text(json.dumps({
         "apiVersion": "v1", "kind": "Secret", "metadata": {"name": "token"}, "data": {"a": "Yg=="},
     }))  # fmt: skip
-    done = cli.run("apply", "-f", "deploy", "-f", "token.json")
-    assert (done.stdout, done.stderr) == ("secret/token created\nconfigmap/settings created\n", "") or (
-        sorted(done.stdout.splitlines()) == ["configmap/settings created", "secret/token created"]
+    result = cli.run("apply", "-f", "deploy", "-f", "token.json")
+    assert (result.stdout, result.stderr) == ("secret/token created\nconfigmap/settings created\n", "") or (
+        sorted(result.stdout.splitlines()) == ["configmap/settings created", "secret/token created"]
     )
-    done = cli.call("apply", "-f", "deploy", "-R")
-    assert done.stdout == "deployment.apps/web created\nconfigmap/settings unchanged\n"
-    done = cli.call("apply", "-f", "-", stdin=SETTINGS.replace("blue", "red"))
-    assert (done.returncode, done.stdout) == (0, "configmap/settings configured\n")
-    found = there(cli, "v1/ConfigMap", "settings")
-    assert found is not None
-    assert found["data"] == {"color": "red"}
-    assert [entry["manager"] for entry in found["metadata"]["managedFields"]] == ["kubeproto"]
+    result = cli.call("apply", "-f", "deploy", "-R")
+    assert result.stdout == "deployment.apps/web created\nconfigmap/settings unchanged\n"
+    result = cli.call("apply", "-f", "-", stdin=SETTINGS.replace("blue", "red"))
+    assert (result.returncode, result.stdout) == (0, "configmap/settings configured\n")
+    config_map = get_object(cli, "v1/ConfigMap", "settings")
+    assert config_map is not None
+    assert config_map["data"] == {"color": "red"}
+    assert [entry["manager"] for entry in config_map["metadata"]["managedFields"]] == ["kubeproto"]
 
 
-def test_a_dry_run_says_it_and_writes_nothing(cli: CommandLine) -> None:
-    done = cli.call("apply", "-f", "-", "--dry-run", stdin=ALL)
-    assert sorted(done.stdout.splitlines()) == [
+def test_a_dry_run_is_marked_in_the_output_and_writes_nothing(cli: CommandLine) -> None:
+    result = cli.call("apply", "-f", "-", "--dry-run", stdin=ALL_OBJECTS)
+    assert sorted(result.stdout.splitlines()) == [
         "configmap/settings created (dry run)",
         "deployment.apps/web created (dry run)",
         "secret/token created (dry run)",
     ]
-    assert there(cli, "v1/ConfigMap", "settings") is None
+    assert get_object(cli, "v1/ConfigMap", "settings") is None
 
 
-def test_a_set_is_pruned_of_what_is_in_no_file_any_more(cli: CommandLine) -> None:
-    assert cli.call("apply", "-f", "-", *SET, stdin=ALL).returncode == 0
-    done = cli.call("apply", "-f", "-", *SET, stdin=SETTINGS + "---" + DEPLOYMENT)
-    assert done.stdout.splitlines()[-1] == "secret/token pruned"
-    assert there(cli, "v1/Secret", "token") is None
+def test_objects_that_are_no_longer_in_the_files_are_pruned_from_the_set(cli: CommandLine) -> None:
+    assert cli.call("apply", "-f", "-", *PRUNE_OPTIONS, stdin=ALL_OBJECTS).returncode == 0
+    result = cli.call("apply", "-f", "-", *PRUNE_OPTIONS, stdin=SETTINGS + "---" + DEPLOYMENT)
+    assert result.stdout.splitlines()[-1] == "secret/token pruned"
+    assert get_object(cli, "v1/Secret", "token") is None
     (cli.folder / "a.yaml").write_text(SETTINGS)
     (cli.folder / "b.yaml").write_text("kind: [")
-    done = cli.call("apply", "-f", "a.yaml", "-f", "b.yaml", *SET)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "b.yaml: document 1, line" in done.stderr
-    assert there(cli, "apps/v1/Deployment", "web") is not None  # it may be in the file that cannot be read
+    result = cli.call("apply", "-f", "a.yaml", "-f", "b.yaml", *PRUNE_OPTIONS)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "b.yaml: document 1, line" in result.stderr
+    assert get_object(cli, "apps/v1/Deployment", "web") is not None  # it may be in the unreadable file
 
 
 @pytest.mark.needs("kubectl")
-def test_fields_of_others_are_explained_and_taken_over_on_request(cli: CommandLine) -> None:
+def test_a_conflict_names_the_owner_and_force_conflicts_takes_the_fields_over(cli: CommandLine) -> None:
     (cli.folder / "a.yaml").write_text(SETTINGS)
     assert cli.kubectl("apply", "--server-side", "-f", "a.yaml").returncode == 0
     text = SETTINGS.replace("blue", "red")
-    done = cli.call("apply", "-f", "-", stdin=text + "---" + SECRET)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
+    result = cli.call("apply", "-f", "-", stdin=text + "---" + SECRET)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (
         "refused: configmap/settings: kubectl owns .data.color: remove these fields, or take them over"
         " with --force-conflicts\n"
         "kubeproto apply: 1 of the objects cannot be applied, and nothing was written\n"
     )
-    assert there(cli, "v1/Secret", "token") is None
-    done = cli.call("apply", "-f", "-", "--partial", stdin=text + "---" + SECRET)
-    assert (done.returncode, done.stdout) == (1, "secret/token created\n")
-    assert done.stderr.endswith("1 of the objects cannot be applied, and the others were applied\n")
-    done = cli.call("apply", "-f", "-", "--force-conflicts", stdin=text)
-    assert (done.returncode, done.stdout) == (0, "configmap/settings configured\n")
+    assert get_object(cli, "v1/Secret", "token") is None
+    result = cli.call("apply", "-f", "-", "--partial", stdin=text + "---" + SECRET)
+    assert (result.returncode, result.stdout) == (1, "secret/token created\n")
+    assert result.stderr.endswith("1 of the objects cannot be applied, and the others were applied\n")
+    result = cli.call("apply", "-f", "-", "--force-conflicts", stdin=text)
+    assert (result.returncode, result.stdout) == (0, "configmap/settings configured\n")
 
 
 @pytest.mark.needs("kubectl")
-def test_a_diff_ends_as_that_of_kubectl_ends(cli: CommandLine) -> None:
+def test_a_diff_exits_with_the_status_of_kubectl_diff(cli: CommandLine) -> None:
     (cli.folder / "a.yaml").write_text(SETTINGS)
     cli.call("apply", "-f", "a.yaml")
     (cli.folder / "b.yaml").write_text(SETTINGS.replace("blue", "red"))
     (cli.folder / "c.yaml").write_text("kind: [")
     (cli.folder / "d.yaml").write_text(DEPLOYMENT)
     for name, status in (("a", 0), ("b", 1), ("d", 1)):
-        words = ("diff", "-f", f"{name}.yaml")
-        ours, theirs = cli.call(*words), cli.kubectl(*words, "--server-side", "--field-manager=kubeproto")
-        assert ours.returncode == theirs.returncode == status, (ours, theirs)
-        changed = {line for line in theirs.stdout.splitlines() if line[:1] in "+-" and "color" in line}
-        assert changed <= set(ours.stdout.splitlines())
+        arguments = ("diff", "-f", f"{name}.yaml")
+        result, kubectl_result = (
+            cli.call(*arguments),
+            cli.kubectl(*arguments, "--server-side", "--field-manager=kubeproto"),
+        )
+        assert result.returncode == kubectl_result.returncode == status, (result, kubectl_result)
+        changed_lines = {
+            message
+            for message in kubectl_result.stdout.splitlines()
+            if message[:1] in "+-" and "color" in message
+        }
+        assert changed_lines <= set(result.stdout.splitlines())
     assert cli.call("diff", "-f", "c.yaml").returncode > 1
     assert cli.kubectl("diff", "-f", "c.yaml").returncode >= 1
     assert cli.call("diff", "-f", "missing.yaml").returncode > 1
 
 
-def test_a_diff_shows_what_would_change_and_no_secret(cli: CommandLine) -> None:
-    cli.call("apply", "-f", "-", *SET, stdin=ALL)
+def test_a_diff_shows_the_changes_and_hides_secret_values(cli: CommandLine) -> None:
+    cli.call("apply", "-f", "-", *PRUNE_OPTIONS, stdin=ALL_OBJECTS)
     text = SETTINGS.replace("blue", "red") + "---" + SECRET.replace("hidden", "other")
-    done = cli.run("diff", "-f", "-", *SET, stdin=text, status=1)
-    lines = done.stdout.splitlines()
+    result = cli.run("diff", "-f", "-", *PRUNE_OPTIONS, stdin=text, status=1)
+    lines = result.stdout.splitlines()
     assert lines[:2] == ["--- live/default/configmap/settings", "+++ applied/default/configmap/settings"]
     assert "-  color: blue" in lines
     assert "+  color: red" in lines
     assert lines[-3:] == ["--- live/default/deployment.apps/web", "+++ /dev/null", "# it would be deleted"]
-    assert "-value" not in done.stdout
+    assert "-value" not in result.stdout
     assert "--- live/default/secret/token" in lines
     with cli.terminal("diff", "-f", "missing.yaml", "-f", "-") as terminal:
         terminal.send(text.replace("\n", "\r") + "\r\x04")
@@ -141,18 +148,16 @@ def test_a_diff_shows_what_would_change_and_no_secret(cli: CommandLine) -> None:
 
 
 @pytest.mark.parametrize("command", ["apply -f a.yaml --prune", "diff -f a.yaml --applyset configmaps/a"])
-def test_options_that_belong_together_are_missed_before_there_is_a_connection(
-    cli: CommandLine, command: str
-) -> None:
+def test_a_missing_companion_option_is_reported_before_connecting(cli: CommandLine, command: str) -> None:
     (cli.folder / "a.yaml").write_text(SETTINGS)
-    cli.kubeconfig.unlink()  # nor is anything looked for
-    done = cli.call(*command.split())
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "--prune and --applyset belong together" in done.stderr
+    cli.kubeconfig.unlink()  # a command that connected would fail with another error
+    result = cli.call(*command.split())
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "--prune and --applyset belong together" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("command", "status", "line"),
+    ("command", "status", "message"),
     [
         ("apply", 2, "missing option '--filename' / '-f'"),
         ("apply -f none.yaml", 1, "none.yaml: No such file or directory"),
@@ -163,9 +168,9 @@ def test_options_that_belong_together_are_missed_before_there_is_a_connection(
         ("diff -f a.yaml --context nobody", 2, "nobody"),
     ],
 )
-def test_a_mistake_says_what_to_do(cli: CommandLine, command: str, status: int, line: str) -> None:
+def test_an_error_names_the_remedy(cli: CommandLine, command: str, status: int, message: str) -> None:
     (cli.folder / "empty.yaml").write_text("---\n")
     (cli.folder / "a.yaml").write_text(SETTINGS)
-    done = cli.call(*command.split())
-    assert (done.returncode, done.stdout) == (status, "")
-    assert line in done.stderr
+    result = cli.call(*command.split())
+    assert (result.returncode, result.stdout) == (status, "")
+    assert message in result.stderr

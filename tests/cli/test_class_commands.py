@@ -62,11 +62,11 @@ def books(cli: CommandLine) -> CommandLine:
     return cli
 
 
-def test_a_class_becomes_a_definition_that_a_server_takes(books: CommandLine) -> None:
+def test_crd_writes_a_definition_of_a_class_that_a_server_accepts(books: CommandLine) -> None:
     text = books.run("crd", "books:Book", "books.py:Shelf").stdout
-    first, second = yaml.safe_load_all(text)
-    assert list(first)[:3] == ["apiVersion", "kind", "metadata"]
-    assert (first["metadata"]["name"], second["metadata"]["name"]) == (
+    book_definition, shelf_definition = yaml.safe_load_all(text)
+    assert list(book_definition)[:3] == ["apiVersion", "kind", "metadata"]
+    assert (book_definition["metadata"]["name"], shelf_definition["metadata"]["name"]) == (
         "books.example.com",
         "shelves.example.com",
     )
@@ -74,11 +74,11 @@ def test_a_class_becomes_a_definition_that_a_server_takes(books: CommandLine) ->
         "customresourcedefinition.apiextensions.k8s.io/books.example.com created",
         "customresourcedefinition.apiextensions.k8s.io/shelves.example.com created",
     ]
-    assert yaml.safe_load(books.call("crd", "books:Book", "-o", "json").stdout) == first
+    assert yaml.safe_load(books.call("crd", "books:Book", "-o", "json").stdout) == book_definition
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "line"),
+    ("arguments", "status", "message"),
     [
         (["crd"], 2, "missing argument 'MODULE:CLASS…'"),
         (["crd", "books:Open"], 1, "books:Open has no group, version and kind: it has no definition"),
@@ -92,23 +92,26 @@ def test_a_class_becomes_a_definition_that_a_server_takes(books: CommandLine) ->
         (["generate", "books.example.com"], 1, "no definition books.example.com, and none of a group"),
     ],
 )
-def test_a_mistake_is_one_line(books: CommandLine, words: list[str], status: int, line: str) -> None:
-    done = books.call(*words)
-    assert done.returncode == status
-    assert line in done.stderr
-    assert (done.stderr.count("\n"), done.stdout) == (1, "")
+def test_an_error_is_a_single_line(
+    books: CommandLine, arguments: list[str], status: int, message: str
+) -> None:
+    result = books.call(*arguments)
+    assert result.returncode == status
+    assert message in result.stderr
+    assert (result.stderr.count("\n"), result.stdout) == (1, "")
 
 
 _ROUND_TRIP: Final = """
 import kubeproto as kp
 import books, library
 for name in ("Book", "Shelf"):
-    there, back = getattr(books, name), getattr(library, name)
-    assert (back.resource.gvk, back.resource.plural) == (there.resource.gvk, there.resource.plural)
+    original, generated = getattr(books, name), getattr(library, name)
+    assert generated.resource.gvk == original.resource.gvk
+    assert generated.resource.plural == original.resource.plural
     text = b'{"apiVersion":"example.com/v1","kind":"%s","metadata":{"name":"a"},"spec":{"title":"Moby",' \\
         b'"authors":[{"name":"Herman","born":"1819-08-01T00:00:00Z"}],"labels":{"pages":635},"new":[1]}}'
     text = text % name.encode()
-    book = kp.decode(text, back)
+    book = kp.decode(text, generated)
     assert book.spec.authors[0].name == "Herman" and book.spec.labels == {"pages": 635}
     assert kp.encode(book) == text
     book.spec.title = "Dick"
@@ -117,26 +120,26 @@ for name in ("Book", "Shelf"):
 
 
 @pytest.mark.thorough("mypy reads the whole project when nothing is in its cache")
-def test_mypy_strict_has_no_finding_in_a_generated_module(books: CommandLine) -> None:
+def test_a_generated_module_passes_mypy_strict(books: CommandLine) -> None:
     (books.folder / "crds.yaml").write_text(books.call("crd", "books:Book", "books:Shelf").stdout)
     books.call("generate", "-f", "crds.yaml", "-o", "library.py", status=0)
-    checked = subprocess.run(
+    mypy_result = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "library.py"],
         cwd=books.folder, capture_output=True, text=True, check=False,
         env={**books.environment, "MYPYPATH": str(ROOT)},
     )  # fmt: skip
-    assert checked.returncode == 0, checked.stdout
+    assert mypy_result.returncode == 0, mypy_result.stdout
 
 
-def test_definitions_become_a_module_that_types_and_keeps_what_it_reads(books: CommandLine) -> None:
+def test_generate_writes_a_module_whose_classes_keep_unknown_fields(books: CommandLine) -> None:
     text = books.call("crd", "books:Book", "books:Shelf").stdout
     (books.folder / "crds.yaml").write_text(text)
-    done = books.run("generate", "-f", "crds.yaml", "-o", "library.py")
-    assert (done.stdout, done.stderr.startswith("library.py is written: ")) == ("", True)
+    result = books.run("generate", "-f", "crds.yaml", "-o", "library.py")
+    assert (result.stdout, result.stderr.startswith("library.py is written: ")) == ("", True)
     from_file = (books.folder / "library.py").read_text()
     books.call("apply", "-f", "crds.yaml")
     assert books.call("generate", "example.com").stdout == from_file
-    only = books.call("generate", "shelves.example.com").stdout
-    assert "class Shelf(" in only
-    assert "class Book(" not in only
+    shelf_module = books.call("generate", "shelves.example.com").stdout
+    assert "class Shelf(" in shelf_module
+    assert "class Book(" not in shelf_module
     subprocess.run([sys.executable, "-c", _ROUND_TRIP], cwd=books.folder, check=True)

@@ -1,4 +1,4 @@
-"""What all commands share: resources, durations, colours, errors of one line with what to do."""
+"""The common parts of all commands: resource arguments, durations, colors, errors in a single line."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.one_python
 
 
 @pytest.mark.parametrize(
-    ("words", "wanted"),
+    ("arguments", "expected"),
     [
         ("pods", [ResourceArgument("pods")]),
         ("po web db", [ResourceArgument("po", ("web", "db"))]),
@@ -41,24 +41,26 @@ pytestmark = pytest.mark.one_python
         ("deployments.v1.apps/web", [ResourceArgument("deployments.v1.apps", ("web",))]),
     ],
 )
-def test_the_arguments_are_read_as_kubectl_reads_them(words: str, wanted: list[ResourceArgument]) -> None:
-    assert list(parse_resources(words.split())) == wanted
+def test_resource_arguments_have_the_syntax_of_kubectl(
+    arguments: str, expected: list[ResourceArgument]
+) -> None:
+    assert list(parse_resources(arguments.split())) == expected
 
 
-@pytest.mark.parametrize("words", ["", "pods web/x", "po/", "/web", "po/a/b", "po,svc/a", "po,,svc"])
-def test_arguments_that_can_be_meant_in_no_way_are_refused(words: str) -> None:
+@pytest.mark.parametrize("arguments", ["", "pods web/x", "po/", "/web", "po/a/b", "po,svc/a", "po,,svc"])
+def test_malformed_resource_arguments_are_refused(arguments: str) -> None:
     with pytest.raises(click.UsageError, match="expected TYPE"):
-        parse_resources(words.split())
+        parse_resources(arguments.split())
 
 
 @pytest.mark.parametrize(
-    ("text", "length"), [("30", 30.0), ("1.5", 1.5), ("1m30s", 90.0), ("500ms", 0.5), ("-1s", -1.0)]
+    ("text", "expected_seconds"), [("30", 30.0), ("1.5", 1.5), ("1m30s", 90.0), ("500ms", 0.5), ("-1s", -1.0)]
 )
-def test_a_duration_is_one_of_go_or_seconds(text: str, length: float) -> None:
-    assert seconds(text) == length
+def test_a_duration_is_a_go_duration_or_a_number_of_seconds(text: str, expected_seconds: float) -> None:
+    assert seconds(text) == expected_seconds
 
 
-def test_no_duration_is_refused() -> None:
+def test_a_text_that_is_not_a_duration_is_refused() -> None:
     with pytest.raises(click.BadParameter, match="'soon' is not a duration"):
         seconds("soon")
 
@@ -80,29 +82,29 @@ class _Tty(io.StringIO):
         (io.StringIO(), {"FORCE_COLOR": "1", "NO_COLOR": "1"}, False),
     ],
 )
-def test_a_terminal_is_colored_unless_that_is_forbidden(
+def test_output_is_colored_on_a_terminal_unless_variables_forbid_it(
     stream: io.StringIO, environment: dict[str, str], color: bool
 ) -> None:
     assert use_color(stream, environment) is color
     assert styled("x", "31", color) == ("\x1b[31mx\x1b[0m" if color else "x")
 
 
-def refused(kind: type[ApiError], code: int) -> ApiError:
+def api_error(kind: type[ApiError], code: int) -> ApiError:
     return kind(Status(code=code, reason=kind.__name__, message="why"), request="GET /x")
 
 
 @pytest.mark.parametrize(
-    ("error", "line"),
+    ("error", "expected_message"),
     [
         (
             ConnectError("refused"),
             "refused; check that the server runs, and that --context is the intended one",
         ),
         (DeadlineExceeded("late"), "late; allow more time: --request-timeout"),
-        (refused(Unauthorized, 401), "GET /x: 401 Unauthorized: why; log in again, or choose another"),
-        (refused(Forbidden, 403), "GET /x: 403 Forbidden: why; ask an administrator for this permission"),
-        (refused(NotFound, 404), "GET /x: 404 NotFound: why"),
-        (ConfigError("there is no kubeconfig: …"), "there is no kubeconfig: …; choose one with --kubeconfig"),
+        (api_error(Unauthorized, 401), "GET /x: 401 Unauthorized: why; log in again, or choose another"),
+        (api_error(Forbidden, 403), "GET /x: 403 Forbidden: why; ask for this right"),
+        (api_error(NotFound, 404), "GET /x: 404 NotFound: why"),
+        (ConfigError("there is no kubeconfig: …"), "there is no kubeconfig: …; name one: --kubeconfig"),
         (ConfigError("of\ntwo lines"), "of two lines"),
         (InvalidManifest("bad", document=1, line=2), "bad"),
         (FileNotFoundError(2, "No such file or directory", "a.yaml"), "a.yaml: No such file or directory"),
@@ -110,27 +112,27 @@ def refused(kind: type[ApiError], code: int) -> ApiError:
         (CommandFailed("it is so"), "it is so"),
     ],
 )
-def test_each_error_is_one_line_with_what_to_do(error: Exception, line: str) -> None:
-    told = explain_error(error)
-    assert told is not None
-    assert line in told
-    assert "\n" not in told
+def test_each_error_is_a_single_line_with_a_remedy(error: Exception, expected_message: str) -> None:
+    explanation = explain_error(error)
+    assert explanation is not None
+    assert expected_message in explanation
+    assert "\n" not in explanation
 
 
 @pytest.mark.parametrize("error", [AssertionError("a"), TypeError("a"), KeyError("a"), KeyboardInterrupt()])
-def test_a_mistake_of_the_program_is_none_of_them(error: BaseException) -> None:
+def test_a_bug_in_a_command_is_not_explained(error: BaseException) -> None:
     assert explain_error(error) is None
 
 
-def test_of_a_group_of_errors_one_counts_and_ctrl_c_before_all() -> None:
+def test_a_group_is_reported_by_its_first_error_or_by_ctrl_c() -> None:
     inner = ConnectError("first")
     assert first_error(ExceptionGroup("", [ExceptionGroup("", [inner]), ValueError("second")])) is inner
-    stop = KeyboardInterrupt()
-    assert first_error(BaseExceptionGroup("", [inner, stop])) is stop
+    interrupt = KeyboardInterrupt()
+    assert first_error(BaseExceptionGroup("", [inner, interrupt])) is interrupt
     assert first_error(inner) is inner
 
 
-def ended_with(monkeypatch: pytest.MonkeyPatch, error: BaseException, **options: int) -> int:
+def exit_status_after(monkeypatch: pytest.MonkeyPatch, error: BaseException, **options: int) -> int:
     def fail() -> None:
         raise error
 
@@ -139,43 +141,56 @@ def ended_with(monkeypatch: pytest.MonkeyPatch, error: BaseException, **options:
     return main(["fail"])
 
 
-def test_an_error_ends_with_the_status_of_the_command_or_its_own(
+def test_the_exit_status_is_that_of_the_error_or_of_the_command(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert ended_with(monkeypatch, ConfigError("a")) == 1
-    assert ended_with(monkeypatch, ConfigError("a"), failure_status=2) == 2
-    assert ended_with(monkeypatch, CommandFailed("a", status=3), failure_status=2) == 3
-    assert ended_with(monkeypatch, ExceptionGroup("", [ConfigError("a")])) == 1
-    assert ended_with(monkeypatch, BaseExceptionGroup("", [KeyboardInterrupt()])) == 130
+    assert exit_status_after(monkeypatch, ConfigError("a")) == 1
+    assert exit_status_after(monkeypatch, ConfigError("a"), failure_status=2) == 2
+    assert exit_status_after(monkeypatch, CommandFailed("a", status=3), failure_status=2) == 3
+    assert exit_status_after(monkeypatch, ExceptionGroup("", [ConfigError("a")])) == 1
+    assert exit_status_after(monkeypatch, BaseExceptionGroup("", [KeyboardInterrupt()])) == 130
     assert capsys.readouterr().err == "kubeproto fail: a\n" * 4
 
 
 def test_warnings_go_to_standard_error_while_a_command_runs(capsys: pytest.CaptureFixture[str]) -> None:
     log = logging.getLogger("kubeproto")
-    before = (list(log.handlers), log.propagate)
+    previous_settings = (list(log.handlers), log.propagate)
     with warnings_to_stderr():
         log.getChild("client").warning("a deprecated\nversion")
         log.getChild("client").info("not this")
     assert capsys.readouterr().err == "Warning: a deprecated version\n"
-    assert (list(log.handlers), log.propagate) == before
+    assert (list(log.handlers), log.propagate) == previous_settings
 
 
-def test_the_options_of_a_connection_become_one_argument() -> None:
+def test_connection_options_are_passed_as_a_single_argument() -> None:
     @click.command(cls=Command)
     @click.option("--own")
     @connection_options(all_namespaces=True)
-    def called(**given: object) -> dict[str, object]:
-        """Do it."""
-        return given
+    def show_options(**parsed_options: object) -> dict[str, object]:
+        """Return the parsed options."""
+        return parsed_options
 
-    words = ["-n", "a", "--context", "c", "--as", "ann", "--as-group", "g", "--as-group", "h", "--own", "x"]
-    given = called.main([*words, "--request-timeout", "5s"], standalone_mode=False)
-    assert given == {
+    arguments = [
+        "-n",
+        "a",
+        "--context",
+        "c",
+        "--as",
+        "ann",
+        "--as-group",
+        "g",
+        "--as-group",
+        "h",
+        "--own",
+        "x",
+    ]
+    parsed_options = show_options.main([*arguments, "--request-timeout", "5s"], standalone_mode=False)
+    assert parsed_options == {
         "own": "x",
         "connection": ConnectionOptions(
             namespace="a", context="c", impersonated="ann", groups=("g", "h"), request_timeout=5.0
         ),
     }
-    assert given["connection"].scope == "a"
-    order = [param.opts[0] for param in called.params]
+    assert parsed_options["connection"].scope == "a"
+    order = [param.opts[0] for param in show_options.params]
     assert order[:3] == ["--own", "--namespace", "--all-namespaces"]

@@ -1,7 +1,7 @@
-"""A reader that goes away ends a command with 141 and without a word, as a signal would: ``| head``.
+"""A closed pipe (``| head``) ends a command silently with status 141, like SIGPIPE.
 
-Some are run as processes, where Python flushes once more at the end; the others in this process, which is
-quicker. Those that print on and on have tests of their own beside their other ones.
+Some commands run as processes, where Python flushes again at exit; the others run in this process, which is
+faster. The modules of commands that print without end test this behavior themselves.
 """
 
 from __future__ import annotations
@@ -66,21 +66,21 @@ CALLS: Final = (
     "watch configmaps",
     "watch configmaps -o jsonl",
 )
-# What they print is for people, and goes to standard error: files are their result, or nothing is.
-WITHOUT_RESULT: Final = {"run"}
+# Commands that write to standard error only.
+WITHOUT_STDOUT: Final = {"run"}
 
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Generator[CommandLine]:
-    """A cluster with something to print, and the files that the commands name."""
+    """A cluster with objects and a log, and the files that the commands need."""
     cluster = sim.Cluster()
     with serving(cluster) as server:
         cli = CommandLine(server, tmp_path_factory.mktemp("pipes"))
 
         def fill() -> None:
-            program = sim.Program(log="begun\n", files={"/text": "text\n"})
+            program = sim.Program(log="started\n", files={"/text": "text\n"})
             cluster.nodes(1, ready_after=0, ends_after=0, programs={"web": program})
-            cluster.put((CONFIG_MAP % "there").encode())
+            cluster.put((CONFIG_MAP % "existing").encode())
             cluster.put(POD.encode())
             cluster.settle()
 
@@ -93,29 +93,29 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Generator[CommandLine]:
         yield cli
 
 
-def test_every_command_that_prints_is_here() -> None:
-    named = {line.partition(" ")[0] for line in (*PROCESSES, *CALLS)}
-    assert named | WITHOUT_RESULT | {"bench", "manifests"} == set(COMMANDS)
+def test_every_command_with_output_is_tested() -> None:
+    tested_commands = {line.partition(" ")[0] for line in (*PROCESSES, *CALLS)}
+    assert tested_commands | WITHOUT_STDOUT | {"bench", "manifests"} == set(COMMANDS)
 
 
 @pytest.mark.parametrize("command", PROCESSES)
 def test_a_closed_pipe_ends_a_process_that_prints(filled: CommandLine, command: str) -> None:
-    with closed_pipe() as writing:
-        done = subprocess.run(
-            [*PROGRAM, *command.split()], stdout=writing, stderr=subprocess.PIPE, check=False,
+    with closed_pipe() as write_end:
+        result = subprocess.run(
+            [*PROGRAM, *command.split()], stdout=write_end, stderr=subprocess.PIPE, check=False,
             cwd=filled.folder, env=filled.environment, timeout=120,
         )  # fmt: skip
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert (result.returncode, result.stderr) == (141, b"")
 
 
 @pytest.mark.parametrize("command", CALLS)
-def test_a_closed_pipe_ends_what_prints(
+def test_a_closed_pipe_ends_a_command_that_prints(
     filled: CommandLine, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     for name, value in filled.environment.items():
         monkeypatch.setenv(name, value)
     monkeypatch.chdir(filled.folder)
-    assert called(*command.split()) == (141, "")
+    assert run_with_closed_stdout(*command.split()) == (141, "")
 
 
 def test_a_closed_pipe_ends_the_command_that_prints_manifests(
@@ -125,44 +125,46 @@ def test_a_closed_pipe_ends_the_command_that_prints_manifests(
     with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
         assert main(["new", "thing"]) == 0
     monkeypatch.chdir(tmp_path / "thing")
-    assert called("manifests", "thing.py:deployed", "--name", "thing", "--access", "access.json") == (141, "")
+    assert run_with_closed_stdout(
+        "manifests", "thing.py:deployed", "--name", "thing", "--access", "access.json"
+    ) == (141, "")
 
 
 def test_a_closed_pipe_ends_the_benchmarks() -> None:
-    with closed_pipe() as writing:
-        done = subprocess.run(
-            [*PROGRAM, "bench"], stdout=writing, stderr=subprocess.PIPE, check=False, cwd=ROOT, timeout=120
+    with closed_pipe() as write_end:
+        result = subprocess.run(
+            [*PROGRAM, "bench"], stdout=write_end, stderr=subprocess.PIPE, check=False, cwd=ROOT, timeout=120
         )
-    assert (done.returncode, done.stderr) == (141, b"")
+    assert (result.returncode, result.stderr) == (141, b"")
 
 
-def test_run_ends_without_an_operator_where_nobody_reads_what_it_prints(filled: CommandLine) -> None:
-    with closed_pipe() as writing:
-        done = subprocess.run(
-            [*PROGRAM, "run", "kinds.py:operator", "--simulated"], stdout=subprocess.PIPE, stderr=writing,
+def test_run_exits_without_an_operator_when_standard_error_is_closed(filled: CommandLine) -> None:
+    with closed_pipe() as write_end:
+        result = subprocess.run(
+            [*PROGRAM, "run", "kinds.py:operator", "--simulated"], stdout=subprocess.PIPE, stderr=write_end,
             check=False, cwd=filled.folder, env=filled.environment, timeout=120,
         )  # fmt: skip
-    assert (done.returncode, done.stdout) == (141, b"")
+    assert (result.returncode, result.stdout) == (141, b"")
 
 
 @contextmanager
 def closed_pipe() -> Generator[int]:
-    """A pipe whose reader has gone."""
-    reading, writing = os.pipe()
-    os.close(reading)
+    """Return the write end of a pipe whose read end is closed."""
+    read_end, write_end = os.pipe()
+    os.close(read_end)
     try:
-        yield writing
+        yield write_end
     finally:
-        os.close(writing)
+        os.close(write_end)
 
 
-def called(*words: str) -> tuple[int, str]:
-    """Run a command in this process; return its exit status, and what it wrote to standard error."""
+def run_with_closed_stdout(*arguments: str) -> tuple[int, str]:
+    """Run a command in this process; return its exit status and its output to standard error."""
     with (
-        closed_pipe() as writing,
-        os.fdopen(writing, "w", closefd=False) as out,
+        closed_pipe() as write_end,
+        os.fdopen(write_end, "w", closefd=False) as out,
         redirect_stdout(out),
         redirect_stderr(io.StringIO()) as err,
     ):
-        status = main(words)
+        status = main(arguments)
     return status, err.getvalue()

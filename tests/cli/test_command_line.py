@@ -1,4 +1,4 @@
-"""The command line as a process: help, exit statuses, errors of one line, completion, broken pipes."""
+"""The command line as a process: help, exit statuses, errors in a single line, completion, closed pipes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ pytestmark = pytest.mark.one_python
 PROGRAM: Final = (sys.executable, "-m", "kubeproto_cli")
 
 
-def called(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_command(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*PROGRAM, *words], capture_output=True, text=True, check=False, env={**os.environ, **environment}
+        [*PROGRAM, *arguments], capture_output=True, text=True, check=False, env={**os.environ, **environment}
     )
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_the_list_of_commands_says_of_each_what_its_own_help_says(name: str) -> None:
+def test_the_summary_in_the_list_of_commands_is_the_first_line_of_the_help(name: str) -> None:
     command = COMMANDS[name].load()
     assert command.name == name
     assert COMMANDS[name].summary == (command.help or "").partition("\n")[0]
@@ -40,41 +40,41 @@ def test_the_list_of_commands_says_of_each_what_its_own_help_says(name: str) -> 
 
 
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_the_examples_of_a_command_are_shown_whole_and_can_be_parsed(
+def test_the_help_shows_complete_examples_that_can_be_parsed(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = COMMANDS[name].load()
     assert isinstance(command, Command)
     assert command.examples
     assert main([name, "--help"]) == 0
-    told = capsys.readouterr().out
-    for purpose, line in command.examples:
-        assert f"  # {purpose}\n  {line}\n" in told
-        words = shlex.split(line.removeprefix("source <(").removesuffix(")").partition(" > ")[0])
-        assert words[:2] == ["kubeproto", name]
-        command.make_context(name, words[2:])
+    output = capsys.readouterr().out
+    for purpose, message in command.examples:
+        assert f"  # {purpose}\n  {message}\n" in output
+        arguments = shlex.split(message.removeprefix("source <(").removesuffix(")").partition(" > ")[0])
+        assert arguments[:2] == ["kubeproto", name]
+        command.make_context(name, arguments[2:])
 
 
-def test_help_imports_no_command_and_nothing_else_of_the_project() -> None:
+def test_help_imports_no_other_module_of_the_project() -> None:
     script = (
         "import sys; from kubeproto_cli import main; main(['--help']);"
         "print([name for name in sys.modules if name.startswith(('kubeproto', 'msgspec'))], file=sys.stderr)"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert "Serve a simulated Kubernetes API on a port." in done.stdout
-    loaded = json.loads(done.stderr.replace("'", '"'))
-    own = {f"kubeproto_cli.{name}" for name in ("_main", "_commands", "_errors")}
-    assert set(loaded) == {"kubeproto_cli", *own}
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert "Serve a simulated Kubernetes API on a port." in result.stdout
+    loaded = json.loads(result.stderr.replace("'", '"'))
+    own_modules = {f"kubeproto_cli.{name}" for name in ("_main", "_commands", "_errors")}
+    assert set(loaded) == {"kubeproto_cli", *own_modules}
 
 
-def test_the_version_is_that_of_the_distribution() -> None:
-    done = called("--version")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith("kubeproto 0.")
+def test_version_prints_the_version_of_the_distribution() -> None:
+    result = run_command("--version")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.startswith("kubeproto 0.")
 
 
 @pytest.mark.parametrize(
-    ("words", "line"),
+    ("arguments", "message"),
     [
         (["serv"], "kubeproto: no such command 'serv'; see kubeproto --help"),
         (["serve", "--nothing"], "kubeproto serve: no such option '--nothing'; see kubeproto serve --help"),
@@ -85,9 +85,11 @@ def test_the_version_is_that_of_the_distribution() -> None:
         ),
     ],
 )
-def test_a_wrong_command_line_is_one_line_and_status_2(words: list[str], line: str) -> None:
-    done = called(*words)
-    assert (done.returncode, done.stdout, done.stderr) == (2, "", f"{line}\n")
+def test_a_wrong_command_line_is_reported_in_a_single_line_with_status_2(
+    arguments: list[str], message: str
+) -> None:
+    result = run_command(*arguments)
+    assert (result.returncode, result.stdout, result.stderr) == (2, "", f"{message}\n")
 
 
 @pytest.mark.parametrize(
@@ -97,7 +99,7 @@ def test_a_wrong_command_line_is_one_line_and_status_2(words: list[str], line: s
         *[(name, f"use `kubectl {name}`") for name in ("cp", "drain", "exec", "port-forward", "wait")],
     ],
 )
-def test_a_command_that_kubectl_has_is_an_error_that_names_it(
+def test_the_error_for_a_command_of_kubectl_names_kubectl(
     name: str, advice: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([name, "pods", "-o", "name"]) == 2
@@ -106,27 +108,27 @@ def test_a_command_that_kubectl_has_is_an_error_that_names_it(
     assert (output.out, output.err) == ("", error)
 
 
-def test_without_a_command_it_prints_the_help_and_ends_with_status_2() -> None:
-    done = called()
-    assert (done.returncode, done.stderr) == (2, "")
-    assert done.stdout == called("--help").stdout
+def test_kubeproto_without_a_command_prints_the_help_and_exits_with_2() -> None:
+    result = run_command()
+    assert (result.returncode, result.stderr) == (2, "")
+    assert result.stdout == run_command("--help").stdout
 
 
-def test_a_file_that_is_not_a_manifest_is_one_line_and_status_1(tmp_path: Path) -> None:
+def test_an_invalid_manifest_is_reported_in_a_single_line_with_status_1(tmp_path: Path) -> None:
     (tmp_path / "broken.yaml").write_text("a: [\n")
-    done = called("serve", "--port", "0", "--load", str(tmp_path / "broken.yaml"))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"kubeproto serve: {tmp_path}/broken.yaml: ")
-    assert done.stderr.count("\n") == 1
+    result = run_command("serve", "--port", "0", "--load", str(tmp_path / "broken.yaml"))
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"kubeproto serve: {tmp_path}/broken.yaml: ")
+    assert result.stderr.count("\n") == 1
 
 
-def test_a_port_that_is_taken_is_one_line_and_status_1() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = str(taken.getsockname()[1])
-        done = called("serve", "--empty", "--port", port)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"kubeproto serve: 127.0.0.1:{port} is in use: use another --port, or 0 for a free port\n"
+def test_a_port_in_use_is_reported_in_a_single_line_with_status_1() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = str(listener.getsockname()[1])
+        result = run_command("serve", "--empty", "--port", port)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (
+        f"kubeproto serve: 127.0.0.1:{port} is in use: use another --port, or 0 for a free one\n"
     )
 
 
@@ -142,9 +144,9 @@ def test_a_module_that_no_extra_has_brought_is_named_with_the_extra(
 
 def test_without_click_it_says_what_to_install() -> None:
     script = "import sys; sys.modules['click'] = None; from kubeproto_cli import main; sys.exit(main([]))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "kubeproto: the command line needs click: pip install kubeproto[cli]\n"
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == "kubeproto: the command line needs click: pip install kubeproto[cli]\n"
 
 
 def test_a_mistake_of_the_program_shows_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,68 +159,70 @@ def test_a_mistake_of_the_program_shows_its_traceback(monkeypatch: pytest.Monkey
         main(["broken"])
 
 
-def test_a_reader_that_goes_away_ends_it_without_a_word() -> None:
-    reading, writing = os.pipe()
-    os.close(reading)
+def test_a_closed_pipe_ends_the_program_silently() -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
     try:
-        done = subprocess.run([*PROGRAM, "--help"], stdout=writing, stderr=subprocess.PIPE, check=False)
+        result = subprocess.run([*PROGRAM, "--help"], stdout=write_end, stderr=subprocess.PIPE, check=False)
     finally:
-        os.close(writing)
-    assert (done.returncode, done.stderr) == (141, b"")
+        os.close(write_end)
+    assert (result.returncode, result.stderr) == (141, b"")
 
 
-def test_ctrl_c_ends_it_without_a_traceback() -> None:
-    # A command that does nothing but wait, so that the signal meets it and no handler of its own.
+def test_ctrl_c_ends_the_program_without_a_traceback() -> None:
+    # A command that only sleeps, so that it has no signal handler of its own.
     script = (
         "import sys, time, click; from kubeproto_cli import _main, main;"
-        "pause = click.Command('pause', callback=lambda: (print('waits', flush=True), time.sleep(600)));"
+        "pause = click.Command('pause', callback=lambda: (print('waiting', flush=True), time.sleep(600)));"
         "_main.kubeproto.get_command = lambda ctx, name: pause; sys.exit(main(['pause']))"
     )
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", script], stdout=pipe, stderr=pipe) as process:
         assert process.stdout is not None
-        assert process.stdout.readline() == b"waits\n"
+        assert process.stdout.readline() == b"waiting\n"
         process.send_signal(signal.SIGINT)
-        _, told = process.communicate(timeout=60)
-    assert (process.returncode, told) == (130, b"")
+        _, output = process.communicate(timeout=60)
+    assert (process.returncode, output) == (130, b"")
 
 
-def test_a_shell_completes_commands_and_options() -> None:
-    def completed(*words: str) -> list[str]:
-        done = called(
-            COMP_WORDS=shlex.join(words), COMP_CWORD=str(len(words) - 1), _KUBEPROTO_COMPLETE="bash_complete"
+def test_completion_offers_commands_and_options() -> None:
+    def completions(*arguments: str) -> list[str]:
+        result = run_command(
+            COMP_WORDS=shlex.join(arguments),
+            COMP_CWORD=str(len(arguments) - 1),
+            _KUBEPROTO_COMPLETE="bash_complete",
         )
-        return [line.partition(",")[2] for line in done.stdout.split()]
+        return [message.partition(",")[2] for message in result.stdout.split()]
 
-    assert completed("kubeproto", "se") == ["serve"]
-    assert completed("kubeproto", "get", "po") == []  # a command of kubectl alone
-    assert completed("kubeproto", "serve", "--tls-") == ["--tls-cert", "--tls-key"]
-    assert completed("kubeproto", "serve", "--authorization", "R") == ["RBAC"]
+    assert completions("kubeproto", "se") == ["serve"]
+    assert completions("kubeproto", "get", "po") == []  # a command of kubectl alone
+    assert completions("kubeproto", "serve", "--tls-") == ["--tls-cert", "--tls-key"]
+    assert completions("kubeproto", "serve", "--authorization", "R") == ["RBAC"]
 
 
 @pytest.mark.parametrize("shell", ["fish", "zsh"])
-def test_the_other_shells_get_the_same_names_with_what_they_are_for(shell: str) -> None:
-    """They are called as the scripts of `completion` do it, for a machine that has neither shell."""
+def test_completion_in_fish_and_zsh_includes_descriptions(shell: str) -> None:
+    """Call the program like the scripts of `completion`, as the machine may have neither shell."""
     fish = shell == "fish"
-    words = "kubeproto serv" if fish else "kubeproto\nserv"  # fish hands over the line and its last word
-    done = called(
-        COMP_WORDS=words, COMP_CWORD="serv" if fish else "1", _KUBEPROTO_COMPLETE=f"{shell}_complete"
+    arguments = "kubeproto serv" if fish else "kubeproto\nserv"  # fish passes the line and its last word
+    result = run_command(
+        COMP_WORDS=arguments, COMP_CWORD="serv" if fish else "1", _KUBEPROTO_COMPLETE=f"{shell}_complete"
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    kind, name, purpose = re.split(r"[,\t\n]", done.stdout.strip())
-    assert (kind, name) == ("plain", "serve")
+    assert (result.returncode, result.stderr) == (0, "")
+    completion_type, name, purpose = re.split(r"[,\t\n]", result.stdout.strip())
+    assert (completion_type, name) == ("plain", "serve")
     assert purpose.startswith(COMMANDS["serve"].summary.rstrip("."))
 
 
 @pytest.mark.parametrize("shell", ["bash", "fish", "zsh"])
-def test_the_script_of_a_shell_calls_the_program_back(shell: str) -> None:
-    done = called("completion", shell)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"_KUBEPROTO_COMPLETE={shell}_complete" in done.stdout
+def test_the_completion_script_calls_the_program(shell: str) -> None:
+    result = run_command("completion", shell)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert f"_KUBEPROTO_COMPLETE={shell}_complete" in result.stdout
 
 
 @pytest.mark.needs("bash")
-def test_bash_takes_the_script_and_completes_with_it(tmp_path: Path) -> None:
+def test_bash_completes_with_the_script(tmp_path: Path) -> None:
     program = tmp_path / "kubeproto"
     program.write_text(f'#!/bin/sh\nexec {shlex.join(PROGRAM)} "$@"\n')
     program.chmod(0o755)
@@ -226,8 +230,8 @@ def test_bash_takes_the_script_and_completes_with_it(tmp_path: Path) -> None:
         "source <(kubeproto completion bash); COMP_WORDS=(kubeproto se); COMP_CWORD=1;"
         ' _kubeproto_completion kubeproto; echo "${COMPREPLY[@]}"'
     )
-    done = subprocess.run(
+    result = subprocess.run(
         ["bash", "-c", script], capture_output=True, text=True, check=False,
         env={**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"},
     )  # fmt: skip
-    assert done.stdout == "serve\n", done.stderr
+    assert result.stdout == "serve\n", result.stderr

@@ -1,4 +1,4 @@
-"""--server, --token and --insecure-skip-tls-verify against a server with TLS that asks for a token."""
+"""--server, --token and --insecure-skip-tls-verify against a server with TLS that requires a token."""
 
 from __future__ import annotations
 
@@ -25,52 +25,50 @@ APPLIED: Final = "configmap/settings created\n"
 
 @pytest.fixture
 def server(tmp_path: Path) -> Generator[SimServer]:
-    """A served cluster, and a manifest that commands of the tests apply to it."""
+    """A served cluster, and a manifest for it."""
     settings = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}}
     (tmp_path / "settings.json").write_text(json.dumps(settings))
     with serving(sim.Cluster(), security=self_signed(tokens={TOKEN: "ann"})) as server:
         yield server
 
 
-def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command where there is no kubeconfig."""
-    return call_in(folder, *words, HOME=str(folder))
+def run_command(folder: Path, *command_line: str) -> subprocess.CompletedProcess[str]:
+    """Run a command without a kubeconfig."""
+    return call_in(folder, *command_line, HOME=str(folder))
 
 
-def test_without_a_kubeconfig_it_connects_with_the_url_and_the_token(
-    server: SimServer, tmp_path: Path
-) -> None:
-    done = called(tmp_path, *APPLY, "--server", server.url, "--token", TOKEN, UNCHECKED)
-    assert (done.returncode, done.stdout) == (0, APPLIED)
-    assert done.stderr.startswith("Warning: the given server: insecure-skip-tls-verify is set")
-    assert done.stderr.count("\n") == 1
+def test_a_url_and_a_token_replace_a_kubeconfig(server: SimServer, tmp_path: Path) -> None:
+    result = run_command(tmp_path, *APPLY, "--server", server.url, "--token", TOKEN, UNCHECKED)
+    assert (result.returncode, result.stdout) == (0, APPLIED)
+    assert result.stderr.startswith("Warning: the given server: insecure-skip-tls-verify is set")
+    assert result.stderr.count("\n") == 1
 
 
-def test_a_certificate_is_checked_unless_it_is_said(server: SimServer, tmp_path: Path) -> None:
-    done = called(tmp_path, *APPLY, "-s", server.url, "--token", TOKEN)
-    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (1, "", 1)
-    assert "certificate" in done.stderr
+def test_a_certificate_is_verified_by_default(server: SimServer, tmp_path: Path) -> None:
+    result = run_command(tmp_path, *APPLY, "-s", server.url, "--token", TOKEN)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (1, "", 1)
+    assert "certificate" in result.stderr
 
 
 @pytest.mark.parametrize("command", [" ".join(APPLY), "doctor", "watch cm -o jsonl", "logs web"])
-def test_a_wrong_token_is_an_error_that_does_not_show_it(
+def test_the_error_for_a_wrong_token_does_not_show_the_token(
     server: SimServer, tmp_path: Path, command: str
 ) -> None:
     wrong = "not" + TOKEN
-    done = called(tmp_path, *command.split(), "-s", server.url, "--token", wrong, UNCHECKED)
-    assert done.returncode == 1
-    assert "401" in done.stdout + done.stderr or "Unauthorized" in done.stdout + done.stderr
-    assert wrong not in done.stdout + done.stderr
+    result = run_command(tmp_path, *command.split(), "-s", server.url, "--token", wrong, UNCHECKED)
+    assert result.returncode == 1
+    assert "401" in result.stdout + result.stderr or "Unauthorized" in result.stdout + result.stderr
+    assert wrong not in result.stdout + result.stderr
 
 
-def test_in_place_of_what_the_kubeconfig_says(server: SimServer, tmp_path: Path) -> None:
+def test_the_token_option_overrides_the_kubeconfig(server: SimServer, tmp_path: Path) -> None:
     (tmp_path / "config").write_text(server.kubeconfig.replace(TOKEN, "old"))
-    assert called(tmp_path, *APPLY, "--kubeconfig", "config").returncode == 1
-    done = called(tmp_path, *APPLY, "--kubeconfig", "config", "--token", TOKEN)
-    assert (done.returncode, done.stdout, done.stderr) == (0, APPLIED, "")
+    assert run_command(tmp_path, *APPLY, "--kubeconfig", "config").returncode == 1
+    result = run_command(tmp_path, *APPLY, "--kubeconfig", "config", "--token", TOKEN)
+    assert (result.returncode, result.stdout, result.stderr) == (0, APPLIED, "")
 
 
-def test_the_options_show_no_secret_and_become_a_command_line_again() -> None:
+def test_the_options_hide_secrets_and_convert_back_to_arguments() -> None:
     options = ConnectionOptions(server="https://h", token=TOKEN, insecure=True)
     assert TOKEN not in repr(options)
     assert options.arguments == ["--server", "https://h", "--token", TOKEN, UNCHECKED]

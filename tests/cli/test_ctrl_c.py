@@ -1,4 +1,4 @@
-"""Ctrl-C on a terminal ends each command that waits for a cluster: with 130, without a traceback."""
+"""Ctrl-C on a terminal ends a command that waits for a cluster with status 130 and without a traceback."""
 
 from __future__ import annotations
 
@@ -23,26 +23,28 @@ def pod(name: str, image: str) -> dict[str, Any]:
 
 
 @pytest.fixture
-def busy(cli: CommandLine) -> CommandLine:
-    """A cluster with a node, and a pod on it that writes a line, waits forever, and does not go."""
+def cli_with_pod(cli: CommandLine) -> CommandLine:
+    """A cluster whose node runs a pod that writes a line and never ends; a finalizer keeps it."""
 
     def fill() -> None:
-        program = sim.Program(log="begun\n")
+        program = sim.Program(log="started\n")
         cli.cluster.nodes(1, ready_after=0, ends_after=0, programs={"app": program})
         cli.cluster.settle()
         [node] = cli.cluster.objects("v1/Node")
-        made = pod("web", "app")
-        made["spec"]["nodeName"] = node["metadata"]["name"]
-        cli.cluster.put(made)
+        pod_manifest = pod("web", "app")
+        pod_manifest["spec"]["nodeName"] = node["metadata"]["name"]
+        cli.cluster.put(pod_manifest)
         cli.cluster.settle()
 
     cli.server.call(fill)
     return cli
 
 
-@pytest.mark.parametrize(("words", "output"), [("logs -f web", "begun"), ("watch pods -o jsonl", '"ADDED"')])
-def test_ctrl_c_ends_what_waits(busy: CommandLine, words: str, output: str) -> None:
-    with busy.terminal(*words.split(), columns=200) as terminal:
+@pytest.mark.parametrize(
+    ("arguments", "output"), [("logs -f web", "started"), ("watch pods -o jsonl", '"ADDED"')]
+)
+def test_ctrl_c_ends_a_waiting_command(cli_with_pod: CommandLine, arguments: str, output: str) -> None:
+    with cli_with_pod.terminal(*arguments.split(), columns=200) as terminal:
         terminal.wait_for(lambda screen: output in terminal.output)
         terminal.send("\x03")
         assert terminal.wait() == 130

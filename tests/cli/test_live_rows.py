@@ -1,4 +1,4 @@
-"""The rows behind the live table: what is deleted while its row is read does not come back."""
+"""The rows of the live table: an object that is deleted while its row is read does not reappear."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from kubeproto_runtime.testing import simulated
 pytestmark = pytest.mark.one_python
 
 
-@pytest.mark.parametrize("all_at_once", [True, False])
-def test_a_row_that_is_read_while_its_object_goes_is_dropped(all_at_once: bool) -> None:
+@pytest.mark.parametrize("in_single_refresh", [True, False])
+def test_the_row_of_an_object_that_is_deleted_during_a_refresh_is_dropped(in_single_refresh: bool) -> None:
     cluster = sim.Cluster()
     for name in ("a", "b"):
         cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, "namespace": "x"}})
@@ -27,22 +27,22 @@ def test_a_row_that_is_read_while_its_object_goes_is_dropped(all_at_once: bool) 
             rows.mark_changed(first)
             rows.mark_changed(second)
             rows.mark_synced()
-            if not all_at_once:
+            if not in_single_refresh:
                 await rows.refresh()
                 rows.mark_changed(first)
-            reading = asyncio.create_task(rows.refresh())
-            await asyncio.sleep(0)  # the request is on its way
+            refresh_task = asyncio.create_task(rows.refresh())
+            await asyncio.sleep(0)  # the request is in flight
             rows.remove(first)
-            await reading
+            await refresh_task
             assert [name for _, name in rows.rows] == ["b"]
-            shown = rows.render(0.0, with_kinds=False)
-            assert shown is not None
-            assert len(shown[0].rows) == 1
+            rendered = rows.render(0.0, with_kinds=False)
+            assert rendered is not None
+            assert len(rendered[0].rows) == 1
 
     asyncio.run(main())
 
 
-def test_what_the_server_did_not_say_is_read_again() -> None:
+def test_rows_are_read_again_after_a_refused_list() -> None:
     cluster = sim.Cluster()
     cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x"}})
 
@@ -62,14 +62,14 @@ def test_what_the_server_did_not_say_is_read_again() -> None:
     asyncio.run(main())
 
 
-def test_a_change_stands_out_at_least_once_however_late_it_is_drawn() -> None:
+def test_a_change_is_highlighted_at_least_once_however_late_it_is_drawn() -> None:
     cluster = sim.Cluster()
     cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "namespace": "x"}})
 
     def styles(rows: LiveRows, now: float) -> list[str]:
-        shown = rows.render(now, with_kinds=False)
-        assert shown is not None
-        return shown[1]
+        rendered = rows.render(now, with_kinds=False)
+        assert rendered is not None
+        return rendered[1]
 
     async def main() -> None:
         async with simulated(cluster) as client:
@@ -79,10 +79,10 @@ def test_a_change_stands_out_at_least_once_however_late_it_is_drawn() -> None:
             rows.mark_changed(obj)
             rows.mark_synced()
             await rows.refresh()
-            assert styles(rows, 0.0) == [""]  # what was there from the beginning
+            assert styles(rows, 0.0) == [""]  # the initial rows are not highlighted
             rows.mark_changed(obj)
             await rows.refresh()
-            seen = [styles(rows, 60.0 + second) for second in range(5)]  # the server was slow
-            assert seen == [["33"], ["33"], ["33"], ["33"], [""]]
+            styles_by_second = [styles(rows, 60.0 + second) for second in range(5)]  # the server was slow
+            assert styles_by_second == [["33"], ["33"], ["33"], ["33"], [""]]
 
     asyncio.run(main())

@@ -1,4 +1,4 @@
-"""`kubeproto manifests`: what it prints and writes, and what it says of a wrong operator."""
+"""`kubeproto manifests`: printed and written manifests, and errors about a wrong operator."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from command_processes import PROGRAM as PROCESS, call_in
+from command_processes import PROGRAM, call_in
 
 import kubeproto as kp
 
 pytestmark = pytest.mark.one_python
 
-PROGRAM: Final = """
+OPERATORS: Final = """
 import kubeproto as kp
 from kubeproto_runtime import Controller, LeaderElector, Operator
 
@@ -27,9 +27,9 @@ async def reconcile(shelf, ctx):
     pass
 
 def operator(client):
-    made = Operator(election=LeaderElector(client, name="shelves", identity="a"), port=8080)
-    made.add(Controller(client, Shelf).run(reconcile))
-    return made
+    operator = Operator(election=LeaderElector(client, name="shelves", identity="a"), port=8080)
+    operator.add(Controller(client, Shelf).run(reconcile))
+    return operator
 
 def alone(client):
     return Controller(client, Shelf).run(reconcile)
@@ -50,25 +50,31 @@ ACCESS: Final = '[{"group":"","resource":"configmaps","verb":"patch"}]'
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "shelf_operator.py").write_text(PROGRAM)
+    (tmp_path / "shelf_operator.py").write_text(OPERATORS)
     (tmp_path / "needs_more.py").write_text("import nothing_of_this_name\n")
     (tmp_path / "access.json").write_text(ACCESS)
     return tmp_path
 
 
-def called(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return call_in(folder, "manifests", *words)
+def run_manifests(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return call_in(folder, "manifests", *arguments)
 
 
-@pytest.mark.parametrize("reference", ["shelf_operator:operator", "shelf_operator.py:operator"])
-def test_it_prints_manifests_that_can_be_read_back(folder: Path, reference: str) -> None:
-    done = called(folder, reference, "--access", "access.json", "--image", "registry.example.com/shelf:2")
-    assert (done.returncode, done.stderr) == (0, "")
-    found = {obj.kind: obj for obj in kp.parse_manifest(done.stdout)}
-    assert found["Deployment"].metadata.name == found["Namespace"].metadata.name == "shelf-operator"
-    assert "image: registry.example.com/shelf:2\n" in done.stdout
-    assert "configmaps" in kp.dump_yaml(found["ClusterRole"])
-    assert "shelves" in kp.dump_yaml(found["Role"])
+@pytest.mark.parametrize("operator_reference", ["shelf_operator:operator", "shelf_operator.py:operator"])
+def test_the_printed_manifests_can_be_parsed(folder: Path, operator_reference: str) -> None:
+    result = run_manifests(
+        folder, operator_reference, "--access", "access.json", "--image", "registry.example.com/shelf:2"
+    )
+    assert (result.returncode, result.stderr) == (0, "")
+    objects_by_kind = {obj.kind: obj for obj in kp.parse_manifest(result.stdout)}
+    assert (
+        objects_by_kind["Deployment"].metadata.name
+        == objects_by_kind["Namespace"].metadata.name
+        == "shelf-operator"
+    )
+    assert "image: registry.example.com/shelf:2\n" in result.stdout
+    assert "configmaps" in kp.dump_yaml(objects_by_kind["ClusterRole"])
+    assert "shelves" in kp.dump_yaml(objects_by_kind["Role"])
 
 
 @pytest.mark.parametrize(
@@ -79,18 +85,20 @@ def test_it_prints_manifests_that_can_be_read_back(folder: Path, reference: str)
         (["--helm"], {"Chart.yaml", "values.yaml", "templates/deployment-shelf-operator.yaml", "Dockerfile"}),
     ],
 )
-def test_it_writes_a_folder_with_a_dockerfile(folder: Path, options: list[str], files: set[str]) -> None:
-    done = called(folder, "shelf_operator:operator", "--output", "made", *options)
-    assert (done.returncode, done.stdout) == (0, "")
-    written = {str(path.relative_to(folder / "made")) for path in (folder / "made").rglob("*.*")}
-    written |= {path.name for path in (folder / "made").glob("Dockerfile")}
+def test_output_writes_a_folder_with_a_dockerfile(folder: Path, options: list[str], files: set[str]) -> None:
+    result = run_manifests(folder, "shelf_operator:operator", "--output", "manifests", *options)
+    assert (result.returncode, result.stdout) == (0, "")
+    written = {str(path.relative_to(folder / "manifests")) for path in (folder / "manifests").rglob("*.*")}
+    written |= {path.name for path in (folder / "manifests").glob("Dockerfile")}
     assert files <= written
-    assert sorted(done.stderr.split()) == sorted(f"made/{name}" for name in written)
-    assert 'ENTRYPOINT ["python", "/app/shelf_operator.py"]' in (folder / "made" / "Dockerfile").read_text()
+    assert sorted(result.stderr.split()) == sorted(f"manifests/{name}" for name in written)
+    assert (
+        'ENTRYPOINT ["python", "/app/shelf_operator.py"]' in (folder / "manifests" / "Dockerfile").read_text()
+    )
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "message"),
+    ("arguments", "status", "message"),
     [
         (["shelf_operator"], 2, "'shelf_operator' is not MODULE:NAME, such as"),
         (["nowhere:operator"], 2, "there is no module nowhere here"),
@@ -113,18 +121,18 @@ def test_it_writes_a_folder_with_a_dockerfile(folder: Path, options: list[str], 
         (["needs_more:operator"], 1, "needs_more cannot be imported: there is no module nothing_of"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(folder: Path, words: list[str], status: int, message: str) -> None:
-    done = called(folder, *words)
-    assert (done.returncode, done.stdout) == (status, "")
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+def test_an_error_is_a_single_line(folder: Path, arguments: list[str], status: int, message: str) -> None:
+    result = run_manifests(folder, *arguments)
+    assert (result.returncode, result.stdout) == (status, "")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_a_mistake_in_the_users_function_shows_its_traceback(folder: Path) -> None:
-    done = subprocess.run(
-        [*PROCESS, "manifests", "shelf_operator:broken"], cwd=folder, capture_output=True, text=True,
+    result = subprocess.run(
+        [*PROGRAM, "manifests", "shelf_operator:broken"], cwd=folder, capture_output=True, text=True,
         check=False,
     )  # fmt: skip
-    assert done.returncode == 1
-    assert done.stderr.startswith("Traceback")
-    assert done.stderr.endswith("RuntimeError: a mistake of the user\n")
+    assert result.returncode == 1
+    assert result.stderr.startswith("Traceback")
+    assert result.stderr.endswith("RuntimeError: a mistake of the user\n")

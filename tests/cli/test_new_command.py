@@ -1,4 +1,4 @@
-"""`kubeproto new`: the project that it makes passes its own tests and mypy strict, and can be deployed."""
+"""`kubeproto new`: the created project passes its own tests and mypy strict, and can be deployed."""
 
 from __future__ import annotations
 
@@ -26,62 +26,62 @@ FILES = {
 }  # fmt: skip
 
 
-def made(folder: Path, *words: str) -> Path:
-    done = call_in(folder, "new", "book-shop", *words)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.splitlines() == [f"book-shop/{name}" for name in sorted(FILES)]
-    assert done.stderr == (
+def create_project(folder: Path, *arguments: str) -> Path:
+    result = call_in(folder, "new", "book-shop", *arguments)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.splitlines() == [f"book-shop/{name}" for name in sorted(FILES)]
+    assert result.stderr == (
         "next: cd book-shop, pytest, and kubeproto run book_shop.py:operator --simulated\n"
     )
     return folder / "book-shop"
 
 
-def python(folder: Path, *words: str, status: int = 0) -> str:
-    # A plugin that only this environment has could load what the project does not bring.
+def run_python(folder: Path, *arguments: str, status: int = 0) -> str:
+    # A pytest plugin of this environment could import modules that the project does not depend on.
     environment = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     environment.pop("PYTEST_ADDOPTS", None)
-    done = subprocess.run(
-        [sys.executable, *words], cwd=folder, capture_output=True, text=True, check=False, env=environment
+    result = subprocess.run(
+        [sys.executable, *arguments], cwd=folder, capture_output=True, text=True, check=False, env=environment
     )
-    assert done.returncode == status, done.stdout + done.stderr
-    return done.stdout
+    assert result.returncode == status, result.stdout + result.stderr
+    return result.stdout
 
 
-ANOTHER = pytest.mark.thorough("another pytest, with all that the tests of a project import")
+SLOW = pytest.mark.thorough("runs another pytest, which imports all dependencies again")
 
 
 @pytest.mark.parametrize(
-    "words", [(), pytest.param(("--kind", "Glossary", "--group", "a.library.example.org"), marks=ANOTHER)]
+    "arguments", [(), pytest.param(("--kind", "Glossary", "--group", "a.library.example.org"), marks=SLOW)]
 )
-def test_a_project_passes_its_own_tests(words: tuple[str, ...], tmp_path: Path) -> None:
-    folder = made(tmp_path, *words)
+def test_a_project_passes_its_own_tests(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    folder = create_project(tmp_path, *arguments)
     assert {path.name for path in folder.iterdir()} == FILES
-    assert "4 passed" in python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
+    assert "4 passed" in run_python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider")
 
 
-@ANOTHER
-def test_its_tests_find_what_is_broken(tmp_path: Path) -> None:
-    folder = made(tmp_path)
+@SLOW
+def test_the_tests_of_a_project_detect_a_bug(tmp_path: Path) -> None:
+    folder = create_project(tmp_path)
     program = folder / "book_shop.py"
     program.write_text(program.read_text().replace(".owns(ConfigMap)", ""))
-    said = python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", status=1)
-    assert "4 failed" in said, said
+    output = run_python(folder, "-m", "pytest", "-q", "-p", "no:cacheprovider", status=1)
+    assert "4 failed" in output, output
 
 
 @pytest.mark.thorough("mypy reads the whole project when nothing is in its cache")
-def test_mypy_strict_has_no_finding_in_it(tmp_path: Path) -> None:
-    folder = made(tmp_path)
-    assert "no issues found in 2 source files" in python(folder, "-m", "mypy", ".")
+def test_a_project_passes_mypy_strict(tmp_path: Path) -> None:
+    folder = create_project(tmp_path)
+    assert "no issues found in 2 source files" in run_python(folder, "-m", "mypy", ".")
 
 
-def test_a_cluster_takes_its_manifests_and_its_files_agree(tmp_path: Path) -> None:
-    folder = made(tmp_path, "--kind", "Glossary", "--group", "library.example.org")
+def test_a_cluster_accepts_the_manifests_and_the_files_agree(tmp_path: Path) -> None:
+    folder = create_project(tmp_path, "--kind", "Glossary", "--group", "library.example.org")
     cluster = Cluster()
     for obj in parse_manifest((folder / "manifests.yaml").read_bytes()):
         cluster.put(obj)
     assert cluster.get("apps/v1/Deployment", "book-shop", "book-shop") is not None
     names = {
-        one["metadata"]["name"] for one in cluster.objects("apiextensions.k8s.io/v1/CustomResourceDefinition")
+        crd["metadata"]["name"] for crd in cluster.objects("apiextensions.k8s.io/v1/CustomResourceDefinition")
     }
     assert names == {"glossaries.library.example.org"}
     project = tomllib.loads((folder / "pyproject.toml").read_text())["project"]
@@ -89,7 +89,7 @@ def test_a_cluster_takes_its_manifests_and_its_files_agree(tmp_path: Path) -> No
     assert requirement.extras == {"runtime", "asyncio"}
     assert requirement.specifier.contains(version("kubeproto"), prereleases=True)
     assert 'ENTRYPOINT ["python", "/app/book_shop.py"]' in (folder / "Dockerfile").read_text()
-    definition = python(folder, "book_shop.py", "--definition")
+    definition = run_python(folder, "book_shop.py", "--definition")
     assert "name: glossaries.library.example.org" in definition
     assert "$" not in (folder / "README.md").read_text()
 
@@ -98,13 +98,13 @@ def test_a_cluster_takes_its_manifests_and_its_files_agree(tmp_path: Path) -> No
     ("kind", "plural"),
     [("Book", "books"), ("Glossary", "glossaries"), ("Gateway", "gateways"), ("Class", "classes")],
 )
-def test_a_plural_is_the_one_that_english_has(kind: str, plural: str, tmp_path: Path) -> None:
+def test_the_plural_follows_english_rules(kind: str, plural: str, tmp_path: Path) -> None:
     assert main(["new", "thing", "--kind", kind, "--output", str(tmp_path)]) == 0
     assert f'plural="{plural}"' in (tmp_path / "thing.py").read_text()
 
 
 @pytest.mark.parametrize(
-    ("words", "line"),
+    ("arguments", "message"),
     [
         (["Book"], "'Book' cannot be the name of a project: expected lower-case letters, digits and dashes"),
         (["../x"], "'../x' cannot be the name of a project: expected lower-case letters, digits and dashes"),
@@ -117,20 +117,22 @@ def test_a_plural_is_the_one_that_english_has(kind: str, plural: str, tmp_path: 
         (["x", "--group", "x"], "'x' cannot be a group: expected a domain, such as library.example.org"),
     ],
 )
-def test_a_name_that_no_project_can_have_is_refused(
-    words: list[str],
-    line: str,
+def test_an_invalid_name_is_refused(
+    arguments: list[str],
+    message: str,
     capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main(["new", *words]) == 2
-    assert capsys.readouterr().err == f"kubeproto new: {line}; see kubeproto new --help\n"
+    assert main(["new", *arguments]) == 2
+    assert capsys.readouterr().err == f"kubeproto new: {message}; see kubeproto new --help\n"
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_that_is_not_empty_stays_unchanged(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "notes").write_text("mine")
     assert main(["new", "thing", "--output", str(tmp_path)]) == 1
     assert capsys.readouterr().err == (
@@ -139,7 +141,7 @@ def test_a_folder_that_is_not_empty_is_left_alone(tmp_path: Path, capsys: pytest
     assert [path.name for path in tmp_path.iterdir()] == ["notes"]
 
 
-def test_on_a_terminal_it_says_the_same(tmp_path: Path) -> None:
-    with Terminal([*PROGRAM, "new", "thing", "--output", str(tmp_path / "made")], columns=200) as terminal:
+def test_the_next_steps_are_printed_on_a_terminal(tmp_path: Path) -> None:
+    with Terminal([*PROGRAM, "new", "thing", "--output", str(tmp_path / "project")], columns=200) as terminal:
         assert terminal.wait() == 0
         assert "thing.py:operator --simulated" in terminal.screen.text

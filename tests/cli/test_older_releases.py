@@ -46,8 +46,8 @@ def test_each_command_works_with_a_server_of_an_older_release(release: str, tmp_
             "ok", "server", "it", "is", "Kubernetes", f"v{kind_table().releases[release].kubernetes}",
         ]  # fmt: skip
         cli.call("apply", "-f", "-", stdin=BOOKS, status=0)
-        made = cli.call("generate", "books.example.com", status=0).stdout
-        assert "class BookSpec(kp.Fields):\n    title: str" in made
-        refused = cli.call("apply", "-f", "-", stdin=POD, status=1)
+        generated_module = cli.call("generate", "books.example.com", status=0).stdout
+        assert "class BookSpec(kp.Fields):\n    title: str" in generated_module
+        result = cli.call("apply", "-f", "-", stdin=POD, status=1)
         assert "core_v1.PodSpec.schedulingGroup" in kind_table().releases[release].missing_fields
-        assert ".spec.schedulingGroup: field not declared in schema" in refused.stderr + refused.stdout
+        assert ".spec.schedulingGroup: field not declared in schema" in result.stderr + result.stdout

@@ -1,4 +1,4 @@
-"""`kubeproto record` and `kubeproto replay`: what happened comes again, in order and with its delays."""
+"""`kubeproto record` and `kubeproto replay`: events are replayed in order and with their delays."""
 
 from __future__ import annotations
 
@@ -50,33 +50,33 @@ EVENTS: Final = [
 ]
 
 
-def written(*lines: object) -> bytes:
+def json_lines(*lines: object) -> bytes:
     return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
 
 
 def play(data: bytes, **options: Any) -> tuple[list[float], list[Any]]:
-    """The delays that were slept, and what a cluster holds after each of them."""
+    """Replay a recording; return the delays, and the objects of the cluster at each delay."""
     cluster, recording = Cluster(populated=False), read_recording(data)
-    rest = prepare_replay(cluster, recording)
+    remaining_events = prepare_replay(cluster, recording)
     kind = f"{recording.head.resource.api_version}/{recording.head.kind}"
     delays: list[float] = []
-    seen: list[Any] = []
+    contents: list[Any] = []
 
     async def sleep(delay: float) -> None:
         delays.append(delay)
-        seen.append(
-            {one["metadata"]["name"]: one.get("data", one.get("spec")) for one in cluster.objects(kind)}
+        contents.append(
+            {obj["metadata"]["name"]: obj.get("data", obj.get("spec")) for obj in cluster.objects(kind)}
         )
 
-    asyncio.run(replay(cluster, recording, rest, sleep=sleep, **options))
-    seen.append([one["metadata"]["name"] for one in cluster.objects(kind)])
-    return delays, seen
+    asyncio.run(replay(cluster, recording, remaining_events, sleep=sleep, **options))
+    contents.append([obj["metadata"]["name"] for obj in cluster.objects(kind)])
+    return delays, contents
 
 
-def test_events_happen_in_their_order_with_their_delays() -> None:
-    delays, seen = play(written(HEAD, *EVENTS))
+def test_events_are_replayed_in_order_with_their_delays() -> None:
+    delays, contents = play(json_lines(HEAD, *EVENTS))
     assert delays == [0.0, 2.0, 0.5, 10.0]
-    assert seen == [
+    assert contents == [
         {"a": {"text": "one"}},
         {"a": {"text": "one"}},
         {"a": {"text": "two"}},
@@ -89,49 +89,49 @@ def test_events_happen_in_their_order_with_their_delays() -> None:
     ("speed", "delays"), [(10.0, [0.0, 0.2, 0.05, 1.0]), (0.0, [0.0] * 4), (0.5, [0, 4, 1, 20])]
 )
 def test_speed_divides_the_delays(speed: float, delays: list[float]) -> None:
-    assert play(written(HEAD, *EVENTS), speed=speed)[0] == pytest.approx(delays)
+    assert play(json_lines(HEAD, *EVENTS), speed=speed)[0] == pytest.approx(delays)
 
 
-def test_objects_are_those_of_the_file_but_for_their_versions() -> None:
+def test_replayed_objects_differ_from_the_file_only_in_their_versions() -> None:
     cluster = Cluster(populated=False)
-    recording = read_recording(written(HEAD, *EVENTS))
+    recording = read_recording(json_lines(HEAD, *EVENTS))
     prepare_replay(cluster, recording)
-    found = cluster.get("v1/ConfigMap", "a", "shop")
-    assert found is not None
-    assert found["metadata"].pop("resourceVersion") != "77"
+    config_map_object = cluster.get("v1/ConfigMap", "a", "shop")
+    assert config_map_object is not None
+    assert config_map_object["metadata"].pop("resourceVersion") != "77"
     expected = config_map("a", "one")
     del expected["metadata"]["resourceVersion"]
-    assert found == expected
+    assert config_map_object == expected
 
 
-def test_a_kind_that_no_server_brings_gets_a_definition() -> None:
+def test_a_custom_kind_gets_a_definition() -> None:
     book = {"apiVersion": "library.example.com/v1", "kind": "Book", "spec": {"any": {"thing": 1}}}
     line = event(0.0, "ADDED", {**book, "metadata": {"name": "moby", "namespace": "default"}})
-    assert play(written(BOOKS, line))[1][-1] == ["moby"]
+    assert play(json_lines(BOOKS, line))[1][-1] == ["moby"]
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "message"),
     [
         (b"", "line 1 is not the head of a recording"),
         (b"\xff\n", "line 1 is not the head of a recording"),
-        (written({**HEAD, "format": "other"}), "the format is 'other'"),
-        (written(HEAD, {"delay": 0}), "line 2 is not an event"),
-        (written(HEAD, event(0, "ADDED", {"kind": 5})), "line 2 is not an event"),
+        (json_lines({**HEAD, "format": "other"}), "the format is 'other'"),
+        (json_lines(HEAD, {"delay": 0}), "line 2 is not an event"),
+        (json_lines(HEAD, event(0, "ADDED", {"kind": 5})), "line 2 is not an event"),
         (
-            written(HEAD, event(0, "ADDED", config_map("a", "x")), event(-1, "SYNCED")),
+            json_lines(HEAD, event(0, "ADDED", config_map("a", "x")), event(-1, "SYNCED")),
             "line 3: a delay of -1",
         ),
-        (written(HEAD) + b"[" * 10_000 + b"\n", "line 2 is not an event"),
+        (json_lines(HEAD) + b"[" * 10_000 + b"\n", "line 2 is not an event"),
     ],
 )
-def test_what_is_not_a_recording_is_refused_with_its_line(data: bytes, said: str) -> None:
-    with pytest.raises(ValueError, match=re.escape(said)):
+def test_the_error_for_an_invalid_recording_names_the_line(data: bytes, message: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(message)):
         read_recording(data)
 
 
-def test_a_last_line_that_was_cut_off_is_left() -> None:
-    assert len(read_recording(written(HEAD, *EVENTS) + b'{"delay":1,"ty').events) == len(EVENTS)
+def test_an_incomplete_last_line_is_ignored() -> None:
+    assert len(read_recording(json_lines(HEAD, *EVENTS) + b'{"delay":1,"ty').events) == len(EVENTS)
 
 
 # As processes
@@ -141,7 +141,7 @@ def put(cli: CommandLine, name: str, text: str) -> None:
     cli.server.call(cli.cluster.store, config_map(name, text))
 
 
-def test_what_is_recorded_is_replayed_for_any_client(cli: CommandLine, tmp_path: Path) -> None:
+def test_a_recording_is_replayed_for_any_client(cli: CommandLine, tmp_path: Path) -> None:
     put(cli, "a", "one")
     path = tmp_path / "watch.jsonl"
     with cli.start("record", "configmaps", "-n", "shop", "-o", str(path)) as process:
@@ -153,11 +153,11 @@ def test_what_is_recorded_is_replayed_for_any_client(cli: CommandLine, tmp_path:
         while b"DELETED" not in path.read_bytes():
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
-        _, said = process.communicate(timeout=60)
-    assert (process.returncode, said) == (0, "# 4 events recorded\n")
+        _, message = process.communicate(timeout=60)
+    assert (process.returncode, message) == (0, "# 4 events recorded\n")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     recording = read_recording(path.read_bytes())
-    assert [one.type for one in recording.events] == ["ADDED", "SYNCED", "MODIFIED", "ADDED", "DELETED"]
+    assert [event.type for event in recording.events] == ["ADDED", "SYNCED", "MODIFIED", "ADDED", "DELETED"]
     assert recording.head.namespace == "shop"
 
     config = tmp_path / "replayed"
@@ -175,23 +175,23 @@ def test_what_is_recorded_is_replayed_for_any_client(cli: CommandLine, tmp_path:
             watching.send_signal(signal.SIGINT)
             watching.communicate(timeout=60)
         server.send_signal(signal.SIGTERM)
-        _, said = server.communicate(timeout=60)
-    assert [(one["type"], one["object"]["metadata"]["name"]) for one in lines] == [
+        _, message = server.communicate(timeout=60)
+    assert [(event["type"], event["object"]["metadata"]["name"]) for event in lines] == [
         ("ADDED", "a"), ("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "a"),
     ]  # fmt: skip
-    assert (server.returncode, said) == (0, "# all 3 events were sent\n")
+    assert (server.returncode, message) == (0, "# all 3 events have happened\n")
 
 
-def test_a_recording_ends_by_itself_and_a_replay_too(cli: CommandLine) -> None:
+def test_for_ends_a_recording_and_once_ends_a_replay(cli: CommandLine) -> None:
     put(cli, "a", "one")
-    done = cli.run("record", "configmaps", "-n", "shop", "--for", "0.5s")
-    assert done.stderr == "# 1 events recorded\n"
-    (cli.folder / "watch.jsonl").write_text(done.stdout)
-    done = cli.run("replay", "watch.jsonl", "--port", "0", "--once", "--immediately")
-    assert done.stderr == "# all 0 events were sent\n"
+    result = cli.run("record", "configmaps", "-n", "shop", "--for", "0.5s")
+    assert result.stderr == "# 1 events recorded\n"
+    (cli.folder / "watch.jsonl").write_text(result.stdout)
+    result = cli.run("replay", "watch.jsonl", "--port", "0", "--once", "--immediately")
+    assert result.stderr == "# all 0 events have happened\n"
 
 
-def test_on_a_terminal_ctrl_c_ends_both(cli: CommandLine, tmp_path: Path) -> None:
+def test_ctrl_c_ends_record_and_replay_on_a_terminal(cli: CommandLine, tmp_path: Path) -> None:
     path = tmp_path / "watch.jsonl"
     with cli.terminal("record", "configmaps", "-n", "shop", "-o", str(path)) as terminal:
         while b"SYNCED" not in (path.read_bytes() if path.exists() else b""):
@@ -206,10 +206,10 @@ def test_on_a_terminal_ctrl_c_ends_both(cli: CommandLine, tmp_path: Path) -> Non
         assert "Traceback" not in terminal.output
 
 
-def test_mistakes_are_one_line(cli: CommandLine) -> None:
+def test_an_error_is_a_single_line(cli: CommandLine) -> None:
     (cli.folder / "broken").write_bytes(b"{}\n")
-    done = cli.call("replay", "broken", status=1)
-    assert done.stderr.startswith("kubeproto replay: broken: line 1 is not the head of a recording")
+    result = cli.call("replay", "broken", status=1)
+    assert result.stderr.startswith("kubeproto replay: broken: line 1 is not the head of a recording")
     assert (
         cli.call("replay", "gone", status=1).stderr == "kubeproto replay: gone: No such file or directory\n"
     )

@@ -1,4 +1,4 @@
-"""`kubeproto run` as a process: a simulated cluster, reload on change, and an end that drains."""
+"""`kubeproto run` as a process: a simulated cluster, a restart after a change, and draining."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ class Note(kp.Object[NoteSpec, None], group="run.example.com", version="v1", plu
     pass
 
 async def reconcile(note, ctx):
-    made = ConfigMap(metadata=kp.ObjectMeta(name=ctx.name), data={"text": "FIRST"})
-    await ctx.api(ConfigMap).apply(made, field_manager="run", force=True)
+    config_map = ConfigMap(metadata=kp.ObjectMeta(name=ctx.name), data={"text": "FIRST"})
+    await ctx.api(ConfigMap).apply(config_map, field_manager="run", force=True)
 
 def operator(client):
-    made = Operator()
-    made.add(controller(client))
-    return made
+    operator = Operator()
+    operator.add(controller(client))
+    return operator
 
 def controller(client):
     return Controller(client, Note).run(reconcile)
@@ -50,41 +50,41 @@ NOTE: Final = '{"apiVersion": "run.example.com/v1", "kind": "Note", "metadata": 
 SYNCED: Final = "the cache of notes.run.example.com/v1 synced"
 
 
-class Running:
-    """A `kubeproto run`, whose standard error is read up to what a test waits for."""
+class RunProcess:
+    """A `kubeproto run` whose standard error is read line by line."""
 
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
 
-    def read_until(self, words: str) -> str:
+    def read_until(self, arguments: str) -> str:
         assert self.process.stderr is not None
         lines: list[str] = []
-        while not lines or words not in lines[-1]:
+        while not lines or arguments not in lines[-1]:
             lines.append(self.process.stderr.readline())
-            assert lines[-1], f"{words!r} has not come:\n{''.join(lines)}"
+            assert lines[-1], f"{arguments!r} was not printed:\n{''.join(lines)}"
         return "".join(lines)
 
     def kubeconfig(self) -> str:
-        found = re.search(
+        match = re.search(
             r"export KUBECONFIG=(\S+)", self.read_until("# a simulated cluster at http://127.0.0.1:")
         )
-        assert found
-        return found[1]
+        assert match
+        return match[1]
 
     def end(self, number: int = signal.SIGTERM) -> str:
-        """Send a signal, and return what is said until all processes have closed standard error."""
+        """Send a signal, and return standard error, which all processes must close."""
         self.process.send_signal(number)
-        _, said = self.process.communicate(timeout=60)
-        return said
+        _, output_text = self.process.communicate(timeout=60)
+        return output_text
 
 
 @contextmanager
-def running(folder: Path, *words: str) -> Generator[Running]:
-    command = [*PROGRAM, "run", *words]
+def run_process(folder: Path, *arguments: str) -> Generator[RunProcess]:
+    command = [*PROGRAM, "run", *arguments]
     pipe = subprocess.PIPE
     with subprocess.Popen(command, cwd=folder, stdout=pipe, stderr=pipe, text=True) as process:
         try:
-            yield Running(process)
+            yield RunProcess(process)
         finally:
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
@@ -100,62 +100,64 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
-def text_becomes(kubeconfig: str, text: str) -> None:
+def wait_for_text(kubeconfig: str, text: str) -> None:
     with connect_blocking(kubeconfig=kubeconfig) as client:
-        client.api(ConfigMap).wait_for("a", lambda one: (one.data or {}).get("text") == text, timeout=60)
+        client.api(ConfigMap).wait_for(
+            "a", lambda config_map: (config_map.data or {}).get("text") == text, timeout=60
+        )
 
 
-def test_a_change_starts_the_operator_anew_against_the_same_cluster(program: Path) -> None:
-    with running(program.parent, "notes.py:operator", "--simulated", "--nodes", "2") as run:
+def test_a_change_restarts_the_operator_against_the_same_cluster(program: Path) -> None:
+    with run_process(program.parent, "notes.py:operator", "--simulated", "--nodes", "2") as run:
         kubeconfig = run.kubeconfig()
         run.read_until(SYNCED)
         with connect_blocking(kubeconfig=kubeconfig) as client:
-            assert [one.metadata.name for one in client.api(Node).list()] == ["node-1", "node-2"]
+            assert [node.metadata.name for node in client.api(Node).list()] == ["node-1", "node-2"]
             client.apply_manifests(NOTE, field_manager="test")
-        text_becomes(kubeconfig, "FIRST")
+        wait_for_text(kubeconfig, "FIRST")
         program.write_text(OPERATOR.replace("FIRST", "SECOND"))
         run.read_until("# notes.py changed: restarting")
         run.read_until("drained: every run has ended")
-        text_becomes(kubeconfig, "SECOND")
+        wait_for_text(kubeconfig, "SECOND")
         assert "drained: every run has ended" in run.end()
         assert run.process.returncode == 0
     assert not Path(kubeconfig).exists()
 
 
-def test_a_mistake_is_shown_and_its_correction_starts_it(program: Path) -> None:
+def test_a_syntax_error_is_printed_and_its_correction_starts_the_operator(program: Path) -> None:
     program.write_text("def operator(client:\n")
-    with running(program.parent, "notes.py:operator", "--simulated") as run:
+    with run_process(program.parent, "notes.py:operator", "--simulated") as run:
         kubeconfig = run.kubeconfig()
-        said = run.read_until("# it ended with status 1; it is restarted when a file changes")
-        assert "SyntaxError" in said
+        output_text = run.read_until("# it ended with status 1; it is restarted when a file changes")
+        assert "SyntaxError" in output_text
         program.write_text(OPERATOR)
         run.read_until(SYNCED)
         assert Path(kubeconfig).exists()
 
 
-def test_without_reload_it_runs_once_against_the_cluster_of_the_context(
+def test_no_reload_runs_the_operator_once_against_the_current_context(
     cli: CommandLine, program: Path
 ) -> None:
-    words = ("run", f"{program}:controller", "--define", "--no-reload")
-    with cli.start(*words) as process:
-        run = Running(process)
+    arguments = ("run", f"{program}:controller", "--define", "--no-reload")
+    with cli.start(*arguments) as process:
+        run = RunProcess(process)
         run.read_until(SYNCED)
         with connect_blocking(kubeconfig=cli.kubeconfig) as client:
             client.apply_manifests(NOTE, field_manager="test")
-        text_becomes(str(cli.kubeconfig), "FIRST")
+        wait_for_text(str(cli.kubeconfig), "FIRST")
         assert "drained: every run has ended" in run.end()
     assert process.returncode == 0
 
 
-def test_when_the_process_above_is_killed_no_operator_is_left(cli: CommandLine, program: Path) -> None:
+def test_the_operator_ends_when_the_supervising_process_is_killed(cli: CommandLine, program: Path) -> None:
     with cli.start("run", f"{program}:operator", "--define") as process:
-        run = Running(process)
+        run = RunProcess(process)
         run.read_until(SYNCED)
         # Standard error ends when the last process has closed it.
         assert "drained: every run has ended" in run.end(signal.SIGKILL)
 
 
-def test_ctrl_c_on_a_terminal_drains(program: Path) -> None:
+def test_ctrl_c_on_a_terminal_drains_the_operator(program: Path) -> None:
     command = [*PROGRAM, "run", f"{program}:operator", "--simulated"]
     with Terminal(command, rows=60, columns=160) as terminal:
         terminal.wait_for(lambda screen: SYNCED in screen.text)
@@ -165,27 +167,27 @@ def test_ctrl_c_on_a_terminal_drains(program: Path) -> None:
         assert "Traceback" not in terminal.output
 
 
-def test_a_second_signal_ends_what_does_not_end(program: Path) -> None:
+def test_a_second_signal_ends_a_stuck_operator(program: Path) -> None:
     stuck = OPERATOR.replace(
-        "    made = ConfigMap(",
-        "    print('stuck', flush=True)\n    import time; time.sleep(600)\n    made = ConfigMap(",
+        "    config_map = ConfigMap(",
+        "    print('stuck', flush=True)\n    import time; time.sleep(600)\n    config_map = ConfigMap(",
     )
     program.write_text(stuck)
-    with running(program.parent, "notes.py:operator", "--simulated") as run:
+    with run_process(program.parent, "notes.py:operator", "--simulated") as run:
         kubeconfig = run.kubeconfig()
         run.read_until(SYNCED)
         with connect_blocking(kubeconfig=kubeconfig) as client:
             client.apply_manifests(NOTE, field_manager="test")
         assert run.process.stdout is not None
         assert run.process.stdout.readline() == "stuck\n"
-        # Another one than the first: two of one kind that come at once are one.
+        # Another signal than the first: the kernel merges two pending signals with the same number.
         run.process.send_signal(signal.SIGTERM)
         run.end(signal.SIGINT)
         assert run.process.returncode == 0
 
 
 @pytest.mark.parametrize(
-    ("words", "status", "line"),
+    ("arguments", "status", "message"),
     [
         (
             ["notes.py:operator", "--load", "x"],
@@ -196,26 +198,29 @@ def test_a_second_signal_ends_what_does_not_end(program: Path) -> None:
         (["notes.py:NOTE", "--no-reload"], 2, "notes has no NOTE"),
     ],
 )
-def test_what_cannot_be_run_is_one_line(
-    words: list[str], status: int, line: str, cli: CommandLine, program: Path
+def test_an_error_is_a_single_line(
+    arguments: list[str], status: int, message: str, cli: CommandLine, program: Path
 ) -> None:
-    done = call_in(program.parent, "run", *words, KUBECONFIG=str(cli.kubeconfig))
-    assert (done.returncode, done.stdout) == (status, "")
-    assert line in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = call_in(program.parent, "run", *arguments, KUBECONFIG=str(cli.kubeconfig))
+    assert (result.returncode, result.stdout) == (status, "")
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
-def test_files_of_environments_and_hidden_folders_are_passed_by(tmp_path: Path) -> None:
+def test_files_in_virtual_environments_and_hidden_folders_are_ignored(tmp_path: Path) -> None:
     for name in ("a.py", "package/b.py", "venv/lib/c.py", ".git/d.py", "__pycache__/e.py", "notes.txt"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("1")
     (tmp_path / "venv" / "pyvenv.cfg").touch()
-    before = file_times(tmp_path)
-    assert {Path(path).relative_to(tmp_path).as_posix() for path in before} == {"a.py", "package/b.py"}
+    previous_times = file_times(tmp_path)
+    assert {Path(path).relative_to(tmp_path).as_posix() for path in previous_times} == {
+        "a.py",
+        "package/b.py",
+    }
     (tmp_path / "a.py").unlink()
     (tmp_path / "package" / "b.py").write_text("22")
     (tmp_path / "c.py").write_text("3")
-    found = [Path(path).name for path in changed_files(before, file_times(tmp_path))]
-    assert sorted(found) == ["a.py", "b.py", "c.py"]
-    assert changed_files(before, before) == []
+    match = [Path(path).name for path in changed_files(previous_times, file_times(tmp_path))]
+    assert sorted(match) == ["a.py", "b.py", "c.py"]
+    assert changed_files(previous_times, previous_times) == []

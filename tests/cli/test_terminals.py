@@ -1,4 +1,4 @@
-"""The pseudo-terminal of the tests: its size and signals are real, and its screen is that of a terminal."""
+"""The pseudo-terminal of the tests has a real size, real signals and an emulated screen."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ except KeyboardInterrupt:
 """
 
 
-def test_a_program_sees_a_terminal_of_the_size_and_its_changes_and_ctrl_c() -> None:
+def test_a_program_sees_the_size_of_the_terminal_its_changes_and_ctrl_c() -> None:
     with Terminal([sys.executable, "-c", _REPORT], rows=7, columns=60) as terminal:
         terminal.wait_for(lambda screen: "ready" in screen.text)
         assert terminal.screen.lines[0] == "True True os.terminal_size(columns=60, lines=7)"
@@ -50,20 +50,20 @@ def test_a_program_sees_a_terminal_of_the_size_and_its_changes_and_ctrl_c() -> N
         ("abc\x1b[2Dx", ["axc"]),
     ],
 )
-def test_the_screen_shows_what_a_terminal_shows(output: str, lines: list[str]) -> None:
-    whole, pieces = Screen(3, 8), Screen(3, 8)
-    whole.feed(output)
+def test_the_screen_handles_control_sequences_like_a_terminal(output: str, lines: list[str]) -> None:
+    whole_output_screen, screen_by_character = Screen(3, 8), Screen(3, 8)
+    whole_output_screen.feed(output)
     for character in output:
-        pieces.feed(character)
-    assert whole.lines == pieces.lines == lines
+        screen_by_character.feed(character)
+    assert whole_output_screen.lines == screen_by_character.lines == lines
 
 
-def test_what_leaves_at_the_top_is_kept() -> None:
+def test_lines_that_scroll_out_are_kept() -> None:
     screen = Screen(2, 8)
     screen.feed("a\r\nb\r\nc")
     assert (screen.scrolled, screen.lines) == (["a"], ["b", "c"])
 
 
-def test_a_sequence_that_it_does_not_know_fails_the_test() -> None:
-    with pytest.raises(AssertionError, match="was sent ESC"):
+def test_an_unknown_control_sequence_fails_the_test() -> None:
+    with pytest.raises(AssertionError, match="unknown sequence ESC"):
         Screen(2, 8).feed("\x1b[5q")

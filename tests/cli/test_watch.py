@@ -1,4 +1,4 @@
-"""`kubeproto watch` as a process: JSON lines in a pipe, a live table on a terminal, whatever happens."""
+"""`kubeproto watch` as a process: JSON lines in a pipe, a live table on a terminal, and lost watches."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def put(cli: CommandLine, *args: Any, **data: str) -> None:
 
 
 def next_line(process: subprocess.Popen[str]) -> tuple[str, str, str]:
-    """The type, name and color of the next event."""
+    """Return the type, name and color of the next event."""
     assert process.stdout is not None
-    line = process.stdout.readline()
-    assert line, process.stderr and process.stderr.read()
-    event = json.loads(line)
+    message = process.stdout.readline()
+    assert message, process.stderr and process.stderr.read()
+    event = json.loads(message)
     obj = event["object"]
     assert "managedFields" not in obj["metadata"]
     return event["type"], obj["metadata"]["name"], obj.get("data", {}).get("color", "")
 
 
-def test_in_a_pipe_it_is_a_json_line_for_each_change(cli: CommandLine) -> None:
+def test_watch_prints_a_json_line_for_each_change_in_a_pipe(cli: CommandLine) -> None:
     put(cli, "a", color="blue")
     with cli.start("watch", "cm") as process:
         assert next_line(process) == ("ADDED", "a", "blue")
@@ -47,7 +47,7 @@ def test_in_a_pipe_it_is_a_json_line_for_each_change(cli: CommandLine) -> None:
         assert next_line(process) == ("DELETED", "a", "red")
 
 
-def test_it_survives_a_cut_an_expired_version_and_a_token_that_is_refused(cli: CommandLine) -> None:
+def test_watch_survives_a_closed_connection_and_an_expired_version(cli: CommandLine) -> None:
     put(cli, "a", color="blue")
     with cli.start("watch", "cm", "-l", "name in (a, b, c)") as process:
         assert next_line(process) == ("ADDED", "a", "blue")
@@ -62,27 +62,27 @@ def test_it_survives_a_cut_an_expired_version_and_a_token_that_is_refused(cli: C
             cli.cluster.compact()
 
         cli.server.call(expire)
-        found = {next_line(process), next_line(process)}
-        assert found == {("MODIFIED", "a", "red"), ("DELETED", "b", "green")}
+        events = {next_line(process), next_line(process)}
+        assert events == {("MODIFIED", "a", "red"), ("DELETED", "b", "green")}
         put(cli, "c", color="white")
         assert next_line(process) == ("ADDED", "c", "white")
 
 
-def test_names_selectors_kinds_and_namespaces_choose(cli: CommandLine) -> None:
+def test_names_selectors_kinds_and_namespaces_filter_the_objects(cli: CommandLine) -> None:
     for name, namespace in (("a", "default"), ("b", "default"), ("far", "kube-system")):
         put(cli, name, namespace)
-    for words, wanted in (
+    for arguments, expected_names in (
         (("cm", "a"), {"a"}),
         (("cm/a", "cm/b"), {"a", "b"}),
         (("cm", "-n", "kube-system"), {"far"}),
         (("cm", "-A", "-l", "name!=a"), {"b", "far"}),
         (("cm,ns", "--field-selector", "metadata.name=default"), {"default"}),
     ):
-        with cli.start("watch", *words) as process:
-            assert {next_line(process)[1] for _ in wanted} == wanted
+        with cli.start("watch", *arguments) as process:
+            assert {next_line(process)[1] for _ in expected_names} == expected_names
 
 
-def test_on_a_terminal_it_is_a_table_that_follows_its_objects(cli: CommandLine) -> None:
+def test_watch_updates_a_table_on_a_terminal(cli: CommandLine) -> None:
     put(cli, "a", color="blue")
     with cli.terminal("watch", "cm", rows=8, columns=40) as terminal:
         terminal.wait_for(lambda screen: len(screen.lines) == 2)
@@ -90,28 +90,30 @@ def test_on_a_terminal_it_is_a_table_that_follows_its_objects(cli: CommandLine) 
         assert terminal.screen.lines[1].split()[:2] == ["a", "1"]
         put(cli, "b", color="green")
         terminal.wait_for(lambda screen: len(screen.lines) == 3)
-        assert "\x1b[32mb" in terminal.output  # what is new is green for a while
+        assert "\x1b[32mb" in terminal.output  # a new row is green for a while
         put(cli, "a", color="red", shape="round")
         terminal.wait_for(lambda screen: screen.lines[1].split()[:2] == ["a", "2"])
         assert "\x1b[33ma" in terminal.output
         age = terminal.screen.lines[1].split()[2]
-        terminal.wait_for(lambda screen: screen.lines[1].split()[2] != age)  # ages go on by themselves
+        terminal.wait_for(
+            lambda screen: screen.lines[1].split()[2] != age
+        )  # ages are updated without an event
         cli.server.call(lambda: cli.cluster.remove("v1/ConfigMap", "a"))
-        terminal.wait_for(lambda screen: [line.split()[0] for line in screen.lines] == ["NAME", "b"])
+        terminal.wait_for(lambda screen: [message.split()[0] for message in screen.lines] == ["NAME", "b"])
         terminal.send("\x03")
         assert terminal.wait() == 130
-        # The last state stays on the first screen.
-        assert [line.split()[0] for line in terminal.screen.lines if line != "^C"] == ["NAME", "b"]
+        # The main screen keeps the last state.
+        assert [message.split()[0] for message in terminal.screen.lines if message != "^C"] == ["NAME", "b"]
 
 
-def test_a_window_of_another_size_is_drawn_anew(cli: CommandLine) -> None:
+def test_the_table_is_redrawn_after_a_resize(cli: CommandLine) -> None:
     for number in range(9):
         put(cli, f"map-{number}-{'x' * 40}")
     with cli.terminal("watch", "cm", rows=20, columns=70) as terminal:
         terminal.wait_for(lambda screen: len(screen.lines) == 10)
         terminal.resize(6, 20)
         terminal.wait_for(lambda screen: "more lines" in screen.text and len(screen.lines) == 5)
-        assert all(len(line) <= 20 for line in terminal.screen.lines)
+        assert all(len(message) <= 20 for message in terminal.screen.lines)
         assert terminal.screen.lines[-1] == "… 6 more lines"
         terminal.resize(20, 70)
         terminal.wait_for(lambda screen: len(screen.lines) == 10 and "AGE" in screen.lines[0])
@@ -121,11 +123,11 @@ DEFINITION = "apiextensions.k8s.io/v1/CustomResourceDefinition"
 
 
 class Book(kp.KubeObject, group="example.com", version="v1"):
-    """A kind that comes and goes."""
+    """A kind whose definition is removed and restored."""
 
 
-@pytest.mark.thorough("it waits as long as the watch that it is about waits before it retries")
-def test_a_table_says_why_it_is_not_in_step(cli: CommandLine) -> None:
+@pytest.mark.thorough("it waits for the watch to retry")
+def test_the_table_shows_why_it_is_out_of_date(cli: CommandLine) -> None:
     put(cli, "a")
     cli.server.call(lambda: cli.cluster.define(definition_of(Book)))
     with cli.terminal("watch", "books,cm", columns=120) as terminal:
@@ -139,12 +141,12 @@ def test_a_table_says_why_it_is_not_in_step(cli: CommandLine) -> None:
         terminal.wait_for(lambda screen: "404" not in screen.text)
 
 
-def test_nothing_is_said_as_kubectl_says_it(cli: CommandLine) -> None:
+def test_an_empty_table_has_the_message_of_kubectl(cli: CommandLine) -> None:
     with cli.terminal("watch", "pods") as terminal:
         terminal.wait_for(lambda screen: screen.text == "No resources found")
 
 
-def test_ctrl_c_and_a_reader_that_goes_away_end_it_quietly(cli: CommandLine) -> None:
+def test_ctrl_c_and_a_closed_pipe_end_watch_silently(cli: CommandLine) -> None:
     put(cli, "a")
     with cli.start("watch", "cm") as process:
         assert process.stdout is not None
@@ -156,12 +158,12 @@ def test_ctrl_c_and_a_reader_that_goes_away_end_it_quietly(cli: CommandLine) -> 
     with cli.start("watch", "cm") as process:
         next_line(process)
         process.send_signal(2)
-        _, told = process.communicate(timeout=60)
-        assert (process.returncode, told) == (130, "")
+        _, stderr_text = process.communicate(timeout=60)
+        assert (process.returncode, stderr_text) == (130, "")
 
 
 @pytest.mark.parametrize(
-    ("command", "status", "line"),
+    ("command", "status", "message"),
     [
         ("watch", 2, "no resources: expected"),
         ("watch nothing", 1, "the server serves no resource 'nothing'"),
@@ -170,9 +172,9 @@ def test_ctrl_c_and_a_reader_that_goes_away_end_it_quietly(cli: CommandLine) -> 
         ("watch cm a -l b", 2, "exclude each other"),
     ],
 )
-def test_a_mistake_ends_the_watch_before_it_begins(
-    cli: CommandLine, command: str, status: int, line: str
+def test_an_error_in_the_arguments_is_reported_before_the_watch_starts(
+    cli: CommandLine, command: str, status: int, message: str
 ) -> None:
-    done = cli.call(*command.split())
-    assert (done.returncode, done.stderr.count("\n"), done.stdout) == (status, 1, "")
-    assert line in done.stderr
+    result = cli.call(*command.split())
+    assert (result.returncode, result.stderr.count("\n"), result.stdout) == (status, 1, "")
+    assert message in result.stderr

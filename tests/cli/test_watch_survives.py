@@ -1,4 +1,4 @@
-"""`kubeproto watch` goes on when a server restarts and when its token runs out."""
+"""`kubeproto watch` continues after a restart of the server and after its token expires."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from kubeproto_sim import Cluster
 
 pytestmark = pytest.mark.one_python
 
-# What an exec plugin prints: the token that is in a file now.
+# An exec plugin that returns the token in a file.
 _PLUGIN: Final = """
 import json, sys
 status = {"token": open(sys.argv[1]).read()}
@@ -33,31 +33,31 @@ def put(server: SimServer, name: str) -> None:
     server.call(server.cluster.put, config_map(name))
 
 
-def name_in(line: str) -> tuple[str, str]:
+def parse_event(line: str) -> tuple[str, str]:
     event = json.loads(line)
     return event["type"], event["object"]["metadata"]["name"]
 
 
-def test_a_server_that_restarts_is_waited_for(tmp_path: Path) -> None:
+def test_watch_waits_for_a_restarting_server(tmp_path: Path) -> None:
     cluster = Cluster()
     with serving(cluster) as server:
         port = int(server.url.rpartition(":")[2])
         put(server, "a")
         cli = CommandLine(server, tmp_path)
-        starting = cli.start("watch", "cm")
-        process = starting.__enter__()
+        watch_command = cli.start("watch", "cm")
+        process = watch_command.__enter__()
         assert process.stdout is not None
-        first = process.stdout.readline()
+        first_line = process.stdout.readline()
     try:
-        assert name_in(first) == ("ADDED", "a")
+        assert parse_event(first_line) == ("ADDED", "a")
         with serving(cluster, port=port) as server:
             put(server, "b")
-            assert name_in(process.stdout.readline()) == ("ADDED", "b")
+            assert parse_event(process.stdout.readline()) == ("ADDED", "b")
     finally:
-        starting.__exit__(None, None, None)
+        watch_command.__exit__(None, None, None)
 
 
-def test_a_token_that_runs_out_is_replaced_by_that_of_the_plugin(tmp_path: Path) -> None:
+def test_watch_gets_a_new_token_from_the_plugin_when_the_old_token_expires(tmp_path: Path) -> None:
     tokens = {"first-token": "kubernetes-admin"}
     security = msgspec.structs.replace(self_signed("127.0.0.1"), tokens=tokens)
     with serving(Cluster(), security=security) as server:
@@ -73,7 +73,7 @@ def test_a_token_that_runs_out_is_replaced_by_that_of_the_plugin(tmp_path: Path)
         cli.kubeconfig.write_text(json.dumps(kubeconfig))
         with cli.start("watch", "cm") as process:
             assert process.stdout is not None
-            assert name_in(process.stdout.readline()) == ("ADDED", "a")
+            assert parse_event(process.stdout.readline()) == ("ADDED", "a")
             (tmp_path / "token").write_text("second-token")
 
             def rotate() -> None:
@@ -83,7 +83,7 @@ def test_a_token_that_runs_out_is_replaced_by_that_of_the_plugin(tmp_path: Path)
                 server.cluster.put(config_map("b"))
 
             server.call(rotate)
-            assert name_in(process.stdout.readline()) == ("ADDED", "b")
+            assert parse_event(process.stdout.readline()) == ("ADDED", "b")
             process.kill()
             assert process.stderr is not None
             assert "token" not in process.stderr.read().replace("tokens", "")

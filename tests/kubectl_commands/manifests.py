@@ -11,12 +11,12 @@ def _map(name: str, data: str, labels: str = "") -> str:
 
 
 def _deployment(*containers: str) -> str:
-    listed = "".join(f"\n      - name: {name}\n        image: {name}:1" for name in containers)
+    container_lines = "".join(f"\n      - name: {name}\n        image: {name}:1" for name in containers)
     return (
         "apiVersion: apps/v1\nkind: Deployment\nmetadata:\n  name: applied\nspec:\n  replicas: 0\n"
         "  selector:\n    matchLabels: {app: applied}\n"
         "  template:\n    metadata:\n      labels: {app: applied}\n"
-        f"    spec:\n      containers:{listed}\n"
+        f"    spec:\n      containers:{container_lines}\n"
     )
 
 

@@ -20,7 +20,7 @@ FOLDER: Final = Path(__file__).parent
 TRANSCRIPT: Final = FOLDER / "transcript.json"
 VERSION: Final = "1.32"
 _NAMESPACE: Final = "commands"
-_SCRUBBED: Final = (
+_REPLACEMENTS: Final = (
     (r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b", "UID"),
     (r"\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z\b", "TIME"),
     (r"\beyJ[\w.-]+|\b[0-9a-f]{16}\.[0-9a-f]{16}\.sim\b", "TOKEN"),
@@ -34,9 +34,9 @@ _SCRUBBED: Final = (
     (r"[ \t]+", " "),
 )  # fmt: skip
 # What a server says of a new kind for a moment: its conditions come after it, and its description after both.
-_TOO_EARLY: Final = {"explain": "couldn't find resource", "wait": ".status.conditions accessor error"}
-_KNOWN_WITHIN: Final = 60.0
-_READING: Final = ("api-resources", "api-versions", "auth", "describe", "explain", "get", "wait")
+_TRANSIENT_MESSAGES: Final = {"explain": "couldn't find resource", "wait": ".status.conditions accessor error"}
+_TIMEOUT: Final = 60.0
+_READ_COMMANDS: Final = ("api-resources", "api-versions", "auth", "describe", "explain", "get", "wait")
 _STRUCTURE: Final = re.compile(r"error|[A-Z]+:|\s+[\w$-]+\t<.*>|\s+[A-Z]\w+$")
 
 
@@ -50,25 +50,25 @@ class Step(msgspec.Struct, frozen=True):
 
 def kubectl() -> str | None:
     """The program: of one version, since a newer one prints otherwise. None if it is not here."""
-    named = f"kubectl.{VERSION}"
-    if found := shutil.which(named):
-        return found
+    versioned_name = f"kubectl.{VERSION}"
+    if path := shutil.which(versioned_name):
+        return path
     plain = shutil.which("kubectl")
     folders = [Path(plain).resolve().parent] if plain else []
     for folder in [*folders, Path("/usr/lib/google-cloud-sdk/bin")]:
-        if (folder / named).exists():
-            return str(folder / named)
+        if (folder / versioned_name).exists():
+            return str(folder / versioned_name)
     return None
 
 
 def sections() -> dict[str, list[str]]:
     """Return the commands of each section, in their order."""
-    found: dict[str, list[str]] = {}
+    path: dict[str, list[str]] = {}
     _, *parts = (FOLDER / "commands.txt").read_text().split("\n\n# ")
     for part in parts:
         title, *lines = part.splitlines()
-        found[title] = [line for line in lines if line]
-    return found
+        path[title] = [line for line in lines if line]
+    return path
 
 
 def run(
@@ -77,7 +77,7 @@ def run(
     home: Path,
     commands: Iterable[str],
     context: str = "",
-    wanted: Iterable[Step] = (),
+    expected: Iterable[Step] = (),
 ) -> Iterator[Step]:
     """Run commands against one server, in a namespace of their own.
 
@@ -90,40 +90,40 @@ def run(
     flags = [f"--cache-dir={home}/cache", f"--namespace={_NAMESPACE}"]
     flags += [f"--context={context}"] if context else []
 
-    def call(words: list[str], given: str = "") -> subprocess.CompletedProcess[str]:
+    def call(arguments: list[str], stdin: str = "") -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [program, *flags, *words], input=given, env=environment, text=True, check=False,
+            [program, *flags, *arguments], input=stdin, env=environment, text=True, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
         )  # fmt: skip
 
     call(["create", "namespace", _NAMESPACE])
     call(["wait", "--for=create", "serviceaccount/default"])  # pods are refused before
-    for line, right in zip_longest(commands, wanted):
+    for line, expected_step in zip_longest(commands, expected):
         command, _, manifest = line.partition(" < ")
-        words = [
+        arguments = [
             word.replace("_", " ") if word == "--schedule=0_0_*_*_*" else word for word in command.split(" ")
         ]
-        done = call(words, MANIFESTS[manifest] if manifest else "")
-        until = time.monotonic() + _KNOWN_WITHIN
-        while (said := _TOO_EARLY.get(words[0])) and said in done.stdout and time.monotonic() < until:
-            done = call(words)
-        step = _step(line, done)
-        while right and not manifest and words[0] in _READING and step != right and time.monotonic() < until:
-            step = _step(line, call(words))
+        result = call(arguments, MANIFESTS[manifest] if manifest else "")
+        deadline = time.monotonic() + _TIMEOUT
+        while (early_message := _TRANSIENT_MESSAGES.get(arguments[0])) and early_message in result.stdout and time.monotonic() < deadline:
+            result = call(arguments)
+        step = _step(line, result)
+        while expected_step and not manifest and arguments[0] in _READ_COMMANDS and step != expected_step and time.monotonic() < deadline:
+            step = _step(line, call(arguments))
         yield step
     call(["delete", "namespace", _NAMESPACE, "--wait=false"])
 
 
-def _step(line: str, done: subprocess.CompletedProcess[str]) -> Step:
-    return Step(line, done.returncode, scrubbed(done.stdout, explained=line.startswith("explain ")))
+def _step(line: str, result: subprocess.CompletedProcess[str]) -> Step:
+    return Step(line, result.returncode, scrub_output(result.stdout, is_explanation=line.startswith("explain ")))
 
 
-def scrubbed(text: str, *, explained: bool = False) -> str:
+def scrub_output(text: str, *, is_explanation: bool = False) -> str:
     """Output without what is another in each run. Of explanations the structure stays, not the prose."""
-    if explained:
+    if is_explanation:
         text = "\n".join(line for line in text.splitlines() if _STRUCTURE.match(line))
-    for pattern, by in _SCRUBBED:
-        text = re.sub(pattern, by, text)
+    for pattern, replacement in _REPLACEMENTS:
+        text = re.sub(pattern, replacement, text)
     return text.strip()
 
 

@@ -14,7 +14,7 @@ from kubeproto_runtime.sets import ApplySet, Plan
 from .running import kubectl
 
 # Each parent has namespaces of its own, so that one server will do for all of them.
-_MORE: Final = "more-"
+_EXTRA_PREFIX: Final = "more-"
 _PARTS: Final = {
     "role": "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: turns}\n",
     "a": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {k: one}\n",
@@ -26,7 +26,7 @@ _PARTS: Final = {
 
 def manifest(place: str, *parts: str) -> str:
     """The documents of a set whose namespace is this place."""
-    return "---\n".join(_PARTS[part] for part in parts).replace("PLACE", f"{_MORE}{place}")
+    return "---\n".join(_PARTS[part] for part in parts).replace("PLACE", f"{_EXTRA_PREFIX}{place}")
 
 
 class Turns:
@@ -39,7 +39,7 @@ class Turns:
         self.kubectl_set = ApplySet(parent, namespace=self.place, tooling="kubectl/v1.32.4")
         self._context = context
 
-    def kubectl(self, *words: str, given: str = "", fails: bool = False) -> str:
+    def kubectl(self, *arguments: str, stdin: str = "", fails: bool = False) -> str:
         """Call kubectl, which has to succeed, or to fail; return what it printed."""
         program = kubectl()
         assert program is not None
@@ -48,16 +48,16 @@ class Turns:
         flags += [f"--context={self._context}"] if self._context else []
         environment = {**os.environ, "GOGC": "off", "HOME": str(home), "KUBECTL_APPLYSET": "true"}
         environment["KUBECONFIG"] = str(self.kubeconfig)
-        done = subprocess.run(
-            [program, *flags, *words], input=given, env=environment, text=True, check=False,
+        result = subprocess.run(
+            [program, *flags, *arguments], input=stdin, env=environment, text=True, check=False,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120,
         )  # fmt: skip
-        assert (done.returncode != 0) == fails, done.stdout
-        return done.stdout
+        assert (result.returncode != 0) == fails, result.stdout
+        return result.stdout
 
     def applied_by_kubectl(self, *parts: str) -> str:
-        words = ["apply", "--server-side", "--prune", f"--applyset={self.parent}", "-f", "-"]
-        return self.kubectl(*words, given=manifest(self.place, *parts))
+        arguments = ["apply", "--server-side", "--prune", f"--applyset={self.parent}", "-f", "-"]
+        return self.kubectl(*arguments, given=manifest(self.place, *parts))
 
     def planned(self, client: BlockingClient, *parts: str, tooling: str = "") -> Plan:
         applyset = self.kubectl_set if not tooling else ApplySet(self.parent, self.place, tooling)
@@ -65,8 +65,8 @@ class Turns:
         return client.plan(objects, applyset, field_manager="kubectl", namespace=self.place)
 
     def exists(self, resource: str, name: str, namespace: str = "") -> bool:
-        words = ("get", resource, name, "-n", namespace or self.place, "--ignore-not-found", "-o", "name")
-        return bool(self.kubectl(*words).strip())
+        arguments = ("get", resource, name, "-n", namespace or self.place, "--ignore-not-found", "-o", "name")
+        return bool(self.kubectl(*arguments).strip())
 
 
 def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
@@ -80,11 +80,11 @@ def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
 
         # kubectl applies; what it applied is as we would, and what is left out is ours to prune.
         turns.applied_by_kubectl("a", "role", "secret")
-        same = turns.planned(client, "a", "role", "secret")
-        assert same.clean, f"{same}"
+        unchanged_plan = turns.planned(client, "a", "role", "secret")
+        assert unchanged_plan.clean, f"{unchanged_plan}"
         plan = turns.planned(client, "a", "robot")
-        gone = [str(one.ref) for one in plan.deletions]
-        assert sorted(gone) == ["ClusterRole.rbac.authorization.k8s.io turns", f"Secret {turns.place}/s"]
+        deleted_names = [str(deletion.ref) for deletion in plan.deletions]
+        assert sorted(deleted_names) == ["ClusterRole.rbac.authorization.k8s.io turns", f"Secret {turns.place}/s"]
         client.perform(plan)
         assert not turns.exists("clusterrole", "turns")
         assert not turns.exists("secret", "s")
@@ -98,7 +98,7 @@ def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
         assert turns.planned(client, "a").clean
 
         # What we have brought into another namespace is kubectl's to prune too, which can apply to one alone.
-        turns.kubectl("create", "namespace", f"{_MORE}{turns.place}")
+        turns.kubectl("create", "namespace", f"{_EXTRA_PREFIX}{turns.place}")
         client.perform(turns.planned(client, "a", "b", "secret", "robot"))
         printed = turns.applied_by_kubectl("robot")
         assert sorted(line for line in printed.splitlines() if "pruned" in line) == [
@@ -106,18 +106,18 @@ def take_turns(kubeconfig: Path, context: str, parent: str) -> None:
             "configmap/b pruned",
             "secret/s pruned",
         ]
-        assert not turns.exists("configmap", "b", f"{_MORE}{turns.place}")
+        assert not turns.exists("configmap", "b", f"{_EXTRA_PREFIX}{turns.place}")
         assert turns.exists("configmap", "foreign")
 
         # A set belongs to one tool.
-        refused = turns.planned(client, "a", tooling="kubeproto/v0.1.0")
-        assert "is managed by 'kubectl', and not by 'kubeproto'" in str(refused)
+        foreign_plan = turns.planned(client, "a", tooling="kubeproto/v0.1.0")
+        assert "is managed by 'kubectl', and not by 'kubeproto'" in str(foreign_plan)
         client.perform(client.plan([], ApplySet("secrets/ours", turns.place), namespace=turns.place))
-        words = ("apply", "--server-side", "--prune", "--applyset=secrets/ours", "-f", "-")
-        printed = turns.kubectl(*words, given=manifest(turns.place, "a"), fails=True)
+        arguments = ("apply", "--server-side", "--prune", "--applyset=secrets/ours", "-f", "-")
+        printed = turns.kubectl(*arguments, given=manifest(turns.place, "a"), fails=True)
         assert 'managed by tooling "kubeproto" instead of "kubectl"' in printed, printed
 
         # The end of it.
         client.perform(turns.planned(client))
         assert not turns.exists("serviceaccount", "robot")
-        turns.kubectl("delete", "namespace", turns.place, f"{_MORE}{turns.place}", "--wait=false")
+        turns.kubectl("delete", "namespace", turns.place, f"{_EXTRA_PREFIX}{turns.place}", "--wait=false")

@@ -64,7 +64,7 @@ def webhooks(name: str) -> kp.Dynamic:
 
 
 def names(plan_part: Any) -> list[str]:
-    return [str(one.ref) for one in plan_part]
+    return [str(entry.ref) for entry in plan_part]
 
 
 def outcome(plan: Plan) -> dict[str, list[str]]:
@@ -80,12 +80,12 @@ def outcome(plan: Plan) -> dict[str, list[str]]:
     return {key: value for key, value in parts.items() if value}
 
 
-def writes(cluster: sim.Cluster, since: int = 0) -> list[str]:
+def writes(cluster: sim.Cluster, first_index: int = 0) -> list[str]:
     """What was sent to be kept: verb and the end of the path."""
     return [
-        f"{one.request.method} {'/'.join(one.request.target.partition('?')[0].split('/')[-2:])}"
-        for one in cluster.log[since:]
-        if one.request.method != "GET" and "dryRun" not in one.request.target
+        f"{entry.head.method} {'/'.join(entry.head.target.partition('?')[0].split('/')[-2:])}"
+        for entry in cluster.log[first_index:]
+        if entry.head.method != "GET" and "dryRun" not in entry.head.target
     ]
 
 
@@ -96,9 +96,9 @@ class Killed(BaseException):
 class Cutting:
     """A transport whose process is killed at the n-th request, before or after it was carried out."""
 
-    def __init__(self, cluster: sim.Cluster, at: int, *, carried_out: bool) -> None:
+    def __init__(self, cluster: sim.Cluster, request_number: int, *, carried_out: bool) -> None:
         self._below = cluster.blocking_transport()
-        self._left = at
+        self._left = request_number
         self._carried_out = carried_out
 
     @contextmanager
@@ -145,5 +145,5 @@ def client_of(cluster: sim.Cluster, transport: kp.BlockingTransport) -> Blocking
     return BlockingClient(transport, clock=lambda: cluster.now, sleep=cluster.advance)
 
 
-def client_that_ends(cluster: sim.Cluster, at: int, *, carried_out: bool) -> BlockingClient:
-    return client_of(cluster, Cutting(cluster, at, carried_out=carried_out))
+def client_that_ends(cluster: sim.Cluster, request_number: int, *, carried_out: bool) -> BlockingClient:
+    return client_of(cluster, Cutting(cluster, request_number, carried_out=carried_out))

@@ -61,9 +61,9 @@ class Rig:
 
     async def settled(self) -> list[str]:
         """Wait until nothing happens any more, and return the names of the children there are."""
-        seen = -1
-        while seen != len(self.cluster.log):
-            seen = len(self.cluster.log)
+        log_length = -1
+        while log_length != len(self.cluster.log):
+            log_length = len(self.cluster.log)
             await self.client.until(lambda: True)
             for _ in range(30):
                 self.cluster.settle()
@@ -115,8 +115,8 @@ def test_children_follow_what_their_owner_wants(play: Callable[..., None]) -> No
         await rig.user.api(Shop).create(shop(configs=["a", "b"]))
         await rig.user.api(Shop).create(shop("other", configs=["a"]))
         assert await rig.settled() == ["corner-a", "corner-b", "other-a"]
-        found: Any = rig.cluster.get("v1/ConfigMap", "corner-a")
-        [owner] = found["metadata"]["ownerReferences"]
+        config_map: Any = rig.cluster.get("v1/ConfigMap", "corner-a")
+        [owner] = config_map["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"], owner["controller"]) == ("Shop", "corner", True)
         assert await rig.change(configs=["b", "c"], robot=True) == [
             "corner-b",
@@ -135,11 +135,11 @@ def test_nothing_is_sent_while_nothing_changes(play: Callable[..., None]) -> Non
     async def story(rig: Rig) -> None:
         await rig.user.api(Shop).create(shop(configs=["a", "b"]))
         await rig.settled()
-        runs, done = rig.runs, len(rig.cluster.log)
+        runs, log_length = rig.runs, len(rig.cluster.log)
         await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"seen": "yes"}}})
         await rig.settled()
         assert rig.runs > runs
-        assert [one.request.target for one in rig.cluster.log[done + 1 :]] == []
+        assert [one.head.target for one in rig.cluster.log[log_length + 1 :]] == []
 
     play(story, owns=(ConfigMap, ServiceAccount))
 
@@ -149,13 +149,13 @@ def test_after_a_restart_there_is_one_dry_run_for_each_child_and_no_write(play: 
         await rig.user.api(Shop).create(shop(configs=["a", "b"]))
         await rig.settled()
         rig.children = Children(ConfigMap, ServiceAccount, field_manager="shops")
-        runs, done = rig.runs, len(rig.cluster.log)
+        runs, log_length = rig.runs, len(rig.cluster.log)
         await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"seen": "yes"}}})
         await rig.settled()
         assert rig.runs > runs
-        sent = [one.request for one in rig.cluster.log[done + 1 :] if "watch=" not in one.request.target]
-        assert len([request for request in sent if "dryRun=All" in request.target]) == 2
-        assert writes(rig.cluster, done + 1) == []
+        heads = [one.head for one in rig.cluster.log[log_length + 1 :] if "watch=" not in one.head.target]
+        assert len([head for head in heads if "dryRun=All" in head.target]) == 2
+        assert writes(rig.cluster, log_length + 1) == []
 
     play(story, owns=(ConfigMap, ServiceAccount))
 
@@ -166,8 +166,8 @@ def test_what_others_change_is_changed_again_and_what_they_add_stays(play: Calla
         await rig.settled()
         await rig.user.api(ConfigMap).merge_patch("corner-a", {"data": {"color": "red", "more": "theirs"}})
         await rig.settled()
-        found: Any = rig.cluster.get("v1/ConfigMap", "corner-a")
-        assert found["data"] == {"color": "blue", "more": "theirs"}
+        config_map: Any = rig.cluster.get("v1/ConfigMap", "corner-a")
+        assert config_map["data"] == {"color": "blue", "more": "theirs"}
         await rig.user.api(ConfigMap).delete("corner-a")
         assert await rig.settled() == ["corner-a"]
 
@@ -214,8 +214,8 @@ def test_a_child_of_another_owner_is_not_taken(play: Callable[..., None]) -> Non
         await rig.user.api(Shop).create(shop("corner-x", configs=["y"]))
         assert await rig.settled() == ["corner-x-y"]
         assert any("it belongs to another owner" in str(error) for error in rig.failures)
-        found: Any = rig.cluster.get("v1/ConfigMap", "corner-x-y")
-        assert [one["name"] for one in found["metadata"]["ownerReferences"]] == ["corner"]
+        config_map: Any = rig.cluster.get("v1/ConfigMap", "corner-x-y")
+        assert [one["name"] for one in config_map["metadata"]["ownerReferences"]] == ["corner"]
 
     play(story)
 
@@ -224,23 +224,23 @@ class Mall(kp.Object[ShopSpec, None], group="example.com", version="v1", namespa
     """An owner without a namespace."""
 
 
-def elsewhere(name: str, namespace: str) -> ConfigMap:
+def config_map_in(name: str, namespace: str) -> ConfigMap:
     return ConfigMap(metadata=kp.ObjectMeta(name=name, namespace=namespace))
 
 
 WHOLE_NAMESPACE: Final = Namespace(metadata=kp.ObjectMeta(name="mine"))
 REFUSED: Final[list[tuple[type[kp.KubeObject], list[kp.KubeObject], str]]] = [
     (Shop, [config("a", color="red"), config("a", color="blue")], "default/a: it is wanted twice"),
-    (Shop, [elsewhere("a", "other")], "other/a: its owner is in namespace default, and owns nothing outside"),
+    (Shop, [config_map_in("a", "other")], "other/a: its owner is in namespace default, and owns nothing outside"),
     (Shop, [WHOLE_NAMESPACE], "mine: its owner is in namespace default, and owns nothing outside"),
-    (Mall, [elsewhere("a", "")], "a: it has no namespace, and neither has its owner"),
-    (Mall, [elsewhere("a", "other"), WHOLE_NAMESPACE], ""),
+    (Mall, [config_map_in("a", "")], "a: it has no namespace, and neither has its owner"),
+    (Mall, [config_map_in("a", "other"), WHOLE_NAMESPACE], ""),
 ]
 
 
-@pytest.mark.parametrize(("kind", "wanted", "why"), REFUSED, ids=[*"abcde"])
+@pytest.mark.parametrize(("kind", "wanted", "message"), REFUSED, ids=[*"abcde"])
 def test_what_the_server_would_delete_or_change_again_and_again_is_refused(
-    kind: type[Any], wanted: list[kp.KubeObject], why: str
+    kind: type[Any], wanted: list[kp.KubeObject], message: str
 ) -> None:
     children, failures = Children(ConfigMap, Namespace, field_manager="shops"), list[str]()
 
@@ -262,9 +262,9 @@ def test_what_the_server_would_delete_or_change_again_and_again_is_refused(
             client.start(controller.run(reconcile))
             await user.create(kind(metadata=kp.ObjectMeta(name="corner"), spec=ShopSpec()))
             await anyio.sleep(60)
-            assert why in failures[-1]
-            assert bool(failures[-1]) == bool(why)
-            if not why:
+            assert message in failures[-1]
+            assert bool(failures[-1]) == bool(message)
+            if not message:
                 assert cluster.get(ConfigMap, "a", namespace="other") is not None
 
     run(main)

@@ -50,18 +50,18 @@ def test_files_and_folders_are_read(folder: Path, row: str) -> None:
         (folder / "bytes.yaml").write_bytes(b"\xff\xfe\x00")
         (folder / "deep.json").write_text('{"a":' * 20_000)
         (folder / "nothing.yaml").write_text("# nothing\n---\n")
-    found = read_manifests(*(folder / name for name in names), recursive=recursive)
-    assert [obj.metadata.name for obj in found.objects] == objects
-    assert len(found.failures) == len(failures)
-    for told, expected in zip(found.failures, failures, strict=True):
-        assert expected in told
+    manifests = read_manifests(*(folder / name for name in names), recursive=recursive)
+    assert [obj.metadata.name for obj in manifests.objects] == objects
+    assert len(manifests.failures) == len(failures)
+    for failure, expected in zip(manifests.failures, failures, strict=True):
+        assert expected in failure
 
 
 def test_a_dash_is_standard_input() -> None:
-    found = read_manifests("-", stdin=io.BytesIO((A_CONFIG % "piped").encode()))
-    assert [obj.metadata.name for obj in found.objects] == ["piped"]
-    found = read_manifests("-", stdin=io.BytesIO(b"kind: ["))
-    assert found.failures[0].startswith("standard input: document 1")
+    manifests = read_manifests("-", stdin=io.BytesIO((A_CONFIG % "piped").encode()))
+    assert [obj.metadata.name for obj in manifests.objects] == ["piped"]
+    manifests = read_manifests("-", stdin=io.BytesIO(b"kind: ["))
+    assert manifests.failures[0].startswith("standard input: document 1")
 
 
 def test_a_file_that_cannot_be_read_keeps_its_objects_on_the_server(folder: Path) -> None:

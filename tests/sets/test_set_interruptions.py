@@ -47,20 +47,20 @@ KINDS: Final = ("v1/ConfigMap", "v1/Secret", "v1/ServiceAccount", "v1/Namespace"
 FOREIGN: Final = (config("foreign"), config("foreign", "other"), secret("foreign"), namespace("other"))
 
 
-def a_set(names: frozenset[str]) -> list[kp.Dynamic]:
+def make_set(names: frozenset[str]) -> list[kp.Dynamic]:
     """A set that can be applied: with what its parts need, and one of two that are the same object."""
-    whole = set(names)
-    if "inside" in whole:
-        whole.add("ours")
-    if "gadget" in whole:
-        whole.add("defined")
-    if "a" in whole:
-        whole.discard("a'")
-    return [PARTS[name] for name in sorted(whole)]
+    client_without_fault = set(names)
+    if "inside" in client_without_fault:
+        client_without_fault.add("ours")
+    if "gadget" in client_without_fault:
+        client_without_fault.add("defined")
+    if "a" in client_without_fault:
+        client_without_fault.discard("a'")
+    return [PARTS[name] for name in sorted(client_without_fault)]
 
 
 @cache
-def _prepared() -> sim.Cluster:
+def prepared_cluster() -> sim.Cluster:
     cluster = sim.Cluster()
     for obj in sorted(FOREIGN, key=lambda obj: obj.kind != "Namespace"):
         cluster.put(obj)
@@ -69,13 +69,13 @@ def _prepared() -> sim.Cluster:
     return cluster
 
 
-def prepared() -> sim.Cluster:
-    return _prepared().fork()
+def new_cluster() -> sim.Cluster:
+    return prepared_cluster().fork()
 
 
 def inventory(cluster: sim.Cluster) -> dict[tuple[str, str, str], Any]:
     """What there is, by kind, namespace and name, without what a server adds."""
-    found: dict[tuple[str, str, str], Any] = {}
+    objects_by_key: dict[tuple[str, str, str], Any] = {}
     for kind in KINDS:
         try:
             objects = cluster.objects(kind)
@@ -84,68 +84,68 @@ def inventory(cluster: sim.Cluster) -> dict[tuple[str, str, str], Any]:
         for one in objects:
             metadata = one["metadata"]
             key = one["kind"], metadata.get("namespace", ""), metadata["name"]
-            found[key] = one.get("data", {}), metadata.get("labels", {}).get("applyset.kubernetes.io/part-of")
-    return found
+            objects_by_key[key] = one.get("data", {}), metadata.get("labels", {}).get("applyset.kubernetes.io/part-of")
+    return objects_by_key
 
 
-def wanted_keys(wanted: list[kp.Dynamic]) -> set[tuple[str, str, str]]:
-    flat = ("Namespace", "CustomResourceDefinition")
+def desired_keys(desired: list[kp.Dynamic]) -> set[tuple[str, str, str]]:
+    cluster_scoped = ("Namespace", "CustomResourceDefinition")
     return {
-        (one.kind, "" if one.kind in flat else one.metadata.namespace or "default", one.metadata.name)
-        for one in wanted
+        (one.kind, "" if one.kind in cluster_scoped else one.metadata.namespace or "default", one.metadata.name)
+        for one in desired
     }
 
 
-CUTS: Final = st.tuples(st.frozensets(st.sampled_from(sorted(PARTS))), st.integers(1, 60), st.booleans())
+INTERRUPTIONS: Final = st.tuples(st.frozensets(st.sampled_from(sorted(PARTS))), st.integers(1, 60), st.booleans())
 
 
-@given(st.lists(CUTS, min_size=1, max_size=3), st.frozensets(st.sampled_from(sorted(PARTS))))
+@given(st.lists(INTERRUPTIONS, min_size=1, max_size=3), st.frozensets(st.sampled_from(sorted(PARTS))))
 def test_whatever_is_interrupted_the_next_plan_completes(
-    begun: list[tuple[frozenset[str], int, bool]], last: frozenset[str]
+    interrupted_changes: list[tuple[frozenset[str], int, bool]], last_names: frozenset[str]
 ) -> None:
-    cluster = prepared()
-    before = inventory(cluster)
-    for names, at, carried_out in begun:
-        client = client_of(cluster, Cutting(cluster, at, carried_out=carried_out))
+    cluster = new_cluster()
+    initial_inventory = inventory(cluster)
+    for names, request_number, carried_out in interrupted_changes:
+        client = client_of(cluster, Cutting(cluster, request_number, carried_out=carried_out))
         with contextlib.suppress(Killed):
-            client.perform(client.plan(a_set(names), PARENT))
+            client.perform(client.plan(make_set(names), PARENT))
         cluster.advance(60)  # a definition goes in its own time
-    with simulated_blocking(cluster) as whole:
-        wanted = a_set(last)
-        whole.perform(whole.plan(wanted, PARENT))
+    with simulated_blocking(cluster) as client_without_fault:
+        desired = make_set(last_names)
+        client_without_fault.perform(client_without_fault.plan(desired, PARENT))
         cluster.advance(60)
-        assert whole.plan(wanted, PARENT).clean
-    after = inventory(cluster)
+        assert client_without_fault.plan(desired, PARENT).clean
+    final_inventory = inventory(cluster)
     parent = ("ConfigMap", "default", "shop")
-    assert after.keys() - before.keys() - {parent} == wanted_keys(wanted)
-    assert {key: after.get(key) for key in before} == before
-    for one in wanted:
+    assert final_inventory.keys() - initial_inventory.keys() - {parent} == desired_keys(desired)
+    assert {key: final_inventory.get(key) for key in initial_inventory} == initial_inventory
+    for one in desired:
         if one.kind == "ConfigMap":
-            place = one.metadata.namespace or "default"
-            assert after[one.kind, place, one.metadata.name][0] == one.get("data")
+            namespace_name = one.metadata.namespace or "default"
+            assert final_inventory[one.kind, namespace_name, one.metadata.name][0] == one.get("data")
 
 
 @pytest.mark.thorough("the property cuts at some of these requests, in other sequences")
 @pytest.mark.parametrize("carried_out", [False, True])
 def test_at_each_request_of_one_change_a_cut_does_no_harm(carried_out: bool) -> None:
-    first = a_set(frozenset({"a", "b", "secret", "defined", "gadget"}))
-    then = a_set(frozenset({"a'", "robot", "inside"}))
-    for at in range(1, 100):
-        cluster = prepared()
-        with simulated_blocking(cluster) as whole:
-            whole.perform(whole.plan(first, PARENT))
-        client = client_of(cluster, Cutting(cluster, at, carried_out=carried_out))
+    first_set = make_set(frozenset({"a", "b", "secret", "defined", "gadget"}))
+    second_set = make_set(frozenset({"a'", "robot", "inside"}))
+    for request_number in range(1, 100):
+        cluster = new_cluster()
+        with simulated_blocking(cluster) as client_without_fault:
+            client_without_fault.perform(client_without_fault.plan(first_set, PARENT))
+        client = client_of(cluster, Cutting(cluster, request_number, carried_out=carried_out))
         try:
-            client.perform(client.plan(then, PARENT))
+            client.perform(client.plan(second_set, PARENT))
         except Killed:
             pass
         else:
-            assert at > 20  # the whole change was cut at each of its requests
+            assert request_number > 20  # the whole change was cut at each of its requests
             return
-        with simulated_blocking(cluster) as whole:
-            whole.perform(whole.plan(then, PARENT))
-            assert whole.plan(then, PARENT).clean
-            assert whole.plan([], PARENT).summary == "4 to delete"
+        with simulated_blocking(cluster) as client_without_fault:
+            client_without_fault.perform(client_without_fault.plan(second_set, PARENT))
+            assert client_without_fault.plan(second_set, PARENT).clean
+            assert client_without_fault.plan([], PARENT).summary == "4 to delete"
 
 
 @given(
@@ -154,19 +154,19 @@ def test_at_each_request_of_one_change_a_cut_does_no_harm(carried_out: bool) -> 
     st.integers(1, 40),
 )
 @example(frozenset(), frozenset({"a"}), 5)  # the parent did not exist for the first of them
-def test_two_who_work_on_one_set_lose_no_member(one: frozenset[str], other: frozenset[str], at: int) -> None:
-    cluster = prepared()
-    before = inventory(cluster)
-    slow = client_of(cluster, Cutting(cluster, at, carried_out=True))
+def test_two_who_work_on_one_set_lose_no_member(one: frozenset[str], other_names: frozenset[str], request_number: int) -> None:
+    cluster = new_cluster()
+    initial_inventory = inventory(cluster)
+    slow = client_of(cluster, Cutting(cluster, request_number, carried_out=True))
     try:
-        mine = slow.plan(a_set(one), PARENT)
+        slow_plan = slow.plan(make_set(one), PARENT)
         with simulated_blocking(cluster) as fast:
-            fast.perform(fast.plan(a_set(other), PARENT))
-        slow.perform(mine)
+            fast.perform(fast.plan(make_set(other_names), PARENT))
+        slow.perform(slow_plan)
     except (Killed, StalePlan):
         pass
-    with simulated_blocking(cluster) as whole:
-        whole.perform(whole.plan([], PARENT))
+    with simulated_blocking(cluster) as client_without_fault:
+        client_without_fault.perform(client_without_fault.plan([], PARENT))
     cluster.advance(60)
-    after = inventory(cluster)
-    assert after.keys() - {("ConfigMap", "default", "shop")} == before.keys()
+    final_inventory = inventory(cluster)
+    assert final_inventory.keys() - {("ConfigMap", "default", "shop")} == initial_inventory.keys()

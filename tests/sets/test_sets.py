@@ -50,13 +50,13 @@ def cluster() -> sim.Cluster:
 
 @pytest.fixture
 def client(cluster: sim.Cluster) -> SimulatedBlockingClient:
-    with simulated_blocking(cluster) as made:
-        return made
+    with simulated_blocking(cluster) as simulated_client:
+        return simulated_client
 
 
-def written_on(cluster: sim.Cluster, kind: str = "v1/ConfigMap", name: str = "shop") -> dict[str, str]:
-    found: Any = cluster.get(kind, name)
-    given: dict[str, str] = found["metadata"]["annotations"]
+def parent_annotations(cluster: sim.Cluster, kind: str = "v1/ConfigMap", name: str = "shop") -> dict[str, str]:
+    obj: Any = cluster.get(kind, name)
+    given: dict[str, str] = obj["metadata"]["annotations"]
     return given
 
 
@@ -73,15 +73,15 @@ def test_a_set_is_applied_changed_and_pruned(cluster: sim.Cluster, client: Simul
     }
     assert writes(cluster) == []
     client.perform(plan)
-    assert written_on(cluster)[KINDS] == "ConfigMap,Namespace,ServiceAccount"
-    assert written_on(cluster)[NAMESPACES] == "there"
+    assert parent_annotations(cluster)[KINDS] == "ConfigMap,Namespace,ServiceAccount"
+    assert parent_annotations(cluster)[NAMESPACES] == "there"
     again = client.plan(first, PARENT)
     assert again.clean
     assert again.summary == "4 unchanged"
 
-    done = len(cluster.log)
+    result = len(cluster.log)
     assert str(client.perform(again)) == ""
-    assert writes(cluster, done) == []
+    assert writes(cluster, result) == []
 
     plan = client.plan([config("a", k="2"), config("c")], PARENT)
     assert outcome(plan) == {
@@ -89,9 +89,9 @@ def test_a_set_is_applied_changed_and_pruned(cluster: sim.Cluster, client: Simul
         "changed": ["ConfigMap default/a"],
         "deleted": ["ConfigMap there/b", "ServiceAccount default/robot", "Namespace there"],
     }
-    done = len(cluster.log)
-    said = client.perform(plan)
-    assert writes(cluster, done) == [
+    result = len(cluster.log)
+    server_message = client.perform(plan)
+    assert writes(cluster, result) == [
         "PATCH configmaps/a",
         "PATCH configmaps/c",
         "DELETE configmaps/b",
@@ -99,9 +99,9 @@ def test_a_set_is_applied_changed_and_pruned(cluster: sim.Cluster, client: Simul
         "DELETE namespaces/there",
         "PATCH configmaps/shop",
     ]
-    assert names_of(said.deleted) == ["ConfigMap there/b", "ServiceAccount default/robot", "Namespace there"]
-    assert written_on(cluster)[KINDS] == "ConfigMap"
-    assert written_on(cluster)[NAMESPACES] == ""
+    assert names_of(server_message.deleted) == ["ConfigMap there/b", "ServiceAccount default/robot", "Namespace there"]
+    assert parent_annotations(cluster)[KINDS] == "ConfigMap"
+    assert parent_annotations(cluster)[NAMESPACES] == ""
     assert client.plan([config("a", k="2"), config("c")], PARENT).clean
 
 
@@ -114,16 +114,16 @@ def test_the_parent_names_all_members_before_any_is_applied_and_until_all_are_pr
 ) -> None:
     client.perform(client.plan([config("a"), secret("s", k="v")], PARENT))
     plan = client.plan([config("a"), account("robot")], PARENT)
-    done = len(cluster.log)
+    result = len(cluster.log)
     client.perform(plan)
-    assert writes(cluster, done) == [
+    assert writes(cluster, result) == [
         "PATCH configmaps/shop",
         "PATCH serviceaccounts/robot",
         "DELETE secrets/s",
         "PATCH configmaps/shop",
     ]
     manager = "fieldManager=kubeproto-applyset"
-    grown, shrunk = [one.request.body for one in cluster.log[done:] if manager in one.request.target]
+    grown, shrunk = [one.head.body for one in cluster.log[result:] if manager in one.head.target]
     assert b"ConfigMap,Secret,ServiceAccount" in grown
     assert b'"ConfigMap,ServiceAccount"' in shrunk
 
@@ -131,8 +131,8 @@ def test_the_parent_names_all_members_before_any_is_applied_and_until_all_are_pr
 def test_definitions_are_waited_for_and_webhooks_come_last(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
-    things = [webhooks("checks"), gadget("one"), definition(), config("a")]
-    plan = client.plan(things, PARENT)
+    objects_of_set = [webhooks("checks"), gadget("one"), definition(), config("a")]
+    plan = client.plan(objects_of_set, PARENT)
     assert [(str(one.ref), one.unverified) for one in plan.creations] == [
         ("CustomResourceDefinition.apiextensions.k8s.io gadgets.example.com", ""),
         ("ConfigMap default/a", ""),
@@ -141,10 +141,10 @@ def test_definitions_are_waited_for_and_webhooks_come_last(
     ]
     client.perform(plan)
     assert cluster.get(Gadget, "one") is not None
-    assert client.plan(things, PARENT).clean
-    done = len(cluster.log)
+    assert client.plan(objects_of_set, PARENT).clean
+    result = len(cluster.log)
     client.perform(client.plan([], PARENT))
-    assert writes(cluster, done)[:-1] == [
+    assert writes(cluster, result)[:-1] == [
         "DELETE validatingwebhookconfigurations/checks",
         "DELETE gadgets/one",
         "DELETE configmaps/a",
@@ -153,21 +153,21 @@ def test_definitions_are_waited_for_and_webhooks_come_last(
 
 
 def test_both_clients_plan_and_perform_alike() -> None:
-    made: list[str] = []
+    simulated_client: list[str] = []
     for backend in BACKENDS:
         cluster = sim.Cluster()
 
         async def main(cluster: sim.Cluster = cluster) -> None:
             async with simulated(cluster) as client:
                 plan = await client.plan([config("a"), secret("s", k="v")], PARENT)
-                done = await client.perform(plan)
-                made.append(f"{plan}\n{done}\n{await client.plan([], PARENT)}")
+                result = await client.perform(plan)
+                simulated_client.append(f"{plan}\n{result}\n{await client.plan([], PARENT)}")
 
         run(main, backend=backend)
     with simulated_blocking(sim.Cluster()) as client:
         plan = client.plan([config("a"), secret("s", k="v")], PARENT)
-        made.append(f"{plan}\n{client.perform(plan)}\n{client.plan([], PARENT)}")
-    assert len(set(made)) == 1
+        simulated_client.append(f"{plan}\n{client.perform(plan)}\n{client.plan([], PARENT)}")
+    assert len(set(simulated_client)) == 1
 
 
 # Whose the set is
@@ -190,13 +190,13 @@ def test_a_parent_that_is_not_ours_is_refused_and_nothing_is_written(
     client.perform(client.plan([config("a")], PARENT))
     if change:
         client.api(kp.Dynamic, resource=CONFIGS).merge_patch("shop", {"metadata": change})
-    done = len(cluster.log)
+    result = len(cluster.log)
     plan = client.plan([config("b")], parent)
     assert words in str(plan)
     for partial in (False, True):
         with pytest.raises(PlanRefused):
             client.perform(plan, partial=partial)
-    assert writes(cluster, done) == []
+    assert writes(cluster, result) == []
 
 
 CONFIGS: Final = kp.Resource("", "v1", "ConfigMap", "configmaps")
@@ -218,7 +218,7 @@ def test_a_custom_parent_needs_a_definition_that_permits_it(
     empty = {TOOLING: "kubeproto/v0.0.1", KINDS: ""}
     cluster.put(gadget("shop", namespace="default", labels={ID: the_id}, annotations=empty))
     client.perform(client.plan([config("a")], "gadgets.example.com/shop"))
-    assert written_on(cluster, "example.com/v1/Gadget")[KINDS] == "ConfigMap"
+    assert parent_annotations(cluster, "example.com/v1/Gadget")[KINDS] == "ConfigMap"
     assert outcome(client.plan([], "gadgets/shop")) == {"deleted": ["ConfigMap default/a"]}
 
 
@@ -226,9 +226,9 @@ def test_kinds_named_as_older_kubectl_did_are_read(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("a")], PARENT))
-    old = {"contains-group-resources": "configmaps", "contains-group-kinds": None}
+    annotations_of_old_kubectl = {"contains-group-resources": "configmaps", "contains-group-kinds": None}
     patch = {
-        "metadata": {"annotations": {f"applyset.kubernetes.io/{key}": value for key, value in old.items()}}
+        "metadata": {"annotations": {f"applyset.kubernetes.io/{key}": value for key, value in annotations_of_old_kubectl.items()}}
     }
     client.api(kp.Dynamic, resource=CONFIGS).merge_patch("shop", patch)
     assert outcome(client.plan([], PARENT)) == {"deleted": ["ConfigMap default/a"]}
@@ -243,14 +243,14 @@ def test_a_plan_that_somebody_has_overtaken_is_stale(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("a")], PARENT))
-    mine, theirs = client.plan([account("mine")], PARENT), client.plan([account("theirs")], PARENT)
-    client.perform(theirs)
-    done = len(cluster.log)
+    stale_plan, other_plan = client.plan([account("mine")], PARENT), client.plan([account("theirs")], PARENT)
+    client.perform(other_plan)
+    result = len(cluster.log)
     with pytest.raises(
         StalePlan, match="ConfigMap default/shop has changed since the plan was made: plan again"
     ):
-        client.perform(mine)
-    assert writes(cluster, done) == ["PATCH configmaps/shop"]
+        client.perform(stale_plan)
+    assert writes(cluster, result) == ["PATCH configmaps/shop"]
     assert cluster.get("v1/ServiceAccount", "mine") is None
 
 
@@ -258,25 +258,25 @@ def test_a_plan_forgets_no_member_that_another_client_has_applied_since(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("a"), account("old")], PARENT))
-    mine = client.plan([config("a")], PARENT)  # which drops ServiceAccounts
+    stale_plan = client.plan([config("a")], PARENT)  # which drops ServiceAccounts
     client.perform(client.plan([config("a"), account("old"), account("theirs")], PARENT))
-    client.perform(mine)
+    client.perform(stale_plan)
     assert cluster.get("v1/ServiceAccount", "old") is None
-    assert written_on(cluster)[KINDS] == "ConfigMap,ServiceAccount"
-    after = client.plan([config("a")], PARENT)
-    assert outcome(after)["deleted"] == ["ServiceAccount default/theirs"]
-    client.perform(after)
-    assert written_on(cluster)[KINDS] == "ConfigMap"
+    assert parent_annotations(cluster)[KINDS] == "ConfigMap,ServiceAccount"
+    plan_after = client.plan([config("a")], PARENT)
+    assert outcome(plan_after)["deleted"] == ["ServiceAccount default/theirs"]
+    client.perform(plan_after)
+    assert parent_annotations(cluster)[KINDS] == "ConfigMap"
 
 
 def test_a_parent_that_another_tool_has_made_meanwhile_is_not_taken(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
-    mine = client.plan([config("a")], PARENT)
+    stale_plan = client.plan([config("a")], PARENT)
     client.perform(client.plan([config("b")], ApplySet(PARENT, tooling="kubectl/v1.32.0")))
     with pytest.raises(StalePlan):
-        client.perform(mine)
-    assert written_on(cluster)[TOOLING] == "kubectl/v1.32.0"
+        client.perform(stale_plan)
+    assert parent_annotations(cluster)[TOOLING] == "kubectl/v1.32.0"
 
 
 # What is refused
@@ -296,8 +296,8 @@ def test_conflicts_are_refusals_unless_they_are_forced(
     assert caught.value.plan is plan
     assert cluster.get("v1/ConfigMap", "b") is None
     client.perform(client.plan(wanted, PARENT, force=True))
-    found: Any = cluster.get("v1/ConfigMap", "a")
-    assert found["data"] == {"k": "ours", "l": "same"}
+    obj: Any = cluster.get("v1/ConfigMap", "a")
+    assert obj["data"] == {"k": "ours", "l": "same"}
 
 
 def test_a_part_of_a_set_is_applied_on_request_and_nothing_is_pruned(
@@ -309,7 +309,7 @@ def test_a_part_of_a_set_is_applied_on_request_and_nothing_is_pruned(
     client.perform(plan, partial=True)
     assert cluster.get("v1/ConfigMap", "good") is not None
     assert cluster.get("v1/ConfigMap", "old") is not None
-    assert written_on(cluster)[KINDS] == "ConfigMap,Secret"
+    assert parent_annotations(cluster)[KINDS] == "ConfigMap,Secret"
     plan = client.plan([config("good")], PARENT)
     assert outcome(plan)["deleted"] == ["ConfigMap default/old", "Secret default/s"]
 
@@ -330,8 +330,8 @@ def test_what_cannot_be_applied_is_refused_with_the_reason(
     cluster: sim.Cluster, client: SimulatedBlockingClient, objects: list[kp.Dynamic], words: str
 ) -> None:
     client.perform(client.plan([config("theirs")], "configmaps/other"))
-    hold = {"name": "held", "namespace": "default", "finalizers": ["example.com/hold"]}
-    cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": hold})
+    finalized_metadata = {"name": "held", "namespace": "default", "finalizers": ["example.com/hold"]}
+    cluster.put({"apiVersion": "v1", "kind": "ConfigMap", "metadata": finalized_metadata})
     client.api(kp.Dynamic, resource=CONFIGS).delete("held")
     plan = client.plan([config("old")], PARENT)
     client.perform(plan)
@@ -342,8 +342,8 @@ def test_what_cannot_be_applied_is_refused_with_the_reason(
 
 
 def test_a_webhook_with_side_effects_leaves_an_object_unverified(cluster: sim.Cluster) -> None:
-    said = 'admission webhook "x.io" does not support dry run'
-    status = kp.Status(status="Failure", code=400, reason="BadRequest", message=said)
+    server_message = 'admission webhook "x.io" does not support dry run'
+    status = kp.Status(status="Failure", code=400, reason="BadRequest", message=server_message)
 
     def refuse(request: kp.RawRequest) -> kp.Status | None:
         return status if "dryRun" in request.target else None
@@ -381,7 +381,7 @@ def test_nothing_is_pruned_while_a_kind_cannot_be_listed(
     assert plan.complete
     assert not plan.clean
     limited.perform(plan)
-    assert written_on(cluster)[KINDS] == "ConfigMap,Secret"
+    assert parent_annotations(cluster)[KINDS] == "ConfigMap,Secret"
     assert outcome(client.plan([], PARENT))["deleted"] == ["ConfigMap default/a", "Secret default/s"]
 
 
@@ -407,7 +407,7 @@ def test_a_kind_that_nothing_defines_any_more_holds_nothing_up(
     plan = client.plan([], PARENT)
     assert outcome(plan) == {"deleted": ["ConfigMap default/a"]}
     client.perform(plan)
-    assert written_on(cluster)[KINDS] == ""
+    assert parent_annotations(cluster)[KINDS] == ""
 
 
 def test_a_member_that_changes_is_deleted_and_one_that_leaves_the_set_is_not(
@@ -420,9 +420,9 @@ def test_a_member_that_changes_is_deleted_and_one_that_leaves_the_set_is_not(
     api.merge_patch("moved", {"metadata": {"labels": {"applyset.kubernetes.io/part-of": "applyset-x-v1"}}})
     api.delete("gone")
     api.create(config("gone", k="somebody else's"))
-    done = client.perform(plan)
-    assert names_of(done.skipped) == ["ConfigMap default/moved"]
-    assert "ConfigMap default/moved skipped: it is not a member any more" in str(done)
+    result = client.perform(plan)
+    assert names_of(result.skipped) == ["ConfigMap default/moved"]
+    assert "ConfigMap default/moved skipped: it is not a member any more" in str(result)
     assert cluster.get("v1/ConfigMap", "changed") is None
     assert cluster.get("v1/ConfigMap", "moved") is not None
     assert cluster.get("v1/ConfigMap", "gone") is not None
@@ -431,8 +431,8 @@ def test_a_member_that_changes_is_deleted_and_one_that_leaves_the_set_is_not(
 def test_deletion_waits_for_finalizers_before_it_goes_on(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
-    held = gadget("one", finalizers=["example.com/hold"])
-    client.perform(client.plan([definition(), held, config("a")], PARENT))
+    finalized_gadget = gadget("one", finalizers=["example.com/hold"])
+    client.perform(client.plan([definition(), finalized_gadget, config("a")], PARENT))
     with pytest.raises(
         DeletionHeld, match=r"Gadget.example.com default/one: .* held by example.com/hold"
     ) as caught:
@@ -444,7 +444,7 @@ def test_deletion_waits_for_finalizers_before_it_goes_on(
     client.api(Gadget).merge_patch("one", {"metadata": {"finalizers": None}})
     client.perform(client.plan([], PARENT), timeout=5)
     assert client.plan([], PARENT).clean
-    assert written_on(cluster)[KINDS] == ""
+    assert parent_annotations(cluster)[KINDS] == ""
 
 
 def test_an_error_while_it_is_applied_prunes_nothing(
@@ -465,14 +465,14 @@ def test_without_a_set_objects_are_compared_and_applied_and_never_pruned(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     given = config("a", k="1")
-    before = kp.encode(given)
+    encoded = kp.encode(given)
     client.perform(client.plan([given], field_manager="me"))
-    assert kp.encode(given) == before  # the caller's own object
+    assert kp.encode(given) == encoded  # the caller's own object
     plan = client.plan([config("a", k="2")], field_manager="me")
     assert outcome(plan) == {"changed": ["ConfigMap default/a"]}
     assert [line for line in plan.changes[0].diff if line[0] in "+-"] == ["-  k: '1'", "+  k: '2'"]
-    found: Any = cluster.get("v1/ConfigMap", "a")
-    assert "labels" not in found["metadata"]
+    obj: Any = cluster.get("v1/ConfigMap", "a")
+    assert "labels" not in obj["metadata"]
 
 
 # What is shown
@@ -484,16 +484,16 @@ def test_the_values_of_secrets_are_never_shown(cluster: sim.Cluster, client: Sim
     wanted = secret("s", password="correct-horse", same="unchanged-value", more="brand-new")
     wanted.metadata.annotations = {last: '{"stringData":{"password":"correct-horse"}}'}
     plan = client.plan([wanted, secret("t", password="other-value")], PARENT)
-    done = client.perform(plan)
-    bad = dynamic(
+    result = client.perform(plan)
+    invalid_secret = dynamic(
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "u"}, "data": {"k": "no base64!"}}
     )
-    refused = client.plan([bad, secret("t", password="other-value")], PARENT)
-    wrong = secret("v")
-    wrong["data"] = ["listed-value"]
-    shown = [repr(plan), str(plan), repr(done), str(done), repr(plan.creations), repr(plan.changes)]
-    shown += ["".join(one.diff) for one in plan.writes]
-    shown += [str(refused), repr(refused), repr(done.applied), str(client.plan([wrong], PARENT))]
+    refused_plan = client.plan([invalid_secret, secret("t", password="other-value")], PARENT)
+    malformed_secret = secret("v")
+    malformed_secret["data"] = ["listed-value"]
+    texts = [repr(plan), str(plan), repr(result), str(result), repr(plan.creations), repr(plan.changes)]
+    texts += ["".join(one.diff) for one in plan.writes]
+    texts += [str(refused_plan), repr(refused_plan), repr(result.applied), str(client.plan([malformed_secret], PARENT))]
     for value in (
         "hunter2",
         "correct-horse",
@@ -504,21 +504,21 @@ def test_the_values_of_secrets_are_never_shown(cluster: sim.Cluster, client: Sim
         "listed-value",
     ):
         for text in (value, b64encode(value.encode()).decode()):
-            assert text not in "\n".join(shown), value
+            assert text not in "\n".join(texts), value
     assert "password: '*** (before)'" in str(plan)
     assert "password: '*** (after)'" in str(plan)
     assert "more: '***'" in str(plan)
     assert "same: '***'" in str(plan)
-    assert refused.refusals
+    assert refused_plan.refusals
 
 
 def test_a_refusal_while_a_secret_is_applied_does_not_quote_it(cluster: sim.Cluster) -> None:
-    said = 'admission webhook "x.io" denied the request: hunter2 (aHVudGVyMg==) is a weak password'
-    status = kp.Status(status="Failure", code=403, reason="Forbidden", message=said)
+    server_message = 'admission webhook "x.io" denied the request: hunter2 (aHVudGVyMg==) is a weak password'
+    status = kp.Status(status="Failure", code=403, reason="Forbidden", message=server_message)
 
-    def refuse(request: kp.RawRequest) -> kp.Status | None:
-        kept = request.method == "PATCH" and "dryRun" not in request.target
-        return status if kept and "secrets/s" in request.target else None
+    def refuse(head: kp.Head) -> kp.Status | None:
+        is_write = head.method == "PATCH" and "dryRun" not in head.target
+        return status if is_write and "secrets/s" in head.target else None
 
     client = client_of(cluster, Refusing(cluster, refuse))
     with pytest.raises(ApplyError, match="is a weak password") as raised:
@@ -550,5 +550,5 @@ def test_a_plan_renders_with_and_without_color_and_diffs(client: SimulatedBlocki
 def test_what_others_wrote_cannot_talk_to_a_terminal(client: SimulatedBlockingClient) -> None:
     client.api(kp.Dynamic, resource=CONFIGS).apply(config("a", k="\x1b[2J"), field_manager="m")
     for force in (False, True):
-        shown = str(client.plan([config("a", k="x"), config("b\x1b[2J")], PARENT, force=force))
-        assert "\x1b" not in shown
+        texts = str(client.plan([config("a", k="x"), config("b\x1b[2J")], PARENT, force=force))
+        assert "\x1b" not in texts
