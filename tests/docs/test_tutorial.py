@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from kubectl_commands.running import kubectl
+from kubectl_commands.running import find_kubectl
 from pages_shown import ROOT, snippets
 
 PAGE = ROOT / "docs/start/tutorial.md"
@@ -51,7 +51,7 @@ def commands() -> list[tuple[list[str], str]]:
 
 
 def test_each_command_of_the_tutorial_prints_the_output_of_the_page(tmp_path: Path) -> None:
-    program = kubectl()
+    program = find_kubectl()
     assert program is not None, "kubectl is here, but not the version that the tests ask for"
     for snippet in snippets(PAGE):
         if snippet.file:

@@ -1,4 +1,4 @@
-"""What the commands are given on their standard input."""
+"""The manifests that the commands read from standard input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the commands of `commands.txt`, section by section, and scrubs from their output what changes."""
+"""Run the commands of `commands.txt` by section, and replace the varying parts of their output."""
 
 from __future__ import annotations
 
@@ -33,23 +33,26 @@ _REPLACEMENTS: Final = (
     (r" +\n", "\n"),
     (r"[ \t]+", " "),
 )  # fmt: skip
-# What a server says of a new kind for a moment: its conditions come after it, and its description after both.
-_TRANSIENT_MESSAGES: Final = {"explain": "couldn't find resource", "wait": ".status.conditions accessor error"}
+# Errors about a new kind while its conditions and its OpenAPI description are missing.
+_TRANSIENT_MESSAGES: Final = {
+    "explain": "couldn't find resource",
+    "wait": ".status.conditions accessor error",
+}
 _TIMEOUT: Final = 60.0
 _READ_COMMANDS: Final = ("api-resources", "api-versions", "auth", "describe", "explain", "get", "wait")
 _STRUCTURE: Final = re.compile(r"error|[A-Z]+:|\s+[\w$-]+\t<.*>|\s+[A-Z]\w+$")
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One command, and what came of it: the exit status, and all that was printed."""
+    """A command with its exit status and its output."""
 
     command: str
     status: int
     output: str
 
 
-def kubectl() -> str | None:
-    """The program: of one version, since a newer one prints otherwise. None if it is not here."""
+def find_kubectl() -> str | None:
+    """Return the path of kubectl of `VERSION`, as other versions print differently, or None."""
     versioned_name = f"kubectl.{VERSION}"
     if path := shutil.which(versioned_name):
         return path
@@ -61,17 +64,17 @@ def kubectl() -> str | None:
     return None
 
 
-def sections() -> dict[str, list[str]]:
-    """Return the commands of each section, in their order."""
-    path: dict[str, list[str]] = {}
+def read_sections() -> dict[str, list[str]]:
+    """Return the commands by section."""
+    commands_by_section: dict[str, list[str]] = {}
     _, *parts = (FOLDER / "commands.txt").read_text().split("\n\n# ")
     for part in parts:
         title, *lines = part.splitlines()
-        path[title] = [line for line in lines if line]
-    return path
+        commands_by_section[title] = [line for line in lines if line]
+    return commands_by_section
 
 
-def run(
+def run_commands(
     program: str,
     kubeconfig: Path,
     home: Path,
@@ -79,12 +82,12 @@ def run(
     context: str = "",
     expected: Iterable[Step] = (),
 ) -> Iterator[Step]:
-    """Run commands against one server, in a namespace of their own.
+    """Run commands against a server, in a new namespace.
 
-    A real server acts on what is written some time after it: on kinds, on rights. What only reads is asked
-    again until it says what is `wanted`, or has had the time for it.
+    A real server applies new kinds and permissions with a delay. Commands that only read are repeated until
+    they print the `expected` output, or until a timeout.
     """
-    # A process of 100 ms needs no garbage collector, and its threads would only get in each other's way.
+    # kubectl runs for 100 ms: it needs no garbage collector, and more threads make it slower.
     environment = {**os.environ, "GOGC": "off", "GOMAXPROCS": "1"}
     environment |= {"HOME": str(home), "KUBECONFIG": str(kubeconfig)}
     flags = [f"--cache-dir={home}/cache", f"--namespace={_NAMESPACE}"]
@@ -97,29 +100,42 @@ def run(
         )  # fmt: skip
 
     call(["create", "namespace", _NAMESPACE])
-    call(["wait", "--for=create", "serviceaccount/default"])  # pods are refused before
+    call(["wait", "--for=create", "serviceaccount/default"])  # without it pods are refused
     for line, expected_step in zip_longest(commands, expected):
         command, _, manifest = line.partition(" < ")
         arguments = [
-            word.replace("_", " ") if word == "--schedule=0_0_*_*_*" else word for word in command.split(" ")
+            argument.replace("_", " ") if argument == "--schedule=0_0_*_*_*" else argument
+            for argument in command.split(" ")
         ]
         result = call(arguments, MANIFESTS[manifest] if manifest else "")
         deadline = time.monotonic() + _TIMEOUT
-        while (early_message := _TRANSIENT_MESSAGES.get(arguments[0])) and early_message in result.stdout and time.monotonic() < deadline:
+        while (
+            (early_message := _TRANSIENT_MESSAGES.get(arguments[0]))
+            and early_message in result.stdout
+            and time.monotonic() < deadline
+        ):
             result = call(arguments)
         step = _step(line, result)
-        while expected_step and not manifest and arguments[0] in _READ_COMMANDS and step != expected_step and time.monotonic() < deadline:
+        while (
+            expected_step
+            and not manifest
+            and arguments[0] in _READ_COMMANDS
+            and step != expected_step
+            and time.monotonic() < deadline
+        ):
             step = _step(line, call(arguments))
         yield step
     call(["delete", "namespace", _NAMESPACE, "--wait=false"])
 
 
 def _step(line: str, result: subprocess.CompletedProcess[str]) -> Step:
-    return Step(line, result.returncode, scrub_output(result.stdout, is_explanation=line.startswith("explain ")))
+    return Step(
+        line, result.returncode, scrub_output(result.stdout, is_explanation=line.startswith("explain "))
+    )
 
 
 def scrub_output(text: str, *, is_explanation: bool = False) -> str:
-    """Output without what is another in each run. Of explanations the structure stays, not the prose."""
+    """Replace the varying parts of the output, and remove the prose of explanations."""
     if is_explanation:
         text = "\n".join(line for line in text.splitlines() if _STRUCTURE.match(line))
     for pattern, replacement in _REPLACEMENTS:
@@ -127,7 +143,7 @@ def scrub_output(text: str, *, is_explanation: bool = False) -> str:
     return text.strip()
 
 
-def transcript() -> dict[str, list[Step]]:
-    """Return what a real control plane answered to each section."""
+def read_transcript() -> dict[str, list[Step]]:
+    """Return the recorded steps of each section against a real control plane."""
     steps = iter(msgspec.json.decode(TRANSCRIPT.read_bytes(), type=list[Step]))
-    return {title: list(islice(steps, len(commands))) for title, commands in sections().items()}
+    return {title: list(islice(steps, len(commands))) for title, commands in read_sections().items()}

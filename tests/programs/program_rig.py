@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 
 import yaml
 from anyio.from_thread import BlockingPortal, start_blocking_portal
-from kubectl_commands.running import kubectl
+from kubectl_commands.running import find_kubectl
 from realserver._real_proxy import Proxy
 
 ROOT: Final = Path(__file__).resolve().parents[2]
@@ -90,7 +90,7 @@ class Site:
 
     def attempt(self, command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Call kubectl; a `~` in its words stands for a space."""
-        program = kubectl()
+        program = find_kubectl()
         assert program is not None, "kubectl is here, but not the version that the tests ask for"
         words = [word.replace("~", " ") for word in command.split()]
         return subprocess.run(

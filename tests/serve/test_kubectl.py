@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from kubectl_commands.running import kubectl, run, sections, transcript
+from kubectl_commands.running import find_kubectl, read_sections, read_transcript, run_commands
 
 import kubeproto_sim as sim
 from kubeproto_serve import self_signed, serving
@@ -39,11 +39,11 @@ LONG: Final = {
     "title",
     [
         pytest.param(title, marks=[pytest.mark.thorough("dozens of kubectl's processes")] * (title in LONG))
-        for title in sections()
+        for title in read_sections()
     ],
 )
 def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Path) -> None:
-    program = kubectl()
+    program = find_kubectl()
     assert program is not None, "kubectl is here, but not the version that the transcript was made with"
     with_roles = title in WITH_ROLES
     cluster = sim.Cluster(populated=True, authorization="RBAC" if with_roles else "AlwaysAllow")
@@ -51,8 +51,8 @@ def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Pa
     security = self_signed("127.0.0.1", tokens={"secret": "admin"}) if with_roles else None
     with serving(cluster, security=security) as server:
         (tmp_path / "config").write_text(server.kubeconfig)
-        steps = list(run(program, tmp_path / "config", tmp_path, sections()[title]))
-    recorded_steps = transcript()[title]
+        steps = list(run_commands(program, tmp_path / "config", tmp_path, read_sections()[title]))
+    recorded_steps = read_transcript()[title]
     assert len(recorded_steps) == len(steps)
     for step, recorded in zip(steps, recorded_steps, strict=True):
         if recorded.command in DIFFERENT:
@@ -62,4 +62,4 @@ def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Pa
 
 
 def test_there_are_many_commands() -> None:
-    assert sum(map(len, transcript().values())) - len(DIFFERENT) >= 120
+    assert sum(map(len, read_transcript().values())) - len(DIFFERENT) >= 120

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from kubectl_commands.running import Step, kubectl, scrubbed
+from kubectl_commands.running import Step, find_kubectl, scrub_output
 
 import kubeproto_sim as sim
 from kubeproto_serve import serving
@@ -86,7 +86,7 @@ STEPS: Final[list[tuple[str, str, int, str]]] = [
 
 def ran(home: Path) -> list[Step]:
     """What became of each step, in a cluster of its own."""
-    program = kubectl()
+    program = find_kubectl()
     assert program is not None, "kubectl is here, but not the version that the transcript was made with"
     cluster = sim.Cluster(populated=True)
     files = {"/etc/motd": "welcome\n"}
@@ -121,7 +121,9 @@ def ran(home: Path) -> list[Step]:
         once("wait --for=create serviceaccount/default")
         completed = [(command, call(command, stdin)) for command, stdin, _, _ in STEPS]
         assert (home / "back.txt").read_text() == "from outside\n"
-        return [Step(command, process.returncode, scrubbed(process.stdout)) for command, process in completed]
+        return [
+            Step(command, process.returncode, scrub_output(process.stdout)) for command, process in completed
+        ]
 
 
 # One test, because each step needs those before it, and workers share the cases of a test among them.
@@ -134,7 +136,7 @@ def test_kubectl_works_with_the_pods_of_a_node(tmp_path: Path) -> None:
 
 
 def test_kubectl_forwards_a_port_of_a_pod_and_says_where_nobody_listens(tmp_path: Path) -> None:
-    program = kubectl()
+    program = find_kubectl()
     assert program is not None
     cluster = sim.Cluster(populated=True)
     cluster.nodes(ready_after=0.1, programs={"nginx": sim.Program(ports={80: echo_twice})})

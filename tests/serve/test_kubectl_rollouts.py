@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 import pytest
-from kubectl_commands.running import kubectl
+from kubectl_commands.running import find_kubectl
 
 import kubeproto_sim as sim
 from kubeproto_serve import serving
@@ -65,7 +65,7 @@ STEPS: Final = (
 
 @pytest.fixture(scope="module")
 def call() -> Iterator[Kubectl]:
-    program = kubectl()
+    program = find_kubectl()
     assert program is not None, "kubectl is here, but not the version that the transcripts were made with"
     cluster = sim.Cluster(populated=True, controllers=True)
     with tempfile.TemporaryDirectory() as folder, serving(cluster) as server:

@@ -1,4 +1,4 @@
-"""What the tests of sets share: short objects, their cluster, a transport that is cut at a request."""
+"""Shared by the tests of sets: small objects, and transports that fail at a chosen request."""
 
 from __future__ import annotations
 
@@ -25,63 +25,65 @@ class Gadget(kp.Object[GadgetSpec, None], group="example.com", version="v1"):
     """A custom resource."""
 
 
-def dynamic(value: Any) -> kp.Dynamic:
+def to_dynamic(value: Any) -> kp.Dynamic:
     return kp.decode(kp.encode(value), kp.Dynamic)
 
 
 def config(name: str, namespace: str = "", **data: str) -> kp.Dynamic:
     metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
-    return dynamic({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+    return to_dynamic({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
 
 
 def secret(name: str, **values: str) -> kp.Dynamic:
-    return dynamic({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": values})
+    return to_dynamic(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": values}
+    )
 
 
 def namespace(name: str) -> kp.Dynamic:
-    return dynamic({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    return to_dynamic({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
 
 def account(name: str) -> kp.Dynamic:
-    return dynamic({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}})
+    return to_dynamic({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": name}})
 
 
 def gadget(name: str, **metadata: Any) -> kp.Dynamic:
-    return dynamic(
+    return to_dynamic(
         {"apiVersion": "example.com/v1", "kind": "Gadget", "metadata": {"name": name, **metadata}, "spec": {}}
     )
 
 
 def definition() -> kp.Dynamic:
-    return dynamic(definition_of(Gadget))
+    return to_dynamic(definition_of(Gadget))
 
 
 def webhooks(name: str) -> kp.Dynamic:
     kind = "ValidatingWebhookConfiguration"
-    return dynamic(
+    return to_dynamic(
         {"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": name}}
     )
 
 
-def names(plan_part: Any) -> list[str]:
+def object_names(plan_part: Any) -> list[str]:
     return [str(entry.ref) for entry in plan_part]
 
 
 def outcome(plan: Plan) -> dict[str, list[str]]:
-    """The parts of a plan that are not empty, as names."""
+    """Return the object names in each part of a plan that is not empty."""
     parts = {
-        "created": names(plan.creations),
-        "changed": names(plan.changes),
-        "deleted": names(plan.deletions),
-        "refused": names(plan.refusals),
-        "withheld": names(plan.withheld),
+        "created": object_names(plan.creations),
+        "changed": object_names(plan.changes),
+        "deleted": object_names(plan.deletions),
+        "refused": object_names(plan.refusals),
+        "withheld": object_names(plan.withheld),
         "unchanged": list(map(str, plan.unchanged)),
     }
     return {key: value for key, value in parts.items() if value}
 
 
 def writes(cluster: sim.Cluster, first_index: int = 0) -> list[str]:
-    """What was sent to be kept: verb and the end of the path."""
+    """Return the method and the last two path segments of each write that is no dry run."""
     return [
         f"{entry.head.method} {'/'.join(entry.head.target.partition('?')[0].split('/')[-2:])}"
         for entry in cluster.log[first_index:]
@@ -90,49 +92,49 @@ def writes(cluster: sim.Cluster, first_index: int = 0) -> list[str]:
 
 
 class Killed(BaseException):
-    """The process ends here."""
+    """The simulated end of the process."""
 
 
-class Cutting:
-    """A transport whose process is killed at the n-th request, before or after it was carried out."""
+class KillingTransport:
+    """A transport that kills the process at a request, before or after the server executes the request."""
 
-    def __init__(self, cluster: sim.Cluster, request_number: int, *, carried_out: bool) -> None:
-        self._below = cluster.blocking_transport()
-        self._left = request_number
-        self._carried_out = carried_out
+    def __init__(self, cluster: sim.Cluster, request_number: int, *, is_executed: bool) -> None:
+        self._transport = cluster.blocking_transport()
+        self._requests_left = request_number
+        self._is_executed = is_executed
 
     @contextmanager
-    def send(self, request: kp.RawRequest, **limits: Any) -> Generator[Any]:
-        self._left -= 1
-        if self._left == 0 and not self._carried_out:
+    def send(self, head: kp.Head, **limits: Any) -> Generator[Any]:
+        self._requests_left -= 1
+        if self._requests_left == 0 and not self._is_executed:
             raise Killed
-        with self._below.send(request, **limits) as incoming:
-            if self._left == 0:
-                if "watch=" not in request.target:  # whose body has no end
+        with self._transport.send(head, **limits) as incoming:
+            if self._requests_left == 0:
+                if "watch=" not in head.target:  # a watch's body does not end
                     b"".join(incoming)
                 raise Killed
             yield incoming
 
 
-class Refusing:
-    """A transport that refuses the requests that a test picks, each with a Status."""
+class RefusingTransport:
+    """A transport that refuses requests for which a callback returns a `Status`."""
 
-    def __init__(self, cluster: sim.Cluster, refuse: Callable[[kp.RawRequest], kp.Status | None]) -> None:
-        self._below = cluster.blocking_transport()
+    def __init__(self, cluster: sim.Cluster, refuse: Callable[[kp.Head], kp.Status | None]) -> None:
+        self._transport = cluster.blocking_transport()
         self._refuse = refuse
 
     @contextmanager
-    def send(self, request: kp.RawRequest, **limits: Any) -> Generator[Any]:
-        if (status := self._refuse(request)) is None:
-            with self._below.send(request, **limits) as incoming:
+    def send(self, head: kp.Head, **limits: Any) -> Generator[Any]:
+        if (status := self._refuse(head)) is None:
+            with self._transport.send(head, **limits) as incoming:
                 yield incoming
         else:
-            body = kp.encode(dynamic({"apiVersion": "v1", "kind": "Status"} | to_builtins(status)))
-            yield Whole(status.code, (("Content-Type", "application/json"),), body)
+            body = kp.encode(to_dynamic({"apiVersion": "v1", "kind": "Status"} | to_builtins(status)))
+            yield CompleteResponse(status.code, (("Content-Type", "application/json"),), body)
 
 
-class Whole:
-    """A response that comes at once."""
+class CompleteResponse:
+    """A response whose body is a single chunk."""
 
     def __init__(self, status: int, headers: kp.Headers, body: bytes) -> None:
         self.status, self.headers, self._body = status, headers, body
@@ -145,5 +147,5 @@ def client_of(cluster: sim.Cluster, transport: kp.BlockingTransport) -> Blocking
     return BlockingClient(transport, clock=lambda: cluster.now, sleep=cluster.advance)
 
 
-def client_that_ends(cluster: sim.Cluster, request_number: int, *, carried_out: bool) -> BlockingClient:
-    return client_of(cluster, Cutting(cluster, request_number, carried_out=carried_out))
+def client_that_is_killed(cluster: sim.Cluster, request_number: int, *, is_executed: bool) -> BlockingClient:
+    return client_of(cluster, KillingTransport(cluster, request_number, is_executed=is_executed))

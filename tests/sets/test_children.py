@@ -1,4 +1,4 @@
-"""Children of an object in a reconcile: applied, pruned, left alone, and silent while nothing changes."""
+"""Children of an object in a reconcile: application, pruning, adoption, and no requests without a change."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from kubeproto_runtime.testing import BACKENDS, SimulatedClient, run, simulated
 LABEL: Final = "kubeproto/child-of"
 
 
-Story: TypeAlias = "Callable[[Rig], Awaitable[None]]"
+Scenario: TypeAlias = "Callable[[Rig], Awaitable[None]]"
 
 
 class ShopSpec(kp.Fields):
@@ -39,7 +39,7 @@ def shop(name: str = "corner", **spec: Any) -> Shop:
 
 
 class Rig:
-    """A controller of shops, with its cluster, its user, and what its reconciles raised."""
+    """A controller of shops with its cluster, its user, and the errors of its reconciles."""
 
     def __init__(self, cluster: sim.Cluster, user: SimulatedClient, client: SimulatedClient) -> None:
         self.cluster = cluster
@@ -51,28 +51,30 @@ class Rig:
 
     async def reconcile(self, obj: Shop, ctx: Context[None]) -> Action:
         self.runs += 1
-        wanted = [config(f"{obj.metadata.name}-{name}", color=obj.spec.color) for name in obj.spec.configs]
-        wanted += [account(f"{obj.metadata.name}-robot")] if obj.spec.robot else []
+        desired_children = [
+            config(f"{obj.metadata.name}-{name}", color=obj.spec.color) for name in obj.spec.configs
+        ]
+        desired_children += [account(f"{obj.metadata.name}-robot")] if obj.spec.robot else []
         try:
-            await self.children.reconcile(ctx, obj, wanted)
+            await self.children.reconcile(ctx, obj, desired_children)
         except PlanRefused as error:
             self.failures.append(error)
         return await_change()
 
-    async def settled(self) -> list[str]:
-        """Wait until nothing happens any more, and return the names of the children there are."""
+    async def wait_until_settled(self) -> list[str]:
+        """Wait until no more requests are sent, and return the names of the existing children."""
         log_length = -1
         while log_length != len(self.cluster.log):
             log_length = len(self.cluster.log)
             await self.client.until(lambda: True)
             for _ in range(30):
                 self.cluster.settle()
-                await pause()
+                await sleep_briefly()
         return sorted(
-            one["metadata"]["name"]
+            obj["metadata"]["name"]
             for kind in ("v1/ConfigMap", "v1/ServiceAccount")
-            for one in self.cluster.objects(kind)
-            if LABEL in one["metadata"].get("labels", {})
+            for obj in self.cluster.objects(kind)
+            if LABEL in obj["metadata"].get("labels", {})
         )
 
     async def change(self, name: str = "corner", **spec: Any) -> list[str]:
@@ -81,19 +83,19 @@ class Rig:
                 setattr(obj.spec, key, value)
 
         await self.user.api(Shop).update(name, edit)
-        return await self.settled()
+        return await self.wait_until_settled()
 
 
-async def pause() -> None:
+async def sleep_briefly() -> None:
     await anyio.sleep(0.1)  # in virtual time
 
 
 @pytest.fixture(params=BACKENDS)
 def play(request: pytest.FixtureRequest) -> Callable[..., None]:
-    """Run a story with a controller of shops, which owns its ConfigMaps, on each event loop."""
+    """Run a scenario with a controller of shops, which owns ConfigMaps, on each event loop."""
 
     def on_loop(
-        story: Callable[[Rig], Awaitable[None]], *, owns: tuple[type[Any], ...] = (ConfigMap,)
+        scenario: Callable[[Rig], Awaitable[None]], *, owns: tuple[type[Any], ...] = (ConfigMap,)
     ) -> None:
         async def main() -> None:
             cluster = sim.Cluster(crds=[Shop])
@@ -103,18 +105,18 @@ def play(request: pytest.FixtureRequest) -> Callable[..., None]:
                 for kind in owns:
                     controller = controller.owns(kind)
                 client.start(controller.run(rig.reconcile))
-                await story(rig)
+                await scenario(rig)
 
         run(main, backend=request.param)
 
     return on_loop
 
 
-def test_children_follow_what_their_owner_wants(play: Callable[..., None]) -> None:
-    async def story(rig: Rig) -> None:
+def test_children_follow_the_spec_of_their_owner(play: Callable[..., None]) -> None:
+    async def scenario(rig: Rig) -> None:
         await rig.user.api(Shop).create(shop(configs=["a", "b"]))
         await rig.user.api(Shop).create(shop("other", configs=["a"]))
-        assert await rig.settled() == ["corner-a", "corner-b", "other-a"]
+        assert await rig.wait_until_settled() == ["corner-a", "corner-b", "other-a"]
         config_map: Any = rig.cluster.get("v1/ConfigMap", "corner-a")
         [owner] = config_map["metadata"]["ownerReferences"]
         assert (owner["kind"], owner["name"], owner["controller"]) == ("Shop", "corner", True)
@@ -126,59 +128,59 @@ def test_children_follow_what_their_owner_wants(play: Callable[..., None]) -> No
         ]
         assert await rig.change(configs=[], robot=False) == ["other-a"]
 
-    play(story)
-    play(story, owns=())
-    play(story, owns=(ConfigMap, ServiceAccount))
+    play(scenario)
+    play(scenario, owns=())
+    play(scenario, owns=(ConfigMap, ServiceAccount))
 
 
-def test_nothing_is_sent_while_nothing_changes(play: Callable[..., None]) -> None:
-    async def story(rig: Rig) -> None:
+def test_a_reconcile_without_a_change_sends_no_request(play: Callable[..., None]) -> None:
+    async def scenario(rig: Rig) -> None:
         await rig.user.api(Shop).create(shop(configs=["a", "b"]))
-        await rig.settled()
+        await rig.wait_until_settled()
         runs, log_length = rig.runs, len(rig.cluster.log)
-        await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"seen": "yes"}}})
-        await rig.settled()
+        await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"checked": "yes"}}})
+        await rig.wait_until_settled()
         assert rig.runs > runs
-        assert [one.head.target for one in rig.cluster.log[log_length + 1 :]] == []
+        assert [entry.head.target for entry in rig.cluster.log[log_length + 1 :]] == []
 
-    play(story, owns=(ConfigMap, ServiceAccount))
+    play(scenario, owns=(ConfigMap, ServiceAccount))
 
 
-def test_after_a_restart_there_is_one_dry_run_for_each_child_and_no_write(play: Callable[..., None]) -> None:
-    async def story(rig: Rig) -> None:
+def test_a_restart_sends_a_dry_run_per_child_and_no_write(play: Callable[..., None]) -> None:
+    async def scenario(rig: Rig) -> None:
         await rig.user.api(Shop).create(shop(configs=["a", "b"]))
-        await rig.settled()
+        await rig.wait_until_settled()
         rig.children = Children(ConfigMap, ServiceAccount, field_manager="shops")
         runs, log_length = rig.runs, len(rig.cluster.log)
-        await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"seen": "yes"}}})
-        await rig.settled()
+        await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"checked": "yes"}}})
+        await rig.wait_until_settled()
         assert rig.runs > runs
         heads = [one.head for one in rig.cluster.log[log_length + 1 :] if "watch=" not in one.head.target]
         assert len([head for head in heads if "dryRun=All" in head.target]) == 2
         assert writes(rig.cluster, log_length + 1) == []
 
-    play(story, owns=(ConfigMap, ServiceAccount))
+    play(scenario, owns=(ConfigMap, ServiceAccount))
 
 
-def test_what_others_change_is_changed_again_and_what_they_add_stays(play: Callable[..., None]) -> None:
-    async def story(rig: Rig) -> None:
+def test_changes_by_others_are_reverted_and_their_additions_stay(play: Callable[..., None]) -> None:
+    async def scenario(rig: Rig) -> None:
         await rig.user.api(Shop).create(shop(configs=["a"]))
-        await rig.settled()
+        await rig.wait_until_settled()
         await rig.user.api(ConfigMap).merge_patch("corner-a", {"data": {"color": "red", "more": "theirs"}})
-        await rig.settled()
+        await rig.wait_until_settled()
         config_map: Any = rig.cluster.get("v1/ConfigMap", "corner-a")
         assert config_map["data"] == {"color": "blue", "more": "theirs"}
         await rig.user.api(ConfigMap).delete("corner-a")
-        assert await rig.settled() == ["corner-a"]
+        assert await rig.wait_until_settled() == ["corner-a"]
 
-    play(story)
+    play(scenario)
 
 
-def test_objects_of_others_are_never_pruned(play: Callable[..., None]) -> None:
-    async def story(rig: Rig) -> None:
-        made = await rig.user.api(Shop).create(shop(configs=["a"]))
-        await rig.settled()
-        reference = owner_reference(made)
+def test_foreign_objects_are_never_pruned(play: Callable[..., None]) -> None:
+    async def scenario(rig: Rig) -> None:
+        corner = await rig.user.api(Shop).create(shop(configs=["a"]))
+        await rig.wait_until_settled()
+        reference = owner_reference(corner)
         child: Any = rig.cluster.get("v1/ConfigMap", "corner-a")
         labels: dict[str, str] = child["metadata"]["labels"]
         unlabelled = kp.ObjectMeta(name="owned", owner_references=[reference])
@@ -190,34 +192,34 @@ def test_objects_of_others_are_never_pruned(play: Callable[..., None]) -> None:
         assert rig.cluster.get("v1/ConfigMap", "owned") is not None
         assert rig.cluster.get("v1/ConfigMap", "labelled") is not None
 
-    play(story)
-    play(story, owns=())
+    play(scenario)
+    play(scenario, owns=())
 
 
-def test_while_a_child_is_refused_others_are_applied_and_none_is_pruned(
+def test_a_refused_child_does_not_block_the_others_but_blocks_pruning(
     play: Callable[..., None],
 ) -> None:
-    async def story(rig: Rig) -> None:
+    async def scenario(rig: Rig) -> None:
         await rig.user.api(Shop).create(shop(configs=["old"]))
-        await rig.settled()
+        await rig.wait_until_settled()
         assert await rig.change(configs=["new", "Bad_Name"]) == ["corner-new", "corner-old"]
         assert any("ConfigMap default/corner-Bad_Name" in str(error) for error in rig.failures)
         assert await rig.change(configs=["new"]) == ["corner-new"]
 
-    play(story)
+    play(scenario)
 
 
-def test_a_child_of_another_owner_is_not_taken(play: Callable[..., None]) -> None:
-    async def story(rig: Rig) -> None:
+def test_a_child_of_another_owner_is_not_taken_over(play: Callable[..., None]) -> None:
+    async def scenario(rig: Rig) -> None:
         await rig.user.api(Shop).create(shop("corner", configs=["x-y"]))
-        await rig.settled()
+        await rig.wait_until_settled()
         await rig.user.api(Shop).create(shop("corner-x", configs=["y"]))
-        assert await rig.settled() == ["corner-x-y"]
+        assert await rig.wait_until_settled() == ["corner-x-y"]
         assert any("it belongs to another owner" in str(error) for error in rig.failures)
         config_map: Any = rig.cluster.get("v1/ConfigMap", "corner-x-y")
-        assert [one["name"] for one in config_map["metadata"]["ownerReferences"]] == ["corner"]
+        assert [reference["name"] for reference in config_map["metadata"]["ownerReferences"]] == ["corner"]
 
-    play(story)
+    play(scenario)
 
 
 class Mall(kp.Object[ShopSpec, None], group="example.com", version="v1", namespaced=False):
@@ -231,23 +233,27 @@ def config_map_in(name: str, namespace: str) -> ConfigMap:
 WHOLE_NAMESPACE: Final = Namespace(metadata=kp.ObjectMeta(name="mine"))
 REFUSED: Final[list[tuple[type[kp.KubeObject], list[kp.KubeObject], str]]] = [
     (Shop, [config("a", color="red"), config("a", color="blue")], "default/a: it is wanted twice"),
-    (Shop, [config_map_in("a", "other")], "other/a: its owner is in namespace default, and owns nothing outside"),
+    (
+        Shop,
+        [config_map_in("a", "other")],
+        "other/a: its owner is in namespace default, and owns nothing outside",
+    ),
     (Shop, [WHOLE_NAMESPACE], "mine: its owner is in namespace default, and owns nothing outside"),
     (Mall, [config_map_in("a", "")], "a: it has no namespace, and neither has its owner"),
     (Mall, [config_map_in("a", "other"), WHOLE_NAMESPACE], ""),
 ]
 
 
-@pytest.mark.parametrize(("kind", "wanted", "message"), REFUSED, ids=[*"abcde"])
-def test_what_the_server_would_delete_or_change_again_and_again_is_refused(
-    kind: type[Any], wanted: list[kp.KubeObject], message: str
+@pytest.mark.parametrize(("kind", "desired_children", "message"), REFUSED, ids=[*"abcde"])
+def test_children_that_would_be_deleted_or_changed_repeatedly_are_refused(
+    kind: type[Any], desired_children: list[kp.KubeObject], message: str
 ) -> None:
     children, failures = Children(ConfigMap, Namespace, field_manager="shops"), list[str]()
 
     async def reconcile(obj: kp.KubeObject, ctx: Context[None]) -> Action:
-        assert len(failures) < 5, "it is reconciled again and again"
+        assert len(failures) < 5, "the object is reconciled in a loop"
         try:
-            await children.reconcile(ctx, obj, wanted)
+            await children.reconcile(ctx, obj, desired_children)
         except PlanRefused as error:
             failures.append(str(error))
         else:
@@ -270,7 +276,7 @@ def test_what_the_server_would_delete_or_change_again_and_again_is_refused(
     run(main)
 
 
-def test_children_need_a_manager_and_their_kinds() -> None:
+def test_children_require_a_field_manager_and_declared_kinds() -> None:
     with pytest.raises(kp.InvalidRequest, match="field_manager"):
         Children(ConfigMap, field_manager="")
 
@@ -281,7 +287,7 @@ def test_children_need_a_manager_and_their_kinds() -> None:
             rig.children = Children(ConfigMap, field_manager="shops")
             client.start(Controller(client, Shop).run(rig.reconcile))
             await rig.user.api(Shop).create(shop(robot=True))
-            await rig.settled()
+            await rig.wait_until_settled()
             assert any("ServiceAccount is not among the kinds" in str(error) for error in rig.failures)
 
     run(main)

@@ -1,4 +1,4 @@
-"""The plan as a function of values: what is wanted, what there is, and what a dry run returned."""
+"""The plan is a function of the desired objects, the existing objects and the results of dry runs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import pytest
 from hypothesis import given, strategies as st
-from sets_rig import dynamic, outcome
+from sets_rig import outcome, to_dynamic
 
 import kubeproto as kp
 from kubeproto.objects import StatusCause, StatusDetails
@@ -44,7 +44,7 @@ def make_member(name: str, **parts: Any) -> dict[str, Any]:
 
 def observe(name: str, live: dict[str, Any] | None, result: Any) -> Observation:
     ref: kp.ObjectRef[Any] = kp.ObjectRef("", "ConfigMap", "default", name)
-    return Observation(ref, dynamic(make_member(name)), live, result)
+    return Observation(ref, to_dynamic(make_member(name)), live, result)
 
 
 def conflict(*fields: tuple[str, str]) -> DryRunFailure:
@@ -60,19 +60,31 @@ def conflict(*fields: tuple[str, str]) -> DryRunFailure:
 
 INVALID: Final = NotApplied(kp.Invalid(kp.Status(code=422, reason="Invalid", message="data: must be a map")))
 OTHER: Final = make_document("a", part_of="applyset-other-v1")
-DELETING: Final = make_member("a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]})
+DELETING: Final = make_member(
+    "a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]}
+)
 
-# What is observed, and what is planned for it.
+# An observation, and the expected plan.
 ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
-    "a new one": (observe("a", None, Returned(make_member("a"))), {"created": ["a"]}),
-    "one that is as it should be": (observe("a", make_member("a"), Returned(make_member("a"))), {"unchanged": ["a"]}),
-    "one that differs": (
+    "a new object": (observe("a", None, Returned(make_member("a"))), {"created": ["a"]}),
+    "an object without a difference": (
+        observe("a", make_member("a"), Returned(make_member("a"))),
+        {"unchanged": ["a"]},
+    ),
+    "an object with a difference": (
         observe("a", make_member("a", data={"k": "1"}), Returned(make_member("a", data={"k": "2"}))),
         {"changed": ["a"]},
     ),
-    "one of nobody is adopted": (observe("a", make_document("a"), Returned(make_member("a"))), {"changed": ["a"]}),
-    "a write of the server's own is not a change": (
-        observe("a", make_member("a"), Returned(make_member("a", metadata={"resourceVersion": "8", "generation": 3}))),
+    "an object outside of all sets is adopted": (
+        observe("a", make_document("a"), Returned(make_member("a"))),
+        {"changed": ["a"]},
+    ),
+    "a write by the server is not a change": (
+        observe(
+            "a",
+            make_member("a"),
+            Returned(make_member("a", metadata={"resourceVersion": "8", "generation": 3})),
+        ),
         {"unchanged": ["a"]},
     ),
     "times and order of the owners are not a change": (
@@ -80,7 +92,9 @@ ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
             "a",
             make_member("a", metadata={"managedFields": [{"manager": "x", "time": "1"}, {"manager": "y"}]}),
             Returned(
-                make_member("a", metadata={"managedFields": [{"manager": "y"}, {"manager": "x", "time": "2"}]})
+                make_member(
+                    "a", metadata={"managedFields": [{"manager": "y"}, {"manager": "x", "time": "2"}]}
+                )
             ),
         ),
         {"unchanged": ["a"]},
@@ -93,25 +107,30 @@ ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
         ),
         {"changed": ["a"]},
     ),
-    "one of another set": (observe("a", OTHER, Returned(make_member("a"))), {"refused": ["a"]}),
-    "one that is being deleted": (observe("a", DELETING, Returned(DELETING)), {"refused": ["a"]}),
-    "one that the server refuses": (observe("a", None, INVALID), {"refused": ["a"]}),
+    "a member of another set": (observe("a", OTHER, Returned(make_member("a"))), {"refused": ["a"]}),
+    "an object that is being deleted": (observe("a", DELETING, Returned(DELETING)), {"refused": ["a"]}),
+    "an object that the server refuses": (observe("a", None, INVALID), {"refused": ["a"]}),
     "a conflict": (observe("a", make_member("a"), conflict(("m", ".data.k"))), {"refused": ["a"]}),
-    "no dry run of a new one": (observe("a", None, NotTried("why")), {"created": ["a"]}),
-    "no dry run of one that exists": (observe("a", make_member("a"), NotTried("why")), {"changed": ["a"]}),
-}  # fmt: skip
+    "no dry run of a new object": (observe("a", None, NotTried("the reason")), {"created": ["a"]}),
+    "no dry run of an existing object": (
+        observe("a", make_member("a"), NotTried("the reason")),
+        {"changed": ["a"]},
+    ),
+}
 
 
-def plan_of(*observations: Observation, listings: tuple[Listing, ...] = (), **facts: Any) -> Plan:
-    return decide_plan(observations, listings, membership=MEMBERSHIP, parent=PARENT, **facts)
+def plan_of(*observations: Observation, listings: tuple[Listing, ...] = (), **options: Any) -> Plan:
+    return decide_plan(observations, listings, membership=MEMBERSHIP, parent=PARENT, **options)
 
 
 def parts_of(plan: Plan) -> dict[str, list[str]]:
-    return {part: [name.rpartition("/")[2] for name in documents] for part, documents in outcome(plan).items()}
+    return {
+        part: [name.rpartition("/")[2] for name in documents] for part, documents in outcome(plan).items()
+    }
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_what_happens_to_a_document(row: str) -> None:
+def test_an_observation_decides_the_plan_of_an_object(row: str) -> None:
     observation, expected = ROWS[row]
     assert parts_of(plan_of(observation)) == expected
 
@@ -120,24 +139,33 @@ LISTED: Final = Listing(("", "ConfigMap"), "default", CONFIGS, (make_member("old
 FAILED: Final = Listing(("", "Secret"), "default", failure="403 Forbidden")
 GOOD: Final = observe("a", make_member("a"), Returned(make_member("a")))
 
-# What is observed beside the member `old`, which nobody wants; and why it is kept, if it is.
+# Observations and listings with the undesired member `old`, and the reason for keeping `old`.
 PRUNING: Final[dict[str, tuple[tuple[Observation, ...], tuple[Listing, ...], tuple[str, ...], str]]] = {
     "everything is known": ((GOOD,), (LISTED,), (), ""),
     "a kind cannot be listed": (
-        (GOOD,), (LISTED, FAILED), (), "Secret in namespace default cannot be listed: 403 Forbidden",
+        (GOOD,),
+        (LISTED, FAILED),
+        (),
+        "Secret in namespace default cannot be listed: 403 Forbidden",
     ),
     "an object is refused": (
-        (GOOD, observe("b", None, INVALID)), (LISTED,), (), "1 of the wanted objects cannot be applied",
+        (GOOD, observe("b", None, INVALID)),
+        (LISTED,),
+        (),
+        "1 of the wanted objects cannot be applied",
     ),
     "a file cannot be read": ((GOOD,), (LISTED,), ("x.yaml: document 1",), "not all files can be read"),
     "the wanted object itself is refused": (
-        (observe("a", make_member("a"), INVALID),), (LISTED,), (), "1 of the wanted objects cannot be applied",
+        (observe("a", make_member("a"), INVALID),),
+        (LISTED,),
+        (),
+        "1 of the wanted objects cannot be applied",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("row", PRUNING)
-def test_nothing_is_deleted_while_anything_is_not_known(row: str) -> None:
+def test_nothing_is_deleted_while_any_information_is_missing(row: str) -> None:
     observations, listings, unreadable, because = PRUNING[row]
     plan = plan_of(*observations, listings=listings, unreadable=unreadable)
     assert plan.withheld_because == because
@@ -147,13 +175,15 @@ def test_nothing_is_deleted_while_anything_is_not_known(row: str) -> None:
     assert plan.complete == (not (unreadable or plan.refusals))
 
 
-def test_only_members_are_deleted_and_the_parent_is_not() -> None:
+def test_only_members_are_deleted_and_never_the_parent() -> None:
     foreign = make_document("foreign", part_of="applyset-other-v1")
-    listing = Listing(("", "ConfigMap"), "default", CONFIGS, (foreign, make_document("nobody"), make_member("shop")))
+    listing = Listing(
+        ("", "ConfigMap"), "default", CONFIGS, (foreign, make_document("nobody"), make_member("shop"))
+    )
     assert parts_of(plan_of(listings=(listing,))) == {}
 
 
-def test_without_a_set_nothing_is_deleted() -> None:
+def test_a_plan_without_a_set_deletes_nothing() -> None:
     plan = decide_plan([observe("a", None, Returned(make_member("a")))], [LISTED])
     assert parts_of(plan) == {"created": ["a"]}
     assert plan.withheld_because == ""
@@ -178,37 +208,48 @@ KINDS: Final = (
 )  # fmt: skip
 
 
-def test_deletions_go_from_webhooks_to_namespaces() -> None:
+def test_deletions_are_ordered_from_webhooks_to_namespaces() -> None:
     listings = [Listing(kind, "", CONFIGS, (make_member(kind[1].lower()),)) for kind in KINDS]
     plan = plan_of(listings=tuple(listings))
-    assert [one.ref.kind for one in plan.deletions] == [kind for _, kind in reversed(KINDS)]
-    assert [one.cascades for one in plan.deletions][-2:] == [
+    assert [deletion.ref.kind for deletion in plan.deletions] == [kind for _, kind in reversed(KINDS)]
+    assert [deletion.cascades for deletion in plan.deletions][-2:] == [
         "and all objects of its kind",
         "and all objects in it",
     ]
 
 
-def test_the_id_of_a_set_is_that_of_kubectl() -> None:
-    # As kubectl 1.32 writes them for a Secret, a ConfigMap and a custom resource without a namespace.
+def test_the_id_of_a_set_equals_that_of_kubectl() -> None:
+    # Written by kubectl 1.32.
     assert (
         applyset_id("shop", "default", "ConfigMap", "")
         == "applyset-eJnHvE2GWb1x7cuOigFbmWy6kz3rLjS9N8VMrZGS2Os-v1"
     )
-    assert len(applyset_id("x" * 250, "n" * 63, "K" * 63, "g" * 200)) <= 63  # what a label's value may have
+    assert (
+        len(applyset_id("x" * 250, "n" * 63, "K" * 63, "g" * 200)) <= 63
+    )  # the maximum length of a label value
 
 
 @given(
     st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(("member", "other", "nobody"))),
     st.sets(st.sampled_from("abcdef")),
 )
-def test_nobody_elses_object_is_ever_deleted(documents: dict[str, str], desired_names: set[str]) -> None:
+def test_foreign_objects_are_never_deleted(documents: dict[str, str], desired_names: set[str]) -> None:
     labels = {"member": MEMBERSHIP.value, "other": "applyset-x-v1", "nobody": ""}
-    objects = {name: make_document(name, part_of=labels[whose]) for name, whose in documents.items()}
+    objects = {
+        name: make_document(name, part_of=labels[membership_kind])
+        for name, membership_kind in documents.items()
+    }
     listing = Listing(("", "ConfigMap"), "default", CONFIGS, tuple(objects.values()))
-    observations = [observe(name, objects.get(name), Returned(make_member(name))) for name in sorted(desired_names)]
+    observations = [
+        observe(name, objects.get(name), Returned(make_member(name))) for name in sorted(desired_names)
+    ]
     plan = plan_of(*observations, listings=(listing,))
-    deleted_names = {one.ref.name for one in (*plan.deletions, *plan.withheld)}
-    assert deleted_names == {name for name, whose in documents.items() if whose == "member"} - desired_names
+    deleted_names = {deletion.ref.name for deletion in (*plan.deletions, *plan.withheld)}
+    assert (
+        deleted_names
+        == {name for name, membership_kind in documents.items() if membership_kind == "member"}
+        - desired_names
+    )
     assert bool(plan.withheld_because) == any(documents.get(name) == "other" for name in desired_names)
 
 
@@ -228,7 +269,7 @@ CHILDREN: Final = Membership("of", "moby", OWNER)
         ({}, [OWNER | {"uid": "u2", "controller": False}], False, ""),
     ],
 )  # fmt: skip
-def test_children_are_what_their_owner_controls_and_what_is_labelled(
+def test_children_have_both_the_label_and_the_controller_reference(
     labels: dict[str, str], owners: list[dict[str, Any]], includes: bool, foreign: str
 ) -> None:
     documents = {"metadata": {"labels": labels, "ownerReferences": owners}}

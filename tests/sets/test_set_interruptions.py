@@ -1,7 +1,7 @@
-"""Random sets, applied in sequence and killed at any request: the next plan completes what was begun.
+"""Random sets are applied in sequence and killed at any request: the next plan completes the change.
 
-The model is the set that was wanted last. What the server has of our kinds afterwards is exactly that, and
-what belongs to nobody, or to another set, is as it was.
+The model is the last desired set. Afterwards the server has exactly the objects of that set, and foreign
+objects and members of another set are unchanged.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 from sets_rig import (
     PARENT,
-    Cutting,
     Killed,
+    KillingTransport,
     account,
     client_of,
     config,
@@ -30,7 +30,7 @@ import kubeproto_sim as sim
 from kubeproto_runtime.sets import StalePlan
 from kubeproto_runtime.testing import simulated_blocking
 
-# What a set may consist of: names of two namespaces, kinds with and without one, one that has to be defined.
+# Parts of sets: objects in two namespaces, cluster-scoped objects, and a kind that needs its definition.
 PARTS: Final[dict[str, kp.Dynamic]] = {
     "a": config("a", k="1"),
     "a'": config("a", k="2"),
@@ -48,15 +48,15 @@ FOREIGN: Final = (config("foreign"), config("foreign", "other"), secret("foreign
 
 
 def make_set(names: frozenset[str]) -> list[kp.Dynamic]:
-    """A set that can be applied: with what its parts need, and one of two that are the same object."""
-    client_without_fault = set(names)
-    if "inside" in client_without_fault:
-        client_without_fault.add("ours")
-    if "gadget" in client_without_fault:
-        client_without_fault.add("defined")
-    if "a" in client_without_fault:
-        client_without_fault.discard("a'")
-    return [PARTS[name] for name in sorted(client_without_fault)]
+    """Return a valid set: with the prerequisites of its parts, and with only obj version of an object."""
+    parts = set(names)
+    if "inside" in parts:
+        parts.add("ours")
+    if "gadget" in parts:
+        parts.add("defined")
+    if "a" in parts:
+        parts.discard("a'")
+    return [PARTS[name] for name in sorted(parts)]
 
 
 @cache
@@ -74,42 +74,51 @@ def new_cluster() -> sim.Cluster:
 
 
 def inventory(cluster: sim.Cluster) -> dict[tuple[str, str, str], Any]:
-    """What there is, by kind, namespace and name, without what a server adds."""
+    """Return data and set label of each object, by kind, namespace and name."""
     objects_by_key: dict[tuple[str, str, str], Any] = {}
     for kind in KINDS:
         try:
             objects = cluster.objects(kind)
         except kp.LocalProtocolError:
             continue  # the kind is not defined
-        for one in objects:
-            metadata = one["metadata"]
-            key = one["kind"], metadata.get("namespace", ""), metadata["name"]
-            objects_by_key[key] = one.get("data", {}), metadata.get("labels", {}).get("applyset.kubernetes.io/part-of")
+        for obj in objects:
+            metadata = obj["metadata"]
+            key = obj["kind"], metadata.get("namespace", ""), metadata["name"]
+            objects_by_key[key] = (
+                obj.get("data", {}),
+                metadata.get("labels", {}).get("applyset.kubernetes.io/part-of"),
+            )
     return objects_by_key
 
 
 def desired_keys(desired: list[kp.Dynamic]) -> set[tuple[str, str, str]]:
     cluster_scoped = ("Namespace", "CustomResourceDefinition")
     return {
-        (one.kind, "" if one.kind in cluster_scoped else one.metadata.namespace or "default", one.metadata.name)
-        for one in desired
+        (
+            obj.kind,
+            "" if obj.kind in cluster_scoped else obj.metadata.namespace or "default",
+            obj.metadata.name,
+        )
+        for obj in desired
     }
 
 
-INTERRUPTIONS: Final = st.tuples(st.frozensets(st.sampled_from(sorted(PARTS))), st.integers(1, 60), st.booleans())
+INTERRUPTIONS: Final = st.tuples(
+    st.frozensets(st.sampled_from(sorted(PARTS))), st.integers(1, 60), st.booleans()
+)
 
 
 @given(st.lists(INTERRUPTIONS, min_size=1, max_size=3), st.frozensets(st.sampled_from(sorted(PARTS))))
-def test_whatever_is_interrupted_the_next_plan_completes(
+def test_the_next_plan_completes_interrupted_changes(
     interrupted_changes: list[tuple[frozenset[str], int, bool]], last_names: frozenset[str]
 ) -> None:
     cluster = new_cluster()
     initial_inventory = inventory(cluster)
-    for names, request_number, carried_out in interrupted_changes:
-        client = client_of(cluster, Cutting(cluster, request_number, carried_out=carried_out))
+    for names, request_number, is_executed in interrupted_changes:
+        client = client_of(cluster, KillingTransport(cluster, request_number, is_executed=is_executed))
         with contextlib.suppress(Killed):
             client.perform(client.plan(make_set(names), PARENT))
-        cluster.advance(60)  # a definition goes in its own time
+        cluster.advance(60)  # the server deletes a definition asynchronously
     with simulated_blocking(cluster) as client_without_fault:
         desired = make_set(last_names)
         client_without_fault.perform(client_without_fault.plan(desired, PARENT))
@@ -119,28 +128,28 @@ def test_whatever_is_interrupted_the_next_plan_completes(
     parent = ("ConfigMap", "default", "shop")
     assert final_inventory.keys() - initial_inventory.keys() - {parent} == desired_keys(desired)
     assert {key: final_inventory.get(key) for key in initial_inventory} == initial_inventory
-    for one in desired:
-        if one.kind == "ConfigMap":
-            namespace_name = one.metadata.namespace or "default"
-            assert final_inventory[one.kind, namespace_name, one.metadata.name][0] == one.get("data")
+    for obj in desired:
+        if obj.kind == "ConfigMap":
+            namespace_name = obj.metadata.namespace or "default"
+            assert final_inventory[obj.kind, namespace_name, obj.metadata.name][0] == obj.get("data")
 
 
-@pytest.mark.thorough("the property cuts at some of these requests, in other sequences")
-@pytest.mark.parametrize("carried_out", [False, True])
-def test_at_each_request_of_one_change_a_cut_does_no_harm(carried_out: bool) -> None:
+@pytest.mark.thorough("the property test kills at some of these requests, in other sequences")
+@pytest.mark.parametrize("is_executed", [False, True])
+def test_the_next_plan_completes_a_change_killed_at_any_request(is_executed: bool) -> None:
     first_set = make_set(frozenset({"a", "b", "secret", "defined", "gadget"}))
     second_set = make_set(frozenset({"a'", "robot", "inside"}))
     for request_number in range(1, 100):
         cluster = new_cluster()
         with simulated_blocking(cluster) as client_without_fault:
             client_without_fault.perform(client_without_fault.plan(first_set, PARENT))
-        client = client_of(cluster, Cutting(cluster, request_number, carried_out=carried_out))
+        client = client_of(cluster, KillingTransport(cluster, request_number, is_executed=is_executed))
         try:
             client.perform(client.plan(second_set, PARENT))
         except Killed:
             pass
         else:
-            assert request_number > 20  # the whole change was cut at each of its requests
+            assert request_number > 20  # every request of the change was tested
             return
         with simulated_blocking(cluster) as client_without_fault:
             client_without_fault.perform(client_without_fault.plan(second_set, PARENT))
@@ -153,13 +162,15 @@ def test_at_each_request_of_one_change_a_cut_does_no_harm(carried_out: bool) -> 
     st.frozensets(st.sampled_from(sorted(PARTS))),
     st.integers(1, 40),
 )
-@example(frozenset(), frozenset({"a"}), 5)  # the parent did not exist for the first of them
-def test_two_who_work_on_one_set_lose_no_member(one: frozenset[str], other_names: frozenset[str], request_number: int) -> None:
+@example(frozenset(), frozenset({"a"}), 5)  # the first client planned without a parent
+def test_concurrent_clients_of_a_set_lose_no_member(
+    obj: frozenset[str], other_names: frozenset[str], request_number: int
+) -> None:
     cluster = new_cluster()
     initial_inventory = inventory(cluster)
-    slow = client_of(cluster, Cutting(cluster, request_number, carried_out=True))
+    slow = client_of(cluster, KillingTransport(cluster, request_number, is_executed=True))
     try:
-        slow_plan = slow.plan(make_set(one), PARENT)
+        slow_plan = slow.plan(make_set(obj), PARENT)
         with simulated_blocking(cluster) as fast:
             fast.perform(fast.plan(make_set(other_names), PARENT))
         slow.perform(slow_plan)

@@ -1,4 +1,4 @@
-"""Sets on the simulator: what is planned, applied in order, pruned, refused, and left for the next plan."""
+"""Sets on the simulator: planning, ordered application, pruning, refusals, and completion by a later plan."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import pytest
 from sets_rig import (
     PARENT,
     Gadget,
-    Refusing,
+    RefusingTransport,
     account,
     client_of,
     config,
     definition,
-    dynamic,
     gadget,
     namespace,
     outcome,
     secret,
+    to_dynamic,
     webhooks,
     writes,
 )
@@ -54,52 +54,58 @@ def client(cluster: sim.Cluster) -> SimulatedBlockingClient:
         return simulated_client
 
 
-def parent_annotations(cluster: sim.Cluster, kind: str = "v1/ConfigMap", name: str = "shop") -> dict[str, str]:
+def parent_annotations(
+    cluster: sim.Cluster, kind: str = "v1/ConfigMap", name: str = "shop"
+) -> dict[str, str]:
     obj: Any = cluster.get(kind, name)
-    given: dict[str, str] = obj["metadata"]["annotations"]
-    return given
+    shop_annotations: dict[str, str] = obj["metadata"]["annotations"]
+    return shop_annotations
 
 
 def test_a_set_is_applied_changed_and_pruned(cluster: sim.Cluster, client: SimulatedBlockingClient) -> None:
-    first = [namespace("there"), config("a", k="1"), config("b", "there"), account("robot")]
+    first = [namespace("extra"), config("a", k="1"), config("b", "extra"), account("robot")]
     plan = client.plan(first, PARENT)
     assert outcome(plan) == {
         "created": [
-            "Namespace there",
+            "Namespace extra",
             "ServiceAccount default/robot",
             "ConfigMap default/a",
-            "ConfigMap there/b",
+            "ConfigMap extra/b",
         ]
     }
     assert writes(cluster) == []
     client.perform(plan)
     assert parent_annotations(cluster)[KINDS] == "ConfigMap,Namespace,ServiceAccount"
-    assert parent_annotations(cluster)[NAMESPACES] == "there"
+    assert parent_annotations(cluster)[NAMESPACES] == "extra"
     again = client.plan(first, PARENT)
     assert again.clean
     assert again.summary == "4 unchanged"
 
-    result = len(cluster.log)
+    log_length = len(cluster.log)
     assert str(client.perform(again)) == ""
-    assert writes(cluster, result) == []
+    assert writes(cluster, log_length) == []
 
     plan = client.plan([config("a", k="2"), config("c")], PARENT)
     assert outcome(plan) == {
         "created": ["ConfigMap default/c"],
         "changed": ["ConfigMap default/a"],
-        "deleted": ["ConfigMap there/b", "ServiceAccount default/robot", "Namespace there"],
+        "deleted": ["ConfigMap extra/b", "ServiceAccount default/robot", "Namespace extra"],
     }
-    result = len(cluster.log)
-    server_message = client.perform(plan)
-    assert writes(cluster, result) == [
+    log_length = len(cluster.log)
+    result = client.perform(plan)
+    assert writes(cluster, log_length) == [
         "PATCH configmaps/a",
         "PATCH configmaps/c",
         "DELETE configmaps/b",
         "DELETE serviceaccounts/robot",
-        "DELETE namespaces/there",
+        "DELETE namespaces/extra",
         "PATCH configmaps/shop",
     ]
-    assert names_of(server_message.deleted) == ["ConfigMap there/b", "ServiceAccount default/robot", "Namespace there"]
+    assert names_of(result.deleted) == [
+        "ConfigMap extra/b",
+        "ServiceAccount default/robot",
+        "Namespace extra",
+    ]
     assert parent_annotations(cluster)[KINDS] == "ConfigMap"
     assert parent_annotations(cluster)[NAMESPACES] == ""
     assert client.plan([config("a", k="2"), config("c")], PARENT).clean
@@ -109,31 +115,33 @@ def names_of(refs: Any) -> list[str]:
     return list(map(str, refs))
 
 
-def test_the_parent_names_all_members_before_any_is_applied_and_until_all_are_pruned(
+def test_the_parent_lists_the_kinds_of_all_members_during_the_whole_change(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("a"), secret("s", k="v")], PARENT))
     plan = client.plan([config("a"), account("robot")], PARENT)
-    result = len(cluster.log)
+    log_length = len(cluster.log)
     client.perform(plan)
-    assert writes(cluster, result) == [
+    assert writes(cluster, log_length) == [
         "PATCH configmaps/shop",
         "PATCH serviceaccounts/robot",
         "DELETE secrets/s",
         "PATCH configmaps/shop",
     ]
     manager = "fieldManager=kubeproto-applyset"
-    grown, shrunk = [one.head.body for one in cluster.log[result:] if manager in one.head.target]
-    assert b"ConfigMap,Secret,ServiceAccount" in grown
-    assert b'"ConfigMap,ServiceAccount"' in shrunk
+    extended, reduced = [
+        entry.head.body for entry in cluster.log[log_length:] if manager in entry.head.target
+    ]
+    assert b"ConfigMap,Secret,ServiceAccount" in extended
+    assert b'"ConfigMap,ServiceAccount"' in reduced
 
 
-def test_definitions_are_waited_for_and_webhooks_come_last(
+def test_perform_waits_for_definitions_and_applies_webhooks_last(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     objects_of_set = [webhooks("checks"), gadget("one"), definition(), config("a")]
     plan = client.plan(objects_of_set, PARENT)
-    assert [(str(one.ref), one.unverified) for one in plan.creations] == [
+    assert [(str(entry.ref), entry.unverified) for entry in plan.creations] == [
         ("CustomResourceDefinition.apiextensions.k8s.io gadgets.example.com", ""),
         ("ConfigMap default/a", ""),
         ("Gadget.example.com default/one", "the set brings its definition"),
@@ -142,9 +150,9 @@ def test_definitions_are_waited_for_and_webhooks_come_last(
     client.perform(plan)
     assert cluster.get(Gadget, "one") is not None
     assert client.plan(objects_of_set, PARENT).clean
-    result = len(cluster.log)
+    log_length = len(cluster.log)
     client.perform(client.plan([], PARENT))
-    assert writes(cluster, result)[:-1] == [
+    assert writes(cluster, log_length)[:-1] == [
         "DELETE validatingwebhookconfigurations/checks",
         "DELETE gadgets/one",
         "DELETE configmaps/a",
@@ -152,7 +160,7 @@ def test_definitions_are_waited_for_and_webhooks_come_last(
     ]
 
 
-def test_both_clients_plan_and_perform_alike() -> None:
+def test_both_clients_plan_and_perform_identically() -> None:
     simulated_client: list[str] = []
     for backend in BACKENDS:
         cluster = sim.Cluster()
@@ -170,11 +178,11 @@ def test_both_clients_plan_and_perform_alike() -> None:
     assert len(set(simulated_client)) == 1
 
 
-# Whose the set is
+# The owner of a set
 
 
 @pytest.mark.parametrize(
-    ("parent", "change", "words"),
+    ("parent", "change", "expected_message"),
     [
         (PARENT, {"annotations": {TOOLING: "helm/v3"}}, "managed by 'helm', and not by 'kubeproto'"),
         (PARENT, {"annotations": None}, "is not the parent of a set"),
@@ -184,19 +192,19 @@ def test_both_clients_plan_and_perform_alike() -> None:
         ("namespaces/default", None, "cannot be the parent of a set: its definition namespaces. lacks the"),
     ],
 )
-def test_a_parent_that_is_not_ours_is_refused_and_nothing_is_written(
-    cluster: sim.Cluster, client: SimulatedBlockingClient, parent: str, change: Any, words: str
+def test_a_foreign_parent_is_refused_and_nothing_is_written(
+    cluster: sim.Cluster, client: SimulatedBlockingClient, parent: str, change: Any, expected_message: str
 ) -> None:
     client.perform(client.plan([config("a")], PARENT))
     if change:
         client.api(kp.Dynamic, resource=CONFIGS).merge_patch("shop", {"metadata": change})
-    result = len(cluster.log)
+    log_length = len(cluster.log)
     plan = client.plan([config("b")], parent)
-    assert words in str(plan)
+    assert expected_message in str(plan)
     for partial in (False, True):
         with pytest.raises(PlanRefused):
             client.perform(plan, partial=partial)
-    assert writes(cluster, result) == []
+    assert writes(cluster, log_length) == []
 
 
 CONFIGS: Final = kp.Resource("", "v1", "ConfigMap", "configmaps")
@@ -222,13 +230,17 @@ def test_a_custom_parent_needs_a_definition_that_permits_it(
     assert outcome(client.plan([], "gadgets/shop")) == {"deleted": ["ConfigMap default/a"]}
 
 
-def test_kinds_named_as_older_kubectl_did_are_read(
+def test_the_kinds_annotation_of_older_kubectl_is_read(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("a")], PARENT))
     annotations_of_old_kubectl = {"contains-group-resources": "configmaps", "contains-group-kinds": None}
     patch = {
-        "metadata": {"annotations": {f"applyset.kubernetes.io/{key}": value for key, value in annotations_of_old_kubectl.items()}}
+        "metadata": {
+            "annotations": {
+                f"applyset.kubernetes.io/{key}": value for key, value in annotations_of_old_kubectl.items()
+            }
+        }
     }
     client.api(kp.Dynamic, resource=CONFIGS).merge_patch("shop", patch)
     assert outcome(client.plan([], PARENT)) == {"deleted": ["ConfigMap default/a"]}
@@ -239,26 +251,26 @@ def test_a_parent_whose_namespace_does_not_exist_is_refused(client: SimulatedBlo
     assert "the namespace of Secret shop/shop does not exist: create it" in str(plan)
 
 
-def test_a_plan_that_somebody_has_overtaken_is_stale(
+def test_a_plan_is_stale_after_another_client_changed_the_set(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("a")], PARENT))
     stale_plan, other_plan = client.plan([account("mine")], PARENT), client.plan([account("theirs")], PARENT)
     client.perform(other_plan)
-    result = len(cluster.log)
+    log_length = len(cluster.log)
     with pytest.raises(
         StalePlan, match="ConfigMap default/shop has changed since the plan was made: plan again"
     ):
         client.perform(stale_plan)
-    assert writes(cluster, result) == ["PATCH configmaps/shop"]
+    assert writes(cluster, log_length) == ["PATCH configmaps/shop"]
     assert cluster.get("v1/ServiceAccount", "mine") is None
 
 
-def test_a_plan_forgets_no_member_that_another_client_has_applied_since(
+def test_a_plan_keeps_the_kinds_of_members_that_another_client_applied_later(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("a"), account("old")], PARENT))
-    stale_plan = client.plan([config("a")], PARENT)  # which drops ServiceAccounts
+    stale_plan = client.plan([config("a")], PARENT)  # it removes ServiceAccounts from the set
     client.perform(client.plan([config("a"), account("old"), account("theirs")], PARENT))
     client.perform(stale_plan)
     assert cluster.get("v1/ServiceAccount", "old") is None
@@ -269,7 +281,7 @@ def test_a_plan_forgets_no_member_that_another_client_has_applied_since(
     assert parent_annotations(cluster)[KINDS] == "ConfigMap"
 
 
-def test_a_parent_that_another_tool_has_made_meanwhile_is_not_taken(
+def test_a_parent_that_another_tool_created_meanwhile_is_not_taken_over(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     stale_plan = client.plan([config("a")], PARENT)
@@ -279,28 +291,26 @@ def test_a_parent_that_another_tool_has_made_meanwhile_is_not_taken(
     assert parent_annotations(cluster)[TOOLING] == "kubectl/v1.32.0"
 
 
-# What is refused
+# Refusals
 
 
-def test_conflicts_are_refusals_unless_they_are_forced(
-    cluster: sim.Cluster, client: SimulatedBlockingClient
-) -> None:
+def test_conflicts_are_refusals_without_force(cluster: sim.Cluster, client: SimulatedBlockingClient) -> None:
     api = client.api(kp.Dynamic, resource=CONFIGS)
     api.apply(config("a", k="theirs", l="same"), field_manager="them")
-    wanted = [config("a", k="ours"), config("b")]
-    plan = client.plan(wanted, PARENT)
+    desired = [config("a", k="ours"), config("b")]
+    plan = client.plan(desired, PARENT)
     assert outcome(plan) == {"created": ["ConfigMap default/b"], "refused": ["ConfigMap default/a"]}
     assert "! ConfigMap default/a: them owns .data.k: apply with force to take the fields over" in str(plan)
-    with pytest.raises(PlanRefused, match=r"them owns \.data\.k") as caught:
+    with pytest.raises(PlanRefused, match=r"them owns \.data\.k") as raised:
         client.perform(plan)
-    assert caught.value.plan is plan
+    assert raised.value.plan is plan
     assert cluster.get("v1/ConfigMap", "b") is None
-    client.perform(client.plan(wanted, PARENT, force=True))
+    client.perform(client.plan(desired, PARENT, force=True))
     obj: Any = cluster.get("v1/ConfigMap", "a")
     assert obj["data"] == {"k": "ours", "l": "same"}
 
 
-def test_a_part_of_a_set_is_applied_on_request_and_nothing_is_pruned(
+def test_partial_applies_the_valid_objects_and_prunes_nothing(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("old"), secret("s", k="v")], PARENT))
@@ -315,7 +325,7 @@ def test_a_part_of_a_set_is_applied_on_request_and_nothing_is_pruned(
 
 
 @pytest.mark.parametrize(
-    ("objects", "words"),
+    ("objects", "expected_message"),
     [
         ([gadget("one")], "the definition of Gadget (example.com/v1) is not installed"),
         ([config("a"), config("a", "default")], "it is in the set twice"),
@@ -326,8 +336,8 @@ def test_a_part_of_a_set_is_applied_on_request_and_nothing_is_pruned(
         ([config("held")], "it is being deleted, held by example.com/hold"),
     ],
 )
-def test_what_cannot_be_applied_is_refused_with_the_reason(
-    cluster: sim.Cluster, client: SimulatedBlockingClient, objects: list[kp.Dynamic], words: str
+def test_an_object_that_cannot_be_applied_is_refused_with_the_reason(
+    cluster: sim.Cluster, client: SimulatedBlockingClient, objects: list[kp.Dynamic], expected_message: str
 ) -> None:
     client.perform(client.plan([config("theirs")], "configmaps/other"))
     finalized_metadata = {"name": "held", "namespace": "default", "finalizers": ["example.com/hold"]}
@@ -336,28 +346,30 @@ def test_what_cannot_be_applied_is_refused_with_the_reason(
     plan = client.plan([config("old")], PARENT)
     client.perform(plan)
     plan = client.plan(objects, PARENT)
-    assert words in str(plan)
+    assert expected_message in str(plan)
     assert plan.deletions == ()
     assert outcome(plan)["withheld"] == ["ConfigMap default/old"]
 
 
-def test_a_webhook_with_side_effects_leaves_an_object_unverified(cluster: sim.Cluster) -> None:
+def test_an_object_is_unverified_if_a_webhook_with_side_effects_refuses_dry_runs(
+    cluster: sim.Cluster,
+) -> None:
     server_message = 'admission webhook "x.io" does not support dry run'
     status = kp.Status(status="Failure", code=400, reason="BadRequest", message=server_message)
 
     def refuse(request: kp.RawRequest) -> kp.Status | None:
         return status if "dryRun" in request.target else None
 
-    client = client_of(cluster, Refusing(cluster, refuse))
+    client = client_of(cluster, RefusingTransport(cluster, refuse))
     plan = client.plan([config("a")], PARENT)
-    assert [one.unverified for one in plan.creations] == [
+    assert [entry.unverified for entry in plan.creations] == [
         "an admission webhook with side effects refuses dry runs"
     ]
     client.perform(plan)
-    assert [one.unverified for one in client.plan([config("a")], PARENT).changes] != []
+    assert [entry.unverified for entry in client.plan([config("a")], PARENT).changes] != []
 
 
-# What must not be deleted
+# Protected objects
 
 
 def forbid(verb: str, part: str) -> Callable[[kp.RawRequest], kp.Status | None]:
@@ -373,7 +385,7 @@ def test_nothing_is_pruned_while_a_kind_cannot_be_listed(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("a"), secret("s", k="v")], PARENT))
-    limited = client_of(cluster, Refusing(cluster, forbid("GET", "/secrets?")))
+    limited = client_of(cluster, RefusingTransport(cluster, forbid("GET", "/secrets?")))
     plan = limited.plan([], PARENT)
     assert outcome(plan) == {"withheld": ["ConfigMap default/a"]}
     assert "Secret in namespace default cannot be listed" in plan.withheld_because
@@ -385,7 +397,7 @@ def test_nothing_is_pruned_while_a_kind_cannot_be_listed(
     assert outcome(client.plan([], PARENT))["deleted"] == ["ConfigMap default/a", "Secret default/s"]
 
 
-def test_nothing_is_pruned_while_a_kind_is_defined_and_not_served(
+def test_nothing_is_pruned_while_a_defined_kind_is_not_served(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([definition(), gadget("one"), config("a")], PARENT))
@@ -395,11 +407,11 @@ def test_nothing_is_pruned_while_a_kind_is_defined_and_not_served(
     plan = client.plan([definition()], PARENT)
     assert outcome(plan)["withheld"] == ["ConfigMap default/a"]
     assert "Gadget.example.com cannot be listed: gadgets.example.com defines it" in plan.withheld_because
-    limited = client_of(cluster, Refusing(cluster, forbid("GET", "/customresourcedefinitions?")))
+    limited = client_of(cluster, RefusingTransport(cluster, forbid("GET", "/customresourcedefinitions?")))
     assert "its definition cannot be read" in limited.plan([], PARENT).withheld_because
 
 
-def test_a_kind_that_nothing_defines_any_more_holds_nothing_up(
+def test_a_kind_without_a_definition_does_not_block_pruning(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([definition(), gadget("one"), config("a")], PARENT))
@@ -410,7 +422,7 @@ def test_a_kind_that_nothing_defines_any_more_holds_nothing_up(
     assert parent_annotations(cluster)[KINDS] == ""
 
 
-def test_a_member_that_changes_is_deleted_and_one_that_leaves_the_set_is_not(
+def test_a_changed_member_is_deleted_and_an_object_that_left_the_set_is_not(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("moved"), config("changed"), config("gone")], PARENT))
@@ -428,16 +440,16 @@ def test_a_member_that_changes_is_deleted_and_one_that_leaves_the_set_is_not(
     assert cluster.get("v1/ConfigMap", "gone") is not None
 
 
-def test_deletion_waits_for_finalizers_before_it_goes_on(
+def test_pruning_waits_for_finalizers_before_the_next_deletion(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     finalized_gadget = gadget("one", finalizers=["example.com/hold"])
     client.perform(client.plan([definition(), finalized_gadget, config("a")], PARENT))
     with pytest.raises(
         DeletionHeld, match=r"Gadget.example.com default/one: .* held by example.com/hold"
-    ) as caught:
+    ) as raised:
         client.perform(client.plan([], PARENT), timeout=5)
-    assert "later objects were not deleted" in str(caught.value)
+    assert "later objects were not deleted" in str(raised.value)
     assert cluster.get("v1/ConfigMap", "a") is not None
     plan = client.plan([], PARENT)
     assert "Gadget.example.com default/one (it is being deleted already)" in str(plan)
@@ -447,12 +459,15 @@ def test_deletion_waits_for_finalizers_before_it_goes_on(
     assert parent_annotations(cluster)[KINDS] == ""
 
 
-def test_an_error_while_it_is_applied_prunes_nothing(
+def test_nothing_is_pruned_after_an_error_during_apply(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
     client.perform(client.plan([config("old")], PARENT))
-    limited = client_of(cluster, Refusing(cluster, lambda request: forbid("PATCH", "configmaps/new")(request)
-                                          if "dryRun" not in request.target else None))  # fmt: skip
+    refuse = forbid("PATCH", "configmaps/new")
+    limited = client_of(
+        cluster,
+        RefusingTransport(cluster, lambda head: None if "dryRun" in head.target else refuse(head)),
+    )
     with pytest.raises(ApplyError, match="you may not"):
         limited.perform(limited.plan([config("new")], PARENT))
     assert cluster.get("v1/ConfigMap", "old") is not None
@@ -461,13 +476,13 @@ def test_an_error_while_it_is_applied_prunes_nothing(
 # Without a set
 
 
-def test_without_a_set_objects_are_compared_and_applied_and_never_pruned(
+def test_objects_without_a_set_are_planned_and_applied_and_never_pruned(
     cluster: sim.Cluster, client: SimulatedBlockingClient
 ) -> None:
-    given = config("a", k="1")
-    encoded = kp.encode(given)
-    client.perform(client.plan([given], field_manager="me"))
-    assert kp.encode(given) == encoded  # the caller's own object
+    desired = config("a", k="1")
+    encoded = kp.encode(desired)
+    client.perform(client.plan([desired], field_manager="me"))
+    assert kp.encode(desired) == encoded  # the caller's object is unchanged
     plan = client.plan([config("a", k="2")], field_manager="me")
     assert outcome(plan) == {"changed": ["ConfigMap default/a"]}
     assert [line for line in plan.changes[0].diff if line[0] in "+-"] == ["-  k: '1'", "+  k: '2'"]
@@ -475,25 +490,30 @@ def test_without_a_set_objects_are_compared_and_applied_and_never_pruned(
     assert "labels" not in obj["metadata"]
 
 
-# What is shown
+# Rendering
 
 
 def test_the_values_of_secrets_are_never_shown(cluster: sim.Cluster, client: SimulatedBlockingClient) -> None:
     client.perform(client.plan([secret("s", password="hunter2", same="unchanged-value")], PARENT))
     last = "kubectl.kubernetes.io/last-applied-configuration"
-    wanted = secret("s", password="correct-horse", same="unchanged-value", more="brand-new")
-    wanted.metadata.annotations = {last: '{"stringData":{"password":"correct-horse"}}'}
-    plan = client.plan([wanted, secret("t", password="other-value")], PARENT)
+    desired = secret("s", password="correct-horse", same="unchanged-value", more="brand-new")
+    desired.metadata.annotations = {last: '{"stringData":{"password":"correct-horse"}}'}
+    plan = client.plan([desired, secret("t", password="other-value")], PARENT)
     result = client.perform(plan)
-    invalid_secret = dynamic(
+    invalid_secret = to_dynamic(
         {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "u"}, "data": {"k": "no base64!"}}
     )
     refused_plan = client.plan([invalid_secret, secret("t", password="other-value")], PARENT)
     malformed_secret = secret("v")
     malformed_secret["data"] = ["listed-value"]
     texts = [repr(plan), str(plan), repr(result), str(result), repr(plan.creations), repr(plan.changes)]
-    texts += ["".join(one.diff) for one in plan.writes]
-    texts += [str(refused_plan), repr(refused_plan), repr(result.applied), str(client.plan([malformed_secret], PARENT))]
+    texts += ["".join(entry.diff) for entry in plan.writes]
+    texts += [
+        str(refused_plan),
+        repr(refused_plan),
+        repr(result.applied),
+        str(client.plan([malformed_secret], PARENT)),
+    ]
     for value in (
         "hunter2",
         "correct-horse",
@@ -512,7 +532,7 @@ def test_the_values_of_secrets_are_never_shown(cluster: sim.Cluster, client: Sim
     assert refused_plan.refusals
 
 
-def test_a_refusal_while_a_secret_is_applied_does_not_quote_it(cluster: sim.Cluster) -> None:
+def test_the_error_about_a_refused_secret_does_not_quote_its_values(cluster: sim.Cluster) -> None:
     server_message = 'admission webhook "x.io" denied the request: hunter2 (aHVudGVyMg==) is a weak password'
     status = kp.Status(status="Failure", code=403, reason="Forbidden", message=server_message)
 
@@ -520,7 +540,7 @@ def test_a_refusal_while_a_secret_is_applied_does_not_quote_it(cluster: sim.Clus
         is_write = head.method == "PATCH" and "dryRun" not in head.target
         return status if is_write and "secrets/s" in head.target else None
 
-    client = client_of(cluster, Refusing(cluster, refuse))
+    client = client_of(cluster, RefusingTransport(cluster, refuse))
     with pytest.raises(ApplyError, match="is a weak password") as raised:
         client.perform(client.plan([secret("s", password="hunter2")], PARENT))
     error: BaseException | None = raised.value
@@ -547,7 +567,7 @@ def test_a_plan_renders_with_and_without_color_and_diffs(client: SimulatedBlocki
     assert re.sub(r"\x1b\[\d*m", "", colored) == plan.render() == str(plan)
 
 
-def test_what_others_wrote_cannot_talk_to_a_terminal(client: SimulatedBlockingClient) -> None:
+def test_control_characters_in_values_do_not_reach_a_terminal(client: SimulatedBlockingClient) -> None:
     client.api(kp.Dynamic, resource=CONFIGS).apply(config("a", k="\x1b[2J"), field_manager="m")
     for force in (False, True):
         texts = str(client.plan([config("a", k="x"), config("b\x1b[2J")], PARENT, force=force))
