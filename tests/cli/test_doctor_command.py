@@ -63,7 +63,7 @@ def test_the_permissions_in_a_file_are_checked(cli: CommandLine) -> None:
     path.write_text("no")
     result = cli.call("doctor", "--access", str(path), status=1)
     assert result.stdout == ""
-    assert result.stderr.startswith(f"kubeproto doctor: {path}: this is not a record of requests")
+    assert result.stderr.startswith(f"kubeproto doctor: {path}: this is not the output of AccessRecorder")
 
 
 def test_outcomes_are_colored_on_a_terminal(cli: CommandLine) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from deployed import recorded
-from packaged import PROGRAMS
+from packaged_programs import PROGRAMS
+from simulated_programs import record_access
 
 from kubeproto_runtime.manifests import dump_access
 
@@ -31,7 +31,7 @@ RECORDED: Final = [name for name, command in COMMANDS.items() if "--access" in c
 
 
 def access_of(name: str) -> str:
-    return dump_access(recorded(PROGRAMS[name]).needed)
+    return dump_access(record_access(PROGRAMS[name]).needed)
 
 
 def printed(name: str) -> str:

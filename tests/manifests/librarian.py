@@ -1,4 +1,4 @@
-"""An operator that needs a right of each sort: finalizer, status, Events, children, a Secret, an election."""
+"""An operator that needs permissions for a finalizer, status, Events, children, a Secret and an election."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from kubeproto_runtime import (
     finalizer,
 )
 
-NAMESPACE = "library"  # where it runs
+NAMESPACE = "library"  # the operator's namespace
 
 
 class BookSpec(kp.Fields):
@@ -52,7 +52,7 @@ async def clean_up(book: kp.KubeObject, ctx: Context[Events]) -> None:
 def operator(client: Client) -> Operator:
     events = Events(client, controller="librarian", instance="librarian-0")
     election = LeaderElector(client, name="librarian", namespace=NAMESPACE, identity="librarian-0")
-    made = Operator(election=election, port=0, grace=20)
+    operator_of_books = Operator(election=election, port=0, grace=20)
     reconcile = finalizer("manifests.example.com/librarian", apply=label, cleanup=clean_up)
-    made.add(Controller(client, Book, state=events).owns(ConfigMap).run(reconcile), events.run)
-    return made
+    operator_of_books.add(Controller(client, Book, state=events).owns(ConfigMap).run(reconcile), events.run)
+    return operator_of_books

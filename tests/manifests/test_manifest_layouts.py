@@ -1,4 +1,4 @@
-"""Manifests as files: a folder for kustomize, and a chart."""
+"""Manifests as files: a folder for kustomize, and a Helm chart."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any, Final
 import msgspec
 import pytest
 import yaml
-from deployed import described
-from shelved import PACKAGING, converting, with_files
+from book_operators import PACKAGING, with_conversion, with_files
+from simulated_programs import describe_program
 
 import kubeproto as kp
 from kubeproto_runtime.manifests import helm_chart, kustomization, manifests
@@ -27,45 +27,49 @@ IMAGES: Final = {
 
 @pytest.mark.needs("kubectl")
 @pytest.mark.parametrize(("image", "pinned"), IMAGES.items(), ids=[*"abcde"])
-def test_kubectl_joins_the_files_of_a_kustomization_to_the_same_objects(
+def test_kubectl_builds_the_same_objects_from_a_kustomization(
     image: str, pinned: str, tmp_path: Path
 ) -> None:
-    objects = manifests(described(with_files), msgspec.structs.replace(PACKAGING, image=image))
-    write(tmp_path, kustomization(objects, image=image))
-    done = subprocess.run(
+    objects = manifests(describe_program(with_files), msgspec.structs.replace(PACKAGING, image=image))
+    write_files(tmp_path, kustomization(objects, image=image))
+    result = subprocess.run(
         ["kubectl", "kustomize", str(tmp_path)], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    expected = manifests(described(with_files), msgspec.structs.replace(PACKAGING, image=pinned))
-    assert as_set(kp.parse_manifest(done.stdout)) == as_set(expected)
+    assert result.returncode == 0, result.stderr
+    expected = manifests(describe_program(with_files), msgspec.structs.replace(PACKAGING, image=pinned))
+    assert to_set(kp.parse_manifest(result.stdout)) == to_set(expected)
     name = yaml.safe_load((tmp_path / "kustomization.yaml").read_text())["images"][0]["name"]
     assert pinned.startswith(name)
-    assert name.endswith("/books") or name == "books"  # what an overlay pins anew
+    assert name.endswith("/books") or name == "books"  # the name that an overlay refers to
 
 
-CHARTED: Final = pytest.mark.parametrize("make", [with_files, converting])
+EACH_OPERATOR: Final = pytest.mark.parametrize("make_operator", [with_files, with_conversion])
 
 
-@CHARTED
-def test_a_chart_with_its_own_values_in_the_same_namespace_is_the_same_objects(make: Any) -> None:
-    objects = manifests(described(make), PACKAGING)
+@EACH_OPERATOR
+def test_a_chart_with_default_values_renders_the_same_objects(make_operator: Any) -> None:
+    objects = manifests(describe_program(make_operator), PACKAGING)
     files = helm_chart(objects, name="books", namespace="library")
     assert {"Chart.yaml", "values.yaml"} < files.keys()
-    kept = [obj for obj in objects if obj.kind != "Namespace"]
-    assert as_set(rendered(files, "library")) == as_set(kept)
+    objects_of_chart = [obj for obj in objects if obj.kind != "Namespace"]
+    assert to_set(render_chart(files, "library")) == to_set(objects_of_chart)
 
 
-@CHARTED
-def test_a_chart_in_another_namespace_speaks_of_that_one_everywhere(make: Any) -> None:
-    files = helm_chart(manifests(described(make), PACKAGING), name="books", namespace="library")
-    text = "\n".join(kp.dump_yaml(obj) for obj in rendered(files, "elsewhere"))
+@EACH_OPERATOR
+def test_a_chart_in_another_namespace_uses_that_namespace_everywhere(make_operator: Any) -> None:
+    files = helm_chart(
+        manifests(describe_program(make_operator), PACKAGING), name="books", namespace="library"
+    )
+    text = "\n".join(kp.dump_yaml(obj) for obj in render_chart(files, "elsewhere"))
     assert "elsewhere" in text
     assert not re.search(r"\blibrary\b", text)
 
 
 def test_a_definition_is_kept_when_a_release_is_deleted() -> None:
-    for make in (with_files, converting):
-        files = helm_chart(manifests(described(make), PACKAGING), name="books", namespace="library")
+    for make_operator in (with_files, with_conversion):
+        files = helm_chart(
+            manifests(describe_program(make_operator), PACKAGING), name="books", namespace="library"
+        )
         [path] = [path for path in files if "customresourcedefinition-" in path]
         assert path.startswith("crds/") or "helm.sh/resource-policy: keep" in files[path]
 
@@ -73,13 +77,13 @@ def test_a_definition_is_kept_when_a_release_is_deleted() -> None:
 KEEP: Final = "    helm.sh/resource-policy: keep\n"
 
 
-def rendered(files: dict[str, str], namespace: str) -> list[kp.Dynamic]:
-    """What Helm makes of the few expressions that the templates have."""
+def render_chart(files: dict[str, str], namespace: str) -> list[kp.Dynamic]:
+    """Replace the few expressions of the templates like Helm."""
     values = dict(line.split(": ", 1) for line in files["values.yaml"].splitlines())
-    found: list[kp.Dynamic] = []
+    rendered_objects: list[kp.Dynamic] = []
     for name, text in files.items():
         if name.startswith("crds/"):
-            found += kp.parse_manifest(text)
+            rendered_objects += kp.parse_manifest(text)
             continue
         if not name.startswith("templates/"):
             continue
@@ -89,15 +93,15 @@ def rendered(files: dict[str, str], namespace: str) -> list[kp.Dynamic]:
             text = text.replace(f"{{{{ .Values.{key} }}}}", str(msgspec.json.decode(values[key])))
         expressions = text.replace('{{ "{{" }}', "")
         assert "{{" not in expressions
-        found += kp.parse_manifest(text.replace('{{ "{{" }}', "{{").replace(KEEP, ""))
-    return found
+        rendered_objects += kp.parse_manifest(text.replace('{{ "{{" }}', "{{").replace(KEEP, ""))
+    return rendered_objects
 
 
-def as_set(objects: list[kp.Dynamic]) -> set[bytes]:
+def to_set(objects: list[kp.Dynamic]) -> set[bytes]:
     return {msgspec.json.encode(msgspec.json.decode(kp.encode(obj)), order="sorted") for obj in objects}
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
+def write_files(folder: Path, files: dict[str, str]) -> None:
     for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)

@@ -9,8 +9,8 @@ import anyio
 import anyio.to_thread
 import msgspec
 import pytest
-from deployed import packaged_objects
-from packaged import PROGRAMS, Packaged
+from packaged_programs import PROGRAMS, PackagedProgram
+from simulated_programs import packaged_objects
 
 import kubeproto as kp
 from kubeproto.config import Connection
@@ -39,7 +39,7 @@ def test_a_program_works_on_a_real_server_under_the_rights_of_its_manifests(
         connection = real_server.connection
         async with (
             AsyncioTransport(connection) as transport,
-            AsyncioTransport(_as(connection, program.account)) as program_transport,
+            AsyncioTransport(_impersonating(connection, program.account)) as program_transport,
         ):
             user, client = (
                 Client(transport, namespace="default"),
@@ -47,11 +47,14 @@ def test_a_program_works_on_a_real_server_under_the_rights_of_its_manifests(
             )
             try:
                 with anyio.fail_after(LIMIT):
-                    await _apply(user, [_not_converting(obj) for obj in objects if not _calls(obj)])
+                    await _apply(
+                        user,
+                        [_without_conversion(obj) for obj in objects if not _is_webhook_configuration(obj)],
+                    )
                     await anyio.to_thread.run_sync(_until_rights_are_known, real_server)
-                    assert await _refused(client) == "pods"
+                    assert await _find_refused_resource(client) == "pods"
                     await _pods_are_admitted(user, program)
-                    await _play(user, client, program, objects)
+                    await _run_scenario(user, client, program, objects)
             finally:
                 with anyio.CancelScope(shield=True):
                     await _remove(user, objects)
@@ -64,7 +67,9 @@ def _until_rights_are_known(server: RealServer) -> None:
         until_rights_are_known(send)
 
 
-async def _play(user: Client, client: Client, program: Packaged, objects: list[dict[str, Any]]) -> None:
+async def _run_scenario(
+    user: Client, client: Client, program: PackagedProgram, objects: list[dict[str, Any]]
+) -> None:
     lines: list[str] = []
     # The API server cannot reach the pods of a Service here, so it calls this process.
     server = program.server(client, WebhookAddress(url="https://127.0.0.1")) if program.server else None
@@ -73,13 +78,17 @@ async def _play(user: Client, client: Client, program: Packaged, objects: list[d
         if server is not None:
             while not server.listens:
                 await anyio.sleep(0.05)
-            calling = [obj for obj in objects if _calls(obj) or "conversion" in obj.get("spec", {})]
-            await _apply(user, [_called_at(obj, server) for obj in calling])
-        await program.story(user, lines)
+            webhook_objects = [
+                obj
+                for obj in objects
+                if _is_webhook_configuration(obj) or "conversion" in obj.get("spec", {})
+            ]
+            await _apply(user, [_at_local_address(obj, server) for obj in webhook_objects])
+        await program.scenario(user, lines)
         tasks.cancel_scope.cancel()
 
 
-async def _pods_are_admitted(user: Client, program: Packaged) -> None:
+async def _pods_are_admitted(user: Client, program: PackagedProgram) -> None:
     """Create the namespace with the Pod Security Standard *restricted*, which the Deployment's pods meet."""
     plain = Pod(
         metadata=kp.ObjectMeta(name="plain", namespace=program.namespace),
@@ -119,32 +128,32 @@ async def _remove(user: Client, objects: list[dict[str, Any]]) -> None:
             await user.wait_for(obj, conditions.deleted())
 
 
-def _as(connection: Connection, account: str) -> Connection:
+def _impersonating(connection: Connection, account: str) -> Connection:
     return msgspec.structs.replace(connection, headers=(*connection.headers, ("Impersonate-User", account)))
 
 
-def _calls(obj: dict[str, Any]) -> bool:
+def _is_webhook_configuration(obj: dict[str, Any]) -> bool:
     return obj["kind"] in CONFIGURATIONS
 
 
-def _not_converting(obj: dict[str, Any]) -> dict[str, Any]:
+def _without_conversion(obj: dict[str, Any]) -> dict[str, Any]:
     spec = {key: value for key, value in obj.get("spec", {}).items() if key != "conversion"}
     return obj | {"spec": spec} if "spec" in obj else obj
 
 
-def _called_at(obj: dict[str, Any], server: WebhookServer) -> dict[str, Any]:
+def _at_local_address(obj: dict[str, Any], server: WebhookServer) -> dict[str, Any]:
     """Replace the address of a Service by this machine, with the same path."""
-    changed: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
-    if _calls(obj):
-        clients = [webhook["clientConfig"] for webhook in changed["webhooks"]]
+    local_obj: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(obj))
+    if _is_webhook_configuration(obj):
+        clients = [webhook["clientConfig"] for webhook in local_obj["webhooks"]]
     else:
-        clients = [changed["spec"]["conversion"]["webhook"]["clientConfig"]]
+        clients = [local_obj["spec"]["conversion"]["webhook"]["clientConfig"]]
     for client in clients:
         client["url"] = f"https://127.0.0.1:{server.port}{client.pop('service')['path']}"
-    return changed
+    return local_obj
 
 
-async def _refused(client: Client) -> str:
+async def _find_refused_resource(client: Client) -> str:
     """Check that the account lacks other rights."""
     try:
         await client.api(Pod).list()

@@ -7,11 +7,11 @@ from collections.abc import Awaitable, Callable
 import anyio
 import pytest
 from webhook_scenarios import (
-    Hooked,
-    a_certificate_is_renewed_under_load,
-    books_are_admitted_defaulted_and_refused,
-    books_are_converted,
-    hooked,
+    ServerWithWebhooks,
+    admit_default_and_refuse_books,
+    convert_books,
+    renew_a_certificate_under_load,
+    run_webhooks,
 )
 
 from kubeproto_httpx import HttpxTransport
@@ -22,14 +22,14 @@ from realserver import RealServer
 def test_webhooks_admit_default_refuse_convert_and_renew_their_certificate(
     real_server: RealServer, backend: str
 ) -> None:
-    scenarios: dict[str, list[Callable[[Hooked], Awaitable[None]]]] = {
-        "asyncio": [books_are_admitted_defaulted_and_refused, books_are_converted],
-        "trio": [a_certificate_is_renewed_under_load, books_are_converted],
+    scenarios: dict[str, list[Callable[[ServerWithWebhooks], Awaitable[None]]]] = {
+        "asyncio": [admit_default_and_refuse_books, convert_books],
+        "trio": [renew_a_certificate_under_load, convert_books],
     }
 
     async def main() -> None:
-        async with HttpxTransport(real_server.connection) as transport, hooked(transport) as here:
+        async with HttpxTransport(real_server.connection) as transport, run_webhooks(transport) as hooks:
             for scenario in scenarios[backend]:
-                await scenario(here)
+                await scenario(hooks)
 
     anyio.run(main, backend=backend)

@@ -85,9 +85,9 @@ def outcome(plan: Plan) -> dict[str, list[str]]:
 def writes(cluster: sim.Cluster, first_index: int = 0) -> list[str]:
     """Return the method and the last two path segments of each write that is no dry run."""
     return [
-        f"{entry.head.method} {'/'.join(entry.head.target.partition('?')[0].split('/')[-2:])}"
+        f"{entry.request.method} {'/'.join(entry.request.target.partition('?')[0].split('/')[-2:])}"
         for entry in cluster.log[first_index:]
-        if entry.head.method != "GET" and "dryRun" not in entry.head.target
+        if entry.request.method != "GET" and "dryRun" not in entry.request.target
     ]
 
 
@@ -104,13 +104,13 @@ class KillingTransport:
         self._is_executed = is_executed
 
     @contextmanager
-    def send(self, head: kp.Head, **limits: Any) -> Generator[Any]:
+    def send(self, request: kp.RawRequest, **limits: Any) -> Generator[Any]:
         self._requests_left -= 1
         if self._requests_left == 0 and not self._is_executed:
             raise Killed
-        with self._transport.send(head, **limits) as incoming:
+        with self._transport.send(request, **limits) as incoming:
             if self._requests_left == 0:
-                if "watch=" not in head.target:  # a watch's body does not end
+                if "watch=" not in request.target:  # a watch's body does not end
                     b"".join(incoming)
                 raise Killed
             yield incoming
@@ -119,14 +119,14 @@ class KillingTransport:
 class RefusingTransport:
     """A transport that refuses requests for which a callback returns a `Status`."""
 
-    def __init__(self, cluster: sim.Cluster, refuse: Callable[[kp.Head], kp.Status | None]) -> None:
+    def __init__(self, cluster: sim.Cluster, refuse: Callable[[kp.RawRequest], kp.Status | None]) -> None:
         self._transport = cluster.blocking_transport()
         self._refuse = refuse
 
     @contextmanager
-    def send(self, head: kp.Head, **limits: Any) -> Generator[Any]:
-        if (status := self._refuse(head)) is None:
-            with self._transport.send(head, **limits) as incoming:
+    def send(self, request: kp.RawRequest, **limits: Any) -> Generator[Any]:
+        if (status := self._refuse(request)) is None:
+            with self._transport.send(request, **limits) as incoming:
                 yield incoming
         else:
             body = kp.encode(to_dynamic({"apiVersion": "v1", "kind": "Status"} | to_builtins(status)))

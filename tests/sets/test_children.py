@@ -141,7 +141,7 @@ def test_a_reconcile_without_a_change_sends_no_request(play: Callable[..., None]
         await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"checked": "yes"}}})
         await rig.wait_until_settled()
         assert rig.runs > runs
-        assert [entry.head.target for entry in rig.cluster.log[log_length + 1 :]] == []
+        assert [entry.request.target for entry in rig.cluster.log[log_length + 1 :]] == []
 
     play(scenario, owns=(ConfigMap, ServiceAccount))
 
@@ -155,8 +155,10 @@ def test_a_restart_sends_a_dry_run_per_child_and_no_write(play: Callable[..., No
         await rig.user.api(Shop).merge_patch("corner", {"metadata": {"annotations": {"checked": "yes"}}})
         await rig.wait_until_settled()
         assert rig.runs > runs
-        heads = [one.head for one in rig.cluster.log[log_length + 1 :] if "watch=" not in one.head.target]
-        assert len([head for head in heads if "dryRun=All" in head.target]) == 2
+        requests = [
+            one.request for one in rig.cluster.log[log_length + 1 :] if "watch=" not in one.request.target
+        ]
+        assert len([request for request in requests if "dryRun=All" in request.target]) == 2
         assert writes(rig.cluster, log_length + 1) == []
 
     play(scenario, owns=(ConfigMap, ServiceAccount))

@@ -58,7 +58,9 @@ def conflict(*fields: tuple[str, str]) -> DryRunFailure:
     return DryRunFailure(kp.Conflict(status))
 
 
-INVALID: Final = NotApplied(kp.Invalid(kp.Status(code=422, reason="Invalid", message="data: must be a map")))
+INVALID: Final = DryRunFailure(
+    kp.Invalid(kp.Status(code=422, reason="Invalid", message="data: must be a map"))
+)
 OTHER: Final = make_document("a", part_of="applyset-other-v1")
 DELETING: Final = make_member(
     "a", metadata={"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": ["x/y"]}
@@ -66,24 +68,24 @@ DELETING: Final = make_member(
 
 # An observation, and the expected plan.
 ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
-    "a new object": (observe("a", None, Returned(make_member("a"))), {"created": ["a"]}),
+    "a new object": (observe("a", None, DryRunSuccess(make_member("a"))), {"created": ["a"]}),
     "an object without a difference": (
-        observe("a", make_member("a"), Returned(make_member("a"))),
+        observe("a", make_member("a"), DryRunSuccess(make_member("a"))),
         {"unchanged": ["a"]},
     ),
     "an object with a difference": (
-        observe("a", make_member("a", data={"k": "1"}), Returned(make_member("a", data={"k": "2"}))),
+        observe("a", make_member("a", data={"k": "1"}), DryRunSuccess(make_member("a", data={"k": "2"}))),
         {"changed": ["a"]},
     ),
     "an object outside of all sets is adopted": (
-        observe("a", make_document("a"), Returned(make_member("a"))),
+        observe("a", make_document("a"), DryRunSuccess(make_member("a"))),
         {"changed": ["a"]},
     ),
     "a write by the server is not a change": (
         observe(
             "a",
             make_member("a"),
-            Returned(make_member("a", metadata={"resourceVersion": "8", "generation": 3})),
+            DryRunSuccess(make_member("a", metadata={"resourceVersion": "8", "generation": 3})),
         ),
         {"unchanged": ["a"]},
     ),
@@ -91,7 +93,7 @@ ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
         observe(
             "a",
             make_member("a", metadata={"managedFields": [{"manager": "x", "time": "1"}, {"manager": "y"}]}),
-            Returned(
+            DryRunSuccess(
                 make_member(
                     "a", metadata={"managedFields": [{"manager": "y"}, {"manager": "x", "time": "2"}]}
                 )
@@ -103,17 +105,17 @@ ROWS: Final[dict[str, tuple[Observation, dict[str, list[str]]]]] = {
         observe(
             "a",
             make_member("a", metadata={"managedFields": [{"manager": "x"}]}),
-            Returned(make_member("a", metadata={"managedFields": [{"manager": "x"}, {"manager": "y"}]})),
+            DryRunSuccess(make_member("a", metadata={"managedFields": [{"manager": "x"}, {"manager": "y"}]})),
         ),
         {"changed": ["a"]},
     ),
-    "a member of another set": (observe("a", OTHER, Returned(make_member("a"))), {"refused": ["a"]}),
-    "an object that is being deleted": (observe("a", DELETING, Returned(DELETING)), {"refused": ["a"]}),
+    "a member of another set": (observe("a", OTHER, DryRunSuccess(make_member("a"))), {"refused": ["a"]}),
+    "an object that is being deleted": (observe("a", DELETING, DryRunSuccess(DELETING)), {"refused": ["a"]}),
     "an object that the server refuses": (observe("a", None, INVALID), {"refused": ["a"]}),
     "a conflict": (observe("a", make_member("a"), conflict(("m", ".data.k"))), {"refused": ["a"]}),
-    "no dry run of a new object": (observe("a", None, NotTried("the reason")), {"created": ["a"]}),
+    "no dry run of a new object": (observe("a", None, NoDryRun("the reason")), {"created": ["a"]}),
     "no dry run of an existing object": (
-        observe("a", make_member("a"), NotTried("the reason")),
+        observe("a", make_member("a"), NoDryRun("the reason")),
         {"changed": ["a"]},
     ),
 }
@@ -137,7 +139,7 @@ def test_an_observation_decides_the_plan_of_an_object(row: str) -> None:
 
 LISTED: Final = Listing(("", "ConfigMap"), "default", CONFIGS, (make_member("old"), make_member("a")))
 FAILED: Final = Listing(("", "Secret"), "default", failure="403 Forbidden")
-GOOD: Final = observe("a", make_member("a"), Returned(make_member("a")))
+GOOD: Final = observe("a", make_member("a"), DryRunSuccess(make_member("a")))
 
 # Observations and listings with the undesired member `old`, and the reason for keeping `old`.
 PRUNING: Final[dict[str, tuple[tuple[Observation, ...], tuple[Listing, ...], tuple[str, ...], str]]] = {
@@ -184,7 +186,7 @@ def test_only_members_are_deleted_and_never_the_parent() -> None:
 
 
 def test_a_plan_without_a_set_deletes_nothing() -> None:
-    plan = decide_plan([observe("a", None, Returned(make_member("a")))], [LISTED])
+    plan = decide_plan([observe("a", None, DryRunSuccess(make_member("a")))], [LISTED])
     assert parts_of(plan) == {"created": ["a"]}
     assert plan.withheld_because == ""
 
@@ -241,7 +243,7 @@ def test_foreign_objects_are_never_deleted(documents: dict[str, str], desired_na
     }
     listing = Listing(("", "ConfigMap"), "default", CONFIGS, tuple(objects.values()))
     observations = [
-        observe(name, objects.get(name), Returned(make_member(name))) for name in sorted(desired_names)
+        observe(name, objects.get(name), DryRunSuccess(make_member(name))) for name in sorted(desired_names)
     ]
     plan = plan_of(*observations, listings=(listing,))
     deleted_names = {deletion.ref.name for deletion in (*plan.deletions, *plan.withheld)}

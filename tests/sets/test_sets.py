@@ -130,7 +130,7 @@ def test_the_parent_lists_the_kinds_of_all_members_during_the_whole_change(
     ]
     manager = "fieldManager=kubeproto-applyset"
     extended, reduced = [
-        entry.head.body for entry in cluster.log[log_length:] if manager in entry.head.target
+        entry.request.body for entry in cluster.log[log_length:] if manager in entry.request.target
     ]
     assert b"ConfigMap,Secret,ServiceAccount" in extended
     assert b'"ConfigMap,ServiceAccount"' in reduced
@@ -466,7 +466,7 @@ def test_nothing_is_pruned_after_an_error_during_apply(
     refuse = forbid("PATCH", "configmaps/new")
     limited = client_of(
         cluster,
-        RefusingTransport(cluster, lambda head: None if "dryRun" in head.target else refuse(head)),
+        RefusingTransport(cluster, lambda request: None if "dryRun" in request.target else refuse(request)),
     )
     with pytest.raises(ApplyError, match="you may not"):
         limited.perform(limited.plan([config("new")], PARENT))
@@ -536,9 +536,9 @@ def test_the_error_about_a_refused_secret_does_not_quote_its_values(cluster: sim
     server_message = 'admission webhook "x.io" denied the request: hunter2 (aHVudGVyMg==) is a weak password'
     status = kp.Status(status="Failure", code=403, reason="Forbidden", message=server_message)
 
-    def refuse(head: kp.Head) -> kp.Status | None:
-        is_write = head.method == "PATCH" and "dryRun" not in head.target
-        return status if is_write and "secrets/s" in head.target else None
+    def refuse(request: kp.RawRequest) -> kp.Status | None:
+        is_write = request.method == "PATCH" and "dryRun" not in request.target
+        return status if is_write and "secrets/s" in request.target else None
 
     client = client_of(cluster, RefusingTransport(cluster, refuse))
     with pytest.raises(ApplyError, match="is a weak password") as raised:

@@ -1,4 +1,4 @@
-"""Certificates that the leader makes: from nothing to a call, renewed for years, and never distrusted."""
+"""Certificates that the leader issues: the first certificate, renewals for years, and constant trust."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 import anyio
 import pytest
-from webhook_rig import Book, Spec, webhooks
+from webhook_rig import Book, Spec, make_webhooks
 
 import kubeproto as kp
 import kubeproto_sim as sim
@@ -24,22 +24,23 @@ from kubeproto_runtime.webhooks import ManagedCertificates, WebhookAddress, Webh
 from kubeproto_runtime.webhooks._issued_certificates import ids_in, perform, read_chain
 from kubeproto_serve import serve
 
-WHERE = WebhookAddress(namespace="default", service="hooks")
+ADDRESS = WebhookAddress(namespace="default", service="hooks")
 SHORT = c.Lifetimes(authority=20_000.0, leaf=3_000.0, overlap=4_000.0, settle=300.0)
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
-    found: Backend = request.param
-    return found
+    backend_name: Backend = request.param
+    return backend_name
 
 
-# Thousands of seconds with a look at each certificate; the other tests are on both loops anyway.
+# Thousands of virtual seconds with a check of each certificate; the other tests run on both event loops.
 ONE_LOOP = pytest.mark.parametrize(
-    "backend", ["asyncio", pytest.param("trio", marks=pytest.mark.thorough("the same on the other loop"))]
+    "backend",
+    ["asyncio", pytest.param("trio", marks=pytest.mark.thorough("the same on the other event loop"))],
 )
 LEADER = "system:serviceaccount:default:leader"
-RIGHTS = """
+PERMISSIONS = """
 apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata: {name: leader, namespace: default}
@@ -51,7 +52,7 @@ metadata: {name: leader, namespace: default}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: leader}
 subjects: [{kind: ServiceAccount, name: leader, namespace: default}]
 """
-MORE_RIGHTS = f"""
+CLUSTER_PERMISSIONS = f"""
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {{name: leader}}
@@ -73,45 +74,45 @@ subjects: [{{kind: ServiceAccount, name: leader, namespace: default}}]
 """
 
 
-def configured(rights: str = "") -> tuple[sim.Cluster, list[kp.KubeObject]]:
-    """A cluster in which webhooks are configured without a bundle, and what configures them."""
-    application = webhooks()
-    shipped = application.manifests("books", WHERE)[::-1]  # the definition last
+def make_cluster(permissions: str = "") -> tuple[sim.Cluster, list[kp.KubeObject]]:
+    """Return a cluster whose webhook configurations lack a CA bundle, and the shipped configurations."""
+    application = make_webhooks()
+    shipped = application.manifests("books", ADDRESS)[::-1]  # the definition last
     cluster = sim.Cluster(
-        crds=[application.definition(WHERE)], authorization="RBAC" if rights else "AlwaysAllow"
+        crds=[application.definition(ADDRESS)], authorization="RBAC" if permissions else "AlwaysAllow"
     )
-    for right in kp.parse_manifest(rights):
-        cluster.put(right)
-    for one in shipped[:-1]:
-        cluster.put(one)
+    for role in kp.parse_manifest(permissions):
+        cluster.put(role)
+    for shipped_obj in shipped[:-1]:
+        cluster.put(shipped_obj)
     return cluster, shipped
 
 
 def bundles(cluster: sim.Cluster, shipped: list[kp.KubeObject]) -> list[frozenset[str]]:
-    """The authorities in each place where a server looks."""
-    found: list[frozenset[str]] = []
-    for one in shipped:
-        obj: Any = cluster.get(type(one), one.metadata.name)
+    """Return the ids of the trusted authorities in each webhook of the configurations."""
+    id_sets: list[frozenset[str]] = []
+    for shipped_obj in shipped:
+        obj: Any = cluster.get(type(shipped_obj), shipped_obj.metadata.name)
         if "webhooks" in obj:
             clients = [webhook["clientConfig"] for webhook in obj["webhooks"]]
         else:
             clients = [obj["spec"]["conversion"]["webhook"]["clientConfig"]]
-        found += [ids_in(base64.b64decode(client.get("caBundle", ""))) for client in clients]
-    return found
+        id_sets += [ids_in(base64.b64decode(client.get("caBundle", ""))) for client in clients]
+    return id_sets
 
 
 @ONE_LOOP
-def test_a_certificate_is_made_and_renewed_and_trusted_at_every_moment(
+def test_a_certificate_is_issued_renewed_and_always_trusted(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
 
     async def main() -> None:
-        cluster, shipped = configured()
-        leaves, authorities, longest = set[float](), set[str](), 0
+        cluster, shipped = make_cluster()
+        leaves, authorities, max_authorities = set[float](), set[str](), 0
         async with simulated(cluster) as client:
             managed = ManagedCertificates(
-                client, WHERE, secret="hooks", configurations=shipped, lifetimes=SHORT
+                client, ADDRESS, secret="hooks", configurations=shipped, lifetimes=SHORT
             )
             with pytest.raises(OSError, match="no certificate in the Secret default/hooks"):
                 managed.context()
@@ -120,36 +121,36 @@ def test_a_certificate_is_made_and_renewed_and_trusted_at_every_moment(
             await anyio.sleep(60)
             for _ in range(500):
                 await anyio.sleep(97)
-                held = await client.api(Secret).get("hooks")
-                chain = read_chain(held.data)
+                secret = await client.api(Secret).get("hooks")
+                chain = read_chain(secret.data)
                 assert chain is not None
-                assert chain.leaf.hosts == frozenset(WHERE.hosts)
-                assert chain.leaf.not_after > now(client)
+                assert chain.leaf.hosts == frozenset(ADDRESS.hosts)
+                assert chain.leaf.not_after > timestamp_of(client)
                 assert all(chain.leaf.issuer in ids for ids in bundles(cluster, shipped))
                 leaves.add(chain.leaf.not_before)
-                authorities |= {one.id for one in chain.authorities}
-                longest = max(longest, len(chain.authorities))
+                authorities |= {authority.id for authority in chain.authorities}
+                max_authorities = max(max_authorities, len(chain.authorities))
             managed.context()
-        assert (len(authorities), longest) == (4, 2)
+        assert (len(authorities), max_authorities) == (4, 2)
         assert len(leaves) > 20
 
     run(main, backend=backend)
     assert "PRIVATE" not in caplog.text
 
 
-def test_an_operator_makes_its_certificate_and_a_server_calls_it(backend: Backend) -> None:
+def test_a_server_calls_an_operator_that_issues_its_certificate(backend: Backend) -> None:
     async def main() -> None:
-        cluster, shipped = configured()
+        cluster, shipped = make_cluster()
         async with simulated(cluster) as inside:
-            client = Client(inside.transport)  # on the clock of the machine, as TLS is
-            managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
-            server = WebhookServer(webhooks(), managed, port=0, host="127.0.0.1")
+            client = Client(inside.transport)  # with the clock of the machine, which TLS uses
+            managed = ManagedCertificates(client, ADDRESS, secret="hooks", configurations=shipped)
+            server = WebhookServer(make_webhooks(), managed, port=0, host="127.0.0.1")
             operator = Operator(webhooks=server, grace=0)
             with anyio.fail_after(30):
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(operator.run)
                     mutating = client.api(MutatingWebhookConfiguration)
-                    await mutating.wait_for("books", lambda one: has_bundle(one))
+                    await mutating.wait_for("books", has_bundle)
                     while not operator.ready()[0]:
                         await anyio.lowlevel.checkpoint()
                     hooks = {"default/hooks": f"127.0.0.1:{server.port}"}
@@ -169,7 +170,7 @@ def has_bundle(configuration: MutatingWebhookConfiguration) -> bool:
 
 
 Data = dict[str, bytes]
-# Of two Secrets with good certificates, one that nobody can use.
+# Functions that derive unusable data from the data of two valid Secrets.
 UNUSABLE: dict[str, Callable[[Data, Data], Data]] = {
     "garbage": lambda good, other: {"tls.crt": b"garbage", "tls.key": b"x"},
     "the key of another certificate": lambda good, other: {**good, "tls.key": other["tls.key"]},
@@ -179,28 +180,28 @@ UNUSABLE: dict[str, Callable[[Data, Data], Data]] = {
 }
 
 
-@pytest.mark.parametrize("spoiled", UNUSABLE.values(), ids=list(UNUSABLE))
-def test_what_cannot_be_used_is_made_anew(
-    backend: Backend, spoiled: Callable[[Data, Data], Data], caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("make_unusable", UNUSABLE.values(), ids=list(UNUSABLE))
+def test_an_unusable_secret_is_replaced(
+    backend: Backend, make_unusable: Callable[[Data, Data], Data], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, "kubeproto.webhooks")
 
     async def main() -> None:
-        cluster, shipped = configured()
+        cluster, shipped = make_cluster()
         async with simulated(cluster) as client:
             meta = kp.ObjectMeta(name="hooks", namespace="default")
             good, other = (
-                perform(c.Begin(), None, WHERE.hosts, now(client), c.Lifetimes()) for _ in range(2)
+                perform(c.Begin(), None, ADDRESS.hosts, timestamp_of(client), c.Lifetimes()) for _ in range(2)
             )
-            await client.create(Secret(metadata=meta, data=spoiled(good, other)))
-            managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
+            await client.create(Secret(metadata=meta, data=make_unusable(good, other)))
+            managed = ManagedCertificates(client, ADDRESS, secret="hooks", configurations=shipped)
             client.start(managed.run())
             client.start(managed.renew())
             await anyio.sleep(60)
             managed.context()
             chain = read_chain((await client.api(Secret).get("hooks")).data)
             assert chain is not None
-            assert [one.id for one in chain.authorities] == [chain.leaf.issuer]
+            assert [authority.id for authority in chain.authorities] == [chain.leaf.issuer]
             assert caplog.text.count("the certificate of the webhooks: ") == 1
             await client.api(Secret).delete("hooks")
             await anyio.sleep(5)
@@ -209,41 +210,41 @@ def test_what_cannot_be_used_is_made_anew(
     run(main, backend=backend)
 
 
-def now(client: Client) -> float:
+def timestamp_of(client: Client) -> float:
     return client.wall_clock().timestamp()
 
 
 @ONE_LOOP
 def test_certificates_of_a_leader_whose_clock_was_ahead_are_replaced(backend: Backend) -> None:
     async def main() -> None:
-        cluster, shipped = configured()
+        cluster, shipped = make_cluster()
         async with simulated(cluster) as client:
             meta = kp.ObjectMeta(name="hooks", namespace="default")
-            tomorrow = now(client) + 86_400.0
-            early = perform(c.Begin(), None, WHERE.hosts, tomorrow, c.Lifetimes())
-            await client.create(Secret(metadata=meta, data=early))
-            managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
+            tomorrow = timestamp_of(client) + 86_400.0
+            future_data = perform(c.Begin(), None, ADDRESS.hosts, tomorrow, c.Lifetimes())
+            await client.create(Secret(metadata=meta, data=future_data))
+            managed = ManagedCertificates(client, ADDRESS, secret="hooks", configurations=shipped)
             client.start(managed.renew())
             await anyio.sleep(60)
             chain = read_chain((await client.api(Secret).get("hooks")).data)
             assert chain is not None
-            assert chain.leaf.not_before <= now(client)
+            assert chain.leaf.not_before <= timestamp_of(client)
             assert all(chain.leaf.issuer in ids for ids in bundles(cluster, shipped))
 
     run(main, backend=backend)
 
 
-def test_a_configuration_that_comes_later_or_loses_its_bundle_has_it_at_once(backend: Backend) -> None:
+def test_a_new_or_overwritten_configuration_gets_the_bundle(backend: Backend) -> None:
     async def main() -> None:
-        cluster, shipped = configured()
+        cluster, shipped = make_cluster()
         cluster.remove(type(shipped[0]), shipped[0].metadata.name)
         async with simulated(cluster) as client:
-            managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
+            managed = ManagedCertificates(client, ADDRESS, secret="hooks", configurations=shipped)
             client.start(managed.renew())
             await anyio.sleep(60)
             assert all(bundles(cluster, shipped[1:]))
             cluster.put(shipped[0])
-            cluster.put(shipped[1])  # as by a user who applies manifests without a bundle
+            cluster.put(shipped[1])  # like a user who applies manifests without a bundle
             assert not any(bundles(cluster, shipped[:2]))
             await anyio.sleep(5)
             assert all(bundles(cluster, shipped))
@@ -252,14 +253,14 @@ def test_a_configuration_that_comes_later_or_loses_its_bundle_has_it_at_once(bac
 
 
 @ONE_LOOP
-def test_the_rights_that_the_documentation_names_are_enough(
+def test_the_documented_permissions_are_sufficient(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
-        cluster, shipped = configured(RIGHTS + "---" + MORE_RIGHTS)
+        cluster, shipped = make_cluster(PERMISSIONS + "---" + CLUSTER_PERMISSIONS)
         async with simulated(cluster, user=LEADER) as client:
             managed = ManagedCertificates(
-                client, WHERE, secret="hooks", configurations=shipped, lifetimes=SHORT
+                client, ADDRESS, secret="hooks", configurations=shipped, lifetimes=SHORT
             )
             client.start(managed.run())
             client.start(managed.renew())
@@ -268,50 +269,50 @@ def test_the_rights_that_the_documentation_names_are_enough(
         assert all(bundles(cluster, shipped))
 
     run(main, backend=backend)
-    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 @ONE_LOOP
-def test_a_certificate_is_renewed_although_a_bundle_cannot_be_written(
+def test_a_certificate_is_renewed_even_if_a_bundle_cannot_be_written(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
-        cluster, shipped = configured(RIGHTS)
+        cluster, shipped = make_cluster(PERMISSIONS)
         async with simulated(cluster, user=LEADER) as client:
             managed = ManagedCertificates(
-                client, WHERE, secret="hooks", configurations=shipped, lifetimes=SHORT
+                client, ADDRESS, secret="hooks", configurations=shipped, lifetimes=SHORT
             )
             client.start(managed.renew())
             await anyio.sleep(SHORT.leaf * 2.5)
             chain = read_chain((await client.api(Secret).get("hooks")).data)
             assert chain is not None
-            assert chain.leaf.not_after > now(client)
+            assert chain.leaf.not_after > timestamp_of(client)
 
     run(main, backend=backend)
     assert "the bundle of authorities was not written to" in caplog.text
 
 
-def test_a_certificate_ends_with_its_authority_at_the_latest() -> None:
-    held = perform(c.Begin(), None, WHERE.hosts, 0.0, SHORT)
-    late = SHORT.authority - 100.0
-    chain = read_chain(perform(c.Issue(), held, WHERE.hosts, late, SHORT))
+def test_a_certificate_expires_no_later_than_its_authority() -> None:
+    issued_data = perform(c.Begin(), None, ADDRESS.hosts, 0.0, SHORT)
+    issue_time = SHORT.authority - 100.0
+    chain = read_chain(perform(c.Issue(), issued_data, ADDRESS.hosts, issue_time, SHORT))
     assert chain is not None
-    assert (chain.leaf.not_before, chain.leaf.not_after) == (late, SHORT.authority)
+    assert (chain.leaf.not_before, chain.leaf.not_after) == (issue_time, SHORT.authority)
     assert chain.leaf.issuer == chain.authorities[-1].id
 
 
-def test_a_leader_that_may_not_write_says_so_and_retries(
+def test_a_leader_without_write_permission_logs_the_error_and_retries(
     backend: Backend, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
-        cluster, shipped = configured(RIGHTS.replace(", create, update", ""))
+        cluster, shipped = make_cluster(PERMISSIONS.replace(", create, update", ""))
         async with simulated(cluster, user=LEADER) as client:
-            managed = ManagedCertificates(client, WHERE, secret="hooks", configurations=shipped)
+            managed = ManagedCertificates(client, ADDRESS, secret="hooks", configurations=shipped)
             client.start(managed.renew())
             await anyio.sleep(60)
             assert cluster.get(Secret, "hooks") is None
-            for right in kp.parse_manifest(RIGHTS):
-                cluster.put(right)
+            for role in kp.parse_manifest(PERMISSIONS):
+                cluster.put(role)
             await anyio.sleep(60)
             assert cluster.get(Secret, "hooks") is not None
 

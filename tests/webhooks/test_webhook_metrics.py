@@ -1,4 +1,4 @@
-"""Calls of webhooks are counted under the names of controller-runtime, as Prometheus reads them."""
+"""Calls of webhooks are counted in metrics with the names of controller-runtime."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ from kubeproto_runtime.webhooks import (
 )
 
 CALLS = "controller_runtime_webhook_requests_total"
-FLYING = "controller_runtime_webhook_requests_in_flight"
+IN_FLIGHT = "controller_runtime_webhook_requests_in_flight"
 LATENCY = "controller_runtime_webhook_latency_seconds"
 
 
 @pytest.fixture(params=BACKENDS)
 def backend(request: pytest.FixtureRequest) -> Backend:
-    found: Backend = request.param
-    return found
+    backend_name: Backend = request.param
+    return backend_name
 
 
 def samples(operator: Operator) -> dict[str, float]:
-    found: dict[str, float] = {}
+    values: dict[str, float] = {}
     for family in text_string_to_metric_families(operator.metrics()):
         for sample in family.samples:
             labels = ",".join(f"{label}={text}" for label, text in sorted(sample.labels.items()))
-            found[f"{sample.name}{{{labels}}}"] = sample.value
-    return found
+            values[f"{sample.name}{{{labels}}}"] = sample.value
+    return values
 
 
 async def check(admission: Admission[Book]) -> None:
-    """As long as a book has pages, but for one that is broken, and one that takes forever."""
+    """Sleep one second per page; fail for 13 pages."""
     pages = admission.object.spec.pages or 0
     if pages == 13:
         raise RuntimeError("a bug in a handler")
     await anyio.sleep(pages)
 
 
-def served(files: CertificateFiles) -> tuple[Operator, WebhookServer]:
+def make_operator(files: CertificateFiles) -> tuple[Operator, WebhookServer]:
     server = WebhookServer(Webhooks(Book).validate(check).default(lambda admission: None), files)
     return Operator(webhooks=server), server
 
@@ -60,12 +60,12 @@ async def call(server: WebhookServer, path: str, **spec: Any) -> int:
     return (await server.respond(request)).status
 
 
-def test_each_call_is_counted_by_path_and_code_and_its_time_is_measured(backend: Backend) -> None:
+def test_each_call_is_counted_by_path_and_code_with_its_latency(backend: Backend) -> None:
     async def main() -> None:
-        operator, server = served(CertificateFiles("a", "b"))
-        before = samples(operator)
-        assert before[f"{CALLS}{{code=200,webhook={VALIDATE}}}"] == 0
-        assert before[f"{CALLS}{{code=500,webhook={DEFAULT}}}"] == 0
+        operator, server = make_operator(CertificateFiles("a", "b"))
+        metrics_before = samples(operator)
+        assert metrics_before[f"{CALLS}{{code=200,webhook={VALIDATE}}}"] == 0
+        assert metrics_before[f"{CALLS}{{code=500,webhook={DEFAULT}}}"] == 0
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call, server, VALIDATE)
             tasks.start_soon(lambda: call(server, VALIDATE, pages=3))
@@ -73,65 +73,67 @@ def test_each_call_is_counted_by_path_and_code_and_its_time_is_measured(backend:
             tasks.start_soon(lambda: call(server, VALIDATE, pages=13))
             tasks.start_soon(call, server, DEFAULT)
             await anyio.sleep(1)
-            assert samples(operator)[f"{FLYING}{{webhook={VALIDATE}}}"] == 2
-            assert samples(operator)[f"{FLYING}{{webhook={DEFAULT}}}"] == 0
-        seen = samples(operator)
-        counted = {code: seen[f"{CALLS}{{code={code},webhook={VALIDATE}}}"] for code in (200, 500, 504)}
-        assert counted == {200: 2, 500: 1, 504: 1}
-        assert seen[f"{CALLS}{{code=200,webhook={DEFAULT}}}"] == 1
-        assert seen[f"{FLYING}{{webhook={VALIDATE}}}"] == 0
-        assert seen[f"{LATENCY}_count{{webhook={VALIDATE}}}"] == 4
-        assert seen[f"{LATENCY}_sum{{webhook={VALIDATE}}}"] == pytest.approx(8)
-        bounds = {bound: seen[f"{LATENCY}_bucket{{le={bound},webhook={VALIDATE}}}"] for bound in (2.5, 5.0)}
+            assert samples(operator)[f"{IN_FLIGHT}{{webhook={VALIDATE}}}"] == 2
+            assert samples(operator)[f"{IN_FLIGHT}{{webhook={DEFAULT}}}"] == 0
+        scraped = samples(operator)
+        counts = {code: scraped[f"{CALLS}{{code={code},webhook={VALIDATE}}}"] for code in (200, 500, 504)}
+        assert counts == {200: 2, 500: 1, 504: 1}
+        assert scraped[f"{CALLS}{{code=200,webhook={DEFAULT}}}"] == 1
+        assert scraped[f"{IN_FLIGHT}{{webhook={VALIDATE}}}"] == 0
+        assert scraped[f"{LATENCY}_count{{webhook={VALIDATE}}}"] == 4
+        assert scraped[f"{LATENCY}_sum{{webhook={VALIDATE}}}"] == pytest.approx(8)
+        bounds = {
+            bound: scraped[f"{LATENCY}_bucket{{le={bound},webhook={VALIDATE}}}"] for bound in (2.5, 5.0)
+        }
         assert bounds == {2.5: 2, 5.0: 4}
 
     run(main, backend=backend)
 
 
-def test_a_path_that_is_not_a_webhook_makes_no_label(backend: Backend) -> None:
+def test_an_unknown_path_adds_no_label(backend: Backend) -> None:
     async def main() -> None:
-        operator, server = served(CertificateFiles("a", "b"))
-        before = samples(operator)
+        operator, server = make_operator(CertificateFiles("a", "b"))
+        metrics_before = samples(operator)
         assert await call(server, "/validate/secrets/v1") == 404
         assert (await server.respond(RawRequest("GET", VALIDATE, ()))).status == 405
-        after = samples(operator)
-        assert after.pop(f"{CALLS}{{code=405,webhook={VALIDATE}}}") == 1
-        assert after.keys() == before.keys()
+        metrics_after = samples(operator)
+        assert metrics_after.pop(f"{CALLS}{{code=405,webhook={VALIDATE}}}") == 1
+        assert metrics_after.keys() == metrics_before.keys()
 
     run(main, backend=backend)
 
 
-class Breaking(WebhookApplication):
+class FailingWebhooks(WebhookApplication):
     async def respond(self, method: str, target: str, body: bytes) -> Any:
         raise OSError("of a subclass")
 
 
-def test_a_call_that_breaks_is_a_500_and_not_in_flight_forever(backend: Backend) -> None:
+def test_a_call_that_raises_is_counted_as_500_and_leaves_the_flight(backend: Backend) -> None:
     async def main() -> None:
-        application = Breaking(Webhooks(Book).validate(check))
+        application = FailingWebhooks(Webhooks(Book).validate(check))
         server = WebhookServer(application, CertificateFiles("a", "b"))
         operator = Operator(webhooks=server)
         with pytest.raises(OSError, match="of a subclass"):
             await call(server, VALIDATE)
-        assert samples(operator)[f"{FLYING}{{webhook={VALIDATE}}}"] == 0
+        assert samples(operator)[f"{IN_FLIGHT}{{webhook={VALIDATE}}}"] == 0
         assert samples(operator)[f"{CALLS}{{code=500,webhook={VALIDATE}}}"] == 1
 
     run(main, backend=backend)
 
 
 def test_reads_of_a_certificate_are_counted(tmp_path: Path) -> None:
-    made = trustme.CA().issue_cert("h")
+    certificate = trustme.CA().issue_cert("h")
     paths = tmp_path / "tls.crt", tmp_path / "tls.key"
-    paths[0].write_bytes(b"".join(part.bytes() for part in made.cert_chain_pems))
-    paths[1].write_bytes(made.private_key_pem.bytes())
+    paths[0].write_bytes(b"".join(part.bytes() for part in certificate.cert_chain_pems))
+    paths[1].write_bytes(certificate.private_key_pem.bytes())
 
     async def main() -> None:
         files = CertificateFiles(*paths)
-        operator, _ = served(files)
+        operator, _ = make_operator(files)
         reads, errors = "certwatcher_read_certificate_total{}", "certwatcher_read_certificate_errors_total{}"
         assert (samples(operator)[reads], samples(operator)[errors]) == (0, 0)
         files.context()
-        files.context()  # nothing has changed
+        files.context()  # unchanged files are not read again
         assert (samples(operator)[reads], samples(operator)[errors]) == (1, 0)
         paths[0].write_bytes(b"garbage")
         files.context()
@@ -140,7 +142,7 @@ def test_reads_of_a_certificate_are_counted(tmp_path: Path) -> None:
     run(main)
 
 
-def test_an_operator_without_webhooks_has_none_of_these() -> None:
+def test_an_operator_without_webhooks_has_no_webhook_metrics() -> None:
     async def main() -> None:
         text = Operator().metrics()
         assert "webhook" not in text

@@ -1,4 +1,4 @@
-"""What the tests of webhooks share: a kind in two versions, its webhooks, and reviews of a server."""
+"""Shared by the tests of webhooks: a kind in two versions, its webhooks, and reviews of a server."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Spec(kp.Fields):
 
 
 class Book(kp.Object[Spec, None], group=GROUP, version="v2", plural="books"):
-    """A book, as it is stored."""
+    """A book in the storage version."""
 
 
 class OldSpec(kp.Fields):
@@ -34,23 +34,23 @@ class OldSpec(kp.Fields):
 
 
 class OldBook(kp.Object[OldSpec, None], group=GROUP, version="v1", plural="books", kind="Book"):
-    """A book as it was, whose author is one text."""
+    """A book in the old version, whose author is a string."""
 
 
 def check(admission: Admission[Book]) -> list[Violation]:
-    """A book has a title that is not blank, and keeps its number."""
-    spec, found = admission.object.spec, list[Violation]()
+    """Require a title, and forbid changes of the ISBN."""
+    spec, violations = admission.object.spec, list[Violation]()
     if not spec.title.strip():
-        found.append(Violation("FieldValueRequired", "spec.title", detail="a book has a title"))
+        violations.append(Violation("FieldValueRequired", "spec.title", detail="a book has a title"))
     if admission.old is not None and spec.isbn != admission.old.spec.isbn:
-        found.append(Violation("FieldValueForbidden", "spec.isbn", detail="a book keeps its number"))
+        violations.append(Violation("FieldValueForbidden", "spec.isbn", detail="a book keeps its number"))
     if spec.pages is not None and spec.pages > 2000:
         admission.warn(f"{spec.pages} pages are a lot")
-    return found
+    return violations
 
 
 def fill(admission: Admission[Book]) -> None:
-    """A book has at least a page."""
+    """Set a missing number of pages to 1."""
     spec = admission.object.spec
     spec.pages = spec.pages or 1
 
@@ -69,7 +69,7 @@ def down(book: Book) -> OldBook:
     return OldBook(metadata=book.metadata, spec=OldSpec(title=book.spec.title, author=text))
 
 
-def webhooks() -> Webhooks[Book]:
+def make_webhooks() -> Webhooks[Book]:
     return Webhooks(Book).validate(check).default(fill).convert(OldBook, up=up, down=down)
 
 
@@ -88,23 +88,27 @@ def book(name: str = "moby", *, version: str = "v2", **spec: Any) -> dict[str, A
 
 
 def review(
-    new: dict[str, Any] | None, old: dict[str, Any] | None = None, *, operation: str = "", **facts: Any
+    new: dict[str, Any] | None,
+    old: dict[str, Any] | None = None,
+    *,
+    operation: str = "",
+    **request_fields: Any,
 ) -> bytes:
-    """An AdmissionReview of a write."""
+    """Return an AdmissionReview of a write."""
     kind = {"group": GROUP, "version": "v2", "kind": "Book"}
-    found = operation or ("DELETE" if new is None else "CREATE" if old is None else "UPDATE")
+    resolved = operation or ("DELETE" if new is None else "CREATE" if old is None else "UPDATE")
     request = {
         "uid": "r1", "kind": kind, "resource": {"group": GROUP, "version": "v2", "resource": "books"},
-        "requestKind": kind, "name": "moby", "namespace": "default", "operation": found,
+        "requestKind": kind, "name": "moby", "namespace": "default", "operation": resolved,
         "userInfo": {"username": "ann", "groups": ["readers"]}, "object": new, "oldObject": old,
-        "dryRun": False, **facts,
+        "dryRun": False, **request_fields,
     }  # fmt: skip
     document = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "request": request}
     return json.dumps(document).encode()
 
 
 def conversion(version: str, *objects: dict[str, Any]) -> bytes:
-    """A ConversionReview."""
+    """Return a ConversionReview."""
     request = {"uid": "c1", "desiredAPIVersion": f"{GROUP}/{version}", "objects": objects}
     document = {"kind": "ConversionReview", "apiVersion": "apiextensions.k8s.io/v1", "request": request}
     return json.dumps(document).encode()

@@ -1,6 +1,6 @@
-"""What a server does with webhooks, as scenarios that the simulated and the real one go through alike.
+"""Scenarios of webhooks that run against the simulated server and against a real server.
 
-The operator under test makes its certificate itself, for 127.0.0.1, where the server calls it.
+The operator under test issues its own certificate for 127.0.0.1, where the server calls it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Final
 import anyio
 import pytest
 from msgspec import Struct
-from webhook_rig import Book, Name, OldBook, OldSpec, Spec, webhooks
+from webhook_rig import Book, Name, OldBook, OldSpec, Spec, make_webhooks
 
 import kubeproto as kp
 from kubeproto.control.certificates import Lifetimes
@@ -30,123 +30,124 @@ from kubeproto_runtime.client import BoundApi
 from kubeproto_runtime.webhooks import ManagedCertificates, WebhookAddress, WebhookApplication, WebhookServer
 
 NAME: Final = f"{Book.resource.plural}.{Book.resource.group}"
-BOUND: Final = 120.0
-# After this many seconds more days pass: a decision may need a look at what was published before.
-AGAIN: Final = 2.0
+TIMEOUT: Final = 120.0
+# Seconds until the clock advances again: a decision may depend on bundles that were published before.
+STEP_TIMEOUT: Final = 2.0
 DAY: Final = timedelta(days=1)
 LIFETIMES: Final = {"authority": 90.0, "leaf": 60.0, "overlap": 60.0, "settle": 1.0}  # days
-WITHIN: Final = re.compile(r"timeout=(\d+)s")
+TIMEOUT_PARAMETER: Final = re.compile(r"timeout=(\d+)s")
 DENIED: Final = 'admission webhook "validate.books.webhooks.test" denied the request: '
 
 
-class Noting(WebhookApplication):
-    """Webhooks that note the newest time limit with which each of their paths was called."""
+class RecordingWebhooks(WebhookApplication):
+    """Webhooks that record the latest timeout with which the server called each path."""
 
     def __init__(self) -> None:
-        super().__init__(webhooks())
+        super().__init__(make_webhooks())
         self.limits: dict[str, int] = {}
 
     async def respond(self, method: str, target: str, body: bytes) -> Any:
-        if found := WITHIN.search(target):
+        if timeout_match := TIMEOUT_PARAMETER.search(target):
             path = target.partition("?")[0]
-            self.limits[path] = max(self.limits.get(path, 0), int(found[1]))
+            self.limits[path] = max(self.limits.get(path, 0), int(timeout_match[1]))
         return await super().respond(method, target, body)
 
 
-class Hooked(Struct):
-    """A server that calls webhooks, the webhooks, and the clock by which their certificate is renewed."""
+class ServerWithWebhooks(Struct):
+    """A client of a server that calls webhooks, the webhooks, and the clock of their certificates."""
 
     client: Client
-    application: Noting
+    application: RecordingWebhooks
     managed: ManagedCertificates
     now: datetime
     limit: int = 10  # the Kubernetes default
 
-    async def call_with_what_stands_there(self) -> None:
-        """Return once the server calls by the configurations as they are now.
+    async def wait_for_current_configurations(self) -> None:
+        """Return once the server uses the current configurations.
 
-        Each call says its time limit, which changes here: a client that has seen it has seen all before.
+        Each call contains the timeout of its configuration. This method changes the timeout: a server that
+        uses the new timeout uses all earlier changes too.
         """
         self.limit += 1
         for api in self.configurations():
             await api.update("books", self._set_limit)
         for path in self.application.paths:
             while "convert" not in path and self.application.limits.get(path, 0) < self.limit:
-                await anyio.lowlevel.checkpoint()  # others write meanwhile
+                await anyio.lowlevel.checkpoint()  # other tasks write meanwhile
 
-    def _set_limit(self, found: Any) -> None:
-        for webhook in found.webhooks:
+    def _set_limit(self, configuration: Any) -> None:
+        for webhook in configuration.webhooks:
             webhook.timeout_seconds = self.limit
 
-    async def authorities(self, number: int) -> None:
-        """Return once there are so many authorities in each configuration."""
+    async def wait_for_authorities(self, number: int) -> None:
+        """Return once each configuration contains this number of authorities."""
         for api in self.configurations():
-            await api.wait_for("books", lambda found: certificates(found) == {number})
+            await api.wait_for("books", lambda configuration: authority_counts(configuration) == {number})
 
     def configurations(self) -> list[BoundApi[Any]]:
         kinds = MutatingWebhookConfiguration, ValidatingWebhookConfiguration
         return [self.client.api(kind) for kind in kinds]
 
 
-def certificates(configuration: Any) -> set[int]:
-    """How many authorities each webhook of a configuration trusts."""
+def authority_counts(configuration: Any) -> set[int]:
+    """Return the numbers of authorities that the webhooks of a configuration trust."""
     bundles = [webhook.client_config.ca_bundle or b"" for webhook in configuration.webhooks]
     return {bundle.count(b"BEGIN CERTIFICATE") for bundle in bundles}
 
 
 @asynccontextmanager
-async def hooked(transport: Transport) -> AsyncGenerator[Hooked]:
-    """Webhooks of an operator, as a server calls them; afterwards nothing of them is left on the server."""
-    application, client = Noting(), Client(transport)
+async def run_webhooks(transport: Transport) -> AsyncGenerator[ServerWithWebhooks]:
+    """Run an operator with webhooks, and remove its objects from the server afterwards."""
+    application, client = RecordingWebhooks(), Client(transport)
     shipped = application.manifests("books", WebhookAddress(url="https://127.0.0.1"))
-    # Far enough back that each certificate is good by the clock of TLS, whatever the test has time do.
-    begun = datetime.now(UTC) - 40 * DAY
-    made: list[Hooked] = []
+    # The clock starts in the past: each certificate is valid for TLS although the test advances the clock.
+    start = datetime.now(UTC) - 40 * DAY
+    servers: list[ServerWithWebhooks] = []
     lifetimes = {name: days * DAY.total_seconds() for name, days in LIFETIMES.items()}
     managed = ManagedCertificates(
-        Client(transport, wall_clock=lambda: made[0].now), WebhookAddress(url="https://127.0.0.1"),
+        Client(transport, wall_clock=lambda: servers[0].now), WebhookAddress(url="https://127.0.0.1"),
         secret="hooks", configurations=shipped, lifetimes=Lifetimes(**lifetimes),
     )  # fmt: skip
-    made.append(Hooked(client, application, managed, begun))
+    servers.append(ServerWithWebhooks(client, application, managed, start))
     server = WebhookServer(application, managed, port=0, host="127.0.0.1")
     operator = Operator(webhooks=server, grace=0)
-    with anyio.fail_after(BOUND):
+    with anyio.fail_after(TIMEOUT):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(operator.run)
             while not server.listens:
                 await anyio.lowlevel.checkpoint()
-            for one in application.manifests("books", WebhookAddress(url=f"https://127.0.0.1:{server.port}")):
-                await client.create(one)
+            for obj in application.manifests("books", WebhookAddress(url=f"https://127.0.0.1:{server.port}")):
+                await client.create(obj)
             try:
-                await in_force(made[0])
-                yield made[0]
+                await wait_until_called(servers[0])
+                yield servers[0]
             finally:
                 with anyio.CancelScope(shield=True):
                     operator.stop()
-                    await removed(client, shipped)
+                    await remove_manifests(client, shipped)
 
 
-async def removed(client: Client, shipped: list[kp.KubeObject]) -> None:
+async def remove_manifests(client: Client, shipped: list[kp.KubeObject]) -> None:
     await client.api(Secret).delete("hooks")
-    for one in shipped:
-        await client.api(type(one)).delete(one.metadata.name)
+    for obj in shipped:
+        await client.api(type(obj)).delete(obj.metadata.name)
     await client.api(CustomResourceDefinition).wait_for(NAME, conditions.deleted())
 
 
-async def in_force(here: Hooked) -> None:
-    """Return once the server serves books, and trusts and calls their webhooks, also the converting one."""
-    await here.client.api(CustomResourceDefinition).wait_for(NAME, conditions.established())
-    await here.authorities(1)
-    blank = OldBook(metadata=kp.ObjectMeta(name="try"), spec=OldSpec(title=" "))
+async def wait_until_called(hooks: ServerWithWebhooks) -> None:
+    """Return once the server serves books, and calls all their webhooks."""
+    await hooks.client.api(CustomResourceDefinition).wait_for(NAME, conditions.established())
+    await hooks.wait_for_authorities(1)
+    blank_book = OldBook(metadata=kp.ObjectMeta(name="try"), spec=OldSpec(title=" "))
     while True:
         try:
-            if (await here.client.create(book("try"), dry_run=True)).spec.pages == 1:
-                await here.client.create(blank, dry_run=True)
+            if (await hooks.client.create(book("try"), dry_run=True)).spec.pages == 1:
+                await hooks.client.create(blank_book, dry_run=True)
         except kp.Invalid as error:
             if "a book has a title" in error.status.message:
                 return
         except kp.ApiError:
-            pass  # it does not know the kind yet, or the authority
+            pass  # the server does not know the kind or the authority yet
         await anyio.sleep(0.05)
 
 
@@ -157,16 +158,16 @@ def book(name: str, title: str = "Moby-Dick", isbn: str = "") -> Book:
 # The scenarios
 
 
-async def books_are_admitted_defaulted_and_refused(here: Hooked) -> None:
-    client = here.client
+async def admit_default_and_refuse_books(hooks: ServerWithWebhooks) -> None:
+    client = hooks.client
     moby = await client.create(book("moby", isbn="1"))
     assert (moby.spec.pages, moby.spec.isbn) == (1, "1")
     moby.spec.isbn = "2"
-    with pytest.raises(kp.Invalid) as caught:
+    with pytest.raises(kp.Invalid) as raised:
         await client.replace(moby)
-    status = caught.value.status
-    why = 'Book.webhooks.test "moby" is invalid: spec.isbn: Forbidden: a book keeps its number'
-    assert (status.code, status.reason, status.message) == (422, "Invalid", DENIED + why)
+    status = raised.value.status
+    expected_message = 'Book.webhooks.test "moby" is invalid: spec.isbn: Forbidden: a book keeps its number'
+    assert (status.code, status.reason, status.message) == (422, "Invalid", DENIED + expected_message)
     assert status.details is not None
     assert [(cause.field, cause.reason) for cause in status.details.causes or ()] == [
         ("spec.isbn", "FieldValueForbidden")
@@ -176,24 +177,24 @@ async def books_are_admitted_defaulted_and_refused(here: Hooked) -> None:
     await client.delete(stored)
 
 
-async def books_are_converted(here: Hooked) -> None:
-    books, old = here.client.api(Book), here.client.api(OldBook)
+async def convert_books(hooks: ServerWithWebhooks) -> None:
+    books, old = hooks.client.api(Book), hooks.client.api(OldBook)
     melville = OldSpec(title="Moby-Dick", author="Herman Melville")
     async with old.follow() as events:
-        made = await old.create(OldBook(metadata=kp.ObjectMeta(name="moby"), spec=melville))
-        assert made.spec == melville
+        servers = await old.create(OldBook(metadata=kp.ObjectMeta(name="moby"), spec=melville))
+        assert servers.spec == melville
         async for event in events:
             assert isinstance(event, kp.Added)
             assert event.object.spec == melville
             break
     stored = await books.get("moby")
-    # The webhook has filled in the pages of a Book in v2; v1, in which it was sent, has no pages.
+    # The webhook sets the pages of a Book in v2; the object was sent in v1, which has no pages.
     assert (stored.spec.author, stored.spec.pages) == (Name(first="Herman", last="Melville"), None)
-    assert stored.metadata.uid == made.metadata.uid
+    assert stored.metadata.uid == servers.metadata.uid
     stored.spec.author = Name(first="H.", last="Melville")
     await books.replace(stored)
-    assert [one.spec.author for one in await old.list()] == ["H. Melville"]
-    # The validating webhook is for v2, and is asked about v1 all the same.
+    assert [book.spec.author for book in await old.list()] == ["H. Melville"]
+    # The server calls the validating webhook of v2 for v1 too.
     with pytest.raises(kp.Invalid, match="a book has a title"):
         await old.create(OldBook(metadata=kp.ObjectMeta(name="blank"), spec=OldSpec(title=" ")))
     nobody = OldSpec(title="Ulysses", author="nobody")
@@ -202,51 +203,60 @@ async def books_are_converted(here: Hooked) -> None:
     await books.delete("moby")
 
 
-async def a_certificate_is_renewed_under_load(here: Hooked) -> None:
-    """Another authority takes over while three clients write; a refused request would end them."""
-    written = [0, 0, 0]
+async def renew_a_certificate_under_load(hooks: ServerWithWebhooks) -> None:
+    """Replace the authority while three clients write; a refused request would fail the test."""
+    write_counts = [0, 0, 0]
 
     async def write(worker: int) -> None:
         while True:
-            await here.client.create(book(f"b{worker}"), dry_run=True)
-            written[worker] += 1
+            await hooks.client.create(book(f"b{worker}"), dry_run=True)
+            write_counts[worker] += 1
 
-    async def all_write_again() -> None:
-        before = list(written)
-        while not all(now > then for now, then in zip(written, before, strict=True)):
+    async def wait_for_all_writers() -> None:
+        previous_counts = list(write_counts)
+        while not all(
+            current_count > previous_count
+            for current_count, previous_count in zip(write_counts, previous_counts, strict=True)
+        ):
             await anyio.lowlevel.checkpoint()
 
-    async def advance(days: float, done: Callable[[Secret], bool]) -> Secret:
-        """Let time pass for the operator until its Secret is so; what has changed wakes it."""
+    async def advance(days: float, condition: Callable[[Secret], bool]) -> Secret:
+        """Advance the operator's clock until its Secret meets a condition; changes wake the operator."""
         while True:
-            here.now += days * DAY
-            await here.call_with_what_stands_there()
-            await all_write_again()
-            with anyio.move_on_after(AGAIN):
-                return await here.client.api(Secret).wait_for("hooks", done)
+            hooks.now += days * DAY
+            await hooks.wait_for_current_configurations()
+            await wait_for_all_writers()
+            with anyio.move_on_after(STEP_TIMEOUT):
+                return await hooks.client.api(Secret).wait_for("hooks", condition)
 
     async with anyio.create_task_group() as load:
-        for worker in range(len(written)):
+        for worker in range(len(write_counts)):
             load.start_soon(write, worker)
-        first = await here.client.api(Secret).get("hooks")
-        await advance(30.1, lambda secret: part(secret, "ca.crt").count(b"BEGIN CERTIFICATE") == 2)
-        await here.authorities(2)
-        await here.call_with_what_stands_there()
-        await all_write_again()
-        by_a = await here.client.api(Secret).get("hooks")
-        assert part(by_a, "tls.crt") != part(first, "tls.crt")  # fresh, before the key of its authority goes
-        context = here.managed.context()
-        await advance(1.1, lambda secret: part(secret, "tls.crt") != part(by_a, "tls.crt"))
-        while here.managed.context() is context:
+        first = await hooks.client.api(Secret).get("hooks")
+        await advance(30.1, lambda secret: secret_value(secret, "ca.crt").count(b"BEGIN CERTIFICATE") == 2)
+        await hooks.wait_for_authorities(2)
+        await hooks.wait_for_current_configurations()
+        await wait_for_all_writers()
+        reissued = await hooks.client.api(Secret).get("hooks")
+        assert secret_value(reissued, "tls.crt") != secret_value(
+            first, "tls.crt"
+        )  # reissued before the old authority is removed
+        context = hooks.managed.context()
+        await advance(
+            1.1, lambda secret: secret_value(secret, "tls.crt") != secret_value(reissued, "tls.crt")
+        )
+        while hooks.managed.context() is context:
             await anyio.lowlevel.checkpoint()
-        await all_write_again()
-        last = await advance(1.1, lambda secret: part(secret, "ca.crt").count(b"BEGIN CERTIFICATE") == 1)
-        assert part(last, "ca.crt") != part(first, "ca.crt")
-        await here.authorities(1)
-        await here.call_with_what_stands_there()
-        await all_write_again()
+        await wait_for_all_writers()
+        last = await advance(
+            1.1, lambda secret: secret_value(secret, "ca.crt").count(b"BEGIN CERTIFICATE") == 1
+        )
+        assert secret_value(last, "ca.crt") != secret_value(first, "ca.crt")
+        await hooks.wait_for_authorities(1)
+        await hooks.wait_for_current_configurations()
+        await wait_for_all_writers()
         load.cancel_scope.cancel()
 
 
-def part(secret: Secret, name: str) -> bytes:
+def secret_value(secret: Secret, name: str) -> bytes:
     return (secret.data or {})[name]

@@ -1,4 +1,4 @@
-"""Rights in manifests: enough for the operator, none that it does not need, and each in the right place."""
+"""Permissions in manifests: all that the operator needs, no others, and each in the right role."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 import pytest
-from deployed import less_by_one, packaged_objects, refusals
 from librarian import Book
-from packaged import PROGRAMS
+from packaged_programs import PROGRAMS
+from simulated_programs import find_refused_requests, packaged_objects, without_each_verb
 
 import kubeproto as kp
 import kubeproto_sim as sim
@@ -20,18 +20,18 @@ from kubeproto_runtime.operator import FollowedKind, ProgramDescription
 from kubeproto_runtime.testing import AccessRecorder, run, simulated
 
 NEW: Final = sim.Modes()
-OLD: Final = sim.Modes(streaming_lists=False)  # a server before 1.32: what is followed is listed first
+OLD: Final = sim.Modes(streaming_lists=False)  # a server before 1.32: a list precedes each watch
 
 
-def guarded(modes: sim.Modes) -> sim.Cluster:
+def cluster_with_rbac(modes: sim.Modes) -> sim.Cluster:
     return sim.Cluster(authorization="RBAC", modes=modes)
 
 
 @pytest.mark.parametrize("modes", [NEW, OLD], ids=["new", "old"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_works_under_exactly_the_rights_of_its_manifests(name: str, modes: sim.Modes) -> None:
+def test_a_program_works_with_the_permissions_of_its_manifests(name: str, modes: sim.Modes) -> None:
     program = PROGRAMS[name]
-    assert refusals(program, guarded(modes), packaged_objects(program)) == set()
+    assert find_refused_requests(program, cluster_with_rbac(modes), packaged_objects(program)) == set()
 
 
 @pytest.mark.parametrize(
@@ -43,14 +43,16 @@ def test_a_program_works_under_exactly_the_rights_of_its_manifests(name: str, mo
         for name in PROGRAMS
     ],
 )
-def test_with_one_right_less_a_request_is_refused(name: str) -> None:
+def test_a_request_is_refused_after_any_permission_is_removed(name: str) -> None:
     program = PROGRAMS[name]
-    needless = [
-        right
-        for right, less in less_by_one(packaged_objects(program))
-        if not any(refusals(program, guarded(modes), less) for modes in (NEW, OLD))
+    unneeded = [
+        permission
+        for permission, reduced_objects in without_each_verb(packaged_objects(program))
+        if not any(
+            find_refused_requests(program, cluster_with_rbac(modes), reduced_objects) for modes in (NEW, OLD)
+        )
     ]
-    assert tuple(needless) == program.needless
+    assert tuple(unneeded) == program.unneeded
 
 
 # The rules, without a cluster
@@ -59,7 +61,7 @@ BOOKS: Final = Book.resource
 NODES: Final = Node.resource
 
 
-def an_operator(*namespaces: str, lease: str = "") -> ProgramDescription:
+def describe_operator(*namespaces: str, lease: str = "") -> ProgramDescription:
     followed = (FollowedKind(BOOKS, namespaces or (ALL,)), FollowedKind(NODES, (ALL,)))
     return ProgramDescription(kinds=(Book,), follows=followed, lease=lease)
 
@@ -70,16 +72,16 @@ def rule(verbs: str, resource: str, group: str = "", *names: str) -> RoleRule:
 
 GROUP: Final = BOOKS.group
 IN_NAMESPACES: Final = RequiredAccess("", "configmaps", "patch")
-IN_OWN: Final = RequiredAccess("", "secrets", "get", "own", "ink")
-OF_CLUSTER: Final = RequiredAccess("", "nodes", "patch", "cluster")
+IN_OWN_NAMESPACE: Final = RequiredAccess("", "secrets", "get", "own", "ink")
+IN_CLUSTER: Final = RequiredAccess("", "nodes", "patch", "cluster")
 
 
 @pytest.mark.parametrize(
-    ("described", "recorded", "found"),
+    ("description", "recorded", "expected"),
     [
         (
-            an_operator(),
-            [IN_NAMESPACES, IN_OWN, OF_CLUSTER],
+            describe_operator(),
+            [IN_NAMESPACES, IN_OWN_NAMESPACE, IN_CLUSTER],
             {
                 "": (
                     rule("patch", "configmaps"),
@@ -90,8 +92,8 @@ OF_CLUSTER: Final = RequiredAccess("", "nodes", "patch", "cluster")
             },
         ),
         (
-            an_operator("north", "south"),
-            [IN_NAMESPACES, OF_CLUSTER],
+            describe_operator("north", "south"),
+            [IN_NAMESPACES, IN_CLUSTER],
             {
                 "": (rule("list watch patch", "nodes"),),
                 "north": (rule("patch", "configmaps"), rule("list watch", "books", GROUP)),
@@ -99,7 +101,7 @@ OF_CLUSTER: Final = RequiredAccess("", "nodes", "patch", "cluster")
             },
         ),
         (
-            an_operator(lease="books"),
+            describe_operator(lease="books"),
             [],
             {
                 "": (rule("list watch", "nodes"), rule("list watch", "books", GROUP)),
@@ -111,50 +113,52 @@ OF_CLUSTER: Final = RequiredAccess("", "nodes", "patch", "cluster")
         ),
     ],
 )
-def test_a_right_is_granted_where_it_is_used_and_nowhere_else(
-    described: ProgramDescription, recorded: list[RequiredAccess], found: dict[str, tuple[RoleRule, ...]]
+def test_permissions_are_granted_only_in_the_namespaces_that_need_them(
+    description: ProgramDescription, recorded: list[RequiredAccess], expected: dict[str, tuple[RoleRule, ...]]
 ) -> None:
-    assert roles(described, recorded) == found
+    assert roles(description, recorded) == expected
 
 
-def test_what_is_recorded_and_what_is_declared_in_its_own_namespace_is_one_role() -> None:
-    recorded = [RequiredAccess(GROUP, "books", "patch", "own", "moby"), IN_OWN]
-    found = roles(an_operator("library"), recorded, own_namespace="library")
-    assert found["library"] == (
+def test_recorded_and_declared_permissions_share_the_role_of_a_namespace() -> None:
+    recorded = [RequiredAccess(GROUP, "books", "patch", "own", "moby"), IN_OWN_NAMESPACE]
+    expected = roles(describe_operator("library"), recorded, own_namespace="library")
+    assert expected["library"] == (
         rule("get", "secrets", "", "ink"),
         rule("list watch", "books", GROUP),
         rule("patch", "books", GROUP, "moby"),
     )
 
 
-def test_what_all_objects_allow_needs_no_rule_for_one_of_them() -> None:
-    every = RequiredAccess("", "secrets", "get", "own")
-    named = [RequiredAccess("", "secrets", verb, "own", name) for verb in ("get", "update") for name in "ab"]
-    found = roles(an_operator(), [every, *named])
-    assert found["(own)"] == (rule("get", "secrets"), rule("update", "secrets", "", "a", "b"))
+def test_a_rule_for_all_objects_replaces_rules_for_named_objects() -> None:
+    rule_of_all_objects = RequiredAccess("", "secrets", "get", "own")
+    rules_of_names = [
+        RequiredAccess("", "secrets", verb, "own", name) for verb in ("get", "update") for name in "ab"
+    ]
+    expected = roles(describe_operator(), [rule_of_all_objects, *rules_of_names])
+    assert expected["(own)"] == (rule("get", "secrets"), rule("update", "secrets", "", "a", "b"))
 
 
-# What is recorded
+# Recording
 
 
-def test_records_of_several_tests_come_together_in_one_file(tmp_path: Path) -> None:
+def test_records_of_several_tests_are_merged_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "access.json"
-    for needed in (IN_NAMESPACES, IN_OWN, IN_NAMESPACES):
+    for needed in (IN_NAMESPACES, IN_OWN_NAMESPACE, IN_NAMESPACES):
         recorder = AccessRecorder(namespace="library")
         recorder.needed.add(needed)
         recorder.save(path)
-    assert parse_access(path.read_bytes()) == {IN_NAMESPACES, IN_OWN}
-    assert path.read_text() == dump_access([IN_OWN, IN_NAMESPACES])
+    assert parse_access(path.read_bytes()) == {IN_NAMESPACES, IN_OWN_NAMESPACE}
+    assert path.read_text() == dump_access([IN_OWN_NAMESPACE, IN_NAMESPACES])
     assert path.read_text().count("\n") == 4
 
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'[{"verb": "get"}]', b"[1]", b"\xff", b"[" * 100_000])
-def test_a_file_that_is_not_a_record_is_a_value_error(data: bytes) -> None:
+def test_a_file_that_is_not_a_record_raises_value_error(data: bytes) -> None:
     with pytest.raises(ValueError, match="not a record of requests"):
         parse_access(data)
 
 
-def test_a_request_that_a_fault_swallowed_is_recorded_too() -> None:
+def test_a_request_with_a_lost_response_is_recorded() -> None:
     async def body() -> AccessRecorder:
         cluster = sim.Cluster()
         recorder = AccessRecorder(namespace="library")
@@ -167,7 +171,7 @@ def test_a_request_that_a_fault_swallowed_is_recorded_too() -> None:
     assert run(body).needed == {RequiredAccess("", "configmaps", "delete")}
 
 
-def test_questions_that_every_account_may_ask_need_no_right() -> None:
+def test_requests_that_every_account_may_send_are_not_recorded() -> None:
     async def body() -> AccessRecorder:
         recorder = AccessRecorder(namespace="library")
         async with simulated(sim.Cluster(), recorder=recorder) as client:

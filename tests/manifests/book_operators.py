@@ -32,7 +32,7 @@ class OldBook(
     kp.Object[librarian.BookSpec, None], group="manifests.example.com", version="v1alpha1", plural="books",
     kind="Book",
 ):  # fmt: skip
-    """A book as it was."""
+    """A book in the old version."""
 
 
 def check(admission: Admission[Book]) -> Violation | None:
@@ -46,16 +46,16 @@ def fill(admission: Admission[Book]) -> None:
 WEBHOOKS: Final = Webhooks(Book).validate(check).default(fill)
 
 
-def upgraded(old: OldBook) -> Book:
-    return Book(metadata=old.metadata, spec=old.spec)
+def upgrade(old_book: OldBook) -> Book:
+    return Book(metadata=old_book.metadata, spec=old_book.spec)
 
 
-def downgraded(new: Book) -> OldBook:
-    return OldBook(metadata=new.metadata, spec=new.spec)
+def downgrade(new_book: Book) -> OldBook:
+    return OldBook(metadata=new_book.metadata, spec=new_book.spec)
 
 
 CERTIFICATE: Final = CertificateFiles("/certificates/tls.crt", "/certificates/tls.key")
-# What Helm would take for an expression of its own.
+# Helm would interpret the braces as an expression.
 BRACES: Final = WebhookOptions(
     match_conditions=(MatchCondition(name="odd", expression="object.metadata.name != '{{ .Values.odd }}'"),)
 )
@@ -67,29 +67,31 @@ def with_files(client: Client) -> Operator:
     return operator
 
 
-async def nothing(book: kp.KubeObject, ctx: Context[None]) -> None:
+async def do_nothing(book: kp.KubeObject, ctx: Context[None]) -> None:
     pass
 
 
 def with_two_versions(client: Client, webhooks: Webhooks[Book] | None = None) -> Operator:
-    """One whose controllers follow a kind in both of its versions."""
+    """An operator whose controllers follow two versions of a kind."""
     server = WebhookServer(webhooks, CERTIFICATE) if webhooks is not None else None
     operator = Operator(webhooks=server)
-    operator.add(Controller(client, Book).run(nothing), Controller(client, OldBook, name="old").run(nothing))
+    operator.add(
+        Controller(client, Book).run(do_nothing), Controller(client, OldBook, name="old").run(do_nothing)
+    )
     return operator
 
 
-def converting(client: Client) -> Operator:
+def with_conversion(client: Client) -> Operator:
     webhooks = Webhooks(Book, options=BRACES).validate(check)
-    return with_two_versions(client, webhooks.convert(OldBook, up=upgraded, down=downgraded))
+    return with_two_versions(client, webhooks.convert(OldBook, up=upgrade, down=downgrade))
 
 
-def with_managed(client: Client) -> Operator:
-    where = WebhookAddress(namespace="library", service="books-webhooks")
-    managed = ManagedCertificates(
+def with_managed_certificates(client: Client) -> Operator:
+    address = WebhookAddress(namespace="library", service="books-webhooks")
+    managed_certificates = ManagedCertificates(
         client,
-        where,
+        address,
         secret="certificate",
-        configurations=WEBHOOKS.configurations("books-books", where),
+        configurations=WEBHOOKS.configurations("books-books", address),
     )
-    return Operator(webhooks=WebhookServer(WEBHOOKS, managed))
+    return Operator(webhooks=WebhookServer(WEBHOOKS, managed_certificates))

@@ -1,4 +1,4 @@
-"""What people do with the programs whose manifests are tested, on any server."""
+"""Scenarios for the programs whose manifests are tested: actions of a user on any server."""
 
 from __future__ import annotations
 
@@ -31,33 +31,33 @@ from kubeproto.kinds.core_v1 import (
 from kubeproto.kinds.events_v1 import Event
 from kubeproto_runtime import Client
 
-Said = list[str]
-Story = Callable[[Client, Said], Awaitable[None]]
-"""By a client that may do everything, with what the program has said so far."""
+Output = list[str]
+Scenario = Callable[[Client, Output], Awaitable[None]]
+"""It gets a client with all permissions, and the lines that the program has printed so far."""
 NAMESPACE_OF_HELLO: Final = "hello-operator"
 NAMESPACE_OF_FOOS: Final = "foos"
-WITHIN: Final = 60.0  # seconds for each step, in whatever time the event loop has
+TIMEOUT: Final = 60.0  # seconds for each step, in the time of the event loop
 
 
 async def eventually(check: Callable[[], Awaitable[bool]]) -> None:
-    with anyio.fail_after(WITHIN):
+    with anyio.fail_after(TIMEOUT):
         while not await check():
             await anyio.sleep(0.1)
 
 
-async def has_said(said: Said, words: str) -> None:
-    async def is_there() -> bool:
-        return any(words in line for line in said)
+async def wait_for_output(output: Output, expected_text: str) -> None:
+    async def is_printed() -> bool:
+        return any(expected_text in line for line in output)
 
-    await eventually(is_there)
+    await eventually(is_printed)
 
 
-async def a_canyon_comes_and_goes(user: Client, said: Said) -> None:
+async def create_and_delete_an_echo(user: Client, output: Output) -> None:
     echoes, deployments = user.api(Echo), user.api(Deployment)
 
     async def has(replicas: int) -> bool:
-        found = await deployments.get_or_none("canyon")
-        return found is not None and found.spec.replicas == replicas
+        deployment = await deployments.get_or_none("canyon")
+        return deployment is not None and deployment.spec.replicas == replicas
 
     await echoes.create(Echo(metadata=kp.ObjectMeta(name="canyon"), spec=EchoSpec(replicas=2)))
     await eventually(lambda: has(2))
@@ -66,49 +66,49 @@ async def a_canyon_comes_and_goes(user: Client, said: Said) -> None:
     await deployments.delete("canyon")
     await eventually(lambda: has(3))
     await echoes.delete("canyon")
-    await gone(user, Echo, "canyon")
+    await wait_until_gone(user, Echo, "canyon")
 
 
-async def a_hello_comes_and_goes(user: Client, said: Said) -> None:
+async def create_and_delete_a_hello(user: Client, output: Output) -> None:
     hellos, deployments = user.api(Hello), user.api(Deployment)
 
     async def has(replicas: int) -> bool:
-        found = await deployments.get_or_none("mars")
-        return found is not None and found.spec.replicas == replicas
+        deployment = await deployments.get_or_none("mars")
+        return deployment is not None and deployment.spec.replicas == replicas
 
     async def is_reported() -> bool:
         return any(event.reason == "Goodbye" for event in await user.api(Event).list())
 
     await eventually(
-        partial(is_taken, user, Hello(metadata=kp.ObjectMeta(name="mars"), spec=HelloSpec(replicas=2)))
+        partial(try_to_create, user, Hello(metadata=kp.ObjectMeta(name="mars"), spec=HelloSpec(replicas=2)))
     )
     await eventually(lambda: has(2))
-    assert (await hellos.get("mars")).spec.text == "Hello from mars!"  # by its webhook
+    assert (await hellos.get("mars")).spec.text == "Hello from mars!"  # set by its webhook
     await eventually(
-        partial(is_taken, user, OldHello(metadata=kp.ObjectMeta(name="old"), spec=OldHelloSpec(size=1)))
+        partial(try_to_create, user, OldHello(metadata=kp.ObjectMeta(name="old"), spec=OldHelloSpec(size=1)))
     )
     assert (await hellos.get("old")).spec.replicas == 1
     secrets = user.api(Secret, namespace=NAMESPACE_OF_HELLO)
-    await secrets.merge_patch(WEBHOOKS, {"data": {"tls.crt": ""}})  # the leader makes it again
+    await secrets.merge_patch(WEBHOOKS, {"data": {"tls.crt": ""}})  # the leader issues the certificate again
 
-    async def is_whole() -> bool:
+    async def is_restored() -> bool:
         return bool(((await secrets.get(WEBHOOKS)).data or {})["tls.crt"])
 
-    await eventually(is_whole)
+    await eventually(is_restored)
     await hellos.merge_patch("mars", {"spec": {"replicas": 3}})
     await eventually(lambda: has(3))
     for name in ("mars", "old"):
-        await eventually(partial(is_deleted, user, Hello, name))
-        await gone(user, Hello, name)
+        await eventually(partial(try_to_delete, user, Hello, name))
+        await wait_until_gone(user, Hello, name)
     await eventually(is_reported)
 
 
-async def a_labelled_book_comes_and_goes(user: Client, said: Said) -> None:
+async def create_and_delete_a_labelled_book(user: Client, output: Output) -> None:
     books, labels = user.api(Book), user.api(ConfigMap)
 
     async def is_labelled(title: str) -> bool:
-        found = await labels.get_or_none("moby")
-        return found is not None and (found.data or {})["label"] == title
+        deployment = await labels.get_or_none("moby")
+        return deployment is not None and (deployment.data or {})["label"] == title
 
     async def is_repeated() -> bool:
         return any(event.series is not None for event in await user.api(Event).list())
@@ -121,18 +121,18 @@ async def a_labelled_book_comes_and_goes(user: Client, said: Said) -> None:
         await eventually(partial(is_labelled, title))
     await eventually(is_repeated)
     await books.delete("moby")
-    await gone(user, Book, "moby")
+    await wait_until_gone(user, Book, "moby")
 
 
-async def gone(user: Client, kind: type[KubeObject], name: str) -> None:
+async def wait_until_gone(user: Client, kind: type[KubeObject], name: str) -> None:
     async def is_gone() -> bool:
         return await user.api(kind).get_or_none(name) is None
 
     await eventually(is_gone)
 
 
-async def is_taken(user: Client, obj: KubeObject) -> bool:
-    """Whether the server takes an object; it may not trust the webhooks yet, or not know them."""
+async def try_to_create(user: Client, obj: KubeObject) -> bool:
+    """Create an object, and return False if the server does not know or trust the webhooks yet."""
     try:
         await user.create(obj)
     except kp.AlreadyExists:
@@ -142,35 +142,35 @@ async def is_taken(user: Client, obj: KubeObject) -> bool:
     return True
 
 
-async def is_deleted(user: Client, kind: type[KubeObject], name: str) -> bool:
+async def try_to_delete(user: Client, kind: type[KubeObject], name: str) -> bool:
     try:
         await user.api(kind).delete(name)
     except kp.NotFound:
         return True
     except kp.ApiError:
-        return False  # the certificate has just changed
+        return False  # the server does not trust the new certificate yet
     return True
 
 
-async def a_foo_is_shown(user: Client, said: Said) -> None:
+async def create_a_printed_foo(user: Client, output: Output) -> None:
     foos = user.api(Foo, namespace=NAMESPACE_OF_FOOS)
     await foos.create(Foo(metadata=kp.ObjectMeta(name="baz"), spec=FooSpec(name="the baz")))
-    await has_said(said, "the baz")
+    await wait_for_output(output, "the baz")
     await foos.delete("baz")
 
 
-async def a_book_is_told_of(user: Client, said: Said) -> None:
+async def create_and_delete_a_reported_book(user: Client, output: Output) -> None:
     spec = BookOfExampleSpec(title="Moby-Dick")
     await user.api(BookOfExample).create(BookOfExample(metadata=kp.ObjectMeta(name="moby"), spec=spec))
-    await has_said(said, "added: Moby-Dick")
+    await wait_for_output(output, "added: Moby-Dick")
     await user.api(BookOfExample).delete("moby")
-    await has_said(said, "deleted: Moby-Dick")
+    await wait_for_output(output, "deleted: Moby-Dick")
 
 
-async def a_node_breaks(user: Client, said: Said) -> None:
-    about = ObjectReference(api_version="v1", kind="Node", name="broken", uid="u-1")
+async def report_a_broken_node(user: Client, output: Output) -> None:
+    node_reference = ObjectReference(api_version="v1", kind="Node", name="broken", uid="u-1")
     event = OldEvent(
-        metadata=kp.ObjectMeta(name="broken", namespace="default"), involved_object=about,
+        metadata=kp.ObjectMeta(name="broken", namespace="default"), involved_object=node_reference,
         type="Warning", reason="DiskFailed", message="the disk does not turn",
     )  # fmt: skip
     await user.create(event)
@@ -179,8 +179,8 @@ async def a_node_breaks(user: Client, said: Said) -> None:
     node = Node(metadata=metadata, spec=NodeSpec(), status=NodeStatus(conditions=[condition]))
     try:
         await user.create(node)
-        await has_said(said, "broken: new")
-        await has_said(said, "Warning DiskFailed: the disk does not turn")
+        await wait_for_output(output, "broken: new")
+        await wait_for_output(output, "Warning DiskFailed: the disk does not turn")
     finally:
         with anyio.CancelScope(shield=True):
             await user.api(Node).delete("broken")
