@@ -1,4 +1,4 @@
-"""Objects made from the table: one with every field, and Hypothesis' own choice of fields and values."""
+"""Sample objects from the table of kinds: objects with every field, and objects that Hypothesis draws."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from kubeproto.kinds import BuiltinField, BuiltinType, kind_table
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
 _SCHEMA: Final = {"type": "object", "description": "another one"}
-# A value of each word of the table, in the form in which a server returns it.
+# A value for each type name of the table, in the form that a server returns.
 FULL: Final[dict[str, Any]] = {
     "any": {"deep": [1, None, {"x": "y"}]},
     "boolean": False,
@@ -37,8 +37,8 @@ _JSON: Final = st.recursive(
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
     max_leaves=4,
 )
-DRAWN: Final[dict[str, st.SearchStrategy[Any]]] = {
-    "any": _JSON.filter(lambda value: value is not None),  # null is the same as nothing there
+STRATEGIES: Final[dict[str, st.SearchStrategy[Any]]] = {
+    "any": _JSON.filter(lambda value: value is not None),  # null is the same as a missing field
     "boolean": st.booleans(),
     "bytes": st.sampled_from(("", "AA==", "AAH/", "aGVsbG8=")),
     "int-or-string": st.integers(-(2**31), 2**31 - 1) | st.text(max_size=4),
@@ -53,87 +53,101 @@ DRAWN: Final[dict[str, st.SearchStrategy[Any]]] = {
     "string": st.text(max_size=5),
     "time": st.sampled_from(("2026-01-31T09:30:00Z", "1970-01-01T00:00:00Z")),
 }
-# In metadata, what is empty counts as absent.
+# In metadata, empty lists and maps are omitted.
 _META: Final = ("meta_v1.ManagedFieldsEntry", "meta_v1.ObjectMeta")
-_DEEPEST: Final = 4
-_GONE: Final = "selfLink"  # documented, but no server has sent it since 1.20
+_MAX_DEPTH: Final = 4
+_UNSENT_FIELD: Final = "selfLink"  # documented, but not sent by servers since 1.20
 
 
 def class_of(name: str) -> Any:
-    """The class of a type of the table."""
+    """Return the class of a type of the table."""
     module, _, class_ = name.partition(".")
     return getattr(import_module(f"kubeproto.kinds.{module}"), class_)
 
 
 def types_of(release: str) -> dict[str, BuiltinType]:
-    """The types of an older release: without what came later, with what was dropped since."""
-    facts = kind_table().releases[release]
-    types = {name: dict(found.fields) for name, found in (kind_table().types | facts.dropped_types).items()}
-    for path, field in facts.dropped_fields.items():
+    """Return the types of an older release: without newer fields, with fields that were dropped later."""
+    release_facts = kind_table().releases[release]
+    types = {
+        name: dict(old_type.fields)
+        for name, old_type in (kind_table().types | release_facts.dropped_types).items()
+    }
+    for path, field in release_facts.dropped_fields.items():
         name, _, wire = path.rpartition(".")
         types[name][wire] = field
-    for path in facts.missing_fields:
+    for path in release_facts.missing_fields:
         name, _, wire = path.rpartition(".")
         del types[name][wire]
-    known = kind_table().types | facts.dropped_types
-    return {name: structs.replace(known[name], fields=fields) for name, fields in types.items()}
+    all_types = kind_table().types | release_facts.dropped_types
+    return {name: structs.replace(all_types[name], fields=fields) for name, fields in types.items()}
 
 
-def full(
+def full_sample(
     name: str, types: Mapping[str, BuiltinType] | None = None, *, inside: tuple[str, ...] = ()
 ) -> dict[str, Any]:
-    """An object of this type with every field, down to where a type would hold itself."""
+    """Return an object of a type with every field, except fields of an enclosing type."""
     types = kind_table().types if types is None else types
-    facts, inside = types[name], (*inside, name)
-    made = {
-        wire: _wrapped(
-            field, FULL[field.type] if field.type in FULL else full(field.type, types, inside=inside)
+    builtin_type, inside = types[name], (*inside, name)
+    sample = {
+        wire: _wrap(
+            field, FULL[field.type] if field.type in FULL else full_sample(field.type, types, inside=inside)
         )
-        for wire, field in facts.fields.items()
-        if field.type not in inside and wire != _GONE
+        for wire, field in builtin_type.fields.items()
+        if field.type not in inside and wire != _UNSENT_FIELD
     }
-    return made | _identity(facts)
+    return sample | _identity(builtin_type)
 
 
 @st.composite
 def objects(draw: Draw, name: str) -> dict[str, Any]:
-    """An object of this type with some of its fields."""
+    """Draw an object of a type with some of its fields."""
     return _draw_object(draw, name, 0)
 
 
 def _draw_object(draw: Draw, name: str, depth: int) -> dict[str, Any]:
-    facts = kind_table().types[name]
-    required = [wire for wire, field in facts.fields.items() if field.required]
-    optional = [wire for wire, field in facts.fields.items() if not field.required and wire != _GONE]
-    if optional and depth < _DEEPEST:
+    builtin_type = kind_table().types[name]
+    required = [wire for wire, field in builtin_type.fields.items() if field.required]
+    optional = [
+        wire for wire, field in builtin_type.fields.items() if not field.required and wire != _UNSENT_FIELD
+    ]
+    if optional and depth < _MAX_DEPTH:
         required += draw(st.lists(st.sampled_from(optional), unique=True, max_size=4))
-    always = [wire for wire in ("metadata", "spec") if wire in facts.fields]  # where a server answers
-    made = {wire: _draw_value(draw, facts.fields[wire], name, depth) for wire in sorted({*required, *always})}
-    return made | _identity(facts)
+    sent_fields = [
+        wire for wire in ("metadata", "spec") if wire in builtin_type.fields
+    ]  # a server always sends them
+    sample = {
+        wire: _draw_value(draw, builtin_type.fields[wire], name, depth)
+        for wire in sorted({*required, *sent_fields})
+    }
+    return sample | _identity(builtin_type)
 
 
 def _draw_value(draw: Draw, field: BuiltinField, owner: str, depth: int) -> Any:
-    least = 1 if owner in _META else 0
+    minimum = 1 if owner in _META else 0
 
     def value(form: tuple[str, ...]) -> Any:
         if not form:
-            if field.type not in DRAWN:
+            if field.type not in STRATEGIES:
                 return _draw_object(draw, field.type, depth + 1)
-            drawn = draw(DRAWN[field.type])
-            return drawn or "x" if field.type == "string" and least else drawn
+            drawn_value = draw(STRATEGIES[field.type])
+            return drawn_value or "x" if field.type == "string" and minimum else drawn_value
         if form[0] == "list":
-            return [value(form[1:]) for _ in range(draw(st.integers(least, 2)))]
-        keys = draw(st.lists(st.text(max_size=3), min_size=least, max_size=2, unique=True))
+            return [value(form[1:]) for _ in range(draw(st.integers(minimum, 2)))]
+        keys = draw(st.lists(st.text(max_size=3), min_size=minimum, max_size=2, unique=True))
         return {key: value(form[1:]) for key in keys}
 
     return value(field.form)
 
 
-def _wrapped(field: BuiltinField, value: Any) -> Any:
+def _wrap(field: BuiltinField, value: Any) -> Any:
     for form in reversed(field.form):
         value = [value] if form == "list" else {"key": value}
     return value
 
 
-def _identity(facts: BuiltinType) -> dict[str, str]:
-    return {"apiVersion": facts.gvk.api_version, "kind": facts.gvk.kind} if facts.gvk else {}
+def _identity(builtin_type: BuiltinType) -> dict[str, str]:
+    return (
+        {"apiVersion": builtin_type.gvk.api_version, "kind": builtin_type.gvk.kind}
+        if builtin_type.gvk
+        else {}
+    )

@@ -1,4 +1,4 @@
-"""`python -m kubeproto.kinds`: the classes of a user's own definitions, and what they are good for."""
+"""`python -m kubeproto.kinds` generates classes for a user's definitions."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ SPEC: dict[str, Any] = {
 STATUS: dict[str, Any] = {"type": "object", "properties": {"copies": {"type": "integer"}}}
 
 
-def version(name: str, properties: dict[str, Any], **more: Any) -> dict[str, Any]:
+def version(name: str, properties: dict[str, Any], **options: Any) -> dict[str, Any]:
     schema = {"type": "object", "description": 'A "book" on a shelf.', "properties": properties}
-    return {"name": name, "served": True, "storage": False, "schema": {"openAPIV3Schema": schema}} | more
+    return {"name": name, "served": True, "storage": False, "schema": {"openAPIV3Schema": schema}} | options
 
 
 def crd(*versions: dict[str, Any], scope: str = "Namespaced") -> dict[str, Any]:
@@ -82,7 +82,7 @@ FULL["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["required"] = ["spec"]
 
 
 def source_of(*documents: Any) -> str:
-    """The source that the command line prints for these documents."""
+    """Return the source that the command prints for these documents."""
     with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()) as printed:
         path = Path(folder, "crds.json")
         path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": documents}))
@@ -91,14 +91,14 @@ def source_of(*documents: Any) -> str:
 
 
 def load(*documents: Any) -> Any:
-    """The module that is made of these documents, imported."""
-    made = ModuleType("library")
-    sys.modules["library"] = made  # msgspec looks there for what annotations mean
-    exec(compile(source_of(*documents), "library.py", "exec"), vars(made))
-    return made
+    """Generate a module from these documents, and import it."""
+    module_of_classes = ModuleType("library")
+    sys.modules["library"] = module_of_classes  # msgspec resolves annotations in this module
+    exec(compile(source_of(*documents), "library.py", "exec"), vars(module_of_classes))
+    return module_of_classes
 
 
-def test_a_definition_gives_a_kind_that_knows_its_resource() -> None:
+def test_a_definition_becomes_a_kind_with_its_resource() -> None:
     book: Any = load(FULL).Book
     assert kp.Object in book.__mro__
     assert book.resource == kp.Resource(
@@ -115,7 +115,7 @@ def test_a_definition_gives_a_kind_that_knows_its_resource() -> None:
     assert kp.Api(book).get("moby").target == "/apis/example.com/v1/namespaces/default/books/moby"
 
 
-def test_every_field_of_a_custom_resource_goes_in_and_out() -> None:
+def test_every_field_of_a_custom_resource_round_trips() -> None:
     wire: dict[str, Any] = {
         "kind": "Book",
         "apiVersion": "example.com/v1",
@@ -141,7 +141,7 @@ def test_every_field_of_a_custom_resource_goes_in_and_out() -> None:
     assert json.loads(encode(book)) == wire
 
 
-def test_a_kind_without_a_spec_says_what_it_can_do() -> None:
+def test_a_kind_without_a_spec_has_the_capabilities_of_its_subresources() -> None:
     data = version("v1", {"data": {"type": "string"}}, storage=True, subresources={"status": {}, "scale": {}})
     book = load(crd(data)).Book
     assert issubclass(book, HasStatus)
@@ -149,33 +149,37 @@ def test_a_kind_without_a_spec_says_what_it_can_do() -> None:
     assert kp.Api(book).scale.get("a").target.endswith("/books/a/scale")
 
 
-def test_a_spec_that_may_be_missing_is_made_where_it_can_be() -> None:
-    light = version(
+def test_an_optional_spec_is_created_if_it_has_no_required_fields() -> None:
+    light_crd = version(
         "v1", {"spec": {"type": "object", "properties": {"title": {"type": "string"}}}}, storage=True
     )
-    assert load(crd(light)).Book().spec.title is None
-    heavy = version("v1", {"spec": SPEC, "status": STATUS}, storage=True)
-    assert load(crd(heavy)).Book().spec is None
+    assert load(crd(light_crd)).Book().spec.title is None
+    heavy_crd = version("v1", {"spec": SPEC, "status": STATUS}, storage=True)
+    assert load(crd(heavy_crd)).Book().spec is None
     untyped = version("v1", {"spec": {"type": "object"}}, storage=True)
     assert load(crd(untyped)).Book(spec={"a": 1}).spec == {"a": 1}
 
 
-def test_each_served_version_has_a_class_and_the_stored_one_the_plain_name() -> None:
-    made = load(
+def test_each_served_version_has_a_class_and_the_storage_version_the_plain_name() -> None:
+    module_of_classes = load(
         crd(version("v1alpha1", {}, served=False), version("v1beta1", {}), version("v1", {}, storage=True))
     )
-    assert made.__all__ == ["Book", "BookV1beta1"]
-    assert made.BookV1beta1.resource.kind == "Book"
-    assert made.BookV1beta1.resource.version == "v1beta1"
+    assert module_of_classes.__all__ == ["Book", "BookV1beta1"]
+    assert module_of_classes.BookV1beta1.resource.kind == "Book"
+    assert module_of_classes.BookV1beta1.resource.version == "v1beta1"
 
 
-def test_top_level_fields_give_way_to_what_every_kind_has() -> None:
-    made = load(crd(version("v1", {"resource": {"type": "string"}}, storage=True), scope="Cluster"))
-    assert json.loads(encode(made.Book(resource_="x")))["resource"] == "x"
-    assert made.Book.resource.namespaced is False
+def test_top_level_fields_that_clash_with_attributes_of_every_kind_are_renamed() -> None:
+    module_of_classes = load(
+        crd(version("v1", {"resource": {"type": "string"}}, storage=True), scope="Cluster")
+    )
+    assert json.loads(encode(module_of_classes.Book(resource_="x")))["resource"] == "x"
+    assert module_of_classes.Book.resource.namespaced is False
 
 
-def test_a_file_may_hold_lists_and_other_objects(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_may_contain_lists_and_other_objects(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "crds.json"
     path.write_text(json.dumps({"kind": "List", "apiVersion": "v1", "items": [{"kind": "Pod"}, FULL]}))
     assert main([str(path)]) == 0
@@ -183,7 +187,9 @@ def test_a_file_may_hold_lists_and_other_objects(tmp_path: Path, capsys: pytest.
 
 
 @pytest.mark.needs("yaml")
-def test_a_file_may_be_yaml_of_several_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_may_be_yaml_with_several_documents(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "crds.yaml"
     path.write_text(f"kind: ConfigMap\napiVersion: v1\n---\n{json.dumps(FULL)}\n")
     assert main([str(path)]) == 0
@@ -193,7 +199,7 @@ def test_a_file_may_be_yaml_of_several_documents(tmp_path: Path, capsys: pytest.
     assert "crds.yaml, line " in capsys.readouterr().err
 
 
-def test_standard_input_is_read_as_a_dash(
+def test_a_dash_reads_the_definitions_from_standard_input(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(json.dumps(FULL).encode())))
@@ -201,7 +207,7 @@ def test_standard_input_is_read_as_a_dash(
     assert "class Book(" in capsys.readouterr().out
 
 
-def test_what_is_not_a_definition_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_without_a_definition_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "x.json"
     path.write_text('{"kind":"Pod"}')
     assert main([str(path)]) == 1
@@ -221,18 +227,18 @@ def test_what_is_not_a_definition_is_refused(tmp_path: Path, capsys: pytest.Capt
     assert "usage" in capsys.readouterr().err
 
 
-def test_a_description_that_fits_becomes_the_docstring() -> None:
-    made = load(FULL)
-    assert made.BookSpecChapters.__doc__ == "A chapter."
-    assert "shelf" not in (made.Book.__doc__ or "")  # a quote in it: left out rather than mended
+def test_a_description_becomes_the_docstring() -> None:
+    module_of_classes = load(FULL)
+    assert module_of_classes.BookSpecChapters.__doc__ == "A chapter."
+    assert "shelf" not in (module_of_classes.Book.__doc__ or "")  # a description with a quote is omitted
 
 
-def test_no_definition_can_smuggle_code_into_the_module() -> None:
-    evil = 'x"); raise SystemExit; ("'
-    properties = {evil: {"type": "string"}, "a b');": {"type": "string"}, "class": {"type": "string"}}
+def test_a_definition_cannot_inject_code_into_the_module() -> None:
+    code = 'x"); raise SystemExit; ("'
+    properties = {code: {"type": "string"}, "a b');": {"type": "string"}, "class": {"type": "string"}}
     definition = crd(version("v1", {"spec": {"type": "object", "properties": properties}}, storage=True))
     definition["metadata"]["name"] = '"""\nraise SystemExit'
-    definition["spec"]["names"] |= {"kind": evil, "plural": evil, "categories": [evil, evil]}
+    definition["spec"]["names"] |= {"kind": code, "plural": code, "categories": [code, code]}
     definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["description"] = '"""\nraise SystemExit'
     text = source_of(definition)
     tree = ast.parse(text)
@@ -246,9 +252,17 @@ def test_no_definition_can_smuggle_code_into_the_module() -> None:
     assert "SystemExit" not in {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
 
 
-def test_a_field_that_msgspec_cannot_name_counts_as_unknown() -> None:
-    named = {'a"b': {"type": "string"}, "a b": {"type": "string"}}
-    made = load(crd(version("v1", {"spec": {"type": "object", "properties": named}, **named}, storage=True)))
-    assert made.BookSpec.__struct_encode_fields__ == ("a b",)
-    assert 'a"b' not in made.Book.__struct_encode_fields__
-    assert "a b" in made.Book.__struct_encode_fields__
+def test_a_field_that_msgspec_cannot_name_is_unknown() -> None:
+    properties_with_spaces = {'a"b': {"type": "string"}, "a b": {"type": "string"}}
+    module_of_classes = load(
+        crd(
+            version(
+                "v1",
+                {"spec": {"type": "object", "properties": properties_with_spaces}, **properties_with_spaces},
+                storage=True,
+            )
+        )
+    )
+    assert module_of_classes.BookSpec.__struct_encode_fields__ == ("a b",)
+    assert 'a"b' not in module_of_classes.Book.__struct_encode_fields__
+    assert "a b" in module_of_classes.Book.__struct_encode_fields__

@@ -1,4 +1,4 @@
-"""The generated modules are what the table says: names, resources, fields, and where to find them."""
+"""The generated modules agree with the table: names, resources, fields and modules of kinds."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from kind_samples import class_of, full
+from kind_samples import class_of, full_sample
 
 import kubeproto as kp
 from kubeproto import kinds
@@ -40,21 +40,27 @@ def read(data: bytes, type_: Any) -> Any:
     return msgspec.json.decode(data, type=type_, dec_hook=dec_hook)
 
 
-def test_there_are_the_kinds_of_kubernetes_1_36() -> None:
-    found = {facts.resource.api_version for facts in kind_table().resources}
+def test_the_table_contains_the_kinds_of_kubernetes_1_36() -> None:
+    api_versions = {builtin.resource.api_version for builtin in kind_table().resources}
     assert kind_table().kubernetes == "1.36.3"
     assert len(kind_table().resources) == 68
-    assert {"v1", "apps/v1", "autoscaling/v1", "autoscaling/v2", "rbac.authorization.k8s.io/v1"} < found
-    assert len(found) == 22
+    assert {
+        "v1",
+        "apps/v1",
+        "autoscaling/v1",
+        "autoscaling/v2",
+        "rbac.authorization.k8s.io/v1",
+    } < api_versions
+    assert len(api_versions) == 22
 
 
-@pytest.mark.parametrize("facts", kind_table().resources, ids=lambda facts: str(facts.resource))
-def test_each_kind_of_the_discovery_knows_its_resource(facts: BuiltinResource) -> None:
-    kind = class_of(facts.type)
-    assert kind.resource == facts.resource
-    assert facts.type == f"{module_name(facts.resource.group, facts.resource.version)}.{kind.__name__}"
-    assert kind.__name__ == facts.resource.kind
-    namespace = "shelf" if facts.resource.namespaced else ""
+@pytest.mark.parametrize("builtin", kind_table().resources, ids=lambda builtin: str(builtin.resource))
+def test_each_kind_has_the_resource_of_the_discovery(builtin: BuiltinResource) -> None:
+    kind = class_of(builtin.type)
+    assert kind.resource == builtin.resource
+    assert builtin.type == f"{module_name(builtin.resource.group, builtin.resource.version)}.{kind.__name__}"
+    assert kind.__name__ == builtin.resource.kind
+    namespace = "shelf" if builtin.resource.namespaced else ""
     assert kp.Api(kind, namespace=namespace).resource is kind.resource
 
 
@@ -70,16 +76,16 @@ CAPABILITIES: dict[type[kp.KubeObject], tuple[str, ...]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("facts", kind_table().resources, ids=lambda facts: str(facts.resource))
-def test_each_kind_can_do_what_its_subresources_say(facts: BuiltinResource) -> None:
-    kind = class_of(facts.type)
-    able = {name for base, names in CAPABILITIES.items() if issubclass(kind, base) for name in names}
-    every = {name for names in CAPABILITIES.values() for name in names}
-    assert able == every & set(facts.resource.subresources)
+@pytest.mark.parametrize("builtin", kind_table().resources, ids=lambda builtin: str(builtin.resource))
+def test_each_kind_has_the_capabilities_of_its_subresources(builtin: BuiltinResource) -> None:
+    kind = class_of(builtin.type)
+    supported = {name for base, names in CAPABILITIES.items() if issubclass(kind, base) for name in names}
+    all_subresources = {name for names in CAPABILITIES.values() for name in names}
+    assert supported == all_subresources & set(builtin.resource.subresources)
 
 
 @pytest.mark.parametrize("name", TYPES)
-def test_each_field_of_each_type_has_its_attribute_and_its_name_on_the_wire(name: str) -> None:
+def test_each_field_has_an_attribute_and_a_wire_name(name: str) -> None:
     class_ = class_of(name)
     attributes = dict(zip(class_.__struct_encode_fields__, class_.__struct_fields__, strict=True))
     assert len(attributes) == len(class_.__struct_fields__)
@@ -110,33 +116,33 @@ def test_each_field_of_each_type_has_its_attribute_and_its_name_on_the_wire(name
         ("", "x_"),
     ],
 )
-def test_attributes_are_what_one_would_guess(wire: str, python: str) -> None:
+def test_attribute_names_are_snake_case_of_wire_names(wire: str, python: str) -> None:
     assert attribute_name(wire) == python
 
 
 @pytest.mark.parametrize("name", ["a_b", "continue_", "fields_v1", "x_3d", "a_1b", "openapi_v3x"])
-def test_the_camel_rule_is_the_one_of_msgspec(name: str) -> None:
-    made = msgspec.defstruct("Made", [(name, int)], rename="camel")
-    assert made.__struct_encode_fields__ == (camel_case(name),)
+def test_camel_case_equals_the_rule_of_msgspec(name: str) -> None:
+    value = msgspec.defstruct("Made", [(name, int)], rename="camel")
+    assert value.__struct_encode_fields__ == (camel_case(name),)
 
 
 @pytest.mark.parametrize(("name", "wire"), NULLABLE)
-def test_a_null_where_a_list_is_required_is_read_as_empty(name: str, wire: str) -> None:
-    made = read(msgspec.json.encode(full(name) | {wire: None}), class_of(name))
+def test_null_in_a_required_list_is_read_as_empty(name: str, wire: str) -> None:
+    value = read(msgspec.json.encode(full_sample(name) | {wire: None}), class_of(name))
     form = kind_table().types[name].fields[wire].form
     empties: dict[str, Any] = {"list": [], "map": {}}
     empty = empties[form[0]] if form else b""
-    assert getattr(made, attribute_name(wire)) == empty
-    assert msgspec.json.decode(encode(made))[wire] == (empty if form else "")
+    assert getattr(value, attribute_name(wire)) == empty
+    assert msgspec.json.decode(encode(value))[wire] == (empty if form else "")
 
 
-def test_a_list_that_is_given_stays_the_callers_own() -> None:
+def test_a_list_argument_is_not_copied() -> None:
     containers: list[Any] = []
     spec = class_of("core_v1.PodSpec")(containers=containers)
     assert spec.containers is containers
 
 
-def test_a_bookmark_of_a_pod_and_a_zero_time_can_be_read() -> None:
+def test_a_bookmark_of_a_pod_and_a_null_time_can_be_read() -> None:
     bookmark = b'{"kind":"Pod","apiVersion":"v1","metadata":{},"spec":{"containers":null},"status":{}}'
     assert read(bookmark, class_of("core_v1.Pod")).spec.containers == []
     event = b'{"metadata":{"name":"e"},"eventTime":null,"series":{"count":1,"lastObservedTime":null}}'
@@ -156,11 +162,11 @@ def test_another_kind_is_refused() -> None:
 
 
 def test_fields_of_a_newer_server_are_skipped() -> None:
-    made = read(b'{"kind":"ConfigMap","data":{"a":"1"},"newer":[1]}', class_of("core_v1.ConfigMap"))
-    assert made.data == {"a": "1"}
+    value = read(b'{"kind":"ConfigMap","data":{"a":"1"},"newer":[1]}', class_of("core_v1.ConfigMap"))
+    assert value.data == {"a": "1"}
 
 
-def test_the_repr_of_a_secret_does_not_show_it() -> None:
+def test_the_repr_of_a_secret_hides_its_values() -> None:
     kind = class_of("core_v1.Secret")
     secret = kind(data={"a": b"hunter2"}, string_data={"b": "hunter2"}, type="Opaque")
     assert "hunter2" not in repr(secret)
@@ -170,7 +176,7 @@ def test_the_repr_of_a_secret_does_not_show_it() -> None:
     assert "hunter2" not in repr(token) + repr(review)
 
 
-def test_kinds_that_only_subresources_speak_in_have_no_address() -> None:
+def test_kinds_of_subresources_have_no_api() -> None:
     for name in ("autoscaling_v1.Scale", "policy_v1.Eviction", "authentication_v1.TokenRequest"):
         kind = class_of(name)
         assert kind.abstract
@@ -180,16 +186,16 @@ def test_kinds_that_only_subresources_speak_in_have_no_address() -> None:
     assert (scale.kind, scale.api_version) == ("Scale", "autoscaling/v1")
 
 
-def test_the_package_says_where_a_kind_is() -> None:
+def test_an_import_error_names_the_module_of_a_kind() -> None:
     with pytest.raises(ImportError, match=r"^Deployment is in kubeproto\.kinds\.apps_v1$"):
         exec("from kubeproto.kinds import Deployment")
     with pytest.raises(ImportError, match=r"kinds\.core_v1 and in kubeproto\.kinds\.events_v1$"):
-        getattr(kinds, "Event")  # noqa: B009 # the checkers know that it is not there
+        getattr(kinds, "Event")  # noqa: B009 # type checkers would report the attribute
     with pytest.raises(AttributeError, match="Deplyoment"):
-        getattr(kinds, "Deplyoment")  # noqa: B009 # the same
+        getattr(kinds, "Deplyoment")  # noqa: B009 # as above
 
 
-def test_the_table_tells_how_a_list_is_merged() -> None:
+def test_the_table_contains_the_merge_rules_of_lists() -> None:
     types = kind_table().types
     containers = types["core_v1.PodSpec"].fields["containers"]
     assert (containers.type, containers.form, containers.required) == ("core_v1.Container", ("list",), True)
@@ -203,31 +209,34 @@ def test_the_table_tells_how_a_list_is_merged() -> None:
     assert types["meta_v1.ObjectMeta"].fields["finalizers"].list_type == "set"
 
 
-def test_the_table_tells_what_subresources_speak_in() -> None:
-    (pods,) = (facts for facts in kind_table().resources if facts.resource.plural == "pods")
-    spoken = {each.name: each for each in pods.subresources}
-    assert tuple(spoken) == pods.resource.subresources
-    assert spoken["eviction"].kind == GroupVersionKind("policy", "v1", "Eviction")
-    assert spoken["status"].kind == GroupVersionKind("", "v1", "Pod")
-    assert spoken["log"].verbs == ("get",)
+def test_the_table_contains_the_kinds_of_subresources() -> None:
+    (pods,) = (builtin for builtin in kind_table().resources if builtin.resource.plural == "pods")
+    subresources_by_name = {subresource.name: subresource for subresource in pods.subresources}
+    assert tuple(subresources_by_name) == pods.resource.subresources
+    assert subresources_by_name["eviction"].kind == GroupVersionKind("policy", "v1", "Eviction")
+    assert subresources_by_name["status"].kind == GroupVersionKind("", "v1", "Pod")
+    assert subresources_by_name["log"].verbs == ("get",)
     assert kind_table().type_of(GroupVersionKind("policy", "v1", "Eviction")) == "policy_v1.Eviction"
     with pytest.raises(KeyError, match="not a built-in kind"):
         kind_table().type_of(GroupVersionKind("policy", "v1", "Nothing"))
 
 
-def test_a_module_is_imported_alone_and_the_table_only_when_asked_for() -> None:
+def test_a_module_imports_neither_other_modules_nor_the_table() -> None:
     script = (
         "import sys, kubeproto.kinds.networking_v1\n"
         "print(*sorted(name for name in sys.modules if name.startswith('kubeproto.kinds.')))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    loaded = {name.removeprefix("kubeproto.kinds.") for name in done.stdout.split()}
+    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded = {name.removeprefix("kubeproto.kinds.") for name in result.stdout.split()}
     assert "networking_v1" in loaded
     assert loaded <= {"_generated_base", "core_v1", "meta_v1", "networking_v1"}
 
 
-def test_a_replace_keeps_a_field_that_only_older_releases_have() -> None:
+def test_a_replace_keeps_a_field_of_older_releases() -> None:
     claim = {"name": "gpu", "source": {"resourceClaimName": "mine"}}
-    sent = {"metadata": {"name": "one"}, "spec": {"containers": [{"name": "c"}], "resourceClaims": [claim]}}
-    pod = read(msgspec.json.encode(sent), class_of("core_v1.Pod"))
+    sent_pod = {
+        "metadata": {"name": "one"},
+        "spec": {"containers": [{"name": "c"}], "resourceClaims": [claim]},
+    }
+    pod = read(msgspec.json.encode(sent_pod), class_of("core_v1.Pod"))
     assert msgspec.json.decode(encode(pod))["spec"]["resourceClaims"] == [claim]

@@ -1,4 +1,4 @@
-"""Code as a user writes it around built-in kinds: both checkers follow it, and it runs."""
+"""User code with built-in kinds passes both type checkers, and runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LABELS = {"app": "web"}
 
 
 def deployment(name: str) -> Deployment:
-    """What a controller makes for its object."""
+    """Return a Deployment like that of a controller."""
     web = Container(name="web", image="nginx", ports=[ContainerPort(container_port=80)])
     template = PodTemplateSpec(metadata=kp.ObjectMeta(labels=LABELS), spec=PodSpec(containers=[web]))
     return Deployment(
@@ -25,7 +25,7 @@ def deployment(name: str) -> Deployment:
     )
 
 
-def test_a_deployment_is_sent_with_what_was_said_and_no_more() -> None:
+def test_an_encoded_deployment_contains_only_the_assigned_fields() -> None:
     assert encode(deployment("a")) == (
         b'{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"name":"a"},"spec":{"replicas":0,'
         b'"selector":{"matchLabels":{"app":"web"}},"template":{"metadata":{"labels":{"app":"web"}},'
@@ -33,7 +33,7 @@ def test_a_deployment_is_sent_with_what_was_said_and_no_more() -> None:
     )
 
 
-def test_an_api_of_a_built_in_kind_needs_nothing_else() -> None:
+def test_an_api_of_a_built_in_kind_needs_only_the_class() -> None:
     deployments = kp.Api(Deployment, namespace="shop")
     assert_type(deployments, kp.Api[Deployment])
     request = deployments.create(deployment("a"))
@@ -43,7 +43,7 @@ def test_an_api_of_a_built_in_kind_needs_nothing_else() -> None:
     assert reply.value.spec.template.spec.containers[0].name == "web"
 
 
-def test_the_checkers_know_what_may_be_none() -> None:
+def test_type_checkers_know_which_fields_may_be_none() -> None:
     spec = deployment("a").spec
     assert_type(spec.replicas, int | None)
     assert_type(spec.template.spec.containers, list[Container])
@@ -64,12 +64,12 @@ class SlimPodSpec(kp.Fields):
 
 
 class SlimPod(kp.KubeObject, version="v1", kind="Pod", plural="pods"):
-    """Where a pod runs, and nothing else."""
+    """A pod with only its node."""
 
     spec: SlimPodSpec
 
 
-def test_a_partial_class_of_a_built_in_kind_reads_the_same_objects() -> None:
+def test_a_partial_class_reads_objects_of_a_built_in_kind() -> None:
     pods = kp.Api(SlimPod, namespace="shop")
     assert pods.get("a").target == kp.Api(Pod, namespace="shop").get("a").target
     body = b'{"kind":"Pod","apiVersion":"v1","metadata":{"name":"a"},"spec":{"nodeName":"n","containers":[]}}'
