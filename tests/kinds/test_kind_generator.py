@@ -74,7 +74,7 @@ BOOK: dict[str, Any] = {
 }
 
 
-def _served(kind: str, group: str, plural: str) -> dict[str, Any]:
+def _resource_entry(kind: str, group: str, plural: str) -> dict[str, Any]:
     return {
         "resource": plural,
         "responseKind": {"group": group, "version": "v1", "kind": kind},
@@ -89,13 +89,13 @@ def _group(name: str, *resources: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {"name": name}, "versions": [{"version": "v1", "resources": list(resources)}]}
 
 
-ANSWERS: dict[str, Any] = {
+RESPONSES: dict[str, Any] = {
     "/version": {"gitVersion": "v1.99.0"},
     "/api": {"items": []},
     "/apis": {
         "items": [
-            _group("gadgets.k8s.io", _served("Gadget", "gadgets.k8s.io", "gadgets")),
-            _group("example.com", _served("Book", "example.com", "books")),
+            _group("gadgets.k8s.io", _resource_entry("Gadget", "gadgets.k8s.io", "gadgets")),
+            _group("example.com", _resource_entry("Book", "example.com", "books")),
         ]
     },
     "/openapi/v3": {
@@ -114,15 +114,15 @@ def server() -> Generator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             aggregated = "as=APIGroupDiscoveryList" in self.headers["Accept"]
-            known = self.path in ANSWERS and aggregated == (self.path in ("/api", "/apis"))
-            body = json.dumps(ANSWERS[self.path]).encode() if known else b""
-            self.send_response(200 if known else 404)
+            is_known = self.path in RESPONSES and aggregated == (self.path in ("/api", "/apis"))
+            body = json.dumps(RESPONSES[self.path]).encode() if is_known else b""
+            self.send_response(200 if is_known else 404)
             self.send_header("Content-Length", str(len(body)))
             self.end_headers()
             self.wfile.write(body)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 # the library's name
-            """Say nothing on stderr."""
+            """Log nothing to standard error."""
 
     http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=http.serve_forever, args=(0.01,))
@@ -150,7 +150,7 @@ def test_saved_documents_give_the_same_description_as_the_server(server: str, tm
     (tmp_path / "openapi-v3").mkdir()
     for name, schemas in (("gadgets", GADGET), ("books", BOOK)):
         (tmp_path / "openapi-v3" / f"{name}.json").write_text(json.dumps({"schemas": schemas}))
-    discovery = {"api": ANSWERS["/api"], "apis": ANSWERS["/apis"]}
+    discovery = {"api": RESPONSES["/api"], "apis": RESPONSES["/apis"]}
     (tmp_path / "discovery-aggregated.json").write_text(json.dumps(discovery))
     assert from_folder(tmp_path, "1.99.0") == from_server(server)
 
