@@ -116,7 +116,7 @@ def test_output_writes_a_folder_with_a_dockerfile(folder: Path, options: list[st
         (
             ["shelf_operator:operator", "--access", "shelf_operator.py"],
             1,
-            "shelf_operator.py: this is not the output of AccessRecorder",
+            "shelf_operator.py: this is not the output",
         ),
         (["needs_more:operator"], 1, "needs_more cannot be imported: there is no module nothing_of"),
     ],

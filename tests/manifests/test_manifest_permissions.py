@@ -154,7 +154,7 @@ def test_records_of_several_tests_are_merged_in_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"{}", b'[{"verb": "get"}]', b"[1]", b"\xff", b"[" * 100_000])
 def test_a_file_that_is_not_a_record_raises_value_error(data: bytes) -> None:
-    with pytest.raises(ValueError, match="not a record of requests"):
+    with pytest.raises(ValueError, match="not the output of AccessRecorder"):
         parse_access(data)
 
 

@@ -446,7 +446,7 @@ def test_pruning_waits_for_finalizers_before_the_next_deletion(
     finalized_gadget = gadget("one", finalizers=["example.com/hold"])
     client.perform(client.plan([definition(), finalized_gadget, config("a")], PARENT))
     with pytest.raises(
-        DeletionHeld, match=r"Gadget.example.com default/one: .* held by example.com/hold"
+        DeletionHeld, match=r"Gadget.example.com default/one: .* waits for the finalizers example.com/hold"
     ) as raised:
         client.perform(client.plan([], PARENT), timeout=5)
     assert "later objects were not deleted" in str(raised.value)
