@@ -179,7 +179,7 @@ def test_a_recording_is_replayed_for_any_client(cli: CommandLine, tmp_path: Path
     assert [(event["type"], event["object"]["metadata"]["name"]) for event in lines] == [
         ("ADDED", "a"), ("MODIFIED", "a"), ("ADDED", "b"), ("DELETED", "a"),
     ]  # fmt: skip
-    assert (server.returncode, message) == (0, "# all 3 events have happened\n")
+    assert (server.returncode, message) == (0, "# all 3 events were sent\n")
 
 
 def test_for_ends_a_recording_and_once_ends_a_replay(cli: CommandLine) -> None:
@@ -188,7 +188,7 @@ def test_for_ends_a_recording_and_once_ends_a_replay(cli: CommandLine) -> None:
     assert result.stderr == "# 1 events recorded\n"
     (cli.folder / "watch.jsonl").write_text(result.stdout)
     result = cli.run("replay", "watch.jsonl", "--port", "0", "--once", "--immediately")
-    assert result.stderr == "# all 0 events have happened\n"
+    assert result.stderr == "# all 0 events were sent\n"
 
 
 def test_ctrl_c_ends_record_and_replay_on_a_terminal(cli: CommandLine, tmp_path: Path) -> None:
