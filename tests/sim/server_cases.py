@@ -1,6 +1,6 @@
 """Requests whose responses by a real server are recorded; the simulated server responds alike.
 
-Each case runs in a namespace of its own, whose name replaces ``NS`` in targets and bodies.
+Each case runs in a namespace of its own, whose name replaces ``<ns>`` in targets and bodies.
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class Step(Struct, frozen=True):
 # Sends a request with a user agent of "suite", and returns the status, the warnings and the body.
 Send = Callable[[str, str, bytes, str], tuple[int, list[str], Any]]
 
-PODS: Final = "/api/v1/namespaces/NS/pods"
-CLAIMS: Final = "/api/v1/namespaces/NS/persistentvolumeclaims"
-SERVICES: Final = "/api/v1/namespaces/NS/services"
-SECRETS: Final = "/api/v1/namespaces/NS/secrets"
+PODS: Final = "/api/v1/namespaces/<ns>/pods"
+CLAIMS: Final = "/api/v1/namespaces/<ns>/persistentvolumeclaims"
+SERVICES: Final = "/api/v1/namespaces/<ns>/services"
+SECRETS: Final = "/api/v1/namespaces/<ns>/secrets"
 NODES: Final = "/api/v1/nodes"
 PRIORITIES: Final = "/apis/scheduling.k8s.io/v1/priorityclasses"
 CLASSES: Final = "/apis/storage.k8s.io/v1/storageclasses"
 INGRESS_CLASSES: Final = "/apis/networking.k8s.io/v1/ingressclasses"
-INGRESSES: Final = "/apis/networking.k8s.io/v1/namespaces/NS/ingresses"
+INGRESSES: Final = "/apis/networking.k8s.io/v1/namespaces/<ns>/ingresses"
 RUNTIMES: Final = "/apis/node.k8s.io/v1/runtimeclasses"
-LIMITS: Final = "/api/v1/namespaces/NS/limitranges"
+LIMITS: Final = "/api/v1/namespaces/<ns>/limitranges"
 
 
 def pod(name: str, *, meta: Json | None = None, resources: Json | None = None, **spec: Any) -> Json:
@@ -128,28 +128,32 @@ def _priorities() -> Iterator[tuple[str, tuple[Step, ...]]]:
     yield (
         "priority classes",
         (
-            given(PRIORITIES, {"metadata": {"name": "NS-high"}, "value": 1000, "preemptionPolicy": "Never"}),
-            create(PODS, pod("high", priorityClassName="NS-high")),
-            create(PODS, pod("unknown", priorityClassName="NS-unknown")),
+            given(
+                PRIORITIES, {"metadata": {"name": "<ns>-high"}, "value": 1000, "preemptionPolicy": "Never"}
+            ),
+            create(PODS, pod("high", priorityClassName="<ns>-high")),
+            create(PODS, pod("unknown", priorityClassName="<ns>-unknown")),
             create(PODS, pod("critical", priorityClassName="system-node-critical")),
-            create(PODS, pod("conflict", priorityClassName="NS-high", priority=5)),
-            create(PODS, pod("policy", priorityClassName="NS-high", preemptionPolicy="PreemptLowerPriority")),
+            create(PODS, pod("conflict", priorityClassName="<ns>-high", priority=5)),
+            create(
+                PODS, pod("policy", priorityClassName="<ns>-high", preemptionPolicy="PreemptLowerPriority")
+            ),
             create(PODS, pod("value", priority=7)),
-            Step("PUT", f"{PODS}/high", pod("high", priorityClassName="NS-high")),
-            Step("PATCH", f"{PRIORITIES}/NS-high", {"value": 2000}, MERGE),
-            Step("PATCH", f"{PRIORITIES}/NS-high", {"preemptionPolicy": "PreemptLowerPriority"}, MERGE),
-            delete(f"{PRIORITIES}/NS-high"),
+            Step("PUT", f"{PODS}/high", pod("high", priorityClassName="<ns>-high")),
+            Step("PATCH", f"{PRIORITIES}/<ns>-high", {"value": 2000}, MERGE),
+            Step("PATCH", f"{PRIORITIES}/<ns>-high", {"preemptionPolicy": "PreemptLowerPriority"}, MERGE),
+            delete(f"{PRIORITIES}/<ns>-high"),
         ),
     )
     yield (
         "the default priority class",
         (
-            given(PRIORITIES, {"metadata": {"name": "NS-default"}, "value": 50, "globalDefault": True}),
+            given(PRIORITIES, {"metadata": {"name": "<ns>-default"}, "value": 50, "globalDefault": True}),
             create(PODS, pod("plain")),
-            create(PRIORITIES, {"metadata": {"name": "NS-second"}, "value": 60, "globalDefault": True}),
-            create(PRIORITIES, {"metadata": {"name": "system-NS"}, "value": 60}),
-            create(PRIORITIES, {"metadata": {"name": "NS-too-high"}, "value": 1000000001}),
-            delete(f"{PRIORITIES}/NS-default"),
+            create(PRIORITIES, {"metadata": {"name": "<ns>-second"}, "value": 60, "globalDefault": True}),
+            create(PRIORITIES, {"metadata": {"name": "system-<ns>"}, "value": 60}),
+            create(PRIORITIES, {"metadata": {"name": "<ns>-too-high"}, "value": 1000000001}),
+            delete(f"{PRIORITIES}/<ns>-default"),
         ),
     )
     yield (
@@ -164,10 +168,10 @@ def _classes() -> Iterator[tuple[str, tuple[Step, ...]]]:
     yield (
         "the default storage class",
         (
-            given(CLASSES, {"metadata": {"name": "NS-a", "annotations": default}, "provisioner": "x.io/a"}),
+            given(CLASSES, {"metadata": {"name": "<ns>-a", "annotations": default}, "provisioner": "x.io/a"}),
             create(CLAIMS, {"metadata": {"name": "plain"}, "spec": claim}),
             create(CLAIMS, {"metadata": {"name": "none"}, "spec": claim | {"storageClassName": ""}}),
-            delete(f"{CLASSES}/NS-a"),
+            delete(f"{CLASSES}/<ns>-a"),
             create(CLAIMS, {"metadata": {"name": "later"}, "spec": claim}),
         ),
     )
@@ -178,17 +182,17 @@ def _classes() -> Iterator[tuple[str, tuple[Step, ...]]]:
         (
             given(
                 INGRESS_CLASSES,
-                {"metadata": {"name": "NS-a", "annotations": default}, "spec": {"controller": "x.io/a"}},
+                {"metadata": {"name": "<ns>-a", "annotations": default}, "spec": {"controller": "x.io/a"}},
             ),
             create(INGRESSES, {"metadata": {"name": "plain"}, "spec": backend}),
             create(
                 INGRESSES, {"metadata": {"name": "named"}, "spec": backend | {"ingressClassName": "other"}}
             ),
-            delete(f"{INGRESS_CLASSES}/NS-a"),
+            delete(f"{INGRESS_CLASSES}/<ns>-a"),
         ),
     )
     runtime = {
-        "metadata": {"name": "NS-vm"}, "handler": "vm", "overhead": {"podFixed": {"cpu": "100m"}},
+        "metadata": {"name": "<ns>-vm"}, "handler": "vm", "overhead": {"podFixed": {"cpu": "100m"}},
         "scheduling": {
             "nodeSelector": {"vm": "yes"},
             "tolerations": [{"key": "vm", "operator": "Exists", "effect": "NoSchedule"}],
@@ -198,12 +202,12 @@ def _classes() -> Iterator[tuple[str, tuple[Step, ...]]]:
         "runtime classes",
         (
             given(RUNTIMES, runtime),
-            create(PODS, pod("vm", runtimeClassName="NS-vm", nodeSelector={"a": "b"})),
-            create(PODS, pod("conflict", runtimeClassName="NS-vm", nodeSelector={"vm": "no"})),
-            create(PODS, pod("overhead", runtimeClassName="NS-vm", overhead={"cpu": "1"})),
-            create(PODS, pod("unknown", runtimeClassName="NS-unknown")),
+            create(PODS, pod("vm", runtimeClassName="<ns>-vm", nodeSelector={"a": "b"})),
+            create(PODS, pod("conflict", runtimeClassName="<ns>-vm", nodeSelector={"vm": "no"})),
+            create(PODS, pod("overhead", runtimeClassName="<ns>-vm", overhead={"cpu": "1"})),
+            create(PODS, pod("unknown", runtimeClassName="<ns>-unknown")),
             create(PODS, pod("alone", overhead={"cpu": "1"})),
-            delete(f"{RUNTIMES}/NS-vm"),
+            delete(f"{RUNTIMES}/<ns>-vm"),
         ),
     )
 
@@ -213,7 +217,7 @@ _TIMES: Final = ("lastHeartbeatTime", "lastTransitionTime")
 
 def _others() -> Iterator[tuple[str, tuple[Step, ...]]]:
     node = {
-        "metadata": {"name": "NS-n"},
+        "metadata": {"name": "<ns>-n"},
         "spec": {"taints": [{"key": "a", "effect": "NoSchedule"}]},
         "status": {
             "capacity": {"cpu": "4"},
@@ -226,8 +230,8 @@ def _others() -> Iterator[tuple[str, tuple[Step, ...]]]:
         "taints and status of a node",
         (
             create(NODES, node),
-            Step("PATCH", f"{NODES}/NS-n", {"spec": {"taints": None}}, MERGE),
-            delete(f"{NODES}/NS-n"),
+            Step("PATCH", f"{NODES}/<ns>-n", {"spec": {"taints": None}}, MERGE),
+            delete(f"{NODES}/<ns>-n"),
         ),
     )
     service = {"metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}], "clusterIP": "10.0.0.77"}}
@@ -258,7 +262,7 @@ def _others() -> Iterator[tuple[str, tuple[Step, ...]]]:
         ),
     )
     duplicate = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: d\ndata:\n  a: '1'\n  a: '2'\n"
-    maps = "/api/v1/namespaces/NS/configmaps"
+    maps = "/api/v1/namespaces/<ns>/configmaps"
     yield (
         "a YAML key twice",
         (
@@ -269,7 +273,252 @@ def _others() -> Iterator[tuple[str, tuple[Step, ...]]]:
     )
 
 
-CASES: Final = dict((*_limit_ranges(), *_priorities(), *_classes(), *_others()))
+DEPLOYMENTS: Final = "/apis/apps/v1/namespaces/<ns>/deployments"
+REQUESTS: Final = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+POLICIES: Final = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
+
+
+def _subresources() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    pem = (
+        "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURSBSRVFVRVNULS0tLS0KTUlIV01INENBUUF3SERFTU1Bb0dBMVVFQXd3RFltOW"
+        "lNUXd3Q2dZRFZRUUtEQU5rWlhZd1dUQVRCZ2NxaGtqTwpQUUlCQmdncWhrak9QUU1CQndOQ0FBVGJyTnhaVjR2TjU2"
+        "M0EwR20xZE1ERmd1VmIvYWpZRlp1d01FNkxtMk1HCk5VTmRnS25VTGFUWWQrUm1UelpkT3YvdVRORFRwdE1YNkVabW"
+        "RnVkZkKzJHb0FBd0NnWUlLb1pJemowRUF3SUQKU0FBd1JRSWhBTWtpZzlQSEU3dkgrYnAyUzg2WDJHWXd1NkZmUGg3"
+        "SksyN3JLRy9tNWFBZ0FpQTBCUGVkZk5TSQp3RjJvQm5pZkVYWEtERWMyYTc1RndzQXY1YWY4RGZPTlBBPT0KLS0tLS"
+        "1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg=="
+    )
+    spec = {"request": pem, "signerName": "x.io/s", "usages": ["client auth"], "username": "ignored"}
+    approved = {"type": "Approved", "status": "True", "reason": "r", "message": "m"}
+    failed = approved | {"type": "Failed"}
+    certificate_request = f"{REQUESTS}/<ns>-r"
+    yield (
+        "a certificate request is approved",
+        (
+            create(REQUESTS, {"metadata": {"name": "<ns>-r"}, "spec": spec}),
+            Step("PATCH", f"{certificate_request}/approval", {"status": {"conditions": [approved]}}, MERGE),
+            Step("PATCH", certificate_request, {"spec": {"username": "other"}}, MERGE),
+            Step("PATCH", f"{certificate_request}/status", {"status": {"conditions": [failed]}}, MERGE),
+            Step(
+                "PATCH",
+                f"{certificate_request}/status",
+                {"status": {"conditions": [approved, failed]}},
+                MERGE,
+            ),
+            delete(certificate_request),
+        ),
+    )
+
+
+def _valid_objects() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    def dry(collection: str, *bodies: Json) -> tuple[Step, ...]:
+        return tuple(create(f"{collection}?dryRun=All", body) for body in bodies)
+
+    device = {
+        "metadata": {"name": "c"},
+        "spec": {"config": [{"opaque": {"driver": "x.io", "parameters": {}}}]},
+    }
+    yield "opaque parameters", dry("/apis/resource.k8s.io/v1/deviceclasses", device)
+    claim_request = {"name": "r", "exactly": {"deviceClassName": "c", "count": 0}}
+    yield (
+        "a count of devices",
+        dry(
+            "/apis/resource.k8s.io/v1/namespaces/<ns>/resourceclaims",
+            {"metadata": {"name": "c"}, "spec": {"devices": {"requests": [claim_request]}}},
+            {
+                "metadata": {"name": "d", "generateName": "A_"},
+                "spec": {
+                    "devices": {
+                        "requests": [{"name": "r", "exactly": {"deviceClassName": "c"}}],
+                        "config": [{"opaque": {"driver": "x.io", "parameters": {}}}],
+                    }
+                },
+            },
+        ),
+    )
+    yield (
+        "an unusual generateName beside a name",
+        (
+            *dry(
+                "/apis/policy/v1/namespaces/<ns>/poddisruptionbudgets",
+                {"metadata": {"name": "b", "generateName": "A_"}},
+            ),
+            *dry(
+                "/apis/resource.k8s.io/v1/deviceclasses",
+                {"metadata": {"name": "b", "generateName": "A_"}, "spec": {}},
+            ),
+            *dry("/api/v1/namespaces/<ns>/configmaps", {"metadata": {"name": "b", "generateName": "A_"}}),
+        ),
+    )
+    policy = {
+        "metadata": {"name": "p", "finalizers": ["unqualified"]},
+        "spec": {
+            "matchConstraints": {
+                "resourceRules": [
+                    {
+                        "apiGroups": [""],
+                        "apiVersions": ["v1"],
+                        "operations": ["CREATE"],
+                        "resources": ["pods"],
+                    }
+                ]
+            },
+            "validations": [{"expression": "true"}],
+        },
+    }
+    yield "finalizers of policies", dry(POLICIES, policy)
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"hostname": "a_b", "containers": [{"name": "c", "image": "1Gi"}]},
+    }
+    stateful = {"selector": {"matchLabels": {"a": "b"}}, "serviceName": "s", "template": template}
+    yield (
+        "a host name with an underscore",
+        dry(
+            "/apis/apps/v1/namespaces/<ns>/statefulsets",
+            {"metadata": {"name": "s"}, "spec": stateful},
+        ),
+    )
+
+
+def _pods() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    """Pods and templates that break a rule."""
+    specs: tuple[Json, ...] = (
+        {"activeDeadlineSeconds": 5},
+        {"priorityClassName": "A_"},
+        {"runtimeClassName": "A_"},
+        {"serviceAccountName": "A_"},
+        {"os": {"name": "x"}},
+        {"os": {}},
+        {"tolerations": [{"operator": "X"}]},
+        {"hostUsers": False, "hostNetwork": True},
+        {"securityContext": {"sysctls": [{"name": "A_", "value": "1"}]}},
+        {"volumes": [{"name": "v", "emptyDir": {"sizeLimit": "-1"}}]},
+        {"readinessGates": [{"conditionType": "A B"}]},
+        {"preemptionPolicy": "X"},
+        {"schedulingGates": [{"name": "a b"}]},
+        {"shareProcessNamespace": True, "hostPID": True},
+    )
+    containers: tuple[Json, ...] = (
+        {"envFrom": [{}]},
+        {"envFrom": [{"configMapRef": {"name": ""}}]},
+        {"env": [{"name": "a=b"}]},
+        {"volumeDevices": [{"name": "x", "devicePath": "/d"}]},
+        {"resizePolicy": [{"resourceName": "x", "restartPolicy": "y"}]},
+    )
+    templates = [{"containers": [{"name": "c", "image": "i:1"}], **spec} for spec in specs]
+    templates += [{"containers": [{"name": "c", "image": "i:1", **container}]} for container in containers]
+    selector = {"matchLabels": {"a": "b"}}
+    yield (
+        "templates that break a rule",
+        tuple(
+            create(
+                f"{DEPLOYMENTS}?dryRun=All",
+                {
+                    "metadata": {"name": "d"},
+                    "spec": {
+                        "selector": selector,
+                        "template": {"metadata": {"labels": {"a": "b"}}, "spec": template},
+                    },
+                },
+            )
+            for template in templates
+        ),
+    )
+
+
+def _defaults() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    def dry(collection: str, *bodies: Json) -> tuple[Step, ...]:
+        return tuple(create(f"{collection}?dryRun=All", body) for body in bodies)
+
+    hook = {
+        "name": "a.b.c", "clientConfig": {"url": "https://x.io"}, "sideEffects": "None",
+        "admissionReviewVersions": ["v1"],
+        "rules": [
+            {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]},
+        ],
+    }  # fmt: skip
+    hooks = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
+    yield "the scope of a rule", dry(hooks, {"metadata": {"name": "h"}, "webhooks": [hook]})
+    yield (
+        "kinds of services",
+        dry(
+            SERVICES,
+            {"metadata": {"name": "a"}, "spec": {"type": "ExternalName", "externalName": "x.io"}},
+            {
+                "metadata": {"name": "b"},
+                "spec": {
+                    "ports": [{"port": 80}],
+                    "sessionAffinityConfig": {"clientIP": {"timeoutSeconds": 5}},
+                },
+            },
+        ),
+    )
+    yield (
+        "endpoints",
+        dry(
+            "/api/v1/namespaces/<ns>/endpoints",
+            {
+                "metadata": {"name": "e"},
+                "subsets": [{"addresses": [{"ip": "10.1.1.1"}], "ports": [{"port": 80}]}],
+            },
+        ),
+    )
+    yield (
+        "an empty network policy",
+        dry(
+            "/apis/networking.k8s.io/v1/namespaces/<ns>/networkpolicies",
+            {"metadata": {"name": "e"}, "spec": {}},
+            {"metadata": {"name": "e"}, "spec": {"podSelector": {}, "egress": []}},
+        ),
+    )
+    yield (
+        "finalizers of a namespace",
+        dry("/api/v1/namespaces", {"metadata": {"name": "x-<ns>"}, "spec": {"finalizers": []}}),
+    )
+    lease = {"holderIdentity": "a", "preferredHolder": "b", "strategy": "OldestEmulationVersion"}
+    yield (
+        "fields behind gates",
+        (
+            *dry(
+                "/apis/coordination.k8s.io/v1/namespaces/<ns>/leases",
+                {"metadata": {"name": "l"}, "spec": lease},
+            ),
+            *dry(
+                PODS,
+                pod("g", schedulingGroup={"podGroupName": "x"}),
+                {
+                    "metadata": {"name": "s"},
+                    "spec": {
+                        "containers": [{"name": "c", "image": "i:1", "lifecycle": {"stopSignal": "SIGTERM"}}]
+                    },
+                },
+            ),
+            *dry(
+                NODES,
+                {
+                    "metadata": {"name": "x-<ns>"},
+                    "spec": {
+                        "configSource": {
+                            "configMap": {"name": "c", "namespace": "n", "kubeletConfigKey": "k"}
+                        }
+                    },
+                },
+            ),
+        ),
+    )
+
+
+CASES: Final = dict(
+    (
+        *_subresources(),
+        *_valid_objects(),
+        *_defaults(),
+        *_limit_ranges(),
+        *_priorities(),
+        *_classes(),
+        *_others(),
+    )
+)
 
 _SCRUBBED: Final = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
@@ -296,8 +545,10 @@ def outcomes(send: Send, name: str, attempt: int = 0) -> list[Json]:
             if step.body is not None
             else ""
         )
-        target = step.target.replace("NS", namespace)
-        status, warnings, body = send(step.method, target, text.replace("NS", namespace).encode(), step.media)
+        target = step.target.replace("<ns>", namespace)
+        status, warnings, body = send(
+            step.method, target, text.replace("<ns>", namespace).encode(), step.media
+        )
         if step.compared:
             response = {
                 "step": f"{step.method} {step.target}",
@@ -320,7 +571,7 @@ def scrub(value: Any, namespace: str) -> Any:
             del meta["annotations"]
         if not meta["managedFields"]:
             del meta["managedFields"]
-    text = json.dumps(value, sort_keys=True).replace(namespace, "NS")
+    text = json.dumps(value, sort_keys=True).replace(namespace, "<ns>")
     for pattern, replacement in _SCRUBBED:
         text = pattern.sub(replacement, text)
     return json.loads(text)

@@ -32,6 +32,7 @@ COMPUTED: Final = frozenset((
     "certificates_v1.CertificateSigningRequestSpec.uid",
     "certificates_v1.CertificateSigningRequestSpec.extra", "apiextensions_v1.CustomResourceDefinition.status",
     "core_v1.Node.spec", "core_v1.NodeSpec.taints", "core_v1.ServiceAccount.secrets",
+    "core_v1.Toleration.operator",
     "rbac_authorization_v1.RoleRef.kind",
     "autoscaling_v1.HorizontalPodAutoscalerSpec.targetCPUUtilizationPercentage",
     "core_v1.PersistentVolumeClaim.status",

@@ -109,8 +109,9 @@ def _reaches(type_: str, visited: set[str]) -> bool:
 def _check(
     type_: str, name: str, field: BuiltinField, rule: BuiltinRule, value: Any, path: str
 ) -> Iterator[Violation]:
-    # An empty selector is valid: it selects everything.
-    empty_values: tuple[Any, ...] = ("", []) if name == "selector" and "." in field.type else ("", [], {})
+    # An empty selector is valid, because it selects everything, and so is an empty object of any type.
+    keeps_object = field.type in ("any", "object") or (name == "selector" and "." in field.type)
+    empty_values: tuple[Any, ...] = ("", []) if keeps_object else ("", [], {})
     is_empty = value is None or value in empty_values or (value == 0 and _counts(field))
     if is_empty:
         if rule.required is not None:
@@ -135,7 +136,9 @@ def _check_value(rule: BuiltinRule, value: Any, path: str) -> Iterator[Violation
                 yield Violation("FieldValueInvalid", path, value, detail)
                 return
     elif isinstance(value, str) and rule.format is not None and not FORMATS[rule.format[0]](value):
-        yield Violation("FieldValueInvalid", path, value, rule.format[1])
+        details = qualified_name_errors(value) if rule.format[0] == "qualified" else (rule.format[1],)
+        for detail in details:
+            yield Violation("FieldValueInvalid", path, value, detail)
 
 
 def _is_ip(text: str) -> bool:

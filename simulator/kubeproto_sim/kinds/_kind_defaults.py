@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Callable, Iterator
 from functools import cache
 from typing import Any, Final
@@ -32,6 +33,12 @@ FINALIZERS: Final = {
     "volumeattributesclasses.storage.k8s.io": "kubernetes.io/vac-protection",
 }
 TEMPLATE_GENERATION: Final = "deprecated.daemonset.template.generation"
+_LABEL: Final = r"[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?"
+_NAME_PART: Final = r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*"
+_IMAGE: Final = re.compile(
+    rf"(?:{_LABEL}(?:\.{_LABEL})*(?::[0-9]+)?/)?{_NAME_PART}(?:/{_NAME_PART})*"
+    r"(?::(?P<tag>\w[\w.-]{0,127}))?(?:@(?P<digest>.+))?"
+)
 _METRICS: Final = "autoscaling.alpha.kubernetes.io/metrics"
 _CONTAINERS: Final = ("containers", "initContainers")
 
@@ -71,13 +78,16 @@ def pod_specs(served: ServedKind, obj: Json) -> Iterator[Json]:
             yield obj
 
 
-def admit(served: ServedKind, obj: Json) -> None:
-    """Add the fields that a server sets on a new object; no manager owns them."""
+def admit(served: ServedKind, obj: Json, user_info: Json) -> None:
+    """Add the fields that a server sets on a new object of a user; no manager owns them."""
+    drop_disabled_fields(served, obj)
     match served.full_name:
         case "pods":
             obj["status"] = {"phase": "Pending", "qosClass": _qos_class(obj)}
         case "namespaces":
-            obj.setdefault("spec", {}).setdefault("finalizers", ["kubernetes"])
+            spec = obj.setdefault("spec", {})
+            if "kubernetes" not in strings_in(spec, "finalizers"):
+                spec["finalizers"] = [*strings_in(spec, "finalizers"), "kubernetes"]
             obj["status"] = {"phase": "Active"}
         case "customresourcedefinitions.apiextensions.k8s.io":
             stored = [
@@ -98,7 +108,9 @@ def admit(served: ServedKind, obj: Json) -> None:
                 spec["taints"] = [*objects_in(spec, "taints"), taint]
             _set_initial_status(served, obj)
         case "certificatesigningrequests.certificates.k8s.io":
-            obj["spec"] |= {"username": "sim", "groups": ["system:authenticated"]}
+            for name in ("username", "uid", "groups", "extra"):
+                obj["spec"].pop(name, None)
+            obj["spec"] |= user_info
             _set_initial_status(served, obj)
         case "services":
             obj["status"] = {"loadBalancer": {}}
@@ -111,6 +123,26 @@ def admit(served: ServedKind, obj: Json) -> None:
         obj["metadata"], "finalizers"
     ):
         obj["metadata"]["finalizers"] = [*strings_in(obj["metadata"], "finalizers"), finalizer]
+
+
+# Fields of the spec that a server removes because their feature gate is off, by the storage of their kind.
+_DISABLED_FIELDS: Final = {
+    "leases.coordination.k8s.io": ("preferredHolder", "strategy"),
+    "nodes": ("configSource",),
+    "csidrivers.storage.k8s.io": ("preventPodSchedulingIfMissing",),
+}
+
+
+def drop_disabled_fields(served: ServedKind, obj: Json) -> None:
+    """Remove the fields whose feature gates are off; their manager keeps their ownership."""
+    for name in _DISABLED_FIELDS.get(served.full_name, ()):
+        member(obj, "spec").pop(name, None)
+    for spec in pod_specs(served, obj):
+        spec.pop("schedulingGroup", None)
+        for container in (each for field in _CONTAINERS for each in objects_in(spec, field)):
+            lifecycle = member(container, "lifecycle")
+            if lifecycle.pop("stopSignal", None) and not lifecycle:
+                del container["lifecycle"]
 
 
 def _set_initial_status(served: ServedKind, obj: Json) -> None:
@@ -141,8 +173,10 @@ def _pod_spec(spec: Json, *, is_pod: bool) -> None:
 
 
 def _pull_policy(image: str) -> str:
-    latest = "@" not in image and (":" not in image.rpartition("/")[2] or image.endswith(":latest"))
-    return "Always" if latest else "IfNotPresent"
+    """Return the policy of an image: a server pulls the tag "latest", but no malformed name."""
+    match = _IMAGE.fullmatch(image)
+    is_latest = match is not None and (match["tag"] == "latest" or not (match["tag"] or match["digest"]))
+    return "Always" if is_latest else "IfNotPresent"
 
 
 def _admit_job(obj: Json) -> None:
@@ -185,6 +219,8 @@ def _service(obj: Json) -> None:
         if spec.get(name) == "":
             del spec[name]
     kind = spec.setdefault("type", "ClusterIP")
+    if spec.get("sessionAffinity", "None") == "None":
+        spec.pop("sessionAffinityConfig", None)
     for port in objects_in(spec, "ports"):
         port.setdefault("protocol", "TCP")
         if not port.get("targetPort"):
@@ -259,6 +295,27 @@ def _daemon_set(obj: Json) -> None:
     obj["metadata"].setdefault("annotations", {}).setdefault(TEMPLATE_GENERATION, "1")
 
 
+def _endpoints(obj: Json) -> None:
+    for subset in objects_in(obj, "subsets"):
+        for port in objects_in(subset, "ports"):
+            port.setdefault("protocol", "TCP")
+
+
+def _webhooks(obj: Json) -> None:
+    for webhook in objects_in(obj, "webhooks"):
+        for rule in objects_in(webhook, "rules"):
+            rule.setdefault("scope", "*")
+
+
+def _resource_claim(obj: Json) -> None:
+    """Remove counts of zero devices, for which a server sets the default."""
+    spec = member(obj, "spec")
+    for request in objects_in(member(member(spec, "spec") or spec, "devices"), "requests"):
+        for device_request in (member(request, "exactly"), *objects_in(request, "firstAvailable")):
+            if device_request.get("count") == 0:
+                del device_request["count"]
+
+
 def _node(obj: Json) -> None:
     status = member(obj, "status")
     if "capacity" in status:
@@ -267,6 +324,8 @@ def _node(obj: Json) -> None:
 
 def _namespace(obj: Json) -> None:
     meta = obj["metadata"]
+    if member(obj, "spec").get("finalizers") == []:
+        del obj["spec"]["finalizers"]
     meta.setdefault("labels", {})["kubernetes.io/metadata.name"] = meta.get("name", "")
 
 
@@ -307,6 +366,11 @@ _COMPUTED_DEFAULTS: Final[dict[str, Callable[[Json], None]]] = {
     "services": _service,
     "namespaces": _namespace,
     "nodes": _node,
+    "endpoints": _endpoints,
+    "validatingwebhookconfigurations.admissionregistration.k8s.io": _webhooks,
+    "mutatingwebhookconfigurations.admissionregistration.k8s.io": _webhooks,
+    "resourceclaims.resource.k8s.io": _resource_claim,
+    "resourceclaimtemplates.resource.k8s.io": _resource_claim,
     "secrets": _secret,
     "limitranges": _limit_range,
     "replicationcontrollers": _controller,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -13,7 +11,6 @@ from kubeproto.crd import Violation
 
 from ..storage._json_values import member, objects_in
 from ._served_kinds import ServedKind
-from ._typed_codec import TypeMismatch
 
 Rule = Callable[[dict[str, Any], dict[str, Any] | None], Iterator[Violation]]
 
@@ -46,26 +43,6 @@ def check_kind(served: ServedKind, obj: dict[str, Any], old: dict[str, Any] | No
     """Return the violations of the rules of a kind by an object, or by its change."""
     rule = _RULES.get(served.full_name)
     return list(rule(obj, old)) if rule else []
-
-
-def tidy_bytes(served: ServedKind, obj: dict[str, Any], prefix: str = "") -> None:
-    """Remove the line breaks from base64; raise `TypeMismatch`, with this prefix, for malformed data."""
-    name = {"secrets": "data", "configmaps": "binaryData"}.get(served.full_name, "")
-    values = member(obj, name) if name else {}
-    for key, text in values.items():
-        if "\n" in text or "\r" in text:
-            values[key] = text = text.translate(_LINE_BREAKS)
-        try:
-            base64.b64decode(text, validate=True)
-        except (binascii.Error, ValueError):
-            offset = next(
-                (index for index, char in enumerate(text) if not _BASE64.match(char)), len(text) // 4 * 4
-            )
-            raise TypeMismatch(f"{prefix}illegal base64 data at input byte {offset}") from None
-
-
-_LINE_BREAKS: Final = {ord("\n"): None, ord("\r"): None}
-_BASE64: Final = re.compile(r"[A-Za-z0-9+/]")
 
 
 def _config_map(obj: dict[str, Any], old: dict[str, Any] | None) -> Iterator[Violation]:

@@ -24,10 +24,12 @@ from ._kubernetes_releases import Release
 # Texts that `_canonical` would not change, such as a quantity of up to three digits.
 _MICRO_TIME: Final = r"\A[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{6}Z\Z"
 _QUANTITY: Final = r"\A(0|[1-9][0-9]{0,2}(m|k|M|G|T|Ki|Mi|Gi|Ti)?)\Z"
+BASE64: Final = r"\A(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\Z"
 # An integer that fits any type. A larger integer of 64 bits goes through its plan.
 _INTEGER: Final[Any] = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 _LEAVES: Final[dict[str, Any]] = {
-    "string": str, "integer": _INTEGER, "number": int | float, "boolean": bool, "bytes": str,
+    "string": str, "integer": _INTEGER, "number": int | float, "boolean": bool,
+    "bytes": Annotated[str, Meta(pattern=BASE64)],
     "time": Annotated[str, Meta(pattern=r"(?s)\A.{10}T.{8}Z\Z")],
     "micro-time": Annotated[str, Meta(pattern=_MICRO_TIME)],
     "quantity": Annotated[str, Meta(pattern=_QUANTITY)],
@@ -36,7 +38,7 @@ _LEAVES: Final[dict[str, Any]] = {
 # Types of fields that are omitted if they are empty or zero: neither is allowed here.
 _NON_EMPTY: Final[dict[str, Any]] = {
     "string": Annotated[str, Meta(min_length=1)],
-    "bytes": Annotated[str, Meta(min_length=1)],
+    "bytes": Annotated[str, Meta(min_length=1, pattern=BASE64)],
     "integer": Annotated[int, Meta(ge=1, le=2**31 - 1)],
     "int-or-string": Annotated[int, Meta(ge=1)] | Annotated[str, Meta(min_length=1)],
 }

@@ -21,7 +21,7 @@ from ._builtin_table import built_in
 from ._field_orders import ALWAYS, NULLS_LIKE, POINTERS, in_order
 from ._kubernetes_releases import NEWEST, Release
 from ._protobuf_bodies import bits_of
-from ._stored_form import stored_form
+from ._stored_form import BASE64, stored_form
 
 _LEAVES: Final[dict[str, Any]] = {
     "string": str, "integer": int, "number": int | float, "boolean": bool, "bytes": str, "time": str,
@@ -39,11 +39,18 @@ _GO_VALUES: Final = {
 _GO_TYPES: Final = {"string": "string", "bytes": "[]uint8", "boolean": "bool", "number": "float64"}
 _STEPS: Final = re.compile(r"\.([^.[]+)|\[([^]]*)\]")
 _MAP: Final = ("map",)
+_LINE_BREAKS: Final = {ord("\n"): None, ord("\r"): None}
+_BASE64: Final = re.compile(BASE64)
+_NOT_BASE64: Final = re.compile(r"[^A-Za-z0-9+/]")
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
 
 
 class TypeMismatch(ValueError):
     """A value has a wrong type. The message is that of a server's JSON decoder."""
+
+
+class MalformedBase64(TypeMismatch):
+    """Data are not base64."""
 
 
 class FieldPlan:
@@ -71,7 +78,7 @@ class FieldPlan:
                 leaf: FieldPlan | str | None = None
                 if "." in field.type:
                     leaf = plan_of(field.type, self._release)
-                elif field.type in ("quantity", "time", "micro-time", "any", "object"):
+                elif field.type in ("quantity", "time", "micro-time", "bytes", "any", "object"):
                     leaf = field.type
                 elif field.type.startswith("schema-"):
                     leaf = "any"
@@ -283,6 +290,8 @@ def _canonical(leaf: str, value: Any) -> Any:
                 return str(Quantity(str(value)))
             except ValueError as error:
                 raise TypeMismatch(f"quantities must match the regular expression: {error}") from None
+        case "bytes" if isinstance(value, str):
+            return _base64(value)
         case "time" if isinstance(value, str):
             return _time(value)
         case "micro-time" if isinstance(value, str):
@@ -296,6 +305,17 @@ def _canonical(leaf: str, value: Any) -> Any:
             return value if value.endswith("Z") else parse_time(value).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         case _:
             return value
+
+
+def _base64(value: str) -> str:
+    """Return base64 without the line breaks, which a server ignores."""
+    if "\n" in value or "\r" in value:
+        value = value.translate(_LINE_BREAKS)
+    if not _BASE64.fullmatch(value):
+        match = _NOT_BASE64.search(value)
+        offset = match.start() if match else len(value) // 4 * 4
+        raise MalformedBase64(f"illegal base64 data at input byte {offset}")
+    return value
 
 
 def _time(value: str) -> str:

@@ -81,6 +81,10 @@ class RequestGate(Gate):
         self._query = query
 
     @property
+    def user_info(self) -> Json:
+        return self._gates.caller.user.info
+
+    @property
     def mutates(self) -> bool:
         return bool(self._chain.hooks.webhooks("mutating"))
 

@@ -62,7 +62,8 @@ def _as_object(
     """Read or write the object by a subresource whose body is the object."""
     if route.verb == "get":
         return object_response(state, route, request, stored_object(route).data, warnings)
-    main = route if route.subresource in POD_PARTS else msgspec.structs.replace(route, subresource="")
+    is_part = route.subresource in (*POD_PARTS, "approval")
+    main = route if is_part else msgspec.structs.replace(route, subresource="")
     if route.verb == "patch":
         write_options(request.query, "PatchOptions")
         patcher = patch_writer_for(state, main, request, warnings, request_route=route)

@@ -21,7 +21,9 @@ from ..kinds._kind_registry import KindRegistry
 from ..kinds._served_kinds import SchemaCodec, ServedKind
 from ..reading._routes import Route
 from ..storage._storage import StoredRecord
+from ._certificate_requests import CERTIFICATE_REQUESTS
 from ._object_shapes import difference, shape_of
+from ._preserved_fields import STATUS
 
 Entries = list[dict[str, Any]]
 _OF_STATUS: Final = ("apiVersion", "kind", "metadata", "status")
@@ -161,7 +163,7 @@ class Tracker:
         """Return the fields of an object that this subresource ignores."""
         if not self.served.has_status:
             return ()
-        if self.subresource != "status":
+        if self.subresource not in STATUS:
             return ("status",)
         own_fields = ("status",) if self.served.custom else ("metadata", "status")
         return tuple(name for name in live or () if name not in own_fields)
@@ -170,7 +172,7 @@ class Tracker:
         """Return the part of a body that this subresource writes."""
         if not self.served.has_status:
             return applied
-        if self.subresource == "status":
+        if self.subresource in STATUS:
             part: dict[str, Any] = {name: applied[name] for name in _OF_STATUS if name in applied}
             if self.served.custom and is_object(meta := part.get("metadata")):
                 part["metadata"] = {name: value for name, value in meta.items() if name in _IDENTITY}
@@ -178,8 +180,8 @@ class Tracker:
         return {name: value for name, value in applied.items() if name != "status"}
 
     def _set_managed_fields(self, previous: dict[str, Any] | None, obj: dict[str, Any]) -> None:
-        if not self.state.tracks:
-            return
+        if not self.state.tracks or self.served.full_name == CERTIFICATE_REQUESTS:
+            return  # a real server records no managers of these requests
         entries = self._applied
         if self._is_lost:
             entries = []

@@ -33,6 +33,15 @@ _ANY_FINALIZER: Final = frozenset((
     "poddisruptionbudgets.policy", "runtimeclasses.node.k8s.io",
     "validatingwebhookconfigurations.admissionregistration.k8s.io",
     "mutatingwebhookconfigurations.admissionregistration.k8s.io",
+    "validatingadmissionpolicies.admissionregistration.k8s.io",
+    "validatingadmissionpolicybindings.admissionregistration.k8s.io",
+))  # fmt: skip
+# A StatefulSet sets the host name and the subdomain of its pods itself.
+_UNCHECKED_FIELDS: Final = ("spec.template.spec.hostname", "spec.template.spec.subdomain")
+# Kinds of which a server does not check `generateName` beside a name.
+_ANY_GENERATE_NAME: Final = frozenset((
+    "events", "events.events.k8s.io", "deviceclasses.resource.k8s.io", "poddisruptionbudgets.policy",
+    "replicationcontrollers",
 ))  # fmt: skip
 # Kinds whose rules read metadata or status too, so that an equal spec proves nothing.
 _RULES_BEYOND_SPEC: Final = frozenset(("cronjobs.batch", "customresourcedefinitions.apiextensions.k8s.io"))
@@ -60,7 +69,7 @@ def check_meta(served: ServedKind, meta: dict[str, Any]) -> list[Violation]:
         violations.append(Violation("FieldValueRequired", "metadata.name", detail=text))
     elif message := _name_error(served, name):
         violations.append(Violation("FieldValueInvalid", "metadata.name", name, message))
-    if prefix := meta.get("generateName"):
+    if (prefix := meta.get("generateName")) and served.full_name not in _ANY_GENERATE_NAME:
         # A dash at the end is valid, because the suffix follows it.
         sample_name = prefix[:-1] + "a" if prefix.endswith("-") and len(prefix) > 1 else prefix
         if message := _name_error(served, sample_name):
@@ -89,10 +98,11 @@ def check_spec(served: ServedKind, obj: dict[str, Any]) -> list[Violation]:
     forbidden_prefixes = tuple(
         f"{violation.field}." for violation in kind_violations if violation.reason == "FieldValueForbidden"
     )
+    unchecked_fields = _UNCHECKED_FIELDS if served.full_name == "statefulsets.apps" else ()
     violations += (
         violation
         for violation in check_fields(served.type, obj)
-        if not violation.field.startswith(forbidden_prefixes)
+        if not violation.field.startswith(forbidden_prefixes) and violation.field not in unchecked_fields
     )
     violations += kind_violations
     if served.full_name in _TEMPLATED:

@@ -9,11 +9,12 @@ from kubeproto.crd import NotEvaluated, Violation, check_definition
 from .._rejections import invalid
 from ..kinds._kind_rules import check_kind
 from ..kinds._served_kinds import SchemaCodec
+from ._certificate_requests import CERTIFICATE_REQUESTS, check_conditions
 from ._definition_rules import DEFINITIONS
 from ._metadata_rules import check_meta, check_spec, finalizer_warnings
 from ._network_rules import addresses
 from ._pod_writes import check_part
-from ._preserved_fields import check_immutable_fields
+from ._preserved_fields import STATUS, check_immutable_fields
 from ._scale_field_rules import with_scale
 from ._service_allocation import SERVICES
 from ._workload_rules import BUDGETS
@@ -45,7 +46,7 @@ def check_object(
     name: str = obj["metadata"].get("name", "")
     # A server checks immutable fields in two places, and reports them twice.
     violations = immutable_violations * 2
-    if request.sent_kind and request.route.subresource != "status":  # a status has its own checks
+    if request.sent_kind and request.route.subresource not in STATUS:  # a status has its own checks
         kind, api_version = request.sent_kind
         violations += kind_violations(served, kind, api_version)
         raise invalid(kind, api_version.rpartition("/")[0], name, violations)
@@ -71,6 +72,8 @@ def check_object(
         )
         if served.full_name == DEFINITIONS:
             violations += check_definition(obj)
+        if served.full_name == CERTIFICATE_REQUESTS and old is not None:
+            violations += check_conditions(old, obj)
     if violations:
         raise invalid(served.kind, served.group, name, violations)
     if served.custom and "finalizers" in obj["metadata"]:
@@ -95,6 +98,6 @@ def _schema_violations(
     defined = request.served.defined
     if defined and defined.scale:
         violations = with_scale(defined.scale, obj, violations)
-    if request.route.subresource == "status":
+    if request.route.subresource in STATUS:
         violations = [relative_to_status(violation) for violation in violations]
     return violations

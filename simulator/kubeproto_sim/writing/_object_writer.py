@@ -11,7 +11,7 @@ from kubeproto.crd import Violation
 from kubeproto.objects import copy_json
 
 from .._rejections import conflict, exists, invalid, not_found, unexplained
-from ..kinds._kind_defaults import admit, fill_in
+from ..kinds._kind_defaults import admit, drop_disabled_fields, fill_in
 from ..kinds._typed_codec import TypeMismatch
 from ..reading._list_requests import read_version
 from ..storage._storage import StoredRecord, make_stored
@@ -19,7 +19,7 @@ from ._admission_plugins import complete, is_completed, validate
 from ._metadata_rules import new_finalizers
 from ._object_checks import check_object
 from ._pod_writes import copy_topology
-from ._preserved_fields import count_generation, preserve_fields
+from ._preserved_fields import STATUS, count_generation, preserve_fields
 from ._quota_charges import Charges, charge, check_quotas
 from ._service_allocation import allocate
 from ._write_errors import immutable_violations, invalid_version_number, name_mismatch, uid_mismatch
@@ -115,7 +115,7 @@ class Writer(WriteRequest):
         meta = obj["metadata"]
         meta["uid"] = self.state.rng.uid()
         meta["creationTimestamp"] = self.state.clock.stamp()
-        admit(self.served, obj)
+        admit(self.served, obj, self.gate.user_info)
         if self.served.full_name == "pods" and (node := obj["spec"].get("nodeName")):
             copy_topology(self.state, obj, node)
         allocate(self.served, obj, dry_run=self.dry_run)
@@ -155,14 +155,15 @@ class Writer(WriteRequest):
         self.tracker.detect_loss(previous, obj)
         if self.gate.mutates:
             obj = self._mutated(previous, obj)
-        obj = preserve_fields(served, self.route.subresource, previous, obj)
+        obj = preserve_fields(served, self.route.subresource, previous, obj, self.state.clock.stamp())
         self.gate.check(obj, previous)
         meta = obj["metadata"]
         check_object(self, obj, previous, immutable + new_finalizers(previous["metadata"], meta))
-        if served.counts_generation and self.route.subresource != "status":
+        if served.counts_generation and self.route.subresource not in STATUS:
             count_generation(served, previous, obj)
         if not self.gate.mutates:
             self.tracker.updated(previous, obj)
+        drop_disabled_fields(served, obj)
         meta["resourceVersion"] = str(old.version)
         validate(self.state, served, obj, previous)
         self.gate.validate(obj, previous)
@@ -193,7 +194,8 @@ class Writer(WriteRequest):
 
     def _mutated(self, previous: dict[str, Any], obj: dict[str, Any]) -> dict[str, Any]:
         """Return a new state after the mutating webhooks; no manager owns fields that they add."""
-        tracked = preserve_fields(self.served, self.route.subresource, previous, copy_json(obj))
+        stamp = self.state.clock.stamp()
+        tracked = preserve_fields(self.served, self.route.subresource, previous, copy_json(obj), stamp)
         self.tracker.updated(previous, tracked)
         if (entries := tracked["metadata"].get("managedFields")) is not None:
             obj["metadata"]["managedFields"] = entries

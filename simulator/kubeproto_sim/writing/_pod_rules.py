@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from kubeproto.crd import Violation
@@ -17,6 +18,12 @@ _HANDLERS: Final = ("exec", "httpGet", "tcpSocket", "grpc")
 _PROBE_NUMBERS: Final = (
     "initialDelaySeconds", "timeoutSeconds", "periodSeconds", "successThreshold", "failureThreshold",
 )  # fmt: skip
+_PREEMPTION_POLICIES: Final = ("PreemptLowerPriority", "Never")
+_SYSTEMS: Final = ("linux", "windows")
+_SYSCTL: Final = r"([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?"
+_MAX_SYSCTL: Final = 253
+_RESIZED: Final = ("cpu", "memory")
+_RESIZE_POLICIES: Final = ("NotRequired", "RestartContainer")
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 # In the order in which a server checks them.
 _SOURCES: Final = (
@@ -36,6 +43,9 @@ def check_pod(spec: Json, path: str) -> Violations:
     """Check the spec of a pod."""
     volumes: set[str] = set()
     for index, volume in enumerate(objects_in(spec, "volumes")):
+        if number(member(volume, "emptyDir").get("sizeLimit", 0)) < 0:
+            text = "SizeLimit field must be a valid resource quantity"
+            yield forbidden(f"{path}.volumes[{index}].emptyDir.sizeLimit", text)
         field_path, name = f"{path}.volumes[{index}]", volume.get("name") or ""
         # Only the first source that a server checks counts; an invalid volume does not occupy its name.
         sources = sorted((toleration for toleration in volume if toleration != "name"), key=_source_order)
@@ -57,8 +67,43 @@ def check_pod(spec: Json, path: str) -> Violations:
     for index, toleration in enumerate(objects_in(spec, "tolerations")):
         yield from _toleration(toleration, f"{path}.tolerations[{index}]")
     yield from check_labels(member(spec, "nodeSelector"), f"{path}.nodeSelector")
-    if (account := spec.get("serviceAccountName")) and dns_subdomain_errors(account):
-        yield invalid(f"{path}.serviceAccountName", account, "a lowercase RFC 1123 subdomain must be given")
+    for field in ("serviceAccountName", "priorityClassName", "runtimeClassName"):
+        for fault in dns_subdomain_errors(spec[field]) if spec.get(field) else ():
+            yield invalid(f"{path}.{field}", spec[field], fault)
+    yield from _host(spec, path)
+    for index, gate in enumerate(objects_in(spec, "schedulingGates")):
+        for fault in qualified_name_errors(gate.get("name") or ""):
+            yield invalid(f"{path}.schedulingGates[{index}]", gate.get("name") or "", fault)
+    if (policy := spec.get("preemptionPolicy")) and policy not in _PREEMPTION_POLICIES:
+        yield unsupported(f"{path}.preemptionPolicy", policy, _PREEMPTION_POLICIES)
+    if "os" in spec:
+        yield from _operating_system(member(spec, "os").get("name") or "", f"{path}.os")
+
+
+def _host(spec: Json, path: str) -> Violations:
+    """Check how a pod shares the namespaces and the kernel of its node."""
+    if spec.get("hostUsers") is False:
+        for field in ("hostNetwork", "hostPID", "hostIPC"):
+            if spec.get(field):
+                yield forbidden(f"{path}.{field}", "when `hostUsers` is false")
+    context_path = f"{path}.securityContext"
+    if spec.get("shareProcessNamespace") and spec.get("hostPID"):
+        text = "ShareProcessNamespace and HostPID cannot both be enabled"
+        yield invalid(f"{context_path}.shareProcessNamespace", value=True, detail=text)
+    for index, sysctl in enumerate(objects_in(member(spec, "securityContext"), "sysctls")):
+        name, name_path = sysctl.get("name") or "", f"{context_path}.sysctls[{index}].name"
+        if not name:
+            yield required(name_path)
+        elif len(name) > _MAX_SYSCTL or not re.fullmatch(_SYSCTL, name):
+            text = f"must have at most {_MAX_SYSCTL} characters and match regex ^{_SYSCTL}$"
+            yield invalid(name_path, name, text)
+
+
+def _operating_system(name: str, path: str) -> Violations:
+    if not name:
+        yield required(f"{path}.name")
+    elif name not in _SYSTEMS:
+        yield unsupported(path, name, _SYSTEMS)
 
 
 def _source_order(name: str) -> int:
@@ -74,7 +119,8 @@ def _toleration(toleration: Json, path: str) -> Violations:
     for fault in qualified_name_errors(key) if key else ():
         yield invalid(f"{path}.key", key, fault)
     if not key and operator != "Exists":
-        yield invalid(f"{path}.operator", operator, "operator must be Exists when `key` is empty")
+        text = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+        yield invalid(f"{path}.operator", operator, text)
     if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
         text = "effect must be 'NoExecute' when `tolerationSeconds` is set"
         yield invalid(f"{path}.effect", effect, text)
@@ -115,6 +161,8 @@ def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> 
             names.add(name)
     for index, variable in enumerate(objects_in(container, "env")):
         yield from _env(variable, f"{path}.env[{index}]")
+    for index, source in enumerate(objects_in(container, "envFrom")):
+        yield from _env_from(source, f"{path}.envFrom", index)
     mount_paths: set[str] = set()
     for index, mount in enumerate(objects_in(container, "volumeMounts")):
         mount_path = f"{path}.volumeMounts[{index}]"
@@ -125,6 +173,14 @@ def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> 
         elif mount["mountPath"] in mount_paths:
             yield invalid(f"{mount_path}.mountPath", mount["mountPath"], "must be unique")
         mount_paths.add(mount.get("mountPath", ""))
+    for index, device in enumerate(objects_in(container, "volumeDevices")):
+        if device.get("name") and device["name"] not in volumes:
+            yield Violation("FieldValueNotFound", f"{path}.volumeDevices[{index}].name", device["name"])
+    for policy in objects_in(container, "resizePolicy"):
+        if (resource := policy.get("resourceName") or "") not in _RESIZED:
+            yield unsupported(f"{path}.resizePolicy", resource, _RESIZED)
+        if (restart := policy.get("restartPolicy") or "") not in _RESIZE_POLICIES:
+            yield unsupported(f"{path}.resizePolicy", restart, _RESIZE_POLICIES)
     yield from _resources(member(container, "resources"), f"{path}.resources")
     for name in ("lifecycle", *_PROBES) if ends else ():
         if name in container:
@@ -144,7 +200,12 @@ def _container(container: Json, path: str, volumes: set[str], *, ends: bool) -> 
 
 
 def _env(variable: Json, path: str) -> Violations:
-    source = variable.get("valueFrom")
+    name, source = variable.get("name") or "", variable.get("valueFrom")
+    if "=" in name or not (name.isascii() and name.isprintable()):
+        text = (
+            "a valid environment variable name must consist only of printable ASCII characters other than '='"
+        )
+        yield invalid(f"{path}.name", name, text)
     if source is None:
         return
     kinds = [name for name in source if source[name] is not None]
@@ -165,6 +226,17 @@ def _env(variable: Json, path: str) -> Violations:
     for name in ("secretKeyRef", "configMapKeyRef"):
         if name in source and not source[name].get("key"):
             yield required(f"{path}.valueFrom.{name}.key")
+
+
+def _env_from(source: Json, path: str, index: int) -> Violations:
+    kinds = [name for name in ("configMapRef", "secretRef") if name in source]
+    if not kinds:
+        yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
+    elif len(kinds) > 1:
+        yield invalid(path, "", "may not have more than one field specified at a time")
+    for name in kinds:
+        if not source[name].get("name"):
+            yield required(f"{path}[{index}].{name}.name")
 
 
 def _resources(resources: Json, path: str) -> Violations:

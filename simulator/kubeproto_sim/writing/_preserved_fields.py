@@ -13,10 +13,13 @@ from ..kinds._served_kinds import ServedKind
 from ..storage._json_values import member, objects_in, strings_in
 from ..writing import _job_rules
 from ._admission_plugins import preserve_admitted
+from ._certificate_requests import CERTIFICATE_REQUESTS, preserve_request
 from ._definition_rules import DEFINITIONS
 from ._pod_writes import POD_PARTS, with_part
 from ._service_allocation import allocate, check_addresses, preserve_allocated
 
+# Subresources that write the status only.
+STATUS: Final = ("status", "approval")
 _SERVER_FIELDS: Final = (
     "uid", "creationTimestamp", "generation", "deletionTimestamp", "deletionGracePeriodSeconds",
 )  # fmt: skip
@@ -27,11 +30,13 @@ _NOT_COUNTED: Final = ("metadata", "apiVersion")
 
 
 def preserve_fields(
-    served: ServedKind, subresource: str, previous: dict[str, Any], obj: dict[str, Any]
+    served: ServedKind, subresource: str, previous: dict[str, Any], obj: dict[str, Any], stamp: str
 ) -> dict[str, Any]:
     """Return the new state of an object; fields that this subresource may not change are restored."""
+    if served.full_name == CERTIFICATE_REQUESTS:
+        obj = preserve_request(subresource, previous, obj, stamp)
     old, meta = previous["metadata"], obj["metadata"]
-    if subresource == "status":
+    if subresource in STATUS:
         return _with_status(served, previous, obj)
     if subresource in POD_PARTS:
         obj = with_part(subresource, previous, obj)

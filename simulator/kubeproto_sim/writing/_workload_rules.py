@@ -22,7 +22,13 @@ def restarts(served: ServedKind, spec: Json, path: str) -> Violations:
     supported = {"jobs.batch": ("OnFailure", "Never"), "cronjobs.batch": ("OnFailure", "Never")}.get(
         served.full_name, ("Always",)
     )
-    if served.full_name in ("pods", "podtemplates") or policy in supported:
+    if served.full_name in ("pods", "podtemplates"):
+        return
+    if supported == ("Always",) and spec.get("activeDeadlineSeconds") is not None:
+        kind = {"deployments.apps": "ReplicaSet"}.get(served.full_name, served.kind)
+        text = f"activeDeadlineSeconds in {kind} is not Supported"
+        yield forbidden(f"{path}.activeDeadlineSeconds", text)
+    if policy in supported:
         return
     if supported == ("Always",):
         if policy in ("OnFailure", "Never"):

@@ -27,6 +27,11 @@ class Gate:
     """A gate that admits every write unchanged."""
 
     @property
+    def user_info(self) -> Json:
+        """The user who writes, in the form of reviews."""
+        return {"username": "sim", "groups": ["system:authenticated"]}
+
+    @property
     def mutates(self) -> bool:
         """Whether `mutate` may change an object."""
         return False

@@ -8,8 +8,7 @@ from kubeproto.objects import is_object
 
 from .._rejections import Rejection, bad_request, dotted, failure, forbidden, not_found, status_details
 from .._state import ServerState
-from ..kinds._kind_rules import tidy_bytes
-from ..kinds._typed_codec import TypeMismatch
+from ..kinds._typed_codec import MalformedBase64, TypeMismatch
 from ..reading._query import Query
 from ..reading._routes import Route
 from ..storage._json_values import quoted
@@ -55,10 +54,10 @@ class WriteRequest:
         served = self.served
         try:
             unknown = served.codec.tidy(obj)
-            if not served.custom:
-                tidy_bytes(served, obj, self.decoding)
             if served.full_name == DEFINITIONS:
                 check_schemas(obj)
+        except MalformedBase64 as error:
+            raise self.misfit(MalformedBase64(f"{self.decoding}{error}")) from None
         except TypeMismatch as error:
             raise self.misfit(error) from None
         if self.sent_kind:
