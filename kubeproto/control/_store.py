@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar
 from msgspec import Struct
 
 from .._errors import InvalidObject, KubeprotoError, LocalProtocolError
-from ..objects import KubeObject, Reader, Resource, TooDeep, decode, members
-from ..objects._shared import joined, kept_text, object_in
+from ..objects import KubeObject, Reader, Resource, TooDeep, decode, split_object
+from ..objects._shared import encode_for_store, extract_object, join_members
 from ..watching import Added, Bookmark, Deleted, Malformed, Modified, WatchEvent
 from ._cached_objects import CachedObject, Change
 
@@ -242,7 +242,7 @@ class Store(Generic[K]):
         nevertheless: it is stored without a text, and reading it raises `InvalidObject`.
         """
         try:
-            raw = kept_text(obj)
+            raw = encode_for_store(obj)
         except InvalidObject:
             return CachedObject(version, b"")
         transform = self._transform
@@ -365,7 +365,7 @@ def _key_and_version(obj: KubeObject) -> tuple[str, str]:
 def _extract_object(line: bytes) -> bytes:
     """Return the object in the line of an event, as received; b"" if the line is not JSON."""
     try:
-        return object_in(line)
+        return extract_object(line)
     except InvalidObject:
         return b""
 
@@ -374,5 +374,7 @@ def _read_type_meta(raw: bytes) -> _TypeMeta:
     try:
         return _decode_type_meta(raw)
     except TooDeep:
-        texts = members(raw)
-    return _decode_type_meta(joined({name: texts[name] for name in ("kind", "apiVersion") if name in texts}))
+        texts = split_object(raw)
+    return _decode_type_meta(
+        join_members({name: texts[name] for name in ("kind", "apiVersion") if name in texts})
+    )

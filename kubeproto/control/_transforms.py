@@ -20,8 +20,8 @@ from typing import Final
 from msgspec import Raw
 
 from .._errors import InvalidObject
-from ..objects import Reader, members
-from ..objects._shared import check_json, joined
+from ..objects import Reader, split_object
+from ..objects._shared import check_json, join_members
 
 _METADATA: Final = b'"metadata":'
 _MANAGED_FIELDS: Final = b',"managedFields":['
@@ -87,11 +87,11 @@ _is_cached_head: Final = lru_cache(maxsize=256)(_is_head)
 
 
 def _reencode(raw: bytes) -> bytes:
-    texts = members(raw)
+    texts = split_object(raw)
     if "metadata" not in texts:
         return raw
-    metadata = members(texts["metadata"])
+    metadata = split_object(texts["metadata"])
     if metadata.pop("managedFields", None) is None:
         return raw
-    texts["metadata"] = Raw(joined(metadata))
-    return joined(texts)
+    texts["metadata"] = Raw(join_members(metadata))
+    return join_members(texts)

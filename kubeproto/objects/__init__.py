@@ -59,7 +59,7 @@ from ._pointers import (
 from ._reading import Reader as Reader, TooDeep
 from ._ref import ObjectRef
 from ._resource import GroupVersionKind, Resource
-from ._scanning import members as members
+from ._scanning import split_object as split_object
 from ._status import Status, StatusCause, StatusDetails
 from ._times import MicroTime as MicroTime, format_time as format_time, parse_time as parse_time
 from ._versions import comparable as comparable, compare_versions as compare_versions, is_newer as is_newer

@@ -1,8 +1,7 @@
 """Decode and encode JSON, at every depth of typing.
 
-A long object is read from its front: only the part of its text up to the end of the identity is decoded,
-closed by hand. The comment on `FRONT_MARKS` explains why this is sound; after a failure the whole text is
-decoded.
+Of a long object only the identity prefix is decoded: its text up to the end of the identity, closed by
+braces. The comment on `PREFIX_ENDS` explains why this is sound. If it fails, the whole text is decoded.
 """
 
 from __future__ import annotations
@@ -17,38 +16,38 @@ from msgspec.structs import astuple, force_setattr, replace
 from .._errors import InvalidObject
 from .._patterns import Pattern
 from ._base import KubeObject
-from ._copies import fields_in_memory
+from ._copies import loaded_fields
 from ._depths import Dynamic
 from ._json_hooks import enc_hook
 from ._json_values import is_list, is_object
 from ._naive_times import refuse_naive_times
-from ._reading import Reader, TooDeep, reader
+from ._reading import Reader, TooDeep, reader_of
 from ._resource import Resource
-from ._sources import Source, joined, shallow
-from ._spans import whole
-from ._view_methods import VIEWS, label, to_plain
-from ._views import META, SOURCE, KindViews, Views, text_of, views_of
+from ._sources import Source, extract_identity, join_members
+from ._spans import span_of_object
+from ._view_methods import VIEWS, label_of, to_plain
+from ._views import META, SOURCE, KindViews, Views, received_text, views_of
 
 T = TypeVar("T")
 
-# The ends of a front: the identity precedes them, and the metadata is the open object. API servers write
+# Texts that may end an identity prefix: the identity precedes them, inside the metadata. API servers write
 # built-in kinds as kind, apiVersion, metadata{name, namespace, uid, resourceVersion, …, labels, …,
 # managedFields}, spec, status, and custom resources with sorted keys, so that spec follows metadata.
 # Other orders do no harm:
-#  - inside a JSON string each quote is escaped, so a string contains no mark;
+#  - inside a JSON string each quote is escaped, so a string contains none of these texts;
 #  - at another depth the braces that close the text do not balance, and decoding fails;
-#  - a front must have a name, a uid, a version and, where the kind is namespaced, a namespace; where
-#    the class has no kind of its own, a kind as well;
+#  - a prefix must have a name, a uid, a version and, if the kind is namespaced, a namespace; and a kind, if
+#    the class has none;
 #  - all other parts of an object stay unread, and are read from the whole text when they are used.
 # Only a duplicate key could be read in two ways, and JSON does not define that.
-FRONT_MARKS: Final = (b',"labels":{', b',"managedFields":[', b'},"spec":')
+PREFIX_ENDS: Final = (b',"labels":{', b',"managedFields":[', b'},"spec":')
 # No identity is shorter than this: `{"metadata":{"name":"","uid":"…","resourceVersion":""}}`.
-FRONT_SKIP: Final = 90
-# For longer texts, the search for a front costs less than scanning.
-LONG: Final = 2048
+MIN_PREFIX: Final = 90
+# For texts of this length, the search for the end of a prefix costs less than decoding all.
+LONG_TEXT: Final = 2048
 
 _encode: Final = msgspec.json.Encoder(enc_hook=enc_hook).encode
-# An encoded naive time. Only a match causes a check of each value, because a string may have the same form.
+# A naive time as JSON. A match only causes a check of each value, because a string may have the same form.
 _ZONELESS: Final = Pattern(rb'T\d\d:\d\d:\d\d(?:\.\d+)?"')
 
 
@@ -63,12 +62,11 @@ def decode(
     """Read a JSON value as this type; `InvalidObject` if it does not fit.
 
     An object is read lazily: a part that does not fit raises the error when it is used. With `strict`, spec,
-    status and all other fields of the kind are typed at once; labels, annotations, owners and managed fields
-    stay lazy. With `checked` every byte is checked without typing more parts, so that the text is
-    certainly JSON. `resource` is the kind of an object whose text has none: items of built-in lists have no
-    kind.
+    status and all other fields of the kind are typed immediately; labels, annotations, owners and managed
+    fields stay lazy. With `checked` every byte is checked without typing more parts, so the text is certainly
+    JSON. `resource` is the kind of an object whose text has no kind, like the items of built-in lists.
     """
-    views: Any = VIEWS.get(type_)  # a cache decodes the same kind again and again
+    views: Any = VIEWS.get(type_)  # a cache decodes the same kind many times
     if not isinstance(views, KindViews):
         kind: Any = get_origin(type_) or type_
         if not _is_kind(kind):
@@ -76,27 +74,27 @@ def decode(
         views = views_of(kind)
     obj: Any = None
     try:
-        if not (strict or checked or len(data) < LONG) and views.lazy:
-            obj = _read_front(data, views)
+        if not (strict or checked or len(data) < LONG_TEXT) and views.lazy:
+            obj = _read_prefix(data, views)
         if obj is None:
-            obj = read_whole(data, views, strict=strict)
+            obj = read_object(data, views, strict=strict)
     except InvalidObject as error:
-        refusal = str(error)
+        problem = str(error)
     else:
         if resource is None or views.pinned:
             return obj  # type: ignore[no-any-return]
-        return identified(obj, resource, views)  # type: ignore[no-any-return]
+        return fill_in_kind(obj, resource, views)  # type: ignore[no-any-return]
     name = str(views.plain.__name__)
-    is_labelled = refusal.startswith(f"{name} ") or isinstance(obj, KubeObject)
-    raise InvalidObject(refusal if is_labelled else f"{_label_unreadable(data, views, resource)}: {refusal}")
+    is_labelled = problem.startswith(f"{name} ") or isinstance(obj, KubeObject)
+    raise InvalidObject(problem if is_labelled else f"{_label_unreadable(data, views, resource)}: {problem}")
 
 
 def _label_unreadable(data: bytes, views: KindViews, resource: Resource | None) -> str:
     """Return the label of an object that cannot be read as a whole; at worst its class."""
     try:
-        obj: KubeObject = identified(views.read_lazily(data), resource, views)
+        obj: KubeObject = fill_in_kind(views.read_lazily(data), resource, views)
         if obj.metadata.name:
-            return label(obj)
+            return label_of(obj)
     except InvalidObject:
         pass
     return str(views.plain.__name__)
@@ -105,18 +103,18 @@ def _label_unreadable(data: bytes, views: KindViews, resource: Resource | None) 
 def _read_value(data: bytes, type_: type[T], kind: Any) -> T:
     """Read a value of a type that is not a kind."""
     try:
-        return reader(type_).read(data)  # type: ignore[no-any-return]
+        return reader_of(type_).read(data)  # type: ignore[no-any-return]
     except InvalidObject as error:
-        refusal = f"{getattr(kind, '__name__', kind)}: {error}"
-    raise InvalidObject(refusal)
+        problem = f"{getattr(kind, '__name__', kind)}: {error}"
+    raise InvalidObject(problem)
 
 
 def _is_kind(type_: Any) -> bool:
     return isinstance(type_, type) and issubclass(type_, KubeObject)
 
 
-def identified(obj: T, resource: Resource | None, views: KindViews) -> T:
-    """Return the object with its kind filled in if its text has none. It still counts as unchanged."""
+def fill_in_kind(obj: T, resource: Resource | None, views: KindViews) -> T:
+    """Set the kind of an object whose text has no kind, and return it. It still counts as unchanged."""
     if resource is not None and not views.pinned:
         for name, value in (("kind", resource.kind), ("api_version", resource.api_version)):
             slot = views.slots[name]
@@ -125,41 +123,44 @@ def identified(obj: T, resource: Resource | None, views: KindViews) -> T:
     return obj
 
 
-def read_whole(text: bytes, views: KindViews, *, strict: bool) -> KubeObject:
-    """Read an object from its whole text: as a view, or with `strict` with typed parts."""
+def read_object(text: bytes, views: KindViews, *, strict: bool) -> KubeObject:
+    """Read the whole text of an object: as a view, or with typed parts if `strict`."""
     try:
         read = views.read_strictly if strict else views.read_lazily
         obj: KubeObject = read(text)
     except TooDeep:
         if strict or not views.lazy:
             raise
-        obj = reader(views.view).read(shallow(text))
+        obj = reader_of(views.view).read(extract_identity(text))
     if views.lazy:
-        force_setattr(obj.metadata, SOURCE, whole(text))
+        force_setattr(obj.metadata, SOURCE, span_of_object(text))
     else:
-        views.attach(obj, whole(text))
+        views.attach(obj, span_of_object(text))
     if strict and views.plain is Dynamic:
-        getattr(obj, "content")  # noqa: B009 # reads it
+        getattr(obj, "content")  # noqa: B009 # the first use reads it
     return obj
 
 
-def _read_front(data: bytes, views: KindViews) -> KubeObject | None:
-    for marker in FRONT_MARKS:
-        position = data.find(marker, FRONT_SKIP)
+def _read_prefix(data: bytes, views: KindViews) -> KubeObject | None:
+    """Return a view that was read from the identity prefix of a text; None if that does not identify it."""
+    for prefix_end in PREFIX_ENDS:
+        position = data.find(prefix_end, MIN_PREFIX)
         if position < 0:
             continue
         try:
-            obj: KubeObject = reader(views.view).read(data[:position] + b"}}")
+            obj: KubeObject = reader_of(views.view).read(data[:position] + b"}}")
         except InvalidObject:
             continue
-        if is_identified(obj, views) and (obj.metadata.namespace or shows_all(data, position, len(data))):
-            views.attach(obj, whole(data))
+        if is_identified(obj, views) and (
+            obj.metadata.namespace or excludes_namespace(data, position, len(data))
+        ):
+            views.attach(obj, span_of_object(data))
             return obj
     return None
 
 
 def is_identified(obj: KubeObject, views: KindViews) -> bool:
-    """Return whether a front identifies the object and its version."""
+    """Return whether an identity prefix contained the identity of its object."""
     meta = obj.metadata
     has_identity = meta.name and meta.uid and meta.resource_version
     return bool(
@@ -169,8 +170,8 @@ def is_identified(obj: KubeObject, views: KindViews) -> bool:
     )
 
 
-def shows_all(text: bytes, start: int, end: int) -> bool:
-    """Return whether no namespace can follow the front: an object may have its namespace behind it."""
+def excludes_namespace(text: bytes, start: int, end: int) -> bool:
+    """Return whether a part of a text contains no key "namespace": it may follow the identity prefix."""
     if text.find(b'"namespace"', start, end) >= 0:
         return False
     return text.find(b"\\u00", start, end) < 0 or _ESCAPED_LETTER.search(text, start, end) is None
@@ -184,91 +185,93 @@ def encode(value: Any) -> bytes:
     """Return the JSON of a value for a request.
 
     The unchanged parts of an object that was read from JSON are copied byte for byte, including keys that the
-    class lacks. Its kind is added if the text had none.
+    class lacks. The kind is added if the text had no kind.
     """
     kind: type[Any] = value.__class__
     views = VIEWS.get(kind)
     if isinstance(views, KindViews) and kind is not views.plain:
-        return _write_view(value, views, with_kind=True)
+        return _encode_view(value, views, with_kind=True)
     name = kind.__name__
     if isinstance(value, KubeObject):
         value = to_plain(value)
         if isinstance(value, Dynamic):
-            head = {"kind": value.kind, "apiVersion": value.api_version, "metadata": value.metadata}
-            value = {key: part for key, part in head.items() if part != ""} | value.content
+            identity = {"kind": value.kind, "apiVersion": value.api_version, "metadata": value.metadata}
+            value = {key: part for key, part in identity.items() if part != ""} | value.content
     return _encode_checked(value, name)
 
 
-def kept_text(obj: KubeObject) -> bytes:
-    """Return the text of an object for a Store: the received text, or the JSON of an object made by hand."""
+def encode_for_store(obj: KubeObject) -> bytes:
+    """Return the text of an object for a Store: the received text, or the JSON of a created object."""
     views = VIEWS.get(type(obj))
     if isinstance(views, KindViews):
         if (text := views.untouched_text(obj)) is not None:
             return text
         if views.lazy and type(obj) is not views.plain:
-            return _write_view(obj, views, with_kind=False)
-        if not views.lazy and (text := text_of(obj)) is not None and decode(text, views.plain) == obj:
+            return _encode_view(obj, views, with_kind=False)
+        if not views.lazy and (text := received_text(obj)) is not None and decode(text, views.plain) == obj:
             return text
     return encode(obj)
 
 
-def _write_view(obj: KubeObject, views: KindViews, *, with_kind: bool) -> bytes:
+def _encode_view(obj: KubeObject, views: KindViews, *, with_kind: bool) -> bytes:
     """Return the text of a view with its changes."""
     text = views.untouched_text(obj)
-    if text is not None and (not with_kind or _begins_with_kind(text, obj)):
+    if text is not None and (not with_kind or _starts_with_type_meta(text, obj)):
         return text
     source = views.open(obj)
-    texts: dict[str, bytes | Raw] = dict(source.members)
-    changed = _edit(obj, views, source, texts)
-    changed = _edit_metadata(obj.metadata, source, texts) or changed
+    members: dict[str, bytes | Raw] = dict(source.members)
+    changed = _edit(obj, views, source, members)
+    changed = _edit_metadata(obj.metadata, source, members) or changed
     if with_kind:
-        head = {"kind": obj.kind, "apiVersion": obj.api_version}
-        missing = {key: _encode(value) for key, value in head.items() if value and key not in texts}
+        type_meta = {"kind": obj.kind, "apiVersion": obj.api_version}
+        missing = {key: _encode(value) for key, value in type_meta.items() if value and key not in members}
         if missing:
-            texts, changed = missing | texts, True
-    return joined(texts) if changed else source.text
+            members, changed = missing | members, True
+    return join_members(members) if changed else source.text
 
 
-def _begins_with_kind(text: bytes, obj: KubeObject) -> bool:
+def _starts_with_type_meta(text: bytes, obj: KubeObject) -> bool:
     """Return whether a text begins with the kind and the apiVersion of the object."""
-    return text.startswith(_beginnings(obj.kind, obj.api_version))
+    return text.startswith(_type_meta_prefixes(obj.kind, obj.api_version))
 
 
 @lru_cache(maxsize=1000)
-def _beginnings(kind: str, api_version: str) -> tuple[bytes, bytes]:
+def _type_meta_prefixes(kind: str, api_version: str) -> tuple[bytes, bytes]:
     kind_member, version_member = f'"kind":"{kind}"', f'"apiVersion":"{api_version}"'
     return f"{{{kind_member},{version_member}".encode(), f"{{{version_member},{kind_member}".encode()
 
 
-def _edit_metadata(meta: Any, source: Source, texts: dict[str, bytes | Raw]) -> bool:
+def _edit_metadata(meta: Any, source: Source, object_members: dict[str, bytes | Raw]) -> bool:
     if type(meta) is META.view and META.source.__get__(meta) is source:
         members: dict[str, bytes | Raw] = dict(source.metadata)
         if not _edit(meta, META, source, members):
             return False
-        texts["metadata"] = joined(members)
+        object_members["metadata"] = join_members(members)
     else:
-        texts["metadata"] = _encode_checked(to_plain(meta))  # metadata of another text, or made by hand
+        object_members["metadata"] = _encode_checked(
+            to_plain(meta)
+        )  # metadata of another text, or created by the program
     return True
 
 
-def _edit(obj: Any, views: Views, source: Source, texts: dict[str, bytes | Raw]) -> bool:
-    """Replace the texts of the changed fields."""
+def _edit(obj: Any, views: Views, source: Source, members: dict[str, bytes | Raw]) -> bool:
+    """Replace the members of the changed fields; return whether any field has changed."""
     changes: dict[str, bytes | None] = {}
-    for name, value in fields_in_memory(obj).items():
+    for name, value in loaded_fields(obj).items():
         key = views.fields[name].encode_name
         if name == "content":
             changes |= _changed_content(value, source)
         # The metadata is edited separately, a status without a type is not on the wire, and a kind that was
         # filled in is not a change.
-        elif name != "metadata" and key[0] != "-" and (key in texts or name not in ("kind", "api_version")):
+        elif name != "metadata" and key[0] != "-" and (key in members or name not in ("kind", "api_version")):
             omitted = value is None or (views is META and value in ("", {}, []))
             if _differs(value, views, source, name, obj):
                 changes[key] = None if omitted else _encode_checked(value)
     for key, text in changes.items():
         if text is not None:
-            texts[key] = text
+            members[key] = text
         else:
-            texts.pop(key, None)
+            members.pop(key, None)
     return bool(changes)
 
 
@@ -319,9 +322,9 @@ def _without_nones(value: Any) -> Any:
         }
         changes: dict[str, Any] = {}
         for name, part in zip(fields, astuple(value), strict=True):
-            kept_part = UNSET if part is None and name in omissible else _without_nones(part)
-            if kept_part is not part:
-                changes[name] = kept_part
+            new_part = UNSET if part is None and name in omissible else _without_nones(part)
+            if new_part is not part:
+                changes[name] = new_part
         return replace(value, **changes) if changes else value
     if is_list(value):
         return [_without_nones(part) for part in value]

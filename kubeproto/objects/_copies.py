@@ -16,14 +16,14 @@ from .._errors import InvalidObject
 T = TypeVar("T", bound=Struct)
 
 
-class Unread:
+class UnreadPart:
     """The placeholder in a view for a part that has not been read. No encoder accepts it as a value."""
 
     __slots__ = ()
 
 
 # The value of a part of a view before its first read.
-ABSENT: Final = Unread()
+ABSENT: Final = UnreadPart()
 
 
 def deep_copy(obj: T, memo: dict[int, Any]) -> T:
@@ -32,7 +32,7 @@ def deep_copy(obj: T, memo: dict[int, Any]) -> T:
 
     other = copy.copy(obj)
     try:
-        for name, value in fields_in_memory(obj).items():
+        for name, value in loaded_fields(obj).items():
             msgspec.structs.force_setattr(other, name, copy.deepcopy(value, memo))
     except RecursionError:
         raise InvalidObject(f"{_name(obj)}: it is nested too deeply to be copied") from None
@@ -59,7 +59,7 @@ def unpickle_fields(state: bytes) -> dict[str, Any]:
 
 def reduce_plain(obj: Struct, protocol: int) -> Any:
     """Return the reduced form of a plain object, for pickle."""
-    return restore_plain, (type(obj), pickle_fields(obj, fields_in_memory(obj), protocol))
+    return restore_plain, (type(obj), pickle_fields(obj, loaded_fields(obj), protocol))
 
 
 def restore_plain(plain: type[T], state: bytes) -> T:
@@ -67,8 +67,8 @@ def restore_plain(plain: type[T], state: bytes) -> T:
     return plain(**unpickle_fields(state))
 
 
-def fields_in_memory(obj: Struct) -> dict[str, Any]:
-    """Return the fields of an object as they are in memory, except those that have not been read."""
+def loaded_fields(obj: Struct) -> dict[str, Any]:
+    """Return the values of the fields of an object, without those that have not been read."""
     plain = getattr(type(obj), "plain_", type(obj))
     slots = {name: getattr(plain, name) for name in plain.__struct_fields__}
     values = {name: slot.__get__(obj) for name, slot in slots.items()}

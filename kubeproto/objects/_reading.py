@@ -31,7 +31,7 @@ class TooDeep(InvalidObject):
 class Reader(Generic[T]):
     """Reads JSON as a type; `InvalidObject`, or its subclass `TooDeep`, if a value does not fit."""
 
-    # Two readers read each event of a controller, and an attribute of an instance takes longer than a slot.
+    # Two readers read each event of a controller; a slot is faster than the attribute of an instance dict.
     __slots__ = ("_decode", "_decoder", "_owner", "_type")
 
     def __init__(self, type_: Any, owner: str = "") -> None:
@@ -41,9 +41,8 @@ class Reader(Generic[T]):
         self._decoder: Any = None
         self._decode: Callable[[Any], Any] = self._decode_first
 
-    def prepared(self) -> Reader[T]:
-        """Resolve the annotations, and return this reader; `TypeError` if an annotation cannot be
-        resolved."""
+    def prepare(self) -> Reader[T]:
+        """Resolve the annotations, and return this reader; raise `TypeError` if that is impossible."""
         if self._decoder is None:
             self._decoder = decoder_of(self._type, self._owner)
             self._decode = self._decoder.decode
@@ -52,38 +51,38 @@ class Reader(Generic[T]):
     def _decode_first(self, data: Any) -> Any:
         # The decoder is created on first use: most modules that read JSON have readers that a program never
         # needs.
-        return self.prepared()._decode(data)
+        return self.prepare()._decode(data)
 
     def read(self, data: bytes | memoryview | Raw) -> T:
         """Return the value in the bytes."""
         try:
-            # No `cast`: its call costs a tenth of reading a small value. The local variable avoids the lookup
-            # of a method before the attribute.
+            # No `cast`: its call costs a tenth of reading a small value. Calling the local variable avoids
+            # the search for a method of this name.
             decode = self._decode
             value: T = decode(data)
             return value
         except _NOT_JSON as error:
-            refusal = _refusal(error)
-        raise refusal
+            problem = _to_invalid_object(error)
+        raise problem
 
     def read_each(self, data: Iterable[bytes]) -> list[T]:
         """Return the value of each of these byte strings."""
         try:
-            return list(map(self.prepared()._decode, data))
+            return list(map(self.prepare()._decode, data))
         except _NOT_JSON as error:
-            refusal = _refusal(error)
-        raise refusal
+            problem = _to_invalid_object(error)
+        raise problem
 
     def read_lines(self, data: bytes | memoryview) -> list[T]:
         """Return consecutive values, with any whitespace between them."""
         try:
-            return cast("list[T]", self.prepared()._decoder.decode_lines(data))
+            return cast("list[T]", self.prepare()._decoder.decode_lines(data))
         except _NOT_JSON as error:
-            refusal = _refusal(error)
-        raise refusal
+            problem = _to_invalid_object(error)
+        raise problem
 
 
-def _refusal(error: Exception) -> InvalidObject:
+def _to_invalid_object(error: Exception) -> InvalidObject:
     # Raised outside the handler: a traceback of many levels, or a UnicodeDecodeError, which holds the whole
     # text, must not be attached to an error that may be logged.
     match error:
@@ -98,9 +97,9 @@ def _refusal(error: Exception) -> InvalidObject:
 _readers: Final[dict[Any, Reader[Any]]] = {}
 
 
-def reader(type_: Any) -> Reader[Any]:
+def reader_of(type_: Any) -> Reader[Any]:
     """Return the reader of a type, which is created once."""
     existing = _readers.get(type_)
     if existing is None:
-        existing = _readers[type_] = Reader[Any](type_).prepared()
+        existing = _readers[type_] = Reader[Any](type_).prepare()
     return existing

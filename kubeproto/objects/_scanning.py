@@ -38,7 +38,7 @@ _CLOSES: Final = {ord("}"): ord("{"), ord("]"): ord("[")}
 _VALUE, _FIRST_VALUE, _KEY, _FIRST_KEY, _COLON, _REST = range(6)
 
 
-def members(text: bytes | Raw) -> dict[str, Raw]:
+def split_object(text: bytes | Raw) -> dict[str, Raw]:
     """Return the members of a JSON object, each as JSON; a key that occurs twice has the last value."""
     try:
         return _members(text)
@@ -47,7 +47,7 @@ def members(text: bytes | Raw) -> dict[str, Raw]:
     return {_key(key): Raw(data[start:end]) for key, start, end in _parts(data, b"{")}
 
 
-def elements(text: bytes | Raw) -> list[Raw]:
+def split_array(text: bytes | Raw) -> list[Raw]:
     """Return the elements of a JSON array, each as JSON."""
     try:
         return _elements(text)

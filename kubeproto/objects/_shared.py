@@ -1,41 +1,49 @@
-"""Functions that the packages of the core share for reading objects in stages; not public."""
+"""Functions for reading objects in stages that other packages of the core use; not public."""
 
-from ._codec import FRONT_MARKS, FRONT_SKIP, LONG, identified, kept_text, read_whole, shows_all
+from ._codec import (
+    LONG_TEXT,
+    MIN_PREFIX,
+    PREFIX_ENDS,
+    encode_for_store,
+    excludes_namespace,
+    fill_in_kind,
+    read_object,
+)
 from ._json_hooks import dec_hook, enc_hook
 from ._json_values import copy_json
 from ._list import Malformed
-from ._reading import reader
-from ._scanning import check_json, elements, is_json
-from ._sources import joined
-from ._spans import LineInPlace, ListedText, ListTexts, Span, object_in, whole
-from ._views import NEXT_NUMBER, SOURCE, KindViews, text_of, views_of
+from ._reading import reader_of
+from ._scanning import check_json, is_json, split_array
+from ._sources import join_members
+from ._spans import LineInPlace, PageItem, PageItems, Span, extract_object, span_of_object
+from ._views import NEXT_NUMBER, SOURCE, KindViews, received_text, views_of
 
 __all__ = [
-    "FRONT_MARKS",
-    "FRONT_SKIP",
-    "LONG",
+    "LONG_TEXT",
+    "MIN_PREFIX",
     "NEXT_NUMBER",
+    "PREFIX_ENDS",
     "SOURCE",
     "KindViews",
     "LineInPlace",
-    "ListTexts",
-    "ListedText",
     "Malformed",
+    "PageItem",
+    "PageItems",
     "Span",
     "check_json",
     "copy_json",
     "dec_hook",
-    "elements",
     "enc_hook",
-    "identified",
+    "encode_for_store",
+    "excludes_namespace",
+    "extract_object",
+    "fill_in_kind",
     "is_json",
-    "joined",
-    "kept_text",
-    "object_in",
-    "read_whole",
-    "reader",
-    "shows_all",
-    "text_of",
+    "join_members",
+    "read_object",
+    "reader_of",
+    "received_text",
+    "span_of_object",
+    "split_array",
     "views_of",
-    "whole",
 ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 from msgspec import Raw
 
-from ._scanning import members
+from ._scanning import split_object
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,9 +23,9 @@ class Source:
 
     def __init__(self, text: bytes) -> None:
         self.text = text
-        self.members = members(text)
+        self.members = split_object(text)
         metadata = self.members.get("metadata")
-        self.metadata = {} if metadata is None or metadata == _NULL else members(metadata)
+        self.metadata = {} if metadata is None or metadata == _NULL else split_object(metadata)
 
     def __repr__(self) -> str:
         return f"Source(<{len(self.text)} bytes>)"
@@ -37,7 +37,7 @@ class Source:
 _write: Final = msgspec.json.Encoder().encode
 
 
-def joined(texts: Mapping[str, bytes | Raw]) -> bytes:
+def join_members(texts: Mapping[str, bytes | Raw]) -> bytes:
     """Return a JSON object with these members."""
     return b"{" + b",".join(_write(key) + b":" + bytes(text) for key, text in texts.items()) + b"}"
 
@@ -46,10 +46,10 @@ _HEAD: Final = ("kind", "apiVersion", "metadata")
 _IDENTITY: Final = ("name", "namespace", "uid", "resourceVersion")
 
 
-def shallow(text: bytes) -> bytes:
+def extract_identity(text: bytes) -> bytes:
     """Return the identity of an object that is nested too deeply for msgspec."""
-    head = {key: raw for key, raw in members(text).items() if key in _HEAD}
+    head = {key: raw for key, raw in split_object(text).items() if key in _HEAD}
     if "metadata" in head:
-        identity = {key: raw for key, raw in members(head["metadata"]).items() if key in _IDENTITY}
-        head["metadata"] = Raw(joined(identity))
-    return joined(head)
+        identity = {key: raw for key, raw in split_object(head["metadata"]).items() if key in _IDENTITY}
+        head["metadata"] = Raw(join_members(identity))
+    return join_members(head)

@@ -1,4 +1,4 @@
-"""A view as a value: it is equal to its plain object, prints like it, and can be converted into it."""
+"""The methods of views: a view equals its plain object, has its repr, and can be converted into it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class HiddenClasses(Protocol):
-    """The hidden subclasses of a class, as far as their methods need them."""
+    """The part of `Views` that the methods of hidden subclasses use."""
 
     plain: type[Any]
 
@@ -35,12 +35,12 @@ class HiddenClasses(Protocol):
         ...
 
 
-# The hidden classes of a class, by the plain class and by each hidden one.
+# The views of a class, by the plain class and by each hidden subclass.
 VIEWS: Final[dict[type[Any], HiddenClasses]] = {}
 
 
 def to_plain(obj: T) -> T:
-    """Return the object as one of the plain class, with everything read; a plain object is returned as is."""
+    """Return an object of the plain class with all parts read; a plain object is returned unchanged."""
     views = VIEWS.get(type(obj))
     if views is None or type(obj) is views.plain:
         meta = getattr(obj, "metadata", None)
@@ -54,7 +54,7 @@ def to_plain(obj: T) -> T:
 
 
 def kind_of(obj: T) -> type[T]:
-    """Return the class of an object as the program defined it, for lazily read objects too."""
+    """Return the class that the program defined, even if the object is of its hidden subclass."""
     views = VIEWS.get(type(obj))
     return type(obj) if views is None else cast("type[T]", views.plain)
 
@@ -78,15 +78,15 @@ def replace(obj: T, **changes: Any) -> T:
     return cast("T", other)
 
 
-def label(obj: Any) -> str:
+def label_of(obj: Any) -> str:
     """Return the label of an object, or of its metadata, for errors."""
     meta = getattr(obj, "metadata", obj)
     name = f"{meta.namespace}/{meta.name}" if meta.namespace else meta.name or "(no name)"
     return str(name) if obj is meta else f"{obj.kind} {name}"
 
 
-def _write(obj: Any, name: str, value: Any) -> None:
-    # An object that was changed no longer matches its text.
+def _set_field(obj: Any, name: str, value: Any) -> None:
+    # The text is split before the change: afterwards the object no longer matches it.
     VIEWS[type(obj)].open(obj)
     Struct.__setattr__(obj, name, value)
 
@@ -103,21 +103,24 @@ def _rich_repr(obj: Any) -> Any:
     return plain.__rich_repr__()
 
 
-def _comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], Any]:
-    def compared(obj: Any, other: object) -> Any:
+def _make_comparison(compare: Callable[[Any, Any], Any]) -> Callable[[Any, object], Any]:
+    def compare_plain(obj: Any, other: object) -> Any:
         views = VIEWS.get(type(other))
         if views is not VIEWS[type(obj)]:
             return NotImplemented
         return compare(to_plain(obj), to_plain(other))
 
-    return compared
+    return compare_plain
 
 
-# Each hidden class has these instead of the methods of a Struct, which read slots in C.
+# Each hidden subclass has these methods. Those of a Struct, in C, would see unread slots.
 METHODS: Final[dict[str, Any]] = {
-    "__setattr__": _write,
+    "__setattr__": _set_field,
     "__repr__": _repr,
     "__rich_repr__": _rich_repr,
     "__replace__": replace,
-    **{f"__{name}__": _comparison(getattr(operator, name)) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{
+        f"__{name}__": _make_comparison(getattr(operator, name))
+        for name in ("eq", "ne", "lt", "le", "gt", "ge")
+    },
 }

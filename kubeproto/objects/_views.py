@@ -1,21 +1,20 @@
-"""Views: objects whose parts are read from their text when they are used.
+"""Views: objects whose parts are read from their text on first use.
 
 A view of a `Book` is a `Book` for `isinstance`, `match` and the type checkers. It is an instance of a hidden
 subclass, which has the fields of a Book and the position of its text::
 
-    decoded        identity: kind, name, namespace, uid, version;  the text's span;  every other part ABSENT
+    decoded   the identity (kind, name, namespace, uid, version), the span of the text; other parts are ABSENT
        │ a part is read, or a field is written
        ▼
-    opened         the text is split into members (`Source`); a part becomes a value on its first read
+    opened    the text is split into members (`Source`); a part becomes a value on its first read
 
-Only the identity is read before that, so a part that does not fit is an `InvalidObject` that names the object
-when the part is used. The text is kept: `encode` writes back unchanged parts as they were received, including
-keys that the class does not know, and a Store keeps the text.
+So a part that does not fit raises an `InvalidObject`, which names the object, when the part is used. The text
+is kept: `encode` writes unchanged parts as they were received, including keys that the class does not know,
+and a Store keeps the text.
 
-Only the metadata, which is a view too, holds the span: a busy watch sets it for each object, and a
-single assignment is cheaper than two. An object finds it there, and copies it before its metadata can be
-replaced. An object keeps its hidden class: changing it to the plain class by ``__class__`` would leave no
-slot for the text.
+Only the metadata, which is a view too, holds the span: a watch sets it for each object, and each assignment
+costs SPAN_COST. An object finds it there, and copies it before its metadata can be replaced. An object keeps
+its hidden class: the plain class, assigned to ``__class__``, would have no slot for the text.
 """
 
 from __future__ import annotations
@@ -29,14 +28,14 @@ from msgspec.structs import force_setattr
 
 from .._errors import InvalidObject
 from ._base import KubeObject
-from ._copies import ABSENT, deep_copy, fields_in_memory, pickle_fields, unpickle_fields
+from ._copies import ABSENT, deep_copy, loaded_fields, pickle_fields, unpickle_fields
 from ._depths import Dynamic
 from ._json_hooks import unresolved
 from ._meta import ObjectMeta
 from ._reading import Reader, TooDeep
-from ._sources import Source, shallow
-from ._spans import SPANS, Span, copy_plain, line_of, object_in
-from ._view_methods import METHODS, VIEWS, label
+from ._sources import Source, extract_identity
+from ._spans import SPANS, Span, extract_object, line_of, strip_envelope
+from ._view_methods import METHODS, VIEWS, label_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -44,26 +43,26 @@ if TYPE_CHECKING:
     from ._resource import Resource
 
 IDENTITY: Final = ("name", "namespace", "uid", "resource_version")
-HEAD: Final = ("kind", "api_version", "metadata")
+COMMON_FIELDS: Final = ("kind", "api_version", "metadata")
 
-# The slot for the text: None, a span, or the `Source` after the split into members.
+# The name of the slot for the text: None, a span, or a `Source` after the split into members.
 SOURCE: Final = "source_"
 
-# Its name on the wire, with two dashes: an unread part has one dash before its name, and Events have a
-# `source`.
+# Its key on the wire, which no object has. Two dashes, because the key of an unread part has one, and Events
+# have a `source`.
 _SOURCE_KEY: Final = "--source"
 
-_write: Final = msgspec.json.encode
+_encode_json: Final = msgspec.json.encode
 
-# Before it gets its text, the metadata of a view has a number, which counts all that have been made. If
-# reading one event has made two, a key occurs twice in it, and its text cannot be found from its ends.
+# The default of the slot in the metadata of a view: a number that counts all created metadata. If reading
+# an event has created two, a key occurs twice in it, and its text cannot be found from its ends.
 NEXT_NUMBER: Final = count().__next__
 
 
 class Views:
-    """The hidden subclasses of a class: `view` reads parts on use, `typed` all but the metadata at once.
+    """The hidden subclasses of a class: `view` reads parts on first use, `typed` has typed parts.
 
-    `parts` are the fields that a view leaves unread.
+    In both the metadata is a view. `parts` are the fields that a view leaves unread.
     """
 
     def __init__(self, plain: type[Any], parts: Iterable[str]) -> None:
@@ -75,10 +74,10 @@ class Views:
         self.plain = plain
         self.parts = tuple(parts)
         self._readers: dict[str, Reader[Any]] = {}
-        self.typed: type[Any] = self._hide(plain, ())
-        self.view: type[Any] = self._hide(self.typed, self.parts)
+        self.typed: type[Any] = self._make_subclass(plain, ())
+        self.view: type[Any] = self._make_subclass(self.typed, self.parts)
         for name in self.parts:
-            type.__setattr__(self.view, name, self._part(name))
+            type.__setattr__(self.view, name, self._lazy_property(name))
         self.source = getattr(self.typed, SOURCE)
         VIEWS[plain] = self
 
@@ -87,7 +86,7 @@ class Views:
         raise NotImplementedError
 
     def read(self, source: Source, name: str, obj: Any) -> Any:
-        """Return a field as the text has it, typed."""
+        """Return the value of a field in the text, typed."""
         field = self.fields[name]
         raw = self._members(source).get(field.encode_name)
         if raw is None:
@@ -101,7 +100,7 @@ class Views:
         except InvalidObject as error:
             path = f"`$.{self._path}{field.encode_name}"
             message = str(error) if "`$" in str(error) else f"{error} - at `$`"
-            raise InvalidObject(f"{label(obj)}: {message.replace('`$', path, 1)}") from None
+            raise InvalidObject(f"{label_of(obj)}: {message.replace('`$', path, 1)}") from None
 
     def default(self, name: str, obj: Any) -> Any:
         """Return the value of a field if the text has no such key."""
@@ -110,7 +109,7 @@ class Views:
             return field.default
         if field.default_factory is not msgspec.NODEFAULT:
             return field.default_factory()
-        raise InvalidObject(f"{label(obj)}: {field.encode_name} is missing")
+        raise InvalidObject(f"{label_of(obj)}: {field.encode_name} is missing")
 
     def values(self, obj: Any) -> dict[str, Any]:
         """Return all fields; those that have not been read are read now."""
@@ -121,12 +120,12 @@ class Views:
 
     _path = ""
 
-    def _hide(self, base: type[Any], unread: Iterable[str]) -> type[Any]:
-        """Make a subclass with a place for the text, which decodes everything but its unread parts."""
+    def _make_subclass(self, base: type[Any], unread: Iterable[str]) -> type[Any]:
+        """Make a subclass with a slot for the text, which decodes all fields but the unread parts."""
         plain = self.plain
         body: dict[str, Any] = {
             "__annotations__": {"plain_": ClassVar[type[Any]]}
-            | self._nested()
+            | self._view_fields()
             | dict.fromkeys(unread, Any)
             | {SOURCE: Any},
             "__module__": plain.__module__,
@@ -134,41 +133,40 @@ class Views:
             "__doc__": plain.__doc__,
             "__hash__": plain.__hash__,  # which a class that defines __eq__ does not inherit
             "__deepcopy__": deep_copy,
-            "__reduce_ex__": _reduced,
+            "__reduce_ex__": _reduce,
             "plain_": plain,
             **METHODS,
-            # msgspec must not see the key of a part that is left unread.
+            # msgspec must not find the key of an unread part.
             **{name: msgspec.field(default=ABSENT, name=f"-{name}") for name in unread},
-            **{name: msgspec.field(default_factory=type_) for name, type_ in self._nested().items()},
-            SOURCE: self._no_text(),
+            **{name: msgspec.field(default_factory=type_) for name, type_ in self._view_fields().items()},
+            SOURCE: self._text_slot(),
         }
-        # Not by our own metaclass, which would turn the defaults into values that are sent.
-        make = cast("Any", StructMeta.__new__)
-        # No default is omitted: an encoder without knowledge of views must fail on an unread part. A server
-        # sends trees; the garbage collector's walk over it took a third of a busy watch's time.
-        hidden: type[Any] = make(
+        # Without our own metaclass, which would turn the defaults into values that are sent.
+        make_class = cast("Any", StructMeta.__new__)
+        # No default is omitted: an encoder without knowledge of views must fail on an unread part. GC_COST
+        hidden: type[Any] = make_class(
             type(plain), plain.__name__, (base,), body, kw_only=True, omit_defaults=False, gc=False
         )
         VIEWS[hidden] = self
         return hidden
 
-    def _nested(self) -> dict[str, type[Any]]:
+    def _view_fields(self) -> dict[str, type[Any]]:
         return {}
 
-    def _no_text(self) -> Any:
+    def _text_slot(self) -> Any:
         return msgspec.field(default=None, name=_SOURCE_KEY)
 
-    def _part(self, name: str) -> property:
-        get, put = self.slots[name].__get__, self.slots[name].__set__
+    def _lazy_property(self, name: str) -> property:
+        get, set_ = self.slots[name].__get__, self.slots[name].__set__
 
         def read(obj: Any) -> Any:
             value = get(obj)
             if value is ABSENT:
                 value = self.read(self.open(obj), name, obj)
-                put(obj, value)
+                set_(obj, value)
             return value
 
-        return property(read, put)
+        return property(read, set_)
 
 
 class MetaViews(Views):
@@ -182,14 +180,14 @@ class MetaViews(Views):
     def open(self, obj: Any) -> Source:
         source = self.source.__get__(obj)
         if type(source) is not Source:
-            source = _source(obj, obj, source)
+            source = _split_text(obj, obj, source)
             self.source.__set__(obj, source)
         return source
 
     def _members(self, source: Source) -> dict[str, Raw]:
         return source.metadata
 
-    def _no_text(self) -> Any:
+    def _text_slot(self) -> Any:
         return msgspec.field(default_factory=NEXT_NUMBER, name=_SOURCE_KEY)
 
 
@@ -198,31 +196,31 @@ class KindViews(Views):
 
     def __init__(self, kind: type[Any], *, lazy: bool) -> None:
         resource: Resource | None = getattr(kind, "resource", None)
-        # A class without an identity takes its kind from the text.
+        # A class without a resource takes its kind from the text.
         self.pinned = resource is not None
         self.cluster_scoped = resource is not None and not resource.namespaced
-        # The methods of such a kind would see parts that have not been read, so it is read at once.
+        # False if methods of the kind would see unread parts: then objects are read completely.
         self.lazy = lazy
         self._pins = () if resource is None else (
-            ("kind", "kind", Raw(_write(resource.kind))),
-            ("api_version", "apiVersion", Raw(_write(resource.api_version))),
+            ("kind", "kind", Raw(_encode_json(resource.kind))),
+            ("api_version", "apiVersion", Raw(_encode_json(resource.api_version))),
         )  # fmt: skip
-        super().__init__(kind, [name for name in kind.__struct_fields__ if name not in HEAD])
-        # They read a text as a view, or as an object whose own parts are typed, which has no text yet.
+        super().__init__(kind, [name for name in kind.__struct_fields__ if name not in COMMON_FIELDS])
+        # They return an object without its span, which `attach` sets.
         self.read_lazily: Callable[[bytes], Any] = Reader[Any](self.payload(strict=False)).read
         self.read_strictly: Callable[[bytes], Any] = Reader[Any](self.payload(strict=True)).read
 
     def payload(self, *, strict: bool) -> type[Any]:
-        """Return the class as which text is decoded; pass the text of such an object to `attach`."""
+        """Return the class of newly decoded objects, whose spans `attach` sets."""
         if not self.lazy:
             return self.plain
-        # The content of a Dynamic is not one key, so it is read from the text at any depth.
+        # The content of a Dynamic is several members, so it is read from the text even if `strict`.
         return self.typed if strict and not isinstance(self, _DynamicViews) else self.view
 
     def attach(self, obj: KubeObject, span: Span) -> None:
         """Set the span of a newly decoded object."""
         if not self.lazy:
-            # It was decoded as the plain class; its metadata is the only place for the text.
+            # It was decoded as the plain class, which has no slot for the text, so its metadata gets one.
             meta = obj.metadata
             view = META.view(**{name: getattr(meta, name) for name in IDENTITY})
             force_setattr(obj, "metadata", view)
@@ -233,10 +231,10 @@ class KindViews(Views):
         if source is None:
             meta = obj.metadata
             meta_source = META.source.__get__(meta)
-            source = meta_source if type(meta_source) is Source else _source(obj, meta, meta_source)
+            source = meta_source if type(meta_source) is Source else _split_text(obj, meta, meta_source)
             META.source.__set__(meta, source)
-            for name, key, expected in self._pins:  # a front need not contain them
-                # In a server's spelling they need not be decoded, which took a fifth of the first access.
+            for name, key, expected in self._pins:  # an identity prefix need not contain them
+                # PIN_COST
                 if source.members.get(key) != expected:
                     self.read(source, name, obj)
             self.source.__set__(obj, source)
@@ -248,15 +246,15 @@ class KindViews(Views):
         if type(obj) is self.view and type(meta) is META.view and obj.source_ is None:
             span = meta.source_
             if type(span) in SPANS:
-                return copy_plain(span) or _find_text(obj, meta, span)
+                return strip_envelope(span) or _search_text(obj, meta, span)
         return None
 
-    def _nested(self) -> dict[str, type[Any]]:
+    def _view_fields(self) -> dict[str, type[Any]]:
         return {"metadata": META.view}
 
 
 class _DynamicViews(KindViews):
-    """Any kind: all fields except the metadata are a single part, a dict."""
+    """The views of `Dynamic`: the content is all members but the kind and the metadata, in a dict."""
 
     def read(self, source: Source, name: str, obj: Any) -> Any:
         if name != "content":
@@ -269,52 +267,52 @@ class _DynamicViews(KindViews):
 
     def _value(self, raw: Raw, key: str, obj: Any) -> Any:
         try:
-            return _any(raw)
+            return _read_any(raw)
         except InvalidObject as error:
-            raise InvalidObject(f"{label(obj)}: {error} - at `$.{key}`") from None
+            raise InvalidObject(f"{label_of(obj)}: {error} - at `$.{key}`") from None
 
 
-def _source(obj: Any, meta: Any, span: Span) -> Source:
-    text = text_in(obj, meta, span)
+def _split_text(obj: Any, meta: Any, span: Span) -> Source:
+    text = find_text(obj, meta, span)
     try:
         return Source(text)
     except InvalidObject as error:
-        raise InvalidObject(f"{label(obj)}: {error}") from None
+        raise InvalidObject(f"{label_of(obj)}: {error}") from None
 
 
-def text_in(obj: Any, meta: Any, span: Span) -> bytes:
+def find_text(obj: Any, meta: Any, span: Span) -> bytes:
     """Return the text of a span of an object or of its metadata."""
-    return copy_plain(span) or _find_text(obj, meta, span)
+    return strip_envelope(span) or _search_text(obj, meta, span)
 
 
-def _find_text(obj: Any, meta: Any, span: Span) -> bytes:
-    """Search the text in an unusual line; `InvalidObject` if it is broken."""
+def _search_text(obj: Any, meta: Any, span: Span) -> bytes:
+    """Return the text of an object in an unusual line; `InvalidObject` if the line is broken."""
     try:
-        text = object_in(line_of(span))
-        identity = _identity_in(text)
+        text = extract_object(line_of(span))
+        identity = _read_metadata(text)
         if any(getattr(identity, name) != getattr(meta, name) for name in IDENTITY):
-            # An event has the key "object" twice: the front showed the first, by JSON's rules the last
-            # counts.
+            # The key "object" occurs twice: the identity prefix contained the first object, but JSON parsers
+            # use the last object.
             raise InvalidObject("its event holds two objects")
     except InvalidObject as error:
-        refusal = InvalidObject(f"{label(obj)}: {error}")
+        problem = InvalidObject(f"{label_of(obj)}: {error}")
     else:
         return text
-    raise refusal
+    raise problem
 
 
-def _identity_in(text: bytes) -> Any:
+def _read_metadata(text: bytes) -> Any:
     try:
         return _read_identity(text).metadata
     except TooDeep:
-        return _read_identity(shallow(text)).metadata
+        return _read_identity(extract_identity(text)).metadata
 
 
-def text_of(obj: KubeObject) -> bytes | None:
-    """Return the JSON that the server sent for an object; None for an object made by hand.
+def received_text(obj: KubeObject) -> bytes | None:
+    """Return the JSON that the server sent for an object; None for an object that the program created.
 
-    It does not contain later changes of the object: `encode` writes the object as it is. `InvalidObject` if a
-    part that was not read yet is not JSON.
+    It does not contain later changes of the object, which `encode` writes. Raise `InvalidObject` if an unread
+    part is not JSON.
     """
     views = VIEWS.get(type(obj))
     if isinstance(views, KindViews) and (type(obj) is not views.plain or not views.lazy):
@@ -328,7 +326,7 @@ def text_of(obj: KubeObject) -> bytes | None:
             return source.text
         if type(source) in SPANS:
             span: Any = source
-            return text_in(obj, meta, span)
+            return find_text(obj, meta, span)
     return None
 
 
@@ -342,21 +340,21 @@ def views_of(kind: type[KubeObject]) -> KindViews:
     return views
 
 
-def _reduced(obj: Any, protocol: int) -> Any:
+def _reduce(obj: Any, protocol: int) -> Any:
     views = VIEWS[type(obj)]
     # The text is found first, so that an object and its metadata share it in the pickle too.
-    state = {SOURCE: views.open(obj), **fields_in_memory(obj)}
-    return _restored, (views.plain, pickle_fields(obj, state, protocol))
+    state = {SOURCE: views.open(obj), **loaded_fields(obj)}
+    return _restore, (views.plain, pickle_fields(obj, state, protocol))
 
 
-def _restored(plain: type[Any], state: bytes) -> Any:
+def _restore(plain: type[Any], state: bytes) -> Any:
     views = META if plain is ObjectMeta else views_of(plain)
     return views.view(**unpickle_fields(state))
 
 
 META: Final = MetaViews()
 
-_any: Final = Reader[Any](Any).read
+_read_any: Final = Reader[Any](Any).read
 
 
 class _Identity(Struct):

@@ -1,19 +1,20 @@
-"""`WatchDecoder`: the bytes of a watch, cut anywhere, become events.
+"""`WatchDecoder`: turns the bytes of a watch, with arbitrary chunk boundaries, into events.
 
-`tests/watching/plain_decoder.py` is the same decoder in its plain form: it splits lines, and parses each by
-itself. Read it first. This decoder returns the same events by four tricks, and measures each at its place:
+`tests/watching/plain_decoder.py` is a plain form of this decoder, which splits lines and parses each
+separately. Read it first. This decoder returns the same events by four tricks, with a measurement at each:
 
 - a chunk with one short line skips the buffer (`_read_single`);
 - short lines are decoded in C, with one call for all lines of a chunk (`_read_bulk`);
-- long lines are not copied and, unless every byte has to be read, are decoded only up to the end of their
-  object's identity (`Fronts`; the comment on `FRONT_MARKS` in `objects` says why that is sound);
+- long lines are not copied and, unless every byte must be read, are decoded only up to the end of their
+  object's identity (`PrefixReader`; the comment on `PREFIX_ENDS` in `objects` explains why this is sound);
 - objects are views of their line, so the events of a chunk share its memory.
 
-A line that fails in any of these ways is read once more by itself, and only then becomes `Malformed`.
+A line that fails in any of these ways is read again separately, and becomes `Malformed` if that fails too.
 
-How bytes are cut never changes an event, and neither does the rest of its chunk. It may change when a mistake
-is noticed: a line that is broken after its front is `Malformed`, or an event whose object raises when it is
-read. No server sends two events on a line, or one event on two lines; they are `Malformed`.
+Chunk boundaries never change an event, and neither do the other lines of its chunk. They may change the time
+at which an error is noticed: a line that is broken after its identity prefix is either `Malformed`, or an
+event whose object raises when it is read. No server sends two events on a line, or an event on two lines;
+these are `Malformed`.
 """
 
 from __future__ import annotations
@@ -24,26 +25,26 @@ from msgspec.structs import force_setattr
 
 from .._errors import InvalidObject, RemoteProtocolError
 from ..objects import Dynamic, KubeObject, Resource
-from ..objects._shared import LONG, NEXT_NUMBER, SOURCE, Span, is_json, views_of
+from ..objects._shared import LONG_TEXT, NEXT_NUMBER, SOURCE, Span, is_json, views_of
 from ..wire import Headers, open_inflater
 from ._events import CHANGES, WatchEvent
-from ._fronts import Fronts
 from ._line_buffer import MAX_LINE, LineBuffer, LineRun, copy_lines, has_long_lines, locate_lines
-from ._odd_lines import Refusal, check_content_type, read_change, read_odd_line
+from ._odd_lines import ErrorBody, check_content_type, read_change, read_odd_line
+from ._prefix_reader import PrefixReader
 from ._wire_lines import OTHER_LINES, event_of_line, line_reader
 
 K = TypeVar("K", bound=KubeObject)
 
 
 class WatchDecoder(Generic[K]):
-    """Decodes the response to one watch. `feed` returns the events of each chunk, `finish` the last event.
+    """Decodes the response to a watch. `feed` returns the events of each chunk, `finish` the last event.
 
     Objects are typed lazily: their identity has been decoded, and each other part is decoded when it is used.
-    They share the memory of their chunk. With `strict` everything but the metadata is typed at once, as by
-    `decode`. With `checked` nothing more is typed, but every byte is read, so that a line that is broken
-    anywhere is `Malformed`: this spares a Store, which keeps all lines, a second pass over them.
-    A status outside 2xx makes the whole body one `WatchFailed`. An endless line, a broken gzip stream or an
-    end inside an event is a `RemoteProtocolError`.
+    They share the memory of their chunk. With `strict` everything but the metadata is typed immediately, as
+    by `decode`. With `checked` no more parts are typed, but every byte is read, so a line that is broken
+    anywhere is `Malformed`: a Store, which keeps all lines, needs no second pass over them.
+    With a status outside 2xx the whole body becomes a `WatchFailed`. An endless line, a broken gzip stream or
+    an end inside an event raises `RemoteProtocolError`.
     """
 
     def __init__(
@@ -57,28 +58,28 @@ class WatchDecoder(Generic[K]):
         headers: Headers = (),
         max_line: int = MAX_LINE,
     ) -> None:
-        self._refusal = None if 200 <= status < 300 else Refusal(status, headers)
-        self._inflater = open_inflater(() if self._refusal else headers)
+        self._error_body = None if 200 <= status < 300 else ErrorBody(status, headers)
+        self._inflater = open_inflater(() if self._error_body else headers)
         self._buffer = LineBuffer(max_line)
         plain_kind: type[Any] = get_origin(kind) or kind
         self._kind = plain_kind.__name__ if resource is None else resource.kind
-        if self._refusal is None:
+        if self._error_body is None:
             check_content_type(headers, f"the watch of {self._kind}")
         views = self._views = views_of(plain_kind)
         self._strict = strict
-        # A kind with its own methods would see unread parts, and the content of a Dynamic is not one part.
-        self._one_by_one = not views.lazy or (strict and plain_kind is Dynamic)
+        # A kind with its own methods would see unread parts, and the content of a Dynamic is several members.
+        self._reads_separately = not views.lazy or (strict and plain_kind is Dynamic)
         lazy = views.lazy and not (strict or checked)
-        self._fronts = Fronts(views, None if views.pinned else resource) if lazy else None
+        self._prefix_reader = PrefixReader(views, None if views.pinned else resource) if lazy else None
         self._reader = line_reader(views.payload(strict=strict))
         self._read_one = self._reader.read
-        self._max_single = 0 if self._one_by_one else min(LONG, max_line)
+        self._max_single = 0 if self._reads_separately else min(LONG_TEXT, max_line)
 
     def feed(self, chunk: bytes) -> list[WatchEvent[K]]:
         """Take the next bytes; return the events that are complete."""
         events: list[WatchEvent[K]] = []
-        if self._refusal is not None:
-            self._refusal.feed(chunk)
+        if self._error_body is not None:
+            self._error_body.feed(chunk)
             return events
         chunk = self._inflater.feed(chunk)
         if len(chunk) < self._max_single and not self._buffer.line and chunk.find(b"\n") == len(chunk) - 1:
@@ -94,15 +95,15 @@ class WatchDecoder(Generic[K]):
         if start < stop:
             runs.append((chunk, start, stop))
         if (unfinished := max(start, stop)) < len(chunk):
-            self._buffer.keep(chunk[unfinished:])
+            self._buffer.append(chunk[unfinished:])
         if runs:
             self._read(runs, events)
         return events
 
     def finish(self) -> list[WatchEvent[K]]:
-        """Take the end of the stream, clean or not; the last line may lack its line feed."""
-        if self._refusal is not None:
-            return [self._refusal.failed()]
+        """Handle the end of the stream, regular or not; the last line may lack its line feed."""
+        if self._error_body is not None:
+            return [self._error_body.to_event()]
         self._inflater.finish()
         events: list[WatchEvent[K]] = []
         if line := bytes(self._buffer.line):
@@ -112,17 +113,17 @@ class WatchDecoder(Generic[K]):
         return events
 
     def _read(self, runs: list[LineRun], events: list[WatchEvent[K]]) -> None:
-        """Read whole lines: by their fronts if they are long, in bulk if they are short."""
+        """Read complete lines: by their identity prefixes if they are long, in bulk if they are short."""
         for run in runs:
             self._buffer.check(run)
-        if self._fronts is not None and self._fronts.suits(runs[-1]):
+        if self._prefix_reader is not None and self._prefix_reader.suits(runs[-1]):
             items: list[Any] = []
-            if self._fronts.read(runs, items):
+            if self._prefix_reader.read(runs, items):
                 read_line: Any = self._read_line
                 items = [read_line(*item) if type(item) is tuple else item for item in items]
                 items = [event for event in items if event is not None]
             events += items
-        elif self._one_by_one or not self._read_bulk(runs, events):
+        elif self._reads_separately or not self._read_bulk(runs, events):
             for segment, start, stop in runs:
                 while start < stop:
                     end = segment.find(b"\n", start, stop)
@@ -131,28 +132,28 @@ class WatchDecoder(Generic[K]):
                         events.append(event)
                     start = end + 1
 
-    # `NEXT_NUMBER` numbers the metadata of views as msgspec makes them. If reading a line took one number,
-    # the line has one object, whose text can be found from the ends of the line. If it took two, a key occurs
-    # twice, or the line has two events. A number costs 50 ns an event; reading the envelope of each line to
-    # find that out would take 0.8 µs for 660 bytes, and 4.8 µs for a pod.
+    # `NEXT_NUMBER` numbers the metadata of views when msgspec creates them. If reading a line took a single
+    # number, the line has a single object, whose text can be found from the ends of the line. If it took two,
+    # a key occurs twice, or the line has two events. A number costs 50 ns per event; reading the envelope of
+    # each line for the same knowledge would take 0.8 µs for 660 bytes, and 4.8 µs for a pod.
 
     def _read_single(self, line: bytes) -> Any:
-        """Read a short line; return None if it is not an event with one object that has a name."""
+        """Read a short line; return None unless it is an event with a single object that has a name."""
         number = NEXT_NUMBER()
         try:
             event = self._read_one(line)
         except InvalidObject:
             return None
-        # The numbers before and after differ by 2 if one was taken between them.
+        # The two numbers differ by 2 if the line took one number between them.
         if type(event) in OTHER_LINES or NEXT_NUMBER() - number != 2 or not event.object.metadata.name:
             return None
         force_setattr(event.object.metadata, SOURCE, line)
         return event
 
     def _read_bulk(self, runs: list[LineRun], events: list[WatchEvent[K]]) -> bool:
-        """Read lines with one call for each run; return False if they have to be read one by one.
+        """Read lines with one call for each run; return False if they must be read separately.
 
-        An event of 660 bytes takes 2.4 µs in a full chunk, and 4.3 µs if each line is read by itself.
+        An event of 660 bytes takes 2.4 µs in a full chunk, and 4.3 µs if each line is read separately.
         """
         decoded: list[Any] = []
         spans: list[Span] = []
@@ -184,14 +185,14 @@ class WatchDecoder(Generic[K]):
                 attach(metadata, SOURCE, spans[index])
                 change_count += 1
             else:
-                decoded[index] = event.event()
+                decoded[index] = event.to_event()
         if object_count != change_count:
             return False
         events += decoded
         return True
 
     def _read_line(self, segment: bytes, start: int, end: int) -> Any:
-        """Read one line by itself, or as one of the known odd lines; return None for a blank line."""
+        """Read a single line, if necessary as an odd line; return None for a blank line."""
         line = segment[start:end]
         try:
             event = self._read_event(line)
@@ -204,11 +205,11 @@ class WatchDecoder(Generic[K]):
     def _read_event(self, line: bytes) -> Any:
         number = NEXT_NUMBER()
         try:
-            if self._one_by_one:
+            if self._reads_separately:
                 return read_change(line, self._views, strict=self._strict) or self._read_one(line)
             event = self._read_one(line)
         except InvalidObject as error:
-            # It may be nested too deeply, or have something that no server sends today.
+            # It may be nested too deeply, or have members that no server sends today.
             event = read_change(line, self._views, strict=self._strict, error=error)
             if event is None:
                 raise

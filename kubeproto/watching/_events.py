@@ -7,13 +7,13 @@ from typing import Any, Final, Generic, TypeAlias, TypeVar
 from msgspec import Struct
 
 from ..objects import KubeObject, Status, encode
-from ..objects._shared import Malformed, text_of
+from ..objects._shared import Malformed, received_text
 
 T = TypeVar("T")
 
 
 def _text(obj: Any) -> bytes:
-    text = text_of(obj) if isinstance(obj, KubeObject) else None
+    text = received_text(obj) if isinstance(obj, KubeObject) else None
     return encode(obj) if text is None else text
 
 

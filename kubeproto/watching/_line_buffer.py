@@ -1,4 +1,4 @@
-"""Framing: chunks that are cut anywhere become whole lines, which are located and not split."""
+"""Framing: chunks with arbitrary boundaries become complete lines, which are located without being copied."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from io import BytesIO
 from typing import Final, TypeAlias
 
 from .._errors import RemoteProtocolError
-from ..objects._shared import LONG, LineInPlace
+from ..objects._shared import LONG_TEXT, LineInPlace
 
-# The longest line that is accepted. etcd holds objects of 1.5 MiB and a server accepts bodies of 3 MiB, so
-# a line of ten times that is not from an API server. client-go stops at 16 MiB, kube-rs has no limit.
+# The maximum length of a line. etcd holds objects of 1.5 MiB and a server accepts bodies of 3 MiB, so
+# a line of ten times that size is not from an API server. client-go stops at 16 MiB, kube-rs has no limit.
 MAX_LINE: Final = 32 * 1024 * 1024
 
 
-# Whole lines inside a segment, from start to stop; the last may lack its line feed.
+# Complete lines in a segment, from start to stop; the last line may lack its line feed.
 LineRun: TypeAlias = tuple[bytes, int, int]
 
 
@@ -28,7 +28,7 @@ class LineBuffer:
         self.line = bytearray()
 
     def complete(self, chunk: bytes) -> tuple[bytes, int]:
-        """Return the line that this chunk completes, if any, and where the other lines in it begin."""
+        """Return the line that this chunk completes, if any, and the offset of the next line in the chunk."""
         if not self.line:
             return b"", 0
         end = chunk.find(b"\n") + 1
@@ -39,8 +39,8 @@ class LineBuffer:
         self.line.clear()
         return line, end
 
-    def keep(self, part: bytes) -> None:
-        """Keep a part of a line that has no end yet."""
+    def append(self, part: bytes) -> None:
+        """Append a part of a line whose end has not arrived."""
         self.line += part
         if (size := len(self.line)) > self._max_line:
             raise RemoteProtocolError(
@@ -48,7 +48,7 @@ class LineBuffer:
             )
 
     def check(self, run: LineRun) -> None:
-        """Refuse a line that is complete but too long."""
+        """Raise `RemoteProtocolError` if a complete line is too long."""
         segment, start, stop = run
         while stop - start > self._max_line:
             end = segment.find(b"\n", start, stop)
@@ -61,33 +61,34 @@ class LineBuffer:
 
 
 def has_long_lines(run: LineRun) -> bool:
-    """Return True if the first line or the last is long.
+    """Return whether the first or the last line is long.
 
-    One of the two may be a bookmark, which is short even if all objects are long.
+    Either of them may be a bookmark, which is short even if all objects are long.
     """
     segment, start, stop = run
-    return stop - start >= LONG and (
-        segment.find(b"\n", start, start + LONG) < 0 or segment.rfind(b"\n", stop - LONG, stop - 1) < 0
+    return stop - start >= LONG_TEXT and (
+        segment.find(b"\n", start, start + LONG_TEXT) < 0
+        or segment.rfind(b"\n", stop - LONG_TEXT, stop - 1) < 0
     )
 
 
 def copy_lines(run: LineRun) -> list[bytes]:
-    """Return the lines of a run that is not empty."""
+    """Return copies of the lines of a run, which must not be empty."""
     segment, start, stop = run
     # A BytesIO shares the bytes, and finds the ends of lines in a quarter of the time of `split`.
     stream = BytesIO(segment)
     stream.seek(start)
     lines = stream.readlines()
     if stop < len(segment):
-        lines.pop()  # the line that is not complete
+        lines.pop()  # the unfinished line
     return lines
 
 
 def locate_lines(run: LineRun) -> list[LineInPlace]:
-    """Return the places of the lines, if certainly none of them begins or ends within an object; else [].
+    """Return the positions of the lines; [] if an object may continue on the next line.
 
-    Nowhere in JSON does "{" follow "}" after nothing but blanks. So if each line begins and ends with such a
-    brace, each value that follows the last one in the run is on one line.
+    In JSON, "{" never follows "}" with only whitespace between them. So if each line begins with "{" and ends
+    with "}", each event is on a single line.
     """
     segment, start, stop = run
     find = segment.find

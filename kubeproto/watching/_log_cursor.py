@@ -1,16 +1,17 @@
-"""`LogCursor`: the place that was reached in the log of a container, whatever the connections do.
+"""`LogCursor`: the position in the log of a container, across connections.
 
-A server cannot return the lines after a given line. It can return those since a second, with the time
-of each (``sinceTime``, which an API server cuts to whole seconds, and ``timestamps``): the cursor skips what
-was read of that second. A line is found by its time and, among lines of one time, by its number.
+A server cannot return the lines after a given line. It can return the lines since a second, each with its
+time (``sinceTime``, which an API server truncates to whole seconds, and ``timestamps``), so the cursor skips
+the lines of that second that it has already returned. A line is identified by its time and, among lines of
+the same time, by its number.
 
-- Everything before that line in a resumed log is skipped whatever its time: container runtimes stamp stdout
-  and stderr separately, so that lines may be in another order than their times.
-- A line that is later than all that were read ends the skipping. The expected line is then gone,
+- All lines before that line are skipped in a resumed log, whatever their times: container runtimes stamp
+  stdout and stderr separately, so the order of lines may differ from the order of their times.
+- A line that is later than all returned lines ends the skipping. The expected line no longer exists then,
   because the file was rotated, or because this is the log of the container's next run.
 - A response may end anywhere, even normally: an API server that loses its kubelet ends the response as if the
-  log had ended. So a line without an end is held back, and only `finish`, which the caller calls when the
-  container has ended, returns it.
+  log had ended. So a line without an end is held back until `finish`, which the caller calls when the
+  container has ended.
 """
 
 from __future__ import annotations
@@ -21,8 +22,8 @@ from typing import Final
 
 from msgspec import Struct
 
-# A program may write forever without ending a line: such a line is passed on in pieces of this size.
-LONGEST: Final = 1 << 20
+# A program may write forever without ending a line: such a line is returned in pieces of this size.
+MAX_PIECE: Final = 1 << 20
 
 _TIME: Final = re.compile(rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)(?: |$)")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -30,131 +31,140 @@ _SECOND: Final = 1_000_000_000
 
 
 class TimedLine(Struct, frozen=True, gc=False):
-    """A line of a log without its end, or a piece of a very long one: then the last of them is `whole`.
+    """A line of a log without its line end, or a piece of a very long line.
 
-    `time` is as the kubelet wrote it, and empty where it wrote none: its own messages have no time.
+    `complete` is False for a piece that another piece of the same line follows. `time` is as the kubelet
+    wrote it, and empty for its own messages, which have no time.
     """
 
     text: bytes
     time: bytes = b""
-    whole: bool = True
+    complete: bool = True
+
+
+class _CurrentLine(Struct):
+    """The line whose end has not arrived. `skip` is the number of its bytes that were returned earlier."""
+
+    nanoseconds: int | None
+    time: bytes
+    is_new: bool
+    skip: int = 0
+    returned: int = 0  # bytes that were returned in pieces
 
 
 class LogCursor:
-    """Takes the bytes of a log that is read with ``timestamps=true``; returns the lines that are new."""
+    """Takes the bytes of a log that is read with ``timestamps=true``; returns the new lines."""
 
     def __init__(self) -> None:
-        self._at: int | None = None  # the time of the last line, in nanoseconds
-        self._count = 0  # lines with this time
-        self._latest = 0  # the latest time of all lines
-        self._rest = bytearray()
+        self._last_time: int | None = None  # of the last returned line, in nanoseconds
+        self._last_time_count = 0  # returned lines with this time
+        self._latest_time = 0  # of all returned lines
+        self._buffer = bytearray()
         self._skipping = False
-        self._met = 0  # lines with the time of the last line, since the log was resumed
-        self._first = True
-        self._line: tuple[int | None, bytes, bool] | None = None  # time, its text, whether it is passed on
-        self._sent = 0  # bytes of the current line that were passed on in pieces
-        self._known: tuple[int | None, int] = (None, 0)  # the same for the line that was cut
-        self._drop = 0
-        self._second: tuple[bytes, bytes] = (b"", b"")
-        self._seconds = 0
+        self._skipped_count = 0  # lines with the time of the last line, since the log was resumed
+        self._at_start = True  # of the response
+        self._line: _CurrentLine | None = None
+        # The time and the returned bytes of a line that the end of a connection has cut.
+        self._cut_line: tuple[int | None, int] = (None, 0)
+        self._parsed_second: tuple[tuple[bytes, bytes], int] = ((b"", b""), 0)
 
     @property
     def since(self) -> datetime | None:
         """The second from which to request the log; None if no line with a time has arrived."""
-        if self._at is None:
+        if self._last_time is None:
             return None
-        return _EPOCH + timedelta(seconds=self._at // _SECOND)
+        return _EPOCH + timedelta(seconds=self._last_time // _SECOND)
 
     def begin(self) -> None:
         """Begin another response, which starts at `since` if that is set."""
-        if self._line is not None and self._line[2]:
-            self._known = (self._line[0], self._sent + self._drop)
-        self._rest.clear()
-        self._line, self._sent, self._drop = None, 0, 0
-        self._skipping, self._met, self._first = self._at is not None, 0, True
+        line = self._line
+        if line is not None and line.is_new:
+            self._cut_line = (line.nanoseconds, line.returned + line.skip)
+        self._buffer.clear()
+        self._line = None
+        self._skipping, self._skipped_count, self._at_start = self._last_time is not None, 0, True
 
     def feed(self, chunk: bytes) -> list[TimedLine]:
         """Take the next bytes of the response; return the new lines that they complete."""
         lines: list[TimedLine] = []
-        first, *more = chunk.split(b"\n")
-        self._rest += first
-        for rest in more:
-            self._take(lines, whole=True)
-            self._rest += rest
-        # A line that is skipped is not kept either.
-        if len(self._rest) > LONGEST:
-            self._take(lines, whole=False)
+        first, *others = chunk.split(b"\n")
+        self._buffer += first
+        for part in others:
+            self._take_buffer(lines, complete=True)
+            self._buffer += part
+        # The bytes of a skipped line are not kept either.
+        if len(self._buffer) > MAX_PIECE:
+            self._take_buffer(lines, complete=False)
         return lines
 
     def finish(self) -> list[TimedLine]:
         """Return the last line, if it has no end: the container has ended, and nothing will follow."""
         lines: list[TimedLine] = []
-        if self._rest or self._line is not None:
-            self._take(lines, whole=True)
+        if self._buffer or self._line is not None:
+            self._take_buffer(lines, complete=True)
         return lines
 
-    def _take(self, lines: list[TimedLine], *, whole: bool) -> None:
-        """Take the next piece of the current line."""
-        text = bytes(self._rest)
-        self._rest.clear()
+    def _take_buffer(self, lines: list[TimedLine], *, complete: bool) -> None:
+        """Append the buffered piece of the current line, if the line is new."""
+        text = bytes(self._buffer)
+        self._buffer.clear()
         if self._line is None:
             self._line, text = self._begin_line(text)
-        at, time, wanted = self._line
-        if wanted:
-            kept = text[self._drop :]
-            if kept or whole:
-                lines.append(TimedLine(kept, time, whole))
-            self._sent += len(text)
-            self._drop = max(0, self._drop - len(text))
-        if whole:
-            if wanted and at is not None:
-                self._note(at)
-            self._line, self._sent, self._drop = None, 0, 0
+        line = self._line
+        if line.is_new:
+            new_text = text[line.skip :]
+            if new_text or complete:
+                lines.append(TimedLine(new_text, line.time, complete))
+            line.returned += len(text)
+            line.skip = max(0, line.skip - len(text))
+        if complete:
+            if line.is_new and line.nanoseconds is not None:
+                self._advance(line.nanoseconds)
+            self._line = None
 
-    def _begin_line(self, text: bytes) -> tuple[tuple[int | None, bytes, bool], bytes]:
-        """Read the time before a line; return it, whether the line is new, and the text after it."""
-        first, self._first = self._first, False
-        found = _TIME.match(text)
-        if found is None:
-            # This is a message of the kubelet. But the first bytes of a resumed log may be the rest of a line
-            # that began before the requested second: that one was read.
-            return (None, b"", not (first and self._skipping)), text
-        at = self._parse(found)
-        wanted = not self._skipping or self._is_new(at)
-        if wanted and at == self._known[0]:
-            self._drop = self._known[1]
-        if wanted:
-            self._known = (None, 0)
-        return (at, found[0].rstrip(), wanted), text[found.end() :]
+    def _begin_line(self, text: bytes) -> tuple[_CurrentLine, bytes]:
+        """Read the time before a line; return the line, and the text after the time."""
+        at_start, self._at_start = self._at_start, False
+        match = _TIME.match(text)
+        if match is None:
+            # This is a message of the kubelet. But the first bytes of a resumed log may be the end of a line
+            # that began before the requested second, and has been returned.
+            return _CurrentLine(None, b"", is_new=not (at_start and self._skipping)), text
+        nanoseconds = self._parse_time(match)
+        line = _CurrentLine(nanoseconds, match[0].rstrip(), not self._skipping or self._is_new(nanoseconds))
+        if line.is_new:
+            cut_time, returned = self._cut_line
+            if nanoseconds == cut_time:
+                line.skip = returned
+            self._cut_line = (None, 0)
+        return line, text[match.end() :]
 
-    def _is_new(self, at: int) -> bool:
-        """Whether a line of a resumed log comes after those that were read."""
-        if at > self._latest:
+    def _is_new(self, nanoseconds: int) -> bool:
+        """Return whether a line of a resumed log comes after the returned lines."""
+        if nanoseconds > self._latest_time:
             self._skipping = False
-            return True
-        if at == self._at:
-            self._met += 1
-            if self._met > self._count:  # only if it was the last of its time: the log continues with it
-                self._skipping = False
-                return True
-            return False
-        if self._met >= self._count:
+        elif nanoseconds == self._last_time:
+            self._skipped_count += 1
+            # The last returned line may not have been the last line of its time.
+            self._skipping = self._skipped_count <= self._last_time_count
+        elif self._skipped_count >= self._last_time_count:
             self._skipping = False
-            return True
-        return False
+        return not self._skipping
 
-    def _note(self, at: int) -> None:
-        self._count = self._count + 1 if at == self._at else 1
-        self._at = at
-        self._latest = max(self._latest, at)
+    def _advance(self, nanoseconds: int) -> None:
+        self._last_time_count = self._last_time_count + 1 if nanoseconds == self._last_time else 1
+        self._last_time = nanoseconds
+        self._latest_time = max(self._latest_time, nanoseconds)
 
-    def _parse(self, found: re.Match[bytes]) -> int:
-        second = (found[1], found[3])
-        if second != self._second:  # most lines are of the same second as the line before
-            text = found[1] + (b"+00:00" if found[3] == b"Z" else found[3])
+    def _parse_time(self, match: re.Match[bytes]) -> int:
+        key = (match[1], match[3])
+        parsed_key, seconds = self._parsed_second
+        if key != parsed_key:  # most lines are of the same second as the line before
+            text = match[1] + (b"+00:00" if match[3] == b"Z" else match[3])
             try:
-                then = datetime.fromisoformat(text.decode())
+                time = datetime.fromisoformat(text.decode())
             except ValueError:  # such as a 31st of February, which no kubelet writes
-                then = _EPOCH
-            self._second, self._seconds = second, (then - _EPOCH) // timedelta(seconds=1)
-        return self._seconds * _SECOND + int((found[2] or b"0").ljust(9, b"0"))
+                time = _EPOCH
+            seconds = (time - _EPOCH) // timedelta(seconds=1)
+            self._parsed_second = (key, seconds)
+        return seconds * _SECOND + int((match[2] or b"0").ljust(9, b"0"))

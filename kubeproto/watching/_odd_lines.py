@@ -1,4 +1,4 @@
-"""Lines of a watch that cannot be decoded as events of its kind; and refusals, the bodies of errors."""
+"""Read lines of a watch that are not events of its kind, and the bodies of error responses."""
 
 from __future__ import annotations
 
@@ -7,20 +7,20 @@ from typing import Any, Final
 from msgspec import Raw, Struct
 
 from .._errors import InvalidObject, RemoteProtocolError
-from ..objects import Metadata, ObjectMeta, Reader, TooDeep, members, to_plain
-from ..objects._shared import KindViews, Malformed, read_whole, views_of
+from ..objects import Metadata, ObjectMeta, Reader, TooDeep, split_object, to_plain
+from ..objects._shared import KindViews, Malformed, read_object, views_of
 from ..wire import Headers, header, read_status
 from ._events import Added, Deleted, Modified, Unknown, WatchFailed
 
-# The rest of a longer refusal is dropped. Go's client quotes 2 KiB of a foreign page; a Status is shorter.
-_MAX_REFUSAL: Final = 1024 * 1024
+# The rest of a longer body is dropped. Go's client quotes 2 KiB of a foreign page; a Status is shorter.
+_MAX_ERROR_BODY: Final = 1024 * 1024
 
 _GZIP: Final = b"\x1f\x8b"
 _TYPES: Final = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK")
 
 
-class Refusal:
-    """The body of a response outside 2xx, which is read as one Status."""
+class ErrorBody:
+    """The body of a response outside 2xx, which is read as a single Status."""
 
     __slots__ = ("_body", "_headers", "_status")
 
@@ -31,10 +31,10 @@ class Refusal:
 
     def feed(self, chunk: bytes) -> None:
         """Take the next bytes."""
-        self._body += chunk[: _MAX_REFUSAL - len(self._body)]
+        self._body += chunk[: _MAX_ERROR_BODY - len(self._body)]
 
-    def failed(self) -> WatchFailed:
-        """Return the one event of this response."""
+    def to_event(self) -> WatchFailed:
+        """Return the only event of this response."""
         body = bytes(self._body)
         return WatchFailed(
             read_status(self._status, self._headers, body if body.startswith(_GZIP) else _as_utf8(body))
@@ -42,10 +42,12 @@ class Refusal:
 
 
 def check_content_type(headers: Headers, response: str) -> None:
-    """Refuse the two encodings that a server has besides JSON: no request here asks for them."""
+    """Refuse the two encodings that a server has besides JSON; no request of kubeproto accepts them."""
     content_type = header(headers, "content-type")
     if "protobuf" in content_type.lower() or "cbor" in content_type.lower():
-        raise RemoteProtocolError(f"{response} came as {content_type!r}, although JSON was requested")
+        raise RemoteProtocolError(
+            f"{response} has the Content-Type {content_type!r}, although JSON was requested"
+        )
 
 
 _MISSING: Final = Raw(b"")
@@ -54,34 +56,35 @@ _MISSING: Final = Raw(b"")
 class _Envelope(Struct):
     type: str = ""
     kind: str = ""
-    # Within a union msgspec would not use a Raw for anything.
+    # `Raw | UnsetType` would not work: within a union msgspec decodes the value.
     object: Raw = _MISSING
     items: Raw = _MISSING
 
 
 _read_envelope_fields: Final = Reader[_Envelope](_Envelope).read
-_read_text: Final = Reader[str](str).read
+_read_string: Final = Reader[str](str).read
 _CHANGES: Final[dict[str, Any]] = {"ADDED": Added, "MODIFIED": Modified, "DELETED": Deleted}
 
 
 def read_change(line: bytes, views: KindViews, *, strict: bool, error: InvalidObject | None = None) -> Any:
     """Return the event on a line that may have other keys too; None if it is not an event of an object.
 
-    Its object is read separately, so it may be nested to any depth. If the object does not fit, the earlier
-    `error` is raised, if there was one.
+    The object is read separately, so it may be nested to any depth. If it does not fit, the `error` of an
+    earlier attempt is raised instead, if there was one.
     """
     envelope = _read_envelope(line)
     change = _CHANGES.get(envelope.type)
     if change is None or envelope.object is _MISSING:
         return None
     try:
-        return change(read_whole(bytes(envelope.object), views, strict=strict))
-    except InvalidObject as refusal:
-        raise refusal if error is None or isinstance(error, TooDeep) else error from None
+        return change(read_object(bytes(envelope.object), views, strict=strict))
+    except InvalidObject as misfit:
+        raise misfit if error is None or isinstance(error, TooDeep) else error from None
 
 
 def read_failure(text: bytes | Raw) -> WatchFailed:
-    """Return the failure that a Status inside a watch means. A malformed part must not hide its message."""
+    """Return the event of a Status inside a watch. A malformed part must not hide the message of the
+    Status."""
     return WatchFailed(read_status(0, (), _as_utf8(bytes(text))))
 
 
@@ -94,7 +97,7 @@ def read_odd_line(line: bytes, error: Exception, kind: str) -> WatchFailed | Mal
     try:
         envelope = _read_envelope(line)
     except InvalidObject:
-        return _no_event(line, error) if line.strip() else None
+        return _not_an_event(line, error) if line.strip() else None
     obj = envelope.object
     if envelope.type and obj is not _MISSING:
         if envelope.type == "ERROR":
@@ -105,17 +108,17 @@ def read_odd_line(line: bytes, error: Exception, kind: str) -> WatchFailed | Mal
         problem = InvalidObject(f"{name_of(kind, metadata)}: {error}")
         return Malformed(metadata, problem, line, envelope.type)
     if envelope.type or obj is not _MISSING:
-        return _no_event(line, error, envelope.type)
+        return _not_an_event(line, error, envelope.type)
     if envelope.kind == "Status":
         return read_failure(line)
     if envelope.items is not _MISSING or envelope.kind == "Table":
         raise RemoteProtocolError(
-            f"a {envelope.kind or 'list'} came although a watch of {kind} was requested"
+            f"the response is a {envelope.kind or 'list'} although a watch of {kind} was requested"
         )
-    return _no_event(line, error)
+    return _not_an_event(line, error)
 
 
-def _no_event(line: bytes, error: Exception, type_: str = "") -> Malformed:
+def _not_an_event(line: bytes, error: Exception, type_: str = "") -> Malformed:
     return Malformed(None, RemoteProtocolError(f"not an event of a watch: {error}"), line, type_)
 
 
@@ -123,21 +126,22 @@ def _read_envelope(line: bytes) -> _Envelope:
     try:
         return _read_envelope_fields(line)
     except TooDeep:
-        texts = members(line)
+        members = split_object(line)
     return _Envelope(
-        _read_text(texts.get("type", b'""')),
-        _read_text(texts.get("kind", b'""')),
-        texts.get("object", _MISSING),
-        texts.get("items", _MISSING),
+        _read_string(members.get("type", b'""')),
+        _read_string(members.get("kind", b'""')),
+        members.get("object", _MISSING),
+        members.get("items", _MISSING),
     )
 
 
 def read_metadata(obj: bytes | Raw) -> ObjectMeta | None:
-    """Return the metadata of an object that does not fit its kind; None if that is unreadable too."""
+    """Return the metadata of an object that does not fit its kind; None if the metadata does not fit
+    either."""
     data = bytes(obj)
     try:
-        metadata = read_whole(data, views_of(Metadata), strict=False).metadata
-        if "metadata" not in members(data):
+        metadata = read_object(data, views_of(Metadata), strict=False).metadata
+        if "metadata" not in split_object(data):
             return None
     except InvalidObject:
         return None

@@ -1,4 +1,4 @@
-"""A watch as a file: the first line names the kind, each other line is an event with its delay.
+"""Recordings of watches as files: the first line describes the kind, each other line is an event.
 
 ::
 
@@ -7,7 +7,8 @@
     {"delay":0.0,"type":"SYNCED"}
     {"delay":1.25,"type":"MODIFIED","object":{…}}
 
-`delay` is in seconds after the line before. Objects before SYNCED existed when the recording began.
+`delay` is the number of seconds since the previous event. Objects before SYNCED existed when the recording
+began.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FORMAT: Final = "kubeproto/watch/v1"
 
 
 class RecordingHead(Struct, frozen=True, kw_only=True):
-    """The first line: which kind it is, and where and when it was recorded."""
+    """The first line: the kind of the objects, and the namespace and time of the recording."""
 
     format: str = FORMAT
     group: str
@@ -48,7 +49,7 @@ class RecordingHead(Struct, frozen=True, kw_only=True):
 
 
 class RecordedEvent(Struct, frozen=True, omit_defaults=True):
-    """One line: what happened, how many seconds after the line before, and the object."""
+    """An event, with the object and the number of seconds since the previous event."""
 
     delay: float
     type: Literal["ADDED", "MODIFIED", "DELETED", "SYNCED"]
@@ -60,7 +61,7 @@ class RecordedEvent(Struct, frozen=True, omit_defaults=True):
         return bytes(self.object) if isinstance(self.object, msgspec.Raw) else b""
 
     def line(self) -> bytes:
-        """Return it as a line of the file."""
+        """Return the line of the event in a file."""
         return msgspec.json.encode(self) + b"\n"
 
 
@@ -72,27 +73,27 @@ class WatchRecording(Struct, frozen=True):
 
     @property
     def initial(self) -> int:
-        """How many events are about objects that existed when the recording began."""
+        """The number of events of objects that existed when the recording began."""
         return next((number for number, event in enumerate(self.events) if event.type == "SYNCED"), 0)
 
 
-_HEADS: Final[Reader[RecordingHead]] = Reader(RecordingHead)
-_EVENTS: Final[Reader[RecordedEvent]] = Reader(RecordedEvent)
+_head_reader: Final[Reader[RecordingHead]] = Reader(RecordingHead)
+_event_reader: Final[Reader[RecordedEvent]] = Reader(RecordedEvent)
 
 
 def read_recording(data: bytes) -> WatchRecording:
-    """Return the recording in a file, a last half line left out; a ValueError names a line that is wrong."""
+    """Return the recording in a file, without an unfinished last line; ValueError if a line is invalid."""
     lines = data.split(b"\n")
     try:
-        head = _HEADS.read(lines[0])
+        head = _head_reader.read(lines[0])
     except InvalidObject as error:
         raise ValueError(f"line 1 is not the head of a recording: {error}") from error
     if head.format != FORMAT:
-        raise ValueError(f"line 1: the format is {head.format!r}, and not {FORMAT}")
+        raise ValueError(f"line 1: the format is {head.format!r}, not {FORMAT}")
     events: list[RecordedEvent] = []
     for number, line in enumerate(lines[1:-1], 2):
         try:
-            event = _EVENTS.read(line)
+            event = _event_reader.read(line)
             if event.type != "SYNCED":
                 decode(event.text, Dynamic)
         except InvalidObject as error:

@@ -1,4 +1,4 @@
-"""The lines of a watch as msgspec reads them: events of objects as they are, the others to be converted."""
+"""The lines of a watch as msgspec decodes them: events of objects, bookmarks and errors."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class _BookmarkObject(Struct):
 
 
 class BookmarkLine(Struct, tag_field="type", tag="BOOKMARK"):
-    """A bookmark as it is sent. Every kind has its own object, of which version and annotations are read."""
+    """A bookmark on the wire. Its object has the watched kind; only its version and annotations are read."""
 
     object: _BookmarkObject
 
-    def event(self) -> Bookmark:
+    def to_event(self) -> Bookmark:
         """Return the event."""
         meta = self.object.metadata
         annotations = meta.annotations or {}
@@ -33,11 +33,11 @@ class BookmarkLine(Struct, tag_field="type", tag="BOOKMARK"):
 
 
 class ErrorLine(Struct, tag_field="type", tag="ERROR"):
-    """The end of a watch as it is sent: usually a Status, but it can be anything."""
+    """The line that ends a watch: its object is usually a Status, but may be anything."""
 
     object: Raw
 
-    def event(self) -> WatchFailed:
+    def to_event(self) -> WatchFailed:
         """Return the event."""
         return read_failure(self.object)
 
@@ -47,26 +47,26 @@ OTHER_LINES: Final = frozenset((BookmarkLine, ErrorLine))
 
 def event_of_line(line: Any) -> Any:
     """Return the event of a decoded line."""
-    return line.event() if type(line) in OTHER_LINES else line
+    return line.to_event() if type(line) in OTHER_LINES else line
 
 
 _readers: Final[dict[tuple[Any, bool], Reader[Any]]] = {}
 
 
 def line_reader(payload: Any) -> Reader[Any]:
-    """Return the reader of a watch's lines with this type of objects; all watches share it."""
-    return _reader(payload, all_types=True)
+    """Return the reader of all lines of watches with objects of this type."""
+    return _line_reader(payload, all_types=True)
 
 
 def object_line_reader(payload: Any) -> Reader[Any]:
-    """Return the reader of lines that all have objects, which is a little faster."""
-    return _reader(payload, all_types=False)
+    """Return the reader of lines that have an object of this type, which is a little faster."""
+    return _line_reader(payload, all_types=False)
 
 
-def _reader(payload: Any, *, all_types: bool) -> Reader[Any]:
+def _line_reader(payload: Any, *, all_types: bool) -> Reader[Any]:
     reader = _readers.get((payload, all_types))
     if reader is None:
         lines: Any = Added[payload] | Modified[payload] | Deleted[payload]
         lines = lines | BookmarkLine | ErrorLine if all_types else lines
-        reader = _readers[payload, all_types] = Reader[Any](lines, payload.__qualname__).prepared()
+        reader = _readers[payload, all_types] = Reader[Any](lines, payload.__qualname__).prepare()
     return reader

@@ -1,4 +1,4 @@
-"""The log of one container, followed through restarts and lost connections: when it is opened, when it ends.
+"""A machine that follows the log of a container through restarts and lost connections.
 
 ::
 
@@ -31,16 +31,16 @@
 
 Rules
 
-- A run is one life of the container; its number is the count of restarts in the status of the pod.
-- A response that ends does not prove that the log has ended: an API server ends it normally when it loses the
-  kubelet. A run was read to its end if a response that was requested after its end has ended.
-- What resumes a log (`OpenLog.resumed`) asks for the log of the previous run too, because the container may
-  have been restarted meanwhile, which the status shows later; `LogCursor` skips what was read. The driver
-  opens the log of the current run first and reads it last, so that a restart between the two loses nothing.
-- A response that ends within a second counts as a failure, unless its run has ended: a server that hangs up
-  politely cannot make a tight loop.
-- The first line of a container's log is that of the run that is found; earlier runs are not shown.
-- When the pod is deleted, an open response is read to its end, and nothing more is opened: the log is gone.
+- A run lasts from a start of the container to its exit; its number is the restart count in the pod's status.
+- The end of a response does not prove the end of the log: an API server ends a response normally when it
+  loses the kubelet. A run was read to its end if a response that was requested after its end has ended.
+- A driver that resumes a log (`OpenLog.resumed`) requests the log of the previous run too: the container may
+  have restarted meanwhile, which the status shows later. `LogCursor` skips the lines that were read. The
+  driver opens the log of the current run first and reads it last, so a restart between the two loses nothing.
+- A response that ends within a second counts as a failure, unless its run has ended. So a server that closes
+  each response normally and immediately causes no tight loop.
+- The log begins with the run that exists at the start; earlier runs are not read.
+- When the pod is deleted, an open response is read to its end, and no other is opened: the log is deleted.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ from msgspec import Struct
 
 from .._errors import LocalProtocolError
 from .._pacing import exponential_backoff
-from ._log_cursor import LONGEST, LogCursor, TimedLine
+from ._log_cursor import MAX_PIECE, LogCursor, TimedLine
 
 __all__ = [
-    "LONGEST",
+    "MAX_PIECE",
     "MIN_READ",
     "Action",
     "Closed",
@@ -78,45 +78,46 @@ __all__ = [
     "step",
 ]
 
-MIN_READ: Final = 1.0  # seconds; a response that ends sooner did not work
-# The delays of Go's reflectors: a node that comes back is not met by all readers at once.
-_FIRST: Final = 0.8
-_LONGEST: Final = 30.0
+MIN_READ: Final = 1.0  # seconds; a response that ends sooner counts as a failure
+# The delays of Go's reflectors: not all readers reconnect together to a node that has restarted.
+_INITIAL_DELAY: Final = 0.8
+_MAX_DELAY: Final = 30.0
 
 
 class Waiting(Struct, frozen=True, gc=False):
-    """Nothing is to be read. The runs up to `read` were read to their end; None if none was."""
+    """There is nothing to read. The runs up to `last_read_run` were read to their end; None if no run was."""
 
-    read: int | None = None
+    last_read_run: int | None = None
 
 
 class Opening(Struct, frozen=True, gc=False):
-    """The log is requested, or will be at `at`. `ended` and `last` are what is known of the run.
+    """The log was requested, or will be requested at `open_at`.
 
-    `confirms`: the run had ended when the request was due, so that the response ends where the log does.
+    `has_ended` and `is_last` describe the run. `reads_to_end`: the run had ended before the request, so the
+    response ends where the log ends.
     """
 
     run: int
-    at: float
-    ended: bool = False
-    last: bool = False
-    confirms: bool = False
+    open_at: float
+    has_ended: bool = False
+    is_last: bool = False
+    reads_to_end: bool = False
     failures: int = 0
 
 
 class Reading(Struct, frozen=True, gc=False):
-    """A response is open."""
+    """A response is open since `opened_at`. The other fields are those of `Opening`."""
 
     run: int
-    opened: float
-    ended: bool = False
-    last: bool = False
-    confirms: bool = False
+    opened_at: float
+    has_ended: bool = False
+    is_last: bool = False
+    reads_to_end: bool = False
     failures: int = 0
 
 
 class Draining(Struct, frozen=True, gc=False):
-    """The pod was deleted while a response was open, or awaited."""
+    """The pod was deleted while a response was open or expected."""
 
 
 class Finished(Struct, frozen=True, gc=False):
@@ -127,16 +128,16 @@ State: TypeAlias = Waiting | Opening | Reading | Draining | Finished
 
 
 class RunStarted(Struct, frozen=True, gc=False):
-    """The status of the pod says that this run is running."""
+    """The status of the pod shows that this run has started."""
 
     run: int
 
 
 class RunEnded(Struct, frozen=True, gc=False):
-    """The status of the pod says that this run has ended; `last`: and that none will follow."""
+    """The status of the pod shows that this run has ended. `is_last`: no other run will follow."""
 
     run: int
-    last: bool = False
+    is_last: bool = False
 
 
 class Opened(Struct, frozen=True, gc=False):
@@ -148,79 +149,82 @@ class Closed(Struct, frozen=True, gc=False):
 
 
 class Failed(Struct, frozen=True, gc=False):
-    """The request was refused, or its response broke off."""
+    """The request was refused, or the connection was lost."""
 
 
 class PodDeleted(Struct, frozen=True, gc=False):
-    """The pod is gone."""
+    """The pod was deleted."""
 
 
 Event: TypeAlias = RunStarted | RunEnded | Opened | Closed | Failed | PodDeleted
 
 
 class OpenLog(Struct, frozen=True, gc=False):
-    """Request the log at this time. `resumed`: from where the cursor is, in the previous run or this one."""
+    """Request the log at `open_at`. `resumed`: from the cursor, which may be in the previous run."""
 
-    at: float
+    open_at: float
     resumed: bool = False
 
 
 class EndRun(Struct, frozen=True, gc=False):
-    """The log of a run is complete: a last line without an end is whole."""
+    """Handle the end of a run: a last line without a line end is complete."""
 
 
 class Finish(Struct, frozen=True, gc=False):
-    """Nothing more is to be done."""
+    """Stop: nothing remains to be read."""
 
 
 Action: TypeAlias = OpenLog | EndRun | Finish
 
 
 def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, ...]]:
-    """Return the next state, and what to do."""
+    """Return the next state, and the actions to perform."""
     match state, event:
-        case Waiting(read), RunStarted(run) if read is None or run > read:
-            return Opening(run, now), (OpenLog(now, read is not None),)
-        case Waiting(read), RunEnded(run, last) if read is None or run > read:
-            opening = Opening(run, now, ended=True, last=last, confirms=True)
-            return opening, (OpenLog(now, read is not None),)
-        case Waiting(), RunEnded(last=True) | PodDeleted():
+        case Waiting(last_run), RunStarted(run) if last_run is None or run > last_run:
+            return Opening(run, now), (OpenLog(now, last_run is not None),)
+        case Waiting(last_run), RunEnded(run, is_last) if last_run is None or run > last_run:
+            opening = Opening(run, now, has_ended=True, is_last=is_last, reads_to_end=True)
+            return opening, (OpenLog(now, last_run is not None),)
+        case Waiting(), RunEnded(is_last=True) | PodDeleted():
             return Finished(), (Finish(),)
         case Waiting(), RunStarted() | RunEnded():
             return state, ()
 
         case Opening(), RunStarted(run) if run >= state.run:
-            return Opening(run, state.at, failures=state.failures), ()
-        case Opening(), RunEnded(run, last) if run >= state.run:
-            due = state.confirms or now < state.at
-            return Opening(run, state.at, True, last, due, state.failures), ()
+            return Opening(run, state.open_at, failures=state.failures), ()
+        case Opening(), RunEnded(run, is_last) if run >= state.run:
+            reads_to_end = state.reads_to_end or now < state.open_at
+            return Opening(run, state.open_at, True, is_last, reads_to_end, state.failures), ()
         case Opening(), RunStarted() | RunEnded():
             return state, ()
         case Opening(), Opened():
-            return Reading(state.run, now, state.ended, state.last, state.confirms, state.failures), ()
+            reading = Reading(
+                state.run, now, state.has_ended, state.is_last, state.reads_to_end, state.failures
+            )
+            return reading, ()
         case Opening(), Failed():
             return _reopen(state, now, state.failures + 1)
-        case Opening(), PodDeleted() if now < state.at:
+        case Opening(), PodDeleted() if now < state.open_at:
             return Finished(), (EndRun(), Finish())
         case Opening(), PodDeleted():
             return Draining(), ()
 
         case Reading(), RunStarted(run) if run >= state.run:
-            return Reading(run, state.opened, failures=state.failures), ()
-        case Reading(), RunEnded(run, last) if run >= state.run:
-            return Reading(run, state.opened, True, last, state.confirms, state.failures), ()
+            return Reading(run, state.opened_at, failures=state.failures), ()
+        case Reading(), RunEnded(run, is_last) if run >= state.run:
+            return Reading(run, state.opened_at, True, is_last, state.reads_to_end, state.failures), ()
         case Reading(), RunStarted() | RunEnded():
             return state, ()
-        case Reading(confirms=True, last=True), Closed():
+        case Reading(reads_to_end=True, is_last=True), Closed():
             return Finished(), (EndRun(), Finish())
-        case Reading(confirms=True), Closed():
+        case Reading(reads_to_end=True), Closed():
             return Waiting(state.run), (EndRun(),)
-        case Reading(), Closed() if state.ended or now - state.opened >= MIN_READ:
+        case Reading(), Closed() if state.has_ended or now - state.opened_at >= MIN_READ:
             return _reopen(state, now, 0)
         case Reading(), Closed():
             return _reopen(state, now, state.failures + 1)
         case Reading(), Failed():
-            failures = 0 if now - state.opened >= MIN_READ else state.failures
+            failures = 0 if now - state.opened_at >= MIN_READ else state.failures
             return _reopen(state, now, failures + 1)
         case Reading(), PodDeleted():
             return Draining(), ()
@@ -236,6 +240,6 @@ def step(state: State, event: Event, now: float) -> tuple[State, tuple[Action, .
 
 
 def _reopen(state: Opening | Reading, now: float, failures: int) -> tuple[State, tuple[Action, ...]]:
-    at = now + exponential_backoff(failures, initial=_FIRST, maximum=_LONGEST)
-    opening = Opening(state.run, at, state.ended, state.last, state.ended, failures)
-    return opening, (OpenLog(at, resumed=True),)
+    open_at = now + exponential_backoff(failures, initial=_INITIAL_DELAY, maximum=_MAX_DELAY)
+    opening = Opening(state.run, open_at, state.has_ended, state.is_last, state.has_ended, failures)
+    return opening, (OpenLog(open_at, resumed=True),)

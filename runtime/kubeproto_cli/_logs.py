@@ -122,7 +122,7 @@ async def _print_logs(connection: ConnectionOptions, options: _LogOptions) -> No
         async for batch in batches:
             for line in batch:
                 write(_format(line, options, with_prefix=with_prefix and starts_line, color=color))
-                starts_line = line.whole
+                starts_line = line.complete
             sys.stdout.buffer.flush()
 
 
@@ -160,4 +160,4 @@ def _format(line: LogLine, options: _LogOptions, *, with_prefix: bool, color: bo
         prefix = f"{styled(label, style, color)} "
     if options.timestamps and line.time:
         prefix += f"{line.time} "
-    return prefix.encode() + line.text + (b"\n" if line.whole else b"")
+    return prefix.encode() + line.text + (b"\n" if line.complete else b"")

@@ -15,7 +15,7 @@ from msgspec import Raw, Struct
 
 from kubeproto import InvalidObject
 from kubeproto.control import CachedObject, Change
-from kubeproto.objects import Reader, Selector, members
+from kubeproto.objects import Reader, Selector, split_object
 
 __all__ = [
     "ChangeFilter",
@@ -74,8 +74,8 @@ _read_value: Final = Reader[Any](Any).read
 
 
 def _metadata_of(text: bytes) -> _Metadata:
-    # Not `Reader[KubeObject]`: other members may be nested more deeply than the decoder allows.
-    return _read_metadata(members(text).get("metadata", b"{}"))
+    # Not `Reader[KubeObject]`: other split_object may be nested more deeply than the decoder allows.
+    return _read_metadata(split_object(text).get("metadata", b"{}"))
 
 
 def _metadata_predicate(differ: Callable[[_Metadata, _Metadata], bool], name: str) -> Predicate:
@@ -147,13 +147,13 @@ def selected(selector: str | Selector) -> Predicate:
 
 
 def _differ_beyond_status(old: bytes, new: bytes) -> bool:
-    old_members, new_members = members(old), members(new)
+    old_members, new_members = split_object(old), split_object(new)
     for fields in (old_members, new_members):
         fields.pop("status", None)
     old_metadata, new_metadata = (
         _read_metadata(fields.pop("metadata", b"{}")) for fields in (old_members, new_members)
     )
-    # The members are compared instead of the generation, because some kinds have no generation.
+    # The split_object are compared instead of the generation, because some kinds have no generation.
     old_metadata.generation = new_metadata.generation
     return (
         old_metadata != new_metadata
@@ -189,7 +189,7 @@ def _field(text: bytes | Raw, names: tuple[str, ...]) -> bytes | Raw | None:
     value: bytes | Raw = text
     for name in names:
         try:
-            fields = members(value)
+            fields = split_object(value)
         except InvalidObject:
             return None  # the value is not an object, and has no fields
         if name not in fields:

@@ -327,7 +327,7 @@ def test_a_line_that_is_broken_behind_its_front_is_kept_without_a_text() -> None
 
 def test_another_kinds_list_is_refused_and_so_is_a_list_of_nothing() -> None:
     for kind, version in (("SecretList", "v1"), ("NoteList", "x.io/v1")):
-        with pytest.raises(RemoteProtocolError, match="came although a list of Settings"):
+        with pytest.raises(RemoteProtocolError, match="although a list of Settings"):
             read_page(listed([], kind, version), Settings)
     with pytest.raises(RemoteProtocolError, match="of its items have no name"):
         read_page(listed([b"null"] * 2_000), Note)

@@ -129,7 +129,7 @@ def test_the_log_of_a_container_ends_after_so_many_bytes(
         async with simulated(cluster) as client:
             await anyio.sleep(5)
             async with read_logs(client, "web-0", follow=follow, limit_bytes=limit) as lines:
-                assert [(line.text, line.whole) async for line in lines] == expected
+                assert [(line.text, line.complete) async for line in lines] == expected
 
     go(main)
 

@@ -226,10 +226,10 @@ def test_an_object_that_selects_pods_names_them(go: Go, target: str) -> None:
         ("containers", {"state": {"running": {}}, "lastState": {"terminated": {"exitCode": 1}},
                         "restartCount": 3}, RunStarted(3)),
         ("initContainers", {"state": {"terminated": {"exitCode": 0}}, "restartCount": 0},
-         RunEnded(0, last=True)),
+         RunEnded(0, is_last=True)),
         ("initContainers", {"state": {"terminated": {"exitCode": 1}}, "restartCount": 0}, RunEnded(0)),
         ("ephemeralContainers", {"state": {"terminated": {"exitCode": 1}}, "restartCount": 0},
-         RunEnded(0, last=True)),
+         RunEnded(0, is_last=True)),
     ],
 )  # fmt: skip
 def test_the_status_of_a_container_says_which_run_it_is_in(
@@ -255,4 +255,4 @@ def test_whether_another_run_follows_is_said_by_the_policy_and_the_phase(
     status = {"name": "app", "restartCount": 0, "state": {"terminated": {"exitCode": code}}}
     spec = {"containers": [{"name": "app"}], "restartPolicy": restart}
     found = {"metadata": {}, "spec": spec, "status": {"phase": phase, "containerStatuses": [status]}}
-    assert run_events(found) == {"app": RunEnded(0, last=last)}
+    assert run_events(found) == {"app": RunEnded(0, is_last=last)}

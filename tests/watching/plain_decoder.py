@@ -55,7 +55,7 @@ def read_line(line: bytes, kind: type[Any]) -> Any:
             case {"type": str(type_), "object": _} if type_ and type_ != "BOOKMARK":
                 return Unknown(type_, line)
             case {"items": _} | {"kind": "Table"} if not {"type", "object"} & value.keys():
-                raise kp.RemoteProtocolError("a list came although a watch was requested")
+                raise kp.RemoteProtocolError("the response is a list although a watch was requested")
             case _:
                 raise kp.InvalidObject("not an event")
     except (kp.InvalidObject, msgspec.ValidationError) as error:

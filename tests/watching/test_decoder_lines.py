@@ -314,9 +314,7 @@ def test_sp_13_a_plain_status_on_a_watch_is_a_failure_and_no_event(end: bytes) -
 def test_sp_14_a_list_on_a_watch_is_refused_by_name(items: str, end: bytes) -> None:
     body = f'{{"kind":"WidgetList","apiVersion":"x.io/v1","metadata":{{}},"items":{items}}}'.encode()
     for kind in (Widget, kp.Dynamic, kp.Metadata):
-        with pytest.raises(
-            RemoteProtocolError, match=r"a WidgetList came although a watch of \w+ was requested"
-        ):
+        with pytest.raises(RemoteProtocolError, match=r"a WidgetList although a watch of \w+ was requested"):
             read(body + end, kind=kind)
 
 
@@ -326,7 +324,7 @@ def test_r_33_a_table_that_nobody_asked_for_is_not_an_object() -> None:
         [malformed] = read(f'{{"type":"ADDED","object":{table}}}\n'.encode(), kind=kind)
         assert isinstance(malformed, Malformed)
         assert malformed.type == "ADDED"
-        with pytest.raises(RemoteProtocolError, match="a Table came although a watch of"):
+        with pytest.raises(RemoteProtocolError, match="a Table although a watch of"):
             read(table.encode(), kind=kind)
 
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given, strategies as st
 
-from kubeproto.watching.log_tail import LONGEST, LogCursor, TimedLine
+from kubeproto.watching.log_tail import MAX_PIECE, LogCursor, TimedLine
 
 SECOND = 1_000_000_000
 START = 1_700_000_000
@@ -36,7 +36,7 @@ def texts(lines: list[TimedLine]) -> list[bytes]:
     begun = b""
     for line in lines:
         begun += line.text
-        if line.whole:
+        if line.complete:
             found.append(begun)
             begun = b""
     assert not begun
@@ -124,18 +124,18 @@ def test_the_log_of_an_older_run_brings_nothing() -> None:
     assert texts(cursor.feed(served(log[3:], cursor))) == [b"5"]
 
 
-@pytest.mark.parametrize("cut", [LONGEST // 2, LONGEST + 100, 2 * LONGEST + 40, 2 * LONGEST + 500])
+@pytest.mark.parametrize("cut", [MAX_PIECE // 2, MAX_PIECE + 100, 2 * MAX_PIECE + 40, 2 * MAX_PIECE + 500])
 def test_a_very_long_line_comes_in_pieces_each_of_which_comes_once(cut: int) -> None:
-    long = b"0123456789abcdef" * (LONGEST // 8) + b"end"
+    long = b"0123456789abcdef" * (MAX_PIECE // 8) + b"end"
     log = [(START * SECOND, b"first"), (START * SECOND + 1, long), (START * SECOND + 2, b"last")]
     cursor = LogCursor()
     seen: list[TimedLine] = []
-    for end in (cut, LONGEST + 50, 1 << 30):
+    for end in (cut, MAX_PIECE + 50, 1 << 30):
         cursor.begin()
         body = served(log, cursor)[:end]
         for at in range(0, len(body), 65536):
             seen += cursor.feed(body[at : at + 65536])
-    assert [len(line.text) <= LONGEST + 65536 for line in seen].count(False) == 0
+    assert [len(line.text) <= MAX_PIECE + 65536 for line in seen].count(False) == 0
     assert texts(seen) == [b"first", long, b"last"]
 
 

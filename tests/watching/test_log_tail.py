@@ -46,7 +46,7 @@ TABLE: list[Row] = [
     ("the last run is found ended", Waiting(), RunEnded(0, True), Opening(0, NOW, True, True, True), FRESH),
     ("a short run was missed", Waiting(0), RunEnded(1), Opening(1, NOW, True, False, True), RESUMED),
     ("a run that was read has ended", Waiting(1), RunEnded(1), Waiting(1), ()),
-    ("no run follows", Waiting(1), RunEnded(1, last=True), Finished(), (Finish(),)),
+    ("no run follows", Waiting(1), RunEnded(1, is_last=True), Finished(), (Finish(),)),
     ("the pod goes while nothing is read", Waiting(1), PodDeleted(), Finished(), (Finish(),)),
     ("it still runs", Opening(1, NOW + 5, failures=2), RunStarted(1), Opening(1, NOW + 5, failures=2), ()),
     ("it was restarted meanwhile", Opening(1, NOW + 5, True, True, True, 2), RunStarted(2),

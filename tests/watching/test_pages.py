@@ -232,11 +232,11 @@ def test_a_list_of_nothing_is_empty(items: str, kind: Any) -> None:
 @pytest.mark.parametrize(
     ("body", "what"),
     [
-        ('{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}', "Table came although a list of Widget"),
-        ('{"kind":"Table","items":[]}', "Table came although a list of Widget"),
-        ('{"kind":"Status","status":"Failure","code":410}', "Status came although a list of Widget"),
-        ('{"kind":"WidgetList"}', "WidgetList came although a list of Widget"),
-        ('{"a":1}', "something else came although a list of Widget"),
+        ('{"kind":"Table","apiVersion":"meta.k8s.io/v1","rows":[]}', "Table although a list of Widget"),
+        ('{"kind":"Table","items":[]}', "Table although a list of Widget"),
+        ('{"kind":"Status","status":"Failure","code":410}', "Status although a list of Widget"),
+        ('{"kind":"WidgetList"}', "WidgetList although a list of Widget"),
+        ('{"a":1}', "document without a kind although a list of Widget"),
         ("<html>no</html>", "list of Widget"),
         ("", "list of Widget"),
         ("[]", "list of Widget"),
@@ -341,5 +341,5 @@ def test_a_list_has_the_kind_that_its_definition_gives_it(kind: Any) -> None:
 )
 def test_what_has_the_kind_of_no_list_is_refused(kind: Any, name: str) -> None:
     body = page(item("a"), head=f'"kind":"{name}","apiVersion":"x.io/v1",' + META)
-    with pytest.raises(RemoteProtocolError, match=f"{name} came although a list of"):
+    with pytest.raises(RemoteProtocolError, match=f"{name} although a list of"):
         read_page(body, kind)

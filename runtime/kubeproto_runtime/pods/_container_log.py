@@ -46,7 +46,7 @@ class LogLine(Struct, frozen=True, gc=False):
     """A line of the log of a container, without its end.
 
     `time` is the text of the kubelet, in RFC 3339; it is empty for messages of the kubelet itself. A line of
-    more than a mebibyte comes in parts, of which the last is `whole`.
+    more than a mebibyte arrives in parts; only the last part is `complete`.
     """
 
     namespace: str
@@ -54,7 +54,7 @@ class LogLine(Struct, frozen=True, gc=False):
     container: str
     text: bytes
     time: str = ""
-    whole: bool = True
+    complete: bool = True
 
 
 class LogStart(Struct, frozen=True, kw_only=True):
@@ -157,8 +157,8 @@ class ContainerLog:
             plan, changed = self._plan, self._changed
             if plan is None:
                 await changed.wait()
-            elif plan.at > anyio.current_time():
-                with anyio.move_on_at(plan.at):
+            elif plan.open_at > anyio.current_time():
+                with anyio.move_on_at(plan.open_at):
                     await changed.wait()
             else:
                 self._plan = None
@@ -255,7 +255,7 @@ class ContainerLog:
         if lines:
             source = str(self._api.namespace), self.pod, self.container
             await self._deliver(
-                [LogLine(*source, line.text, line.time.decode(), line.whole) for line in lines]
+                [LogLine(*source, line.text, line.time.decode(), line.complete) for line in lines]
             )
         if self._bytes_left == 0:
             raise _LimitReached
@@ -286,9 +286,9 @@ def _limit_lines(lines: list[log_tail.TimedLine], bytes_left: int) -> tuple[list
     A server's `limitBytes` would count the times too, and restart after a lost connection.
     """
     for index, line in enumerate(lines):
-        size = len(line.text) + line.whole
+        size = len(line.text) + line.complete
         if size > bytes_left:
-            truncated = [replace(line, text=line.text[:bytes_left], whole=False)] if bytes_left else []
+            truncated = [replace(line, text=line.text[:bytes_left], complete=False)] if bytes_left else []
             return lines[:index] + truncated, 0
         bytes_left -= size
     return lines, bytes_left
