@@ -803,9 +803,9 @@ def test_what_is_returned_by_mistake_fails_with_a_sentence(
 
 def test_what_cannot_be_meant_is_refused_at_once(backend: Backend) -> None:
     async def body(client: SimulatedClient) -> None:
-        with pytest.raises(ValueError, match="0 workers would do nothing"):
+        with pytest.raises(ValueError, match="concurrency is 0"):
             Controller(client, Book, concurrency=0)
-        with pytest.raises(ValueError, match="name at least one namespace"):
+        with pytest.raises(ValueError, match="pass at least one namespace"):
             Controller(client, Book, namespace=[])
 
     on(backend, body)

@@ -67,7 +67,7 @@ def test_a_misspelt_option_is_refused_with_the_right_one(backend: Backend) -> No
         with pytest.raises(TypeError, match="no option 'namespaces': did you mean 'namespace'"):
             Controller(client, Book, **wrong)
         other: Any = {"retries": 3}
-        with pytest.raises(TypeError, match=r"no option 'retries': there are namespace, .* and state"):
+        with pytest.raises(TypeError, match=r"no option 'retries': the options are namespace, .* and state"):
             Controller(client, Book, **other)
 
     on(backend, body)

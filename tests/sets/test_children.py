@@ -234,14 +234,14 @@ def config_map_in(name: str, namespace: str) -> ConfigMap:
 
 WHOLE_NAMESPACE: Final = Namespace(metadata=kp.ObjectMeta(name="mine"))
 REFUSED: Final[list[tuple[type[kp.KubeObject], list[kp.KubeObject], str]]] = [
-    (Shop, [config("a", color="red"), config("a", color="blue")], "default/a: it is wanted twice"),
+    (Shop, [config("a", color="red"), config("a", color="blue")], "default/a: it is in the objects twice"),
     (
         Shop,
         [config_map_in("a", "other")],
-        "other/a: its owner is in namespace default, and owns nothing outside",
+        "other/a: its owner is in namespace default, and cannot own",
     ),
-    (Shop, [WHOLE_NAMESPACE], "mine: its owner is in namespace default, and owns nothing outside"),
-    (Mall, [config_map_in("a", "")], "a: it has no namespace, and neither has its owner"),
+    (Shop, [WHOLE_NAMESPACE], "mine: its owner is in namespace default, and cannot own"),
+    (Mall, [config_map_in("a", "")], "a: neither it nor its owner has a namespace"),
     (Mall, [config_map_in("a", "other"), WHOLE_NAMESPACE], ""),
 ]
 
@@ -290,6 +290,6 @@ def test_children_require_a_field_manager_and_declared_kinds() -> None:
             client.start(Controller(client, Shop).run(rig.reconcile))
             await rig.user.api(Shop).create(shop(robot=True))
             await rig.wait_until_settled()
-            assert any("ServiceAccount is not among the kinds" in str(error) for error in rig.failures)
+            assert any("ServiceAccount is not a kind" in str(error) for error in rig.failures)
 
     run(main)

@@ -154,14 +154,14 @@ PRUNING: Final[dict[str, tuple[tuple[Observation, ...], tuple[Listing, ...], tup
         (GOOD, observe("b", None, INVALID)),
         (LISTED,),
         (),
-        "1 of the wanted objects cannot be applied",
+        "1 of the desired objects cannot be applied",
     ),
     "a file cannot be read": ((GOOD,), (LISTED,), ("x.yaml: document 1",), "not all files can be read"),
     "the wanted object itself is refused": (
         (observe("a", make_member("a"), INVALID),),
         (LISTED,),
         (),
-        "1 of the wanted objects cannot be applied",
+        "1 of the desired objects cannot be applied",
     ),
 }
 
@@ -277,5 +277,5 @@ def test_children_have_both_the_label_and_the_controller_reference(
     documents = {"metadata": {"labels": labels, "ownerReferences": owners}}
     assert CHILDREN.includes(documents) == includes
     assert CHILDREN.find_obstacle(documents) == foreign
-    labelled = CHILDREN.mark(documents)
+    labelled = CHILDREN.add_to(documents)
     assert CHILDREN.includes(labelled) or foreign.endswith("controls it")

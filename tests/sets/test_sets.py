@@ -144,7 +144,7 @@ def test_perform_waits_for_definitions_and_applies_webhooks_last(
     assert [(str(entry.ref), entry.unverified) for entry in plan.creations] == [
         ("CustomResourceDefinition.apiextensions.k8s.io gadgets.example.com", ""),
         ("ConfigMap default/a", ""),
-        ("Gadget.example.com default/one", "the set brings its definition"),
+        ("Gadget.example.com default/one", "the set creates its definition"),
         ("ValidatingWebhookConfiguration.admissionregistration.k8s.io checks", ""),
     ]
     client.perform(plan)
@@ -219,9 +219,7 @@ def test_a_custom_parent_needs_a_definition_that_permits_it(
     assert "lacks the label applyset.kubernetes.io/is-parent-type" in str(client.plan([], "gadgets/shop"))
     crd.metadata.labels = {"applyset.kubernetes.io/is-parent-type": "true"}
     cluster.put(crd)
-    assert "does not exist: a custom resource is made a parent by its owner" in str(
-        client.plan([], "gadgets/shop")
-    )
+    assert "does not exist: create it, or use a ConfigMap" in str(client.plan([], "gadgets/shop"))
     the_id = applyset_id("shop", "default", "Gadget", "example.com")
     empty = {TOOLING: "kubeproto/v0.0.1", KINDS: ""}
     cluster.put(gadget("shop", namespace="default", labels={ID: the_id}, annotations=empty))
@@ -333,7 +331,7 @@ def test_partial_applies_the_valid_objects_and_prunes_nothing(
         ([config("", generateName="x")], "it has no name"),
         ([config("a", "nowhere")], 'namespaces "nowhere" not found'),
         ([config("theirs")], "it belongs to another set"),
-        ([config("held")], "it is being deleted, held by example.com/hold"),
+        ([config("held")], "it is being deleted, and waits for the finalizers example.com/hold"),
     ],
 )
 def test_an_object_that_cannot_be_applied_is_refused_with_the_reason(
@@ -434,7 +432,7 @@ def test_a_changed_member_is_deleted_and_an_object_that_left_the_set_is_not(
     api.create(config("gone", k="somebody else's"))
     result = client.perform(plan)
     assert names_of(result.skipped) == ["ConfigMap default/moved"]
-    assert "ConfigMap default/moved skipped: it is not a member any more" in str(result)
+    assert "ConfigMap default/moved skipped: it is no longer a member" in str(result)
     assert cluster.get("v1/ConfigMap", "changed") is None
     assert cluster.get("v1/ConfigMap", "moved") is not None
     assert cluster.get("v1/ConfigMap", "gone") is not None
@@ -557,7 +555,7 @@ def test_a_plan_renders_with_and_without_color_and_diffs(client: SimulatedBlocki
         "~ ConfigMap default/a",
         "+ ConfigMap default/new",
         "! Gadget.example.com g: the definition of Gadget (example.com/v1) is not installed",
-        "nothing is deleted: 1 of the wanted objects cannot be applied",
+        "nothing is deleted: 1 of the desired objects cannot be applied",
         "  kept: ConfigMap default/old",
         "1 to create, 1 to change, 1 refused, 1 not deleted yet",
     ]

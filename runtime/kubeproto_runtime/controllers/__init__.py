@@ -1,4 +1,4 @@
-"""The parts of a controller that programs use: the builder, finalizers and events."""
+"""Controllers as programs define them, with children, finalizers and events."""
 
 from ._children import Children
 from ._controller import Controller

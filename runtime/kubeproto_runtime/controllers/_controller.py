@@ -1,10 +1,11 @@
-"""`Controller`: reconciles the objects of one kind, by a function that is called with one of them.
+"""`Controller`: reconciles the objects of a kind with a function that is called for each of them.
 
     await Controller(client, Book, state=State()).owns(Deployment).run(reconcile)
 
-The function is called with an object when it, or what belongs to it, has changed: never twice at once for one
-object, side by side for several, and again after a while if it raises. What it returns says when to call it
-again: `requeue(after=...)`, or `await_change()`.
+The function is called with an object when the object or a related object has changed. Several objects are
+reconciled concurrently, but an object is never reconciled twice at the same time. If the function raises, it
+is called again after a backoff. Its result determines the next call: `requeue(after=...)`, or
+`await_change()`.
 """
 
 from __future__ import annotations
@@ -43,18 +44,19 @@ _BACKOFF: Final = ExponentialBackoff()
 _SYNC_TIMEOUT: Final = 120.0  # seconds; a cache that has not synced lacks a permission or a definition
 
 
-class Options(TypedDict, total=False):
+class ControllerOptions(TypedDict, total=False):
     """The options of a `Controller` besides its kind.
 
-    `namespace`: one, several, or all (the default). `resource`: where a `Dynamic` kind lives.
-    `label_selector`, `field_selector`: which objects. `when`: which changes of them; see `predicates`.
-    `name`: for logs and metrics, by default the kind. `concurrency`: how many objects at a time, 10.
-    `timeout`: seconds for one run, none by default. `sync_timeout`: seconds for the first lists, 120.
-    `wait_for_definition`: wait for kinds that the server does not know yet, instead of an error.
-    `backoff`, `rate`, `debounce`, `max_wait`: those of the `WorkQueue`.
-    `transform`: changes the JSON of each object before it is kept; see `Caches.cache`.
-    `page_size`: of the first lists of all sources, chosen automatically by default.
-    `watch_timeout`: the minimum number of seconds for which watches are requested, 300.
+    `namespace`: a namespace, several, or `ALL` (the default). `resource`: the resource of a `Dynamic` kind.
+    `label_selector`, `field_selector`: select the objects. `when`: selects their changes; see `predicates`.
+    `name`: for logs and metrics, by default the kind. `concurrency`: the number of concurrent reconciles, 10.
+    `timeout`: the time limit of a reconcile in seconds, none by default.
+    `sync_timeout`: the time limit of the first lists in seconds, 120.
+    `wait_for_definition`: wait for kinds that the server does not serve yet, instead of raising.
+    `backoff`, `rate`, `debounce`, `max_wait`: the parameters of the `WorkQueue`.
+    `transform`: changes the JSON of each object before it is cached; see `Caches.cache`.
+    `page_size`: the page size of the first lists of all sources, chosen automatically by default.
+    `watch_timeout`: the minimum of the requested duration of watches in seconds, 300.
     """
 
     namespace: NamespaceArgument
@@ -77,15 +79,15 @@ class Options(TypedDict, total=False):
 
 
 class Controller(Generic[K, State]):
-    """What to follow, and how. Nothing happens until `run` is awaited, or given to an `Operator`."""
+    """Defines a controller. It starts when the result of `run` is awaited, or runs in an `Operator`."""
 
     @overload
     def __init__(
-        self: Controller[K2, None], client: Client, kind: type[K2], **options: Unpack[Options]
+        self: Controller[K2, None], client: Client, kind: type[K2], **options: Unpack[ControllerOptions]
     ) -> None: ...
     @overload
     def __init__(
-        self, client: Client, kind: type[K], *, state: State, **options: Unpack[Options]
+        self, client: Client, kind: type[K], *, state: State, **options: Unpack[ControllerOptions]
     ) -> None: ...
     def __init__(
         self: Controller[Any, Any],
@@ -93,16 +95,16 @@ class Controller(Generic[K, State]):
         kind: type[Any],
         *,
         state: Any = None,
-        **options: Unpack[Options],
+        **options: Unpack[ControllerOptions],
     ) -> None:
-        """`state` is passed to each run in its context; the other options are those of `Options`."""
+        """`state` is part of the context of each reconcile; for the options see `ControllerOptions`."""
         _check_options(options)
         self._client = client
         self._kind = kind
         self._state = state
         self._options = options
-        self._resource = _resource(client, kind, options.get("resource"))
-        self._namespaces = _namespaces(options.get("namespace", ALL), self._resource)
+        self._resource = _resource_of(client, kind, options.get("resource"))
+        self._namespaces = _check_namespaces(options.get("namespace", ALL), self._resource)
         self._triggers: tuple[AsyncIterable[str], ...] = ()
         self._sources: tuple[KindSource, ...] = (
             KindSource(
@@ -118,7 +120,7 @@ class Controller(Generic[K, State]):
         )
         self.name = options.get("name", "") or self._resource.kind.lower()
         if (concurrency := options.get("concurrency", 1)) < 1:
-            raise ValueError(f"controller {self.name}: {concurrency} workers would do nothing")
+            raise ValueError(f"controller {self.name}: concurrency is {concurrency}, and must be at least 1")
 
     def __repr__(self) -> str:
         return f"Controller({self.name})"
@@ -133,15 +135,17 @@ class Controller(Generic[K, State]):
         label_selector: str | Selector = "",
         field_selector: str | FieldSelector = "",
     ) -> Self:
-        """Follow this kind as well: a change is about the owner that controls the object.
+        """Follow this kind as well: a change of an object enqueues its owner, if that is its controller.
 
-        With `controllers_only=False`, about every owner of the controller's kind. ``Metadata[Pod]`` follows
-        without the content, where a run does not read it.
+        With `controllers_only=False`, a change enqueues every owner of the controller's kind. If the
+        reconcile does not read the content of the objects, follow their metadata alone: ``Metadata[Pod]``.
         """
-        keys = owners(self._resource, controllers_only=controllers_only)
-        found = _resource(self._client, kind, resource)
-        places = self._places(found)
-        return self._follow(KindSource(kind, found, places, keys, when, label_selector, field_selector))
+        to_keys = owners(self._resource, controllers_only=controllers_only)
+        owned = _resource_of(self._client, kind, resource)
+        namespaces = self._namespaces_of(owned)
+        return self._follow(
+            KindSource(kind, owned, namespaces, to_keys, when, label_selector, field_selector)
+        )
 
     def watches(
         self,
@@ -154,19 +158,32 @@ class Controller(Generic[K, State]):
         label_selector: str | Selector = "",
         field_selector: str | FieldSelector = "",
     ) -> Self:
-        """Follow this kind as well: a change is about the keys, ``namespace/name``, that `to_keys` returns.
+        """Follow this kind as well: a change enqueues the keys that `to_keys` returns, ``namespace/name``.
 
-        It is called with the object as it is and as it was. `namespace` is by default the controller's.
+        `to_keys` is called with the new and with the old object. `namespace` is by default the controller's.
         """
-        found = _resource(self._client, kind, resource)
-        places = self._places(found) if namespace is None else _namespaces(namespace, found)
-        keys = mapped(kind, to_keys, self.name)
-        return self._follow(KindSource(kind, found, places, keys, when, label_selector, field_selector))
+        watched = _resource_of(self._client, kind, resource)
+        if namespace is None:
+            namespaces = self._namespaces_of(watched)
+        else:
+            namespaces = _check_namespaces(namespace, watched)
+        return self._follow(
+            KindSource(
+                kind,
+                watched,
+                namespaces,
+                mapped(kind, to_keys, self.name),
+                when,
+                label_selector,
+                field_selector,
+            )
+        )
 
     def triggered_by(self, keys: AsyncIterable[str]) -> Self:
-        """Reconcile these keys as well, each when it comes: events from outside of the cluster.
+        """Reconcile the keys of an iterable as well, such as events from outside of the cluster.
 
-        If the iteration fails, that is logged, and it begins again after a while; a generator has ended then.
+        If the iteration fails, the error is logged, and the iteration begins again after a backoff. A
+        generator cannot begin again: after a failure it has ended.
         """
         self._triggers += (keys,)
         return self
@@ -180,13 +197,13 @@ class Controller(Generic[K, State]):
         observe: Callable[[Result], None] | None = None,
         election: Election | None = None,
     ) -> ControllerRun:
-        """Reconcile each object until cancelled: await the result, or give it to an `Operator`.
+        """Reconcile each object until cancelled. Await the result, or pass it to an `Operator`.
 
-        A run that raises is logged and retried after the backoff; after a `Terminal`, when something
-        changes. `on_error` may decide otherwise by returning an action. `on_invalid`, a function or a
-        coroutine function, is called once for each version of an object that does not fit its type.
-        `observe` is called with every result. What these raise is logged and stops nothing. With an
-        `election`, runs happen only while this process leads.
+        If a reconcile raises, the error is logged, and the reconcile is retried after the backoff; after a
+        `Terminal` error it is retried when the object changes. `on_error` may return a different action.
+        `on_invalid`, a function or a coroutine function, is called once for each version of an object that
+        does not fit its type. `observe` is called with every result. Errors of these functions are logged and
+        ignored. With an `election`, objects are reconciled only while this process leads.
         """
         return ControllerRun(self._plan(reconcile, on_error, on_invalid, observe, by_key=False), election)
 
@@ -198,14 +215,17 @@ class Controller(Generic[K, State]):
         observe: Callable[[Result], None] | None = None,
         election: Election | None = None,
     ) -> ControllerRun:
-        """The same for a function that gets ``namespace/name``, also of an object that was deleted."""
+        """Call `reconcile` with the key of each object, also of deleted objects; see `run`.
+
+        The key is ``namespace/name``, or ``name`` for a cluster-scoped kind.
+        """
         return ControllerRun(self._plan(reconcile, on_error, None, observe, by_key=True), election)
 
     def _follow(self, source: KindSource) -> Self:
         self._sources += (source,)
         return self
 
-    def _places(self, resource: Resource) -> tuple[str | AllNamespaces, ...]:
+    def _namespaces_of(self, resource: Resource) -> tuple[str | AllNamespaces, ...]:
         return self._namespaces if resource.namespaced else (ALL,)
 
     def _plan(
@@ -247,23 +267,23 @@ class Controller(Generic[K, State]):
 
 
 def _check_options(options: Mapping[str, object]) -> None:
-    """A misspelled option would mean its default, and a misspelled namespace the whole cluster."""
-    known = list(Options.__annotations__)
+    """Raise for an unknown option: the default of a misspelled namespace would be the whole cluster."""
+    known = list(ControllerOptions.__annotations__)
     for name in options:
         if name not in known:
             alike = get_close_matches(name, [*known, "state"], n=1)
-            hint = f"did you mean {alike[0]!r}?" if alike else f"there are {', '.join(known)} and state"
+            hint = f"did you mean {alike[0]!r}?" if alike else f"the options are {', '.join(known)} and state"
             raise TypeError(f"Controller has no option {name!r}: {hint}")
 
 
-def _resource(client: Client, kind: type[KubeObject], resource: Resource | None) -> Resource:
+def _resource_of(client: Client, kind: type[KubeObject], resource: Resource | None) -> Resource:
     return client.requests(kind, namespace=ALL, resource=resource).resource
 
 
-def _namespaces(given: NamespaceArgument, resource: Resource) -> tuple[str | AllNamespaces, ...]:
-    if isinstance(given, AllNamespaces) or not resource.namespaced:
+def _check_namespaces(argument: NamespaceArgument, resource: Resource) -> tuple[str | AllNamespaces, ...]:
+    if isinstance(argument, AllNamespaces) or not resource.namespaced:
         return (ALL,)
-    names = (given,) if isinstance(given, str) else tuple(dict.fromkeys(given))
+    names = (argument,) if isinstance(argument, str) else tuple(dict.fromkeys(argument))
     if not names or not all(names):
-        raise ValueError(f"{resource.kind} in {names!r}: name at least one namespace, or say ALL")
+        raise ValueError(f"{resource.kind} in {names!r}: pass at least one namespace, or ALL")
     return names

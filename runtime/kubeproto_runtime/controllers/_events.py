@@ -1,7 +1,7 @@
-"""`Events`: sends what a controller reports about objects, in the background.
+"""`Events`: records the Events of a controller, and sends them in the background.
 
-`kubeproto.control.Recorder` decides what becomes one Event and what exceeds the limit; here its requests are
-sent. Nothing waits for an Event, and none fails a reconcile.
+`kubeproto.control.Recorder` decides which reports are merged into a single Event, and which exceed the limit.
+This module sends its requests. No reconcile waits for an Event or fails because of one.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-# For one request; the recorder retries by itself.
+# The time limit of a request. The recorder retries by itself.
 _TIMEOUT: Final = 10.0
-# The last events usually tell why the program ends, and should not delay that for long.
+# The last events usually contain the reason why the program ends, so a few seconds are spent to send them.
 _GRACE: Final = 2.0
 
 _log: Final = logging.getLogger("kubeproto.events")
 
 
 class Events:
-    """What one controller reports, under its name and that of the instance (usually the name of a pod).
+    """Records Events under the names of a controller and of its instance, usually the name of a pod.
 
-    `record` may be called at any time; its Events are sent while `run` runs.
+    `record` may be called at any time; the Events are sent while `run` runs.
     """
 
     def __init__(self, client: Client, *, controller: str, instance: str) -> None:
@@ -63,51 +63,51 @@ class Events:
         warning: bool = False,
         related: KubeObject | ObjectReference | ObjectRef[Any] | None = None,
     ) -> bool:
-        """Note that something has happened: it will be sent soon, unless it exceeds the limit.
+        """Record an Event, which is sent soon. Return False if it exceeds the limit or is invalid.
 
-        `regarding` is an object, or a reference such as ``ctx.ref``; with the object, which has a uid,
-        ``kubectl describe`` shows it as well.
+        `regarding` is an object, or a reference such as ``ctx.ref``. ``kubectl describe`` shows the Event
+        only if its uid is known, which an object contains.
 
-        `reason` is a word like Created, `action` what was done; without one, it is the reason. An Event that
-        no server would accept is logged and dropped.
+        `reason` is a word like Created. `action` names the action of the controller; its default is the
+        reason. An Event that servers would refuse is logged and dropped.
         """
         try:
             allowed = self.recorder.record(
-                _reference(regarding),
+                _to_reference(regarding),
                 reason=reason,
                 action=action or reason,
                 note=note,
                 warning=warning,
-                related=None if related is None else _reference(related),
+                related=None if related is None else _to_reference(related),
                 now=anyio.current_time(),
                 wall_time=self._client.wall_clock(),
             )
         except ValueError:
-            _log.exception("an event that no server would accept")
+            _log.exception("an event was dropped, because servers would refuse it")
             return False
         self._wake.set()
         return allowed
 
     async def run(self) -> None:
-        """Send what is recorded, until `stop` is called and nothing is left to send, or until cancelled."""
+        """Send the recorded Events until cancelled, or until `stop` was called and all of them are sent."""
         while True:
             self._wake = anyio.Event()
-            await self._send_reports()
-            at = self.recorder.next_at(anyio.current_time())
-            if at is None and self._stopping:
+            await self._send_ready()
+            send_at = self.recorder.next_at(anyio.current_time())
+            if send_at is None and self._stopping:
                 return
-            with anyio.move_on_at(inf if at is None else at):
+            with anyio.move_on_at(inf if send_at is None else send_at):
                 await self._wake.wait()
 
     def stop(self) -> None:
-        """Make `run` end."""
+        """Stop `run` after the recorded Events have been sent."""
         self._stopping = True
         self._wake.set()
 
-    async def _send_reports(self) -> None:
-        """Send what can be sent at this moment."""
+    async def _send_ready(self) -> None:
+        """Send the requests that are not delayed."""
         while (request := self.recorder.next_request(anyio.current_time())) is not None:
-            failure: Outcome | None = Broken("nothing waits for it any more")
+            failure: Outcome | None = Broken("the task was cancelled")
             try:
                 failure = await self._send(request)
             finally:
@@ -117,30 +117,30 @@ class Events:
         api = self._client.requests(self._kind, namespace=request.namespace)
         match request:
             case CreateEvent(event=event):
-                sent = api.create(event)
+                http_request = api.create(event)
             case PatchEvent(name=name, patch=patch):
-                sent = api.merge_patch(name, patch)
+                http_request = api.merge_patch(name, patch)
         try:
-            await self._client.call(sent, timeout=_TIMEOUT, retries=NO_RETRIES)
+            await self._client.call(http_request, timeout=_TIMEOUT, retries=NO_RETRIES)
         except OUTCOMES as error:
             _log.debug("an event was not sent: %s", error)
             return outcome_of(error)
         return None
 
 
-def _reference(thing: KubeObject | ObjectReference | ObjectRef[Any]) -> KubeObject | ObjectReference:
-    if not isinstance(thing, ObjectRef):
-        return thing
+def _to_reference(ref: KubeObject | ObjectReference | ObjectRef[Any]) -> KubeObject | ObjectReference:
+    if not isinstance(ref, ObjectRef):
+        return ref
     from kubeproto.kinds.core_v1 import ObjectReference
 
     return ObjectReference(
-        api_version="" if thing.group else "v1", kind=thing.kind, namespace=thing.namespace, name=thing.name
+        api_version="" if ref.group else "v1", kind=ref.kind, namespace=ref.namespace, name=ref.name
     )
 
 
 @asynccontextmanager
 async def recording(client: Client, *, controller: str, instance: str) -> AsyncGenerator[Events]:
-    """Return Events that are sent in the background until the block is left, and up to two seconds longer."""
+    """Return Events that are sent in the background until the block exits, and up to two seconds longer."""
     events = Events(client, controller=controller, instance=instance)
     error: Exception | None = None
     async with anyio.create_task_group() as tasks:
@@ -148,7 +148,7 @@ async def recording(client: Client, *, controller: str, instance: str) -> AsyncG
         tasks.start_soon(_run_in, scope, events)
         try:
             yield events
-        except Exception as raised:  # it propagates without the group around it
+        except Exception as raised:  # raised again outside of the task group, which would wrap it in a group
             error = raised
         finally:
             events.stop()

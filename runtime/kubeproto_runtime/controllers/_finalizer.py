@@ -1,11 +1,11 @@
-"""`finalizer`: a reconcile that adds its finalizer first, and cleans up before it removes it.
+"""`finalizer`: returns a reconcile that adds a finalizer first, and removes it after a cleanup.
 
 ::
 
     reconcile = finalizer("books.example.com/shelf", apply=shelve, cleanup=clear_shelf)
 
-What to do in each state of an object, and what the response to a patch means, is decided by
-`kubeproto.control.finalizers`.
+`kubeproto.control.finalizers` decides the action in each state of an object and after each response to a
+patch.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-# Attempts: each fails if another client has changed the list of finalizers at the same moment.
-_TRIES: Final = 5
+# An attempt fails if another client changes the list of finalizers at the same time.
+_MAX_ATTEMPTS: Final = 5
 
 
 class FinalizerContext(Protocol):
-    """The part of a reconcile's context that is needed here."""
+    """The attributes of a context that a finalizer uses."""
 
     @property
     def client(self) -> Client:
-        """The client that patches."""
+        """The client that sends the patches."""
         ...
 
     @property
     def resource(self) -> Resource:
-        """How the server names the kind of the object."""
+        """The group, version and names of the kind."""
         ...
 
 
@@ -53,23 +53,23 @@ def finalizer(
     apply: Callable[[K, C], Awaitable[Action]],
     cleanup: Callable[[K, C], Awaitable[Action | None]],
 ) -> Callable[[K, C], Awaitable[Action]]:
-    """A reconcile of two: `apply` while the object is wanted, `cleanup` once it is being deleted.
+    """Return a reconcile that calls `apply`, or `cleanup` once the deletion of the object was requested.
 
-    `apply` is never called before the object has the finalizer, nor after the deletion; `cleanup` until it
-    has returned once, and then the finalizer is removed. A `cleanup` that returns a `requeue` is not
-    finished: it is called again at that time. An error of either leaves the finalizer where it is.
+    `apply` is only called for an object with the finalizer whose deletion was not requested. `cleanup` is
+    called until it succeeds, and then the finalizer is removed. If `cleanup` returns a `requeue`, it has not
+    finished, and is called again at that time. If either function raises, the finalizer stays.
     """
     check_finalizer(name)
 
     async def reconcile(obj: K, ctx: C) -> Action:
         match decision := finalizers.decide(obj, name):
             case finalizers.AddFinalizer():
-                # It continues in the same run: a predicate such as `generation` would not let the change
-                # pass.
-                added = await _perform(ctx, obj, decision)
-                if added is None or not isinstance(finalizers.decide(added, name), finalizers.Reconcile):
+                # `apply` is called in the same reconcile: with a predicate such as `generation`, the added
+                # finalizer would not cause another reconcile.
+                patched = await _perform(ctx, obj, decision)
+                if patched is None or not isinstance(finalizers.decide(patched, name), finalizers.Reconcile):
                     return await_change()
-                return await apply(added, ctx)
+                return await apply(patched, ctx)
             case finalizers.Reconcile():
                 return await apply(obj, ctx)
             case finalizers.CleanUp():
@@ -87,13 +87,14 @@ def finalizer(
 async def _perform(
     ctx: FinalizerContext, obj: K, decision: finalizers.AddFinalizer | finalizers.CleanUp
 ) -> K | None:
-    """Add or remove the finalizer by a patch, and repeat that if another write interfered.
+    """Add or remove the finalizer by a patch, and repeat the patch after a conflict.
 
-    Return the object as it is then; None if it is deleted, or another client has decided.
+    Return the object after the patch; None if it was deleted, or if another client has changed it so that the
+    patch is not needed any more.
     """
     namespace, name = obj.metadata.namespace, obj.metadata.name
     api = ctx.client.api(type(obj), namespace=namespace, resource=ctx.resource)
-    for attempt in range(1, _TRIES + 1):
+    for attempt in range(1, _MAX_ATTEMPTS + 1):
         try:
             return await api.json_patch(name, decision.patch)
         except ApiError as error:
@@ -101,16 +102,16 @@ async def _perform(
             match finalizers.interpret(outcome):
                 case finalizers.Patched():
                     return None
-                case finalizers.ReadAgain() if attempt < _TRIES:
-                    fresh = await api.get_or_none(name)
-                    again = finalizers.decide_again(decision, outcome, fresh)
+                case finalizers.ReadAgain() if attempt < _MAX_ATTEMPTS:
+                    current = await api.get_or_none(name)
+                    next_decision = finalizers.decide_again(decision, outcome, current)
                 case _:
                     raise
-            if isinstance(again, finalizers.Failed):
+            if isinstance(next_decision, finalizers.Failed):
                 raise
-            if isinstance(again, finalizers.Reconcile):
-                return fresh  # it is in place already: a response to an earlier attempt was lost
-            if not isinstance(again, type(decision)):
+            if isinstance(next_decision, finalizers.Reconcile):
+                return current  # the finalizer exists: the response to an earlier attempt was lost
+            if not isinstance(next_decision, type(decision)):
                 return None  # deleted before it was added, or removed by another client
-            decision = again
+            decision = next_decision
     return None

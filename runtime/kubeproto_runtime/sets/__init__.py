@@ -1,4 +1,4 @@
-"""Sets of objects: compare the wanted objects with the server's, apply the difference, and prune.
+"""Sets of objects: compare the desired objects with the server's, apply the difference, and prune.
 
 ::
 

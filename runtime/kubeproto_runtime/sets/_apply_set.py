@@ -1,12 +1,13 @@
-"""`ApplySet`: a set of objects with a parent object that keeps account of it, as KEP-3659 defines.
+"""`ApplySet`: a set of objects whose parent object records its members, as KEP-3659 defines.
 
-The parent is a Secret, a ConfigMap or a custom resource whose definition permits it. Its label is the id of
-the set, which is also the label of every member; its annotations name the managing tool, and the
-kinds and namespaces of its possible members. ``kubectl apply --prune --applyset`` reads and writes the
-same.
+The parent is a Secret, a ConfigMap or a custom resource whose definition permits it. A label of the parent
+contains the id of the set, and so does a label of every member. Annotations of the parent name the managing
+tool, and the kinds and namespaces of the possible members. ``kubectl apply --prune --applyset`` reads and
+writes the same labels and annotations.
 
-The annotations always cover every member: they grow before an object is applied, and shrink after the last
-was pruned. So an interruption leaves a set that the next run can complete.
+The annotations always include the kinds and namespaces of all members: kinds are added before the first
+object is applied, and removed after the last object was pruned. So the next run can complete an interrupted
+run.
 """
 
 from __future__ import annotations
@@ -47,9 +48,10 @@ class ApplySetError(KubeprotoError):
 class ApplySet(Struct, frozen=True):
     """A set by its parent, in kubectl's notation: ``shop``, ``configmaps/shop``.
 
-    A name alone means a Secret. `namespace` is the parent's, by default that of the client. Members may
-    be in any namespace. `tooling` is the name and version of the tool that manages the set: another tool's
-    set is refused, so ``ApplySet("shop", tooling="kubectl/v1.32.0")`` takes turns with kubectl.
+    A name alone means a Secret. `namespace` is the namespace of the parent, by default that of the client.
+    Members may be in any namespace. `tooling` is the name and version of the tool that manages the set. A set
+    of another tool is refused: to manage a set both with kubectl and with this library, pass the tooling of
+    kubectl, ``ApplySet("shop", tooling="kubectl/v1.32.0")``.
     """
 
     parent: str
@@ -67,7 +69,7 @@ class ApplySet(Struct, frozen=True):
         """The type of the parent in the user's spelling, and its name."""
         kind, slash, name = self.parent.rpartition("/")
         if not name or (slash and not kind):
-            raise InvalidRequest(f"the parent of a set is named as in configmaps/shop, not {self.parent!r}")
+            raise InvalidRequest(f"{self.parent!r} is not a parent: write TYPE/NAME, such as configmaps/shop")
         return kind or "secrets", name
 
 
@@ -108,7 +110,7 @@ class Parent(Struct, frozen=True):
 
     @property
     def field_manager(self) -> str:
-        """The owner of the label and the annotations of the parent, by kubectl's naming rule."""
+        """The field manager of the parent, by the naming rule of kubectl."""
         return f"{self.applyset.tool}-applyset"
 
     def __str__(self) -> str:
@@ -124,7 +126,7 @@ class Parent(Struct, frozen=True):
         metadata["labels"] = {ID: self.id}
         metadata["annotations"] = {
             _TOOLING: self.applyset.tooling,
-            _KINDS: ",".join(sorted(map(kind_text, extent.kinds))),
+            _KINDS: ",".join(sorted(map(format_kind, extent.kinds))),
             _NAMESPACES: ",".join(sorted(extent.namespaces - {self.namespace, ""})),
         }
         return {"apiVersion": self.resource.api_version, "kind": self.resource.kind, "metadata": metadata}
@@ -133,27 +135,27 @@ class Parent(Struct, frozen=True):
 def applyset_id(name: str, namespace: str, kind: str, group: str) -> str:
     """Return the id of the set with this parent."""
     hashed = sha256(f"{name}.{namespace}.{kind}.{group}".encode()).digest()
-    # A label's value begins and ends with a letter or digit, which base64 alone does not promise.
+    # The prefix and the suffix are letters and digits, which must begin and end the value of a label.
     return f"applyset-{urlsafe_b64encode(hashed).decode().rstrip('=')}-v1"
 
 
 def read_parent(parent: Parent, document: dict[str, Any] | None, served: Discovery) -> Parent:
-    """Return the parent with the content of its object; `ApplySetError` if another tool owns it."""
+    """Return the parent with the content of its object. Raise `ApplySetError` if another tool manages it."""
     if document is None:
         if not is_built_in(parent.resource):
-            raise ApplySetError(f"{parent} does not exist: a custom resource is made a parent by its owner")
+            raise ApplySetError(f"{parent} does not exist: create it, or use a ConfigMap or Secret")
         return parent
     metadata: dict[str, Any] = document["metadata"]
     labels: dict[str, str] = metadata.get("labels") or {}
     annotations: dict[str, str] = metadata.get("annotations") or {}
     tooling = annotations.get(_TOOLING)
     if tooling is None:
-        raise ApplySetError(f"{parent} exists and is not the parent of a set: it lacks {_TOOLING}")
+        raise ApplySetError(f"{parent} is not the parent of a set: it has no annotation {_TOOLING}")
     manager = ApplySet("", tooling=tooling).tool
     if manager != parent.applyset.tool:
         raise ApplySetError(
             f"{parent} is managed by {manager!r}, and not by {parent.applyset.tool!r}:"
-            " pass this tool as tooling"
+            f" pass tooling={tooling!r} to change it"
         )
     if labels.get(ID) != parent.id:
         raise ApplySetError(
@@ -179,12 +181,12 @@ def _extent(parent: Parent, annotations: dict[str, str], served: Discovery) -> E
         return Extent(_split(annotations[_RESOURCES], lambda name: _find_kind(name, served)), namespaces)
     raise ApplySetError(
         f"{parent} does not list the kinds of its set: set the annotation {_KINDS}"
-        " to them (Kind.group, divided by commas)"
+        " to them (Kind.group, separated by commas)"
     )
 
 
-def _split(text: str, read: Callable[[str], Any]) -> frozenset[Any]:
-    return frozenset(read(item.strip()) for item in text.split(",") if item.strip())
+def _split(text: str, parse: Callable[[str], Any]) -> frozenset[Any]:
+    return frozenset(parse(item.strip()) for item in text.split(",") if item.strip())
 
 
 def _parse_kind(text: str) -> GroupKind:
@@ -197,7 +199,7 @@ def _find_kind(text: str, served: Discovery) -> GroupKind:
     for resource in served:
         if (resource.plural, resource.group) == (plural, group):
             return group, resource.kind
-    raise ApplySetError(f"the server serves no {text}, which the annotation {_RESOURCES} lists")
+    raise ApplySetError(f"the server does not serve {text}, which the annotation {_RESOURCES} lists")
 
 
 def is_built_in(resource: Resource) -> bool:
@@ -205,13 +207,13 @@ def is_built_in(resource: Resource) -> bool:
     return (resource.group, resource.plural) in _BUILT_IN
 
 
-def kind_text(kind: GroupKind) -> str:
+def format_kind(kind: GroupKind) -> str:
     """Return a kind in the form of the annotation: ``Deployment.apps``."""
     return f"{kind[1]}.{kind[0]}" if kind[0] else kind[1]
 
 
 def extent_of(objects: Iterable[tuple[GroupKind, str]], parent: Parent) -> Extent:
-    """Return the extent of these objects, given by kind and namespace."""
+    """Return the extent of objects, from the kind and the namespace of each."""
     pairs = list(objects)
     namespaces = {namespace for _, namespace in pairs if namespace}
     if parent.namespace:

@@ -1,4 +1,4 @@
-"""The differences between two states of an object, as lines of YAML; the values of Secrets stay hidden."""
+"""The differences between two states of an object, as lines of YAML. The values of Secrets are hidden."""
 
 from __future__ import annotations
 
@@ -15,18 +15,25 @@ from kubeproto.objects import is_object, json_equal
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# A server sets these with every write, or for every object.
-_NOISE: Final = ("managedFields", "resourceVersion", "generation", "uid", "creationTimestamp", "selfLink")
+# Metadata that the server sets, which a diff omits.
+_SERVER_FIELDS: Final = (
+    "managedFields",
+    "resourceVersion",
+    "generation",
+    "uid",
+    "creationTimestamp",
+    "selfLink",
+)
 _VERSIONS: Final = ("resourceVersion", "generation")
 _SECRET_FIELDS: Final = ("data", "stringData")
-# Client-side kubectl stores the last file in it, with the values of a Secret.
+# Client-side apply of kubectl stores the last manifest in it, with the values of a Secret.
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 HIDDEN: Final = "***"
 
 
 def differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Return whether a write is needed: for the fields or for their owners."""
+    """Return whether a write would change the fields of an object or their owners."""
     owners = "managedFields" in old["metadata"]  # a cache may omit them
     return not json_equal(_comparable(old, owners=owners), _comparable(new, owners=owners))
 
@@ -38,12 +45,12 @@ class Fingerprint(Struct, frozen=True):
     owners: str = ""
 
     def matches(self, other: Fingerprint) -> bool:
-        """Return whether both belong to the same state, as far as both know."""
+        """Return whether both are equal; the owners are compared if they are known."""
         return self.content == other.content and (not other.owners or self.owners == other.owners)
 
 
 def fingerprint(document: Mapping[str, Any]) -> Fingerprint:
-    """Return the fingerprint of an object. The status does not count."""
+    """Return the fingerprint of an object, without its status."""
     comparable = _comparable(document, owners=True)
     entries = comparable["metadata"].pop("managedFields", None)
     comparable.pop("status", None)
@@ -57,10 +64,10 @@ def _digest(value: Any) -> str:
 
 def diff(old: Mapping[str, Any] | None, new: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the lines of a unified diff, without the file names; `old` is None for a new object."""
-    old_fields, new_fields = _without_secrets(old or {}, new)
+    old_fields, new_fields = _hide_secrets(old or {}, new)
     old_lines = _lines(old_fields) if old is not None else []
     lines = list(unified_diff(old_lines, _lines(new_fields), lineterm=""))[2:]
-    # The diff of a new object has a single hunk, whose numbers are useless.
+    # The diff of a new object has a single hunk, so its line numbers are omitted.
     return tuple(lines if old is not None else lines[1:])
 
 
@@ -73,7 +80,8 @@ def _comparable(document: Mapping[str, Any], *, owners: bool) -> dict[str, Any]:
             {key: value for key, value in entry.items() if key != "time"}
             for entry in metadata["managedFields"]
         ]
-        metadata["managedFields"] = sorted(entries, key=str)  # their order is that of their times
+        # Servers sort the entries by their times, which are omitted here.
+        metadata["managedFields"] = sorted(entries, key=str)
     return {**document, "metadata": metadata}
 
 
@@ -81,14 +89,14 @@ def _lines(document: dict[str, Any]) -> list[str]:
     return dump_yaml(decode(encode(document), Dynamic)).splitlines()
 
 
-def _without_secrets(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    old_fields, new_fields = _without_noise(old), _without_noise(new)
+def _hide_secrets(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    old_fields, new_fields = _omit_server_fields(old), _omit_server_fields(new)
     if not is_secret(new):
         return old_fields, new_fields
     for field in _SECRET_FIELDS:
         for document in (old_fields, new_fields):
             if field in document and not is_object(document[field]):
-                document[field] = HIDDEN  # an invalid field, which a server refuses
+                document[field] = HIDDEN  # the field is invalid, and a server would refuse it
         _hide(old_fields.get(field), new_fields.get(field))
     _hide(
         old_fields["metadata"].get("annotations"),
@@ -98,20 +106,20 @@ def _without_secrets(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[di
     return old_fields, new_fields
 
 
-def _without_noise(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy without the fields that differ each time; only the changed maps are copied."""
+def _omit_server_fields(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy without the metadata of the server. Only the maps that are changed later are copied."""
     all_metadata: dict[str, Any] = document.get("metadata") or {}
     metadata = {
         key: dict(value) if is_object(value) else value
         for key, value in all_metadata.items()
-        if key not in _NOISE
+        if key not in _SERVER_FIELDS
     }
     copied = {field: dict(document[field]) for field in _SECRET_FIELDS if is_object(document.get(field))}
     return {**document, "metadata": metadata, **copied}
 
 
 def _hide(first: Any, second: Any, *, only: str = "") -> None:
-    """Replace the values of a map on both sides, with a note if they differ, as kubectl does."""
+    """Hide the values of both maps. Values that differ are marked as before and after, as in kubectl."""
     first = first if is_object(first) else {}
     second = second if is_object(second) else {}
     for key in [only] if only else first.keys() | second.keys():

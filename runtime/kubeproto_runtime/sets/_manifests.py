@@ -1,4 +1,4 @@
-"""`read_manifests`: the objects of files, folders and standard input, as ``kubectl apply -f`` reads them."""
+"""`read_manifests`: reads the objects of files, folders and standard input, as ``kubectl apply -f`` does."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
 class ManifestFiles(Struct, frozen=True):
-    """The objects of several files; `failures` says which files cannot be read, and why.
+    """The objects of several files. `failures` lists the unreadable files, each with the reason.
 
-    A plan of such files withholds deletions while there are failures: an object that is no longer wanted, and
-    one whose file has a mistake, look the same.
+    A plan deletes no objects while there are failures: an object without a manifest may have its manifest in
+    an unreadable file.
     """
 
     objects: tuple[Dynamic, ...] = ()
@@ -37,15 +37,15 @@ def read_manifests(
 ) -> ManifestFiles:
     """Read the objects of files and folders; ``-`` is standard input.
 
-    In a folder the files that end in .yaml, .yml or .json are read, in the order of their names; with
-    `recursive`, those of its subfolders too. A folder without any is a failure: it is more often a mistake
-    than intended.
+    The files of a folder with the suffix .yaml, .yml or .json are read in the order of their names. With
+    `recursive`, the files of its subfolders are read too. A folder without such files is a failure, because
+    it is usually a mistake.
     """
     objects: list[Dynamic] = []
     failures: list[str] = []
     for path in paths:
         try:
-            for name, text in _texts(path, recursive, stdin):
+            for name, text in _read_files(path, recursive, stdin):
                 try:
                     objects += parse_manifest(text)
                 except (InvalidManifest, TooDeep) as error:
@@ -55,7 +55,7 @@ def read_manifests(
     return ManifestFiles(tuple(objects), tuple(failures))
 
 
-def _texts(path: str | Path, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[str, bytes]]:
+def _read_files(path: str | Path, recursive: bool, stdin: BinaryIO | None) -> Iterator[tuple[str, bytes]]:
     if str(path) == "-":
         yield "standard input", (stdin or sys.stdin.buffer).read()
         return

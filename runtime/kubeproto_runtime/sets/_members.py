@@ -1,4 +1,4 @@
-"""List the members of a set, by the kinds and namespaces that its parent names."""
+"""`list_members`: lists the members of a set, in the kinds and namespaces that its parent names."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 
 
 def list_members(client: ClientCore, parent: Parent, served: Discovery) -> Effects[list[Listing]]:
-    """List all members of a set; a failed list is a result with its reason."""
+    """List all members of a set. If a list fails, its result contains the reason."""
     listings: list[Listing] = []
     for kind in sorted(parent.extent.kinds):
         resource = _find_listable(kind, served)
@@ -49,7 +49,10 @@ def list_kind(
         on_expired="go on",
         selection={"label_selector": selector} if selector else {},
     )
-    type_meta = {"apiVersion": resource.api_version, "kind": resource.kind}  # the items of a list lack them
+    type_meta = {
+        "apiVersion": resource.api_version,
+        "kind": resource.kind,
+    }  # the items of a list have no type
     list_namespace = namespace if isinstance(namespace, str) else ""
     members: list[dict[str, Any]] = []
     try:
@@ -68,13 +71,14 @@ def _find_listable(kind: GroupKind, served: Discovery) -> Resource | None:
 
 
 def _find_missing_definition(client: ClientCore, kind: GroupKind, served: Discovery) -> Effects[str]:
-    """Return why a kind is not served; empty if its objects cannot exist, because nothing defines it.
+    """Return the reason why a kind is not served; empty if its objects cannot exist.
 
-    Without the empty result, a set that has deleted a definition of its own, and was interrupted before its
-    parent was written, could never prune anything again.
+    The objects of a kind without a definition cannot exist. This matters for a set that has deleted one of
+    its definitions and was interrupted before its parent was written: otherwise its next plans could never
+    delete.
     """
     if stale_groups := [member for member in served.stale if member.rpartition("/")[0] == kind[0]]:
-        return f"{', '.join(stale_groups)} did not list its kinds"
+        return f"the discovery of {', '.join(stale_groups)} failed"
     definitions = _find_listable(_DEFINITION, served)
     if definitions is None:
         return "the server does not serve it"
@@ -83,5 +87,5 @@ def _find_missing_definition(client: ClientCore, kind: GroupKind, served: Discov
         return f"it is not served, and its definition cannot be read: {listing.failure}"
     for member in listing.members:
         if (member["spec"].get("group"), member["spec"].get("names", {}).get("kind")) == kind:
-            return f"{member['metadata']['name']} defines it, and it is not served"
+            return f"{member['metadata']['name']} defines it, but the server does not serve it"
     return ""

@@ -1,7 +1,7 @@
-"""`Membership`: the marks of the members of a set.
+"""`Membership`: the label and the owner reference of the members of a set.
 
-A member of an ApplySet carries a label with the id of its parent (KEP-3659). A child of an object carries a
-reference to it as its controller, and a label; see `Children`.
+A member of an ApplySet has a label with the id of its parent (KEP-3659). A child of an object has a label and
+a controller reference to this object; see `Children`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Membership(Struct, frozen=True):
         """The label selector of the members."""
         return f"{self.label}={self.value}"
 
-    def mark(self, document: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the document of a member, with the label and the owner."""
+    def add_to(self, document: Mapping[str, Any]) -> dict[str, Any]:
+        """Return a copy of a document with the label and the owner reference."""
         metadata: dict[str, Any] = dict(document.get("metadata") or {})
         metadata["labels"] = {**(metadata.get("labels") or {}), self.label: self.value}
         if self.owner is not None:

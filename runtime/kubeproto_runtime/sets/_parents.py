@@ -1,4 +1,4 @@
-"""Read the parent of a set before a plan, and write it before and after its execution."""
+"""Requests for the parent of a set: it is read before a plan, and written before and after its execution."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEFINITIONS: Final = "customresourcedefinitions.apiextensions.k8s.io"
 
 
 def find_parent(client: ClientCore, applyset: ApplySet, served: Discovery) -> Effects[Parent]:
-    """Read the parent of a set; `ApplySetError` if it is no valid parent, or another tool owns it."""
+    """Read the parent of a set. Raise `ApplySetError` if it is not a parent, or another tool manages it."""
     type_name, name = applyset.type_and_name
     resource = yield from resource_named(client, type_name)
     namespace = (applyset.namespace or client.namespace) if resource.namespaced else ""
@@ -38,15 +38,15 @@ def find_parent(client: ClientCore, applyset: ApplySet, served: Discovery) -> Ef
 def write_parent(client: ClientCore, parent: Parent, extent: Extent, version: str) -> Effects[str]:
     """Write the extent of a set, and return the new version of the parent.
 
-    `Conflict` if the parent is not at `version` any more, `AlreadyExists` if it exists by now: another client
-    is changing the set.
+    Raise `Conflict` if the parent has another version, and `AlreadyExists` if another client has created it:
+    then another client is changing the set.
     """
     api, document = _api(client, parent), parent.document(extent, version)
     if version:
         request = api.apply(document, field_manager=parent.field_manager, force=True)
         return (yield from call(client, request)).value.metadata.resource_version
-    # An apply would not notice that another client has created the parent meanwhile, and would drop its
-    # members.
+    # A create instead of an apply: if another client has created the parent meanwhile, an apply would replace
+    # the kinds of its members.
     parent_object = decode(encode(document), Dynamic)
     try:
         request = api.create(parent_object, field_manager=parent.field_manager)
@@ -80,5 +80,5 @@ def _check_namespace(client: ClientCore, parent: Parent) -> Effects[None]:
     namespaces = client.requests(Dynamic, resource=(yield from resource_named(client, "namespaces")))
     if (yield from find_object(client, namespaces, parent.namespace)) is None:
         raise ApplySetError(
-            f"the namespace of {parent} does not exist: create it, or choose another one for the parent"
+            f"the namespace of {parent} does not exist: create it, or use another namespace for the parent"
         )

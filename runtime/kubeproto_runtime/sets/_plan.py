@@ -1,4 +1,4 @@
-"""`Plan`: the steps of applying a set, as a value to read, check, print and perform."""
+"""`Plan`: the steps of applying a set, which a program can check, print and perform."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class PlannedStep(Struct, frozen=True):
 
 
 class PlannedWrite(PlannedStep, frozen=True):
-    """An object to apply. `unverified` is the reason if there was no dry run."""
+    """An object to apply. `unverified` is the reason why there was no dry run."""
 
     document: Any
     diff: tuple[str, ...] = ()
@@ -43,7 +43,7 @@ class PlannedWrite(PlannedStep, frozen=True):
         if self.unverified:
             note = f" (not verified: {printable(self.unverified)})"
         else:
-            note = "" if self.diff else " (who owns the fields)"
+            note = "" if self.diff else " (only the owners of fields change)"
         return f"{PlannedStep.__str__(self)}{note}"
 
 
@@ -64,10 +64,12 @@ class PlannedChange(PlannedWrite, frozen=True):
 
 
 class PlannedDeletion(PlannedStep, frozen=True):
-    """A member without a document. Only this version of it is deleted, or a newer version that is a member
-    too.
+    """A member without a document, which is deleted.
 
-    `cascades` describes the objects that are deleted with it; `deleting` is set if its deletion has begun.
+    Its version is a precondition: a newer version is deleted only if it is still a member.
+
+    `cascades` describes the objects that are deleted with it. `deleting` is True if its deletion was
+    requested.
     """
 
     sign: ClassVar[str] = "-"
@@ -95,7 +97,7 @@ class ManagerConflict(Struct, frozen=True, order=True):
 
 
 class PlannedRefusal(PlannedStep, frozen=True):
-    """A refused object, with the reason. `final` if the whole set is refused."""
+    """An object that cannot be applied, with the reason. `final` is True if the whole set is refused."""
 
     sign: ClassVar[str] = "!"
 
@@ -116,8 +118,9 @@ class PlannedRefusal(PlannedStep, frozen=True):
 class Plan(Struct, frozen=True, kw_only=True):
     """The steps of applying a set, in their order.
 
-    While an object is refused, or a kind cannot be listed, nothing is deleted: the deletions are `withheld`,
-    with the reason in `withheld_because`. `unreadable` lists the files that cannot be read.
+    While an object is refused, a file is unreadable, or a kind cannot be listed, nothing is deleted. Then
+    `withheld` contains the deletions, and `withheld_because` the reason. `unreadable` lists the unreadable
+    files.
     """
 
     writes: tuple[PlannedWrite, ...] = ()
@@ -146,7 +149,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def clean(self) -> bool:
-        """Whether the server has exactly this set, so that no step is needed."""
+        """Whether the server has exactly the objects of this set, so that no step is needed."""
         return self.complete and not (self.writes or self.deletions or self.withheld_because)
 
     @property
@@ -162,7 +165,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def summary(self) -> str:
-        """The number of objects by outcome, on a single line."""
+        """The numbers of objects by outcome, on a single line."""
         counts = [
             (len(self.creations), "to create"),
             (len(self.changes), "to change"),
@@ -176,7 +179,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     def render(self, *, color: bool = False, diffs: bool = True) -> str:
         """Return the plan as text: a line for each step, and the diffs.
 
-        `+` is created, `~` changed, `-` deleted, `!` refused. `color` is for terminals.
+        The sign of a line is `+` for a creation, `~` for a change, `-` for a deletion and `!` for a refusal.
+        `color` adds the colors of a terminal.
         """
         lines: list[str] = []
         for step in (*self.writes, *self.deletions, *self.refusals):
@@ -191,7 +195,7 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class PlanRefused(KubeprotoError):
-    """A plan with refusals was not performed; nothing was written. `plan` is the plan."""
+    """A plan with refused objects was not performed, and nothing was written. `plan` is the plan."""
 
     def __init__(self, plan: Plan) -> None:
         super().__init__(plan)

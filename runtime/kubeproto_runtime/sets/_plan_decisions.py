@@ -1,9 +1,8 @@
-"""Decide the plan of a set from values: the documents, the existing objects and the results of dry runs.
+"""`decide_plan`: decides the plan of a set from its documents, the existing objects and the dry runs.
 
 An existing object is changed if its dry run returned a different object. A missing object is created. A
-member without a document is deleted, but only if nothing is unknown: each possible kind of the set was
-listed, and each document can be applied. Otherwise an unreadable document would be a reason to delete its
-object.
+member without a document is deleted, but only if each possible kind of the set was listed, and each document
+can be read and applied. Otherwise a syntax error in a document would delete its object.
 """
 
 from __future__ import annotations
@@ -50,13 +49,13 @@ class DryRunSuccess(Struct, frozen=True):
 
 
 class DryRunFailure(Struct, frozen=True):
-    """A refusal of an object, by the server or by this client."""
+    """The error of an object that cannot be applied, from the server or from this client."""
 
     error: KubeprotoError
 
 
 class NoDryRun(Struct, frozen=True):
-    """A dry run that was impossible, because the set itself brings a missing part."""
+    """The reason why no dry run was possible, such as a namespace that the set creates."""
 
     reason: str
 
@@ -96,8 +95,8 @@ def decide_plan(
 ) -> Plan:
     """Return the plan for these observations, in the order of its execution.
 
-    `observations` are all documents of the set, including refused documents. Without a membership nothing is
-    deleted, because the members are unknown.
+    `observations` contain all documents of the set, including the documents that cannot be applied. Without a
+    membership nothing is deleted, because the members are unknown.
     """
     decisions = [(observation.ref, _decide_write(observation, membership)) for observation in observations]
     refusals = tuple(decision for _, decision in decisions if isinstance(decision, PlannedRefusal))
@@ -109,11 +108,11 @@ def decide_plan(
     obstacle = ""
     deletions: tuple[PlannedDeletion, ...] = ()
     if membership is not None:
-        obstacle = _find_gaps(refusals, unreadable, [decision for decision in listings if decision.failure])
-        wanted_refs = {observation.ref for observation in observations}
+        obstacle = _find_gaps(refusals, unreadable, [listing for listing in listings if listing.failure])
+        desired_refs = {observation.ref for observation in observations}
         if parent is not None:
-            wanted_refs.add(parent.ref)
-        deletions = _deletions(listings, wanted_refs, membership)
+            desired_refs.add(parent.ref)
+        deletions = _plan_deletions(listings, desired_refs, membership)
     return Plan(
         writes=tuple(decision for _, decision in decisions if isinstance(decision, PlannedWrite)),
         unchanged=tuple(ref for ref, decision in decisions if decision is None),
@@ -142,7 +141,7 @@ def _decide_write(
         return PlannedRefusal(ref, obstacle)
     match observation.outcome:
         case DryRunFailure(error):
-            return _refusal(ref, error)
+            return _plan_refusal(ref, error)
         case NoDryRun(obstacle):
             step = PlannedCreation if live is None else PlannedChange
             return step(ref, obj, diff(live, document) if live is None else (), obstacle)
@@ -152,8 +151,8 @@ def _decide_write(
             return PlannedChange(ref, obj, diff(live, result)) if differ(live, result) else None
 
 
-def _deletions(
-    listings: Iterable[Listing], wanted_refs: set[ObjectRef[Any]], membership: Membership
+def _plan_deletions(
+    listings: Iterable[Listing], desired_refs: set[ObjectRef[Any]], membership: Membership
 ) -> tuple[PlannedDeletion, ...]:
     """Return the members without a document, in the order of deletion."""
     deletions: dict[ObjectRef[Any], PlannedDeletion] = {}
@@ -162,8 +161,8 @@ def _deletions(
             metadata = member["metadata"]
             group, kind = listing.kind
             ref: ObjectRef[Any] = ObjectRef(group, kind, metadata.get("namespace", ""), metadata["name"])
-            # The server can select by label, and not by owner.
-            if ref not in wanted_refs and membership.includes(member):
+            # The server selects members by label; the owner is checked here.
+            if ref not in desired_refs and membership.includes(member):
                 deletions[ref] = PlannedDeletion(
                     ref,
                     listing.resource,
@@ -172,7 +171,9 @@ def _deletions(
                     _CASCADES.get(listing.kind, ""),
                     "deletionTimestamp" in metadata,
                 )
-    return tuple(sorted(deletions.values(), key=lambda one: -rank((one.ref.group, one.ref.kind))))
+    return tuple(
+        sorted(deletions.values(), key=lambda deletion: -rank((deletion.ref.group, deletion.ref.kind)))
+    )
 
 
 def _find_gaps(
@@ -180,7 +181,7 @@ def _find_gaps(
 ) -> str:
     """Return the reasons against any deletion; empty if there are none."""
     refusal_count = len(list(refusals))
-    reasons = [f"{refusal_count} of the wanted objects cannot be applied"] if refusal_count else []
+    reasons = [f"{refusal_count} of the desired objects cannot be applied"] if refusal_count else []
     reasons += ["not all files can be read"] if list(unreadable) else []
     for listing in unlisted:
         kind = f"{listing.kind[1]}.{listing.kind[0]}" if listing.kind[0] else listing.kind[1]
@@ -189,17 +190,17 @@ def _find_gaps(
     return "; ".join(reasons)
 
 
-def _refusal(ref: ObjectRef[Any], error: KubeprotoError) -> PlannedRefusal:
-    """Return a refusal; for a conflict, with the other managers and their fields."""
+def _plan_refusal(ref: ObjectRef[Any], error: KubeprotoError) -> PlannedRefusal:
+    """Return the step of an object that cannot be applied; for a conflict, with the other field managers."""
     return PlannedRefusal(ref, str(error), _conflicts_of(error) if isinstance(error, Conflict) else ())
 
 
 def _conflicts_of(error: ApiError) -> tuple[ManagerConflict, ...]:
-    """Return the managers that own fields, from the causes of a conflict."""
+    """Return the other managers and their fields, from the causes of a conflict."""
     fields: dict[str, list[str]] = {}
     for cause in error.status.details.causes:
         if cause.reason == "FieldManagerConflict":
-            # "conflict with \"kubectl-edit\" using v1": the manager is in quotes.
+            # The message is "conflict with \"kubectl-edit\" using v1".
             _, quote, quoted = cause.message.partition('"')
             manager = quoted.rpartition('"')[0] if quote else cause.message
             fields.setdefault(manager or cause.message, []).append(cause.field)
@@ -209,7 +210,7 @@ def _conflicts_of(error: ApiError) -> tuple[ManagerConflict, ...]:
 
 
 def refuses_dry_runs(error: KubeprotoError) -> bool:
-    """Return whether a webhook with side effects refuses the dry run, not the object."""
+    """Return whether the dry run was refused only because a webhook has side effects."""
     return isinstance(error, BadRequest) and "does not support dry run" in error.status.message
 
 
@@ -220,10 +221,10 @@ def as_json(document: Dynamic) -> dict[str, Any]:
 
 
 def _find_obstacle(live: dict[str, Any], membership: Membership | None) -> str:
-    """Return the reason why an existing object cannot be applied to; empty if it can."""
+    """Return the reason why an existing object cannot be changed; empty if it can."""
     metadata: dict[str, Any] = live["metadata"]
     if "deletionTimestamp" in metadata:
         finalizers: list[str] = metadata.get("finalizers") or []
-        holders = f", held by {', '.join(finalizers)}" if finalizers else ""
-        return f"it is being deleted{holders}: plan again after its deletion"
+        waiting = f", and waits for the finalizers {', '.join(finalizers)}" if finalizers else ""
+        return f"it is being deleted{waiting}: plan again after its deletion"
     return membership.find_obstacle(live) if membership is not None else ""

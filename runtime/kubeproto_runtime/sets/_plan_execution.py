@@ -1,13 +1,14 @@
-"""`perform`: execute a plan in an order in which an interruption at any moment does no harm.
+"""`perform`: executes a plan in an order that makes an interruption at any moment harmless.
 
-1. The parent is written with all kinds and namespaces of the present and future members.
+1. The parent is written with all kinds and namespaces of the current and the future members.
 2. New and changed objects are applied, in the order of `apply_manifests`.
-3. Members without a document are deleted, in the opposite order. Before the next rank it waits for objects
-   with finalizers, because the controller that removes the finalizers may be a part of the set.
+3. Members without a document are deleted, in the opposite order. Before the next rank, `perform` waits for
+   deleted objects with finalizers, because the controller that removes the finalizers may be a later member.
 4. The members are listed again, and the parent is written with their kinds and namespaces: another client may
    have applied members since the plan was made.
 
-An interruption or a failure leaves a parent that names every member; the next plan does the rest.
+After an interruption or a failure, the parent still names the kinds of all members, so the next plan can
+complete the changes.
 """
 
 from __future__ import annotations
@@ -47,10 +48,11 @@ _WAIT: Final = 60.0
 
 
 class PerformOptions(TypedDict, total=False):
-    """The options of `perform`. With `partial`, the documents without refusals are applied and nothing is
-    deleted.
+    """The options of `perform`.
 
-    `timeout` limits each wait: for a definition to be served, and for the finalizers of a deleted object.
+    With `partial`, a plan with refused objects is performed too: the other objects are applied, and nothing
+    is deleted. `timeout` limits each wait for a definition to be served, and for the finalizers of a deleted
+    object.
     """
 
     partial: bool
@@ -62,8 +64,7 @@ class StalePlan(KubeprotoError):
 
 
 class DeletionHeld(KubeprotoError):
-    """Finalizers hold a deleted object, so that later objects were not deleted. Plan again after it has
-    ended."""
+    """A deleted object has finalizers, so later objects were not deleted. Plan again after it is gone."""
 
 
 class PerformResult(Struct, frozen=True):
@@ -79,12 +80,12 @@ class PerformResult(Struct, frozen=True):
     def __str__(self) -> str:
         lines = [str(applied) for applied in self.applied]
         lines += [f"{printable(str(ref))} deleted" for ref in self.deleted]
-        lines += [f"{printable(str(ref))} skipped: it is not a member any more" for ref in self.skipped]
+        lines += [f"{printable(str(ref))} skipped: it is no longer a member" for ref in self.skipped]
         return "\n".join(lines)
 
 
 def perform(client: ClientCore, plan: Plan, options: PerformOptions) -> Effects[PerformResult]:
-    """Execute a plan; `PlanRefused`, before the first write, if a document of it is refused."""
+    """Execute a plan. Raise `PlanRefused` before the first write if the plan contains a refused object."""
     final = any(refusal.final for refusal in plan.refusals)
     if final or not (plan.complete or options.get("partial", False)):
         raise PlanRefused(plan)
@@ -100,7 +101,7 @@ def perform(client: ClientCore, plan: Plan, options: PerformOptions) -> Effects[
 
 
 def _grow(client: ClientCore, plan: Plan) -> Effects[str]:
-    """Write the extent of all present and future members to the parent, and return its version."""
+    """Write the extent of all current and future members to the parent, and return its version."""
     parent, extent = plan.parent, plan.extent
     if parent is None or extent is None:
         return ""
@@ -127,12 +128,12 @@ def _shrink(client: ClientCore, plan: Plan, version: str) -> Effects[None]:
     try:
         yield from write_parent(client, parent, remaining, version)
     except Conflict:
-        # Another client is changing the set, and may need the extent: a wider extent does no harm.
+        # Another client is changing the set, and may need the current extent. A wider extent is harmless.
         return
 
 
 def _extent_of_members(client: ClientCore, parent: Parent) -> Effects[Extent]:
-    """Return the extent of the members; that of the parent if a list failed."""
+    """Return the extent of the members; if a list failed, the extent of the parent."""
     listings = yield from list_members(client, parent, (yield from discover(client)))
     if any(listing.failure for listing in listings):
         return parent.extent
@@ -176,7 +177,7 @@ def _delete(
     deleted_refs: list[ObjectRef[Any]] = []
     skipped_refs: list[ObjectRef[Any]] = []
     pending: list[PlannedDeletion] = []
-    for _, same_rank in groupby(plan.deletions, key=lambda one: rank((one.ref.group, one.ref.kind))):
+    for _, same_rank in groupby(plan.deletions, key=_rank_of):
         for deletion in pending:
             yield from _wait_for_finalizers(client, deletion, timeout)
         pending = []
@@ -189,9 +190,9 @@ def _delete(
 
 
 def _delete_member(client: ClientCore, plan: Plan, deletion: PlannedDeletion) -> Effects[Dynamic | None]:
-    """Delete an object, and return its remaining state; None if it is not a member any more.
+    """Delete an object, and return its remaining state; None if it is no longer a member.
 
-    The version is a precondition, because another set may have taken the member meanwhile.
+    The version is a precondition, because another set may have taken over the member meanwhile.
     """
     api = _api(client, deletion)
     no_object, version, attempt = Dynamic(), deletion.version, 0
@@ -211,11 +212,15 @@ def _delete_member(client: ClientCore, plan: Plan, deletion: PlannedDeletion) ->
             if plan.membership is None or not plan.membership.includes(parse_document(existing[1])):
                 return None
             if existing[0].metadata.resource_version == version:
-                raise  # the version is not the cause
+                raise  # the version is not the cause of the conflict
             version = existing[0].metadata.resource_version
             yield from back_off(client, error, attempt, CONFLICTS)
         else:
             return response if isinstance(response, Dynamic) else no_object
+
+
+def _rank_of(deletion: PlannedDeletion) -> int:
+    return rank((deletion.ref.group, deletion.ref.kind))
 
 
 def _wait_for_finalizers(client: ClientCore, deletion: PlannedDeletion, timeout: float) -> Effects[None]:

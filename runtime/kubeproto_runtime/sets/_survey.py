@@ -1,4 +1,4 @@
-"""`plan`: survey a set by reads and dry runs, without a write."""
+"""`plan`: plans the changes of a set from reads and dry runs, without a write."""
 
 from __future__ import annotations
 
@@ -53,9 +53,10 @@ if TYPE_CHECKING:
 
 
 class PlanOptions(TypedDict, total=False):
-    """The options of `plan`: `field_manager` owns the fields, by default under the name of the tool.
+    """The options of `plan`.
 
-    `force` takes over fields of other managers. `namespace` is for objects without one.
+    `field_manager` owns the fields; its default is the name of the tool. `force` takes over the fields of
+    other managers. `namespace` is the namespace of objects without one.
     """
 
     field_manager: str
@@ -69,7 +70,7 @@ def plan(
     applyset: ApplySet | str | None,
     options: PlanOptions,
 ) -> Effects[Plan]:
-    """Return the plan of applying a set; without an ApplySet, of independent objects."""
+    """Return the plan of applying a set; without an ApplySet, the plan of independent objects."""
     parent_set = ApplySet(applyset) if isinstance(applyset, str) else applyset
     objects, unreadable = _read(manifests)
     return (yield from _Survey(client, objects, unreadable, parent_set, options).run())
@@ -84,7 +85,7 @@ def _read(manifests: Manifests | ManifestFiles) -> tuple[list[Dynamic], tuple[st
 
 
 class _Survey:
-    """Collects the observations of a plan."""
+    """Collects the observations from which a plan is decided."""
 
     def __init__(
         self,
@@ -104,8 +105,9 @@ class _Survey:
         self.manager = options.get("field_manager", "") or tool
         self.defined = defined_kinds(objects)
         self.members: dict[tuple[GroupVersionKind, str, str], dict[str, Any]] = {}
-        self.absent: set[str] = set()  # namespaces that the set brings
-        self.awaited: set[int] = set()  # definitions of kinds that are not served yet and are in the set
+        self.new_namespaces: set[str] = set()  # namespaces that the set creates
+        # The definitions, by id, of kinds of the set that are not served yet.
+        self.awaited: set[int] = set()
 
     def run(self) -> Effects[Plan]:
         self.served: Discovery = yield from discover(self.client)
@@ -123,13 +125,13 @@ class _Survey:
         listings: list[Listing] = []
         if parent is not None:
             listings = yield from list_members(self.client, parent, self.served)
-        self._remember(listings)
+        self._index_members(listings)
         observations: list[Observation] = []
         refs: set[ObjectRef[Any]] = set()
         for obj in self.objects:
             resource, ref = self._identify(obj)
             if ref in refs:
-                twice = InvalidRequest("it is in the set twice: remove a copy")
+                twice = InvalidRequest("it is in the set twice: remove one of the two manifests")
                 observations.append(Observation(ref, obj, None, DryRunFailure(twice)))
             else:
                 refs.add(ref)
@@ -155,7 +157,7 @@ class _Survey:
             field_manager=self.manager,
         )
 
-    def _remember(self, listings: list[Listing]) -> None:
+    def _index_members(self, listings: list[Listing]) -> None:
         for listing in listings:
             for member in listing.members:
                 metadata = member["metadata"]
@@ -186,25 +188,27 @@ class _Survey:
             return Observation(ref, obj, None, DryRunFailure(error))
         document = as_json(obj)  # a copy, because the object belongs to the caller
         if parent is not None:
-            document = parent.membership.mark(document)
+            document = parent.membership.add_to(document)
         if ref.namespace:
             document["metadata"]["namespace"] = ref.namespace
         obj = decode(encode(document), Dynamic)
         live, outcome = yield from self._dry_run(obj, ref, resource)
-        same = live is not None and isinstance(outcome, DryRunSuccess) and not differ(live, outcome.document)
-        if awaited and same:
-            # An earlier run was interrupted after it was applied: applying it again waits until it is
-            # established.
+        unchanged = (
+            live is not None and isinstance(outcome, DryRunSuccess) and not differ(live, outcome.document)
+        )
+        if awaited and unchanged:
+            # An earlier run applied the definition and was interrupted. It is applied again, because
+            # `perform` then waits until the kind is served.
             outcome = NoDryRun("its kind is not served yet")
         return Observation(ref, obj, live, outcome)
 
     def _find_obstacle(
         self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None, parent: Parent | None
     ) -> KubeprotoError | None:
-        """Return the error of an object that cannot be applied, as far as it is known without the server."""
+        """Return the reason why an object cannot be applied, as far as the server is not needed for it."""
         gvk = _gvk(obj)
         if not ref.name:
-            return InvalidRequest("it has no name, which a member of a set needs: set metadata.name")
+            return InvalidRequest("it has no name, but a member of a set needs a name: set metadata.name")
         if resource is None and gvk not in self.defined:
             return KindNotServed(Resource(gvk.group, gvk.version, gvk.kind, ""))
         if parent is None:
@@ -220,19 +224,19 @@ class _Survey:
         self, obj: Dynamic, ref: ObjectRef[Any], resource: Resource | None
     ) -> Effects[tuple[dict[str, Any] | None, DryRunResult]]:
         if resource is None:
-            return None, NoDryRun("the set brings its definition")
-        if ref.namespace in self.absent:
-            return None, NoDryRun("the set brings its namespace")
+            return None, NoDryRun("the set creates its definition")
+        if ref.namespace in self.new_namespaces:
+            return None, NoDryRun("the set creates its namespace")
         api = self.client.requests(Dynamic, namespace=ref.namespace, resource=resource)
         try:
-            live = yield from self._live(api, ref, resource)
+            live = yield from self._read_live(api, ref, resource)
             if live is None and (ref.group, ref.kind) == NAMESPACE:
-                self.absent.add(ref.name)
+                self.new_namespaces.add(ref.name)
             return live, (yield from dry_run(self.client, api, obj, self.manager, force=self.force))
         except KubeprotoError as error:
             return None, DryRunFailure(error)
 
-    def _live(
+    def _read_live(
         self, api: Api[Dynamic], ref: ObjectRef[Any], resource: Resource
     ) -> Effects[dict[str, Any] | None]:
         member = self.members.get((resource.gvk, ref.namespace, ref.name))
