@@ -11,7 +11,7 @@ from benchmarks._data import books, config_maps, list_page, objects_of, pods, se
 PODS, BOOKS, MAPS = pods(200, seed=3), books(200, seed=3), config_maps(200, seed=3)
 
 
-def pairs(text: bytes) -> list[tuple[str, Any]]:
+def top_level_pairs(text: bytes) -> list[tuple[str, Any]]:
     """Return the top level of an object with its keys in the order of the text."""
     return list(json.loads(text).items())
 
@@ -22,7 +22,7 @@ def is_sorted(value: Any) -> bool:
 
 
 @pytest.mark.parametrize("make", [pods, books, config_maps])
-def test_equal_seeds_give_equal_bytes_and_others_do_not(make: Any) -> None:
+def test_equal_seeds_give_equal_bytes_and_different_seeds_do_not(make: Any) -> None:
     assert make(5, seed=1) == make(5, seed=1)
     assert make(5, seed=1) != make(5, seed=2)
     assert make(9, seed=1)[:5] == make(5, seed=1)
@@ -78,7 +78,7 @@ def test_objects_without_managed_fields_are_the_same_but_for_them(kind: str) -> 
         assert b"managedFields" not in bare
         obj = json.loads(text)
         del obj["metadata"]["managedFields"]
-        assert pairs(bare) == list(obj.items())
+        assert top_level_pairs(bare) == list(obj.items())
         # Byte by byte except for the removed part, escapes and the order of keys included.
         start = text.index(b'"managedFields":[')
         assert bare.startswith(text[:start].removesuffix(b","))
@@ -106,7 +106,7 @@ def test_every_key_of_a_custom_resource_is_sorted() -> None:
 
 
 @pytest.mark.parametrize("objects", [PODS, BOOKS, MAPS])
-def test_a_watch_stream_has_a_line_an_object_and_bookmarks_between(objects: list[bytes]) -> None:
+def test_a_watch_stream_has_a_line_per_object_and_bookmarks_between(objects: list[bytes]) -> None:
     lines = watch_lines(objects, bookmarks=0.1).splitlines()
     events = [json.loads(line) for line in lines]
     items = [event["object"] for event in events if event["type"] != "BOOKMARK"]
@@ -116,13 +116,13 @@ def test_a_watch_stream_has_a_line_an_object_and_bookmarks_between(objects: list
     assert all(line.startswith(b'{"type":"') for line in lines)
 
 
-def test_bookmarks_can_be_left_out_and_other_seeds_mix_otherwise() -> None:
+def test_bookmarks_can_be_omitted_and_other_seeds_have_another_order() -> None:
     assert b"BOOKMARK" not in watch_lines(PODS, bookmarks=0)
     assert watch_lines(PODS, seed=1) == watch_lines(PODS, seed=1)
     assert watch_lines(PODS, seed=1) != watch_lines(PODS, seed=2)
 
 
-def test_a_bookmark_looks_as_servers_write_it_for_its_kind() -> None:
+def test_a_bookmark_has_the_form_of_a_server_for_its_kind() -> None:
     _, of_pods = watch_lines(PODS[:1], bookmarks=1).splitlines()
     _, of_books = watch_lines(BOOKS[:1], bookmarks=1).splitlines()
     assert of_pods == (
@@ -135,7 +135,7 @@ def test_a_bookmark_looks_as_servers_write_it_for_its_kind() -> None:
     )
 
 
-def test_segments_are_the_stream_again_cut_without_a_look_at_its_lines() -> None:
+def test_segments_are_the_stream_split_regardless_of_its_lines() -> None:
     stream = watch_lines(PODS)
     pieces = segments(stream)
     assert b"".join(pieces) == stream
@@ -145,7 +145,7 @@ def test_segments_are_the_stream_again_cut_without_a_look_at_its_lines() -> None
 
 
 def test_a_list_of_pods_has_metadata_first_and_items_without_their_kind() -> None:
-    page = pairs(list_page(PODS, more=5))
+    page = top_level_pairs(list_page(PODS, more=5))
     assert [key for key, _ in page] == ["kind", "apiVersion", "metadata", "items"]
     body = dict(page)
     assert (body["kind"], body["apiVersion"]) == ("PodList", "v1")
@@ -158,7 +158,7 @@ def test_a_list_of_pods_has_metadata_first_and_items_without_their_kind() -> Non
 
 def test_a_list_of_custom_resources_is_sorted_with_metadata_after_the_items() -> None:
     page = list_page(BOOKS)
-    assert [key for key, _ in pairs(page)] == ["apiVersion", "items", "kind", "metadata"]
+    assert [key for key, _ in top_level_pairs(page)] == ["apiVersion", "items", "kind", "metadata"]
     body = json.loads(page)
     assert is_sorted(body)
     assert body["kind"] == "BookList"

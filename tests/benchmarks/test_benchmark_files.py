@@ -43,22 +43,22 @@ def test_each_row_has_the_time_of_its_measurement(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     save(file, rows(one=1.0, two=2.0))
     first = load(file)
-    old = [msgspec.structs.replace(one, measured="2026-01-01 00:00 UTC") for one in first.rows]
+    old = [msgspec.structs.replace(row, measured="2026-01-01 00:00 UTC") for row in first.rows]
     msgspec.structs.replace(first, rows=tuple(old), started="2026-01-01 00:00 UTC").save(file)
     save(file, rows(one=1.0, two=2.0), "a.two")
     run = load(file)
     assert run.started == "2026-01-01 00:00 UTC"
-    one, two = run.rows
-    assert one.measured == "2026-01-01 00:00 UTC"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", two.measured)
-    assert two.measured != one.measured
+    first_row, second_row = run.rows
+    assert first_row.measured == "2026-01-01 00:00 UTC"
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC", second_row.measured)
+    assert second_row.measured != first_row.measured
 
 
 def test_a_row_without_a_time_was_measured_when_its_run_began(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     save(file, rows(one=1.0))
     run = load(file)
-    bare = tuple(msgspec.structs.replace(one, measured="") for one in run.rows)
+    bare = tuple(msgspec.structs.replace(row, measured="") for row in run.rows)
     msgspec.structs.replace(run, rows=bare, started="2026-01-01 00:00 UTC").save(file)
     assert load(file).rows[0].measured == "2026-01-01 00:00 UTC"
 
@@ -70,7 +70,7 @@ def test_a_row_that_cannot_be_measured_keeps_its_old_result(tmp_path: Path) -> N
     assert figures(file) == {"a.one": 1.0}
 
 
-def test_a_row_that_exists_no_longer_goes(tmp_path: Path) -> None:
+def test_a_row_that_no_longer_exists_is_removed(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     save(file, rows(one=1.0, two=2.0))
     save(file, rows(one=10.0))
@@ -78,25 +78,25 @@ def test_a_row_that_exists_no_longer_goes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "said"),
+    ("first", "second", "reason"),
     [
         ((), ("--quick",), "it holds a full run, and this would be a quick one"),
         (("--quick",), (), "it holds a quick run, and this would be a full one"),
     ],
 )
-def test_a_quick_run_and_a_full_one_never_share_a_file(
-    first: tuple[str, ...], second: tuple[str, ...], said: str, tmp_path: Path
+def test_a_quick_run_and_a_full_run_never_share_a_file(
+    first: tuple[str, ...], second: tuple[str, ...], reason: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "run.json"
     save(file, rows(one=1.0), "all", *first)
     code, text = save(file, rows(one=2.0), "all", *second)
     assert code == 2
-    assert text == f"{file} cannot take these rows: {said}; name another file, or remove this one\n"
+    assert text == f"{file} cannot take these rows: {reason}; name another file, or remove this one\n"
     assert figures(file) == {"a.one": 1.0}
 
 
 @pytest.mark.parametrize(
-    ("held", "name", "said"),
+    ("section", "name", "reason"),
     [
         ("machine", "cores", "cores was of old and is "),
         ("machine", "python", "python was of old and is CPython 3"),
@@ -104,21 +104,21 @@ def test_a_quick_run_and_a_full_one_never_share_a_file(
         ("versions", "kopf", "kopf was of old and is "),
     ],
 )
-def test_other_machines_and_versions_need_another_file(
-    held: str, name: str, said: str, tmp_path: Path
+def test_other_machines_and_versions_require_another_file(
+    section: str, name: str, reason: str, tmp_path: Path
 ) -> None:
     file = tmp_path / "run.json"
     save(file, rows(one=1.0))
     run = load(file)
-    other = {**getattr(run, held), name: "of old"}
-    msgspec.structs.replace(run, **{held: other}).save(file)
+    other = {**getattr(run, section), name: "of old"}
+    msgspec.structs.replace(run, **{section: other}).save(file)
     code, text = save(file, rows(one=2.0))
     assert code == 2
-    assert f"cannot take these rows: {said}" in text
+    assert f"cannot take these rows: {reason}" in text
     assert figures(file) == {"a.one": 1.0}
 
 
-def test_a_peer_that_is_new_fits(tmp_path: Path) -> None:
+def test_a_new_peer_is_added_to_an_existing_file(tmp_path: Path) -> None:
     file = tmp_path / "run.json"
     save(file, rows(one=1.0))
     run = load(file)

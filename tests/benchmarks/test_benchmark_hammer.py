@@ -12,7 +12,7 @@ CHUNKED = HEAD + b"Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
 
 
 @pytest.mark.parametrize("response", [SIZED, CHUNKED, HEAD + b"Content-Length: 0\r\n\r\n"])
-def test_a_response_is_whole_with_its_last_byte_wherever_it_is_cut(response: bytes) -> None:
+def test_a_response_is_complete_with_its_last_byte_wherever_it_is_split(response: bytes) -> None:
     for split in range(1, len(response)):
         partial = PartialResponse()
         assert not partial.feed(response[:split])

@@ -1,4 +1,4 @@
-"""One row of latencies measures rounds, and rows of other percentiles use the same rounds."""
+"""A row of latencies measures rounds, and rows of other percentiles use the same rounds."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def started(monkeypatch: pytest.MonkeyPatch, **worst: list[float]) -> list[Round
     return probes
 
 
-def test_rows_of_one_pace_read_the_same_rounds(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_of_the_same_pace_use_the_same_rounds(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
     probes = started(monkeypatch, ours=[90.0, 4.0, 2.0, 3.0], kopf=[80.0, 40.0, 20.0, 30.0])
     first = hold(controller.latency(setting, percentile=25), MS, lambda _: None, rounds=3)
     second = hold(controller.latency(setting, percentile=99), MS, lambda _: None)
@@ -96,7 +96,7 @@ def test_an_absent_contender_is_absent_in_rows_that_reuse_its_rounds(
     ]
 
 
-def test_cpu_time_is_divided_among_all_events_that_came() -> None:
+def test_cpu_time_is_divided_among_all_received_events() -> None:
     class Process:
         spent = (2.0, 1.0)  # for each event of the reply
 

@@ -53,7 +53,7 @@ def nothing_hidden() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("nothing_hidden")
-def test_a_pause_is_that_of_the_collector_and_nothing_where_it_never_ran() -> None:
+def test_a_pause_is_that_of_the_collector_and_zero_if_it_never_ran() -> None:
     objects: list[object] = []
     assert longest_pause(lambda: objects.append("x"))() == 0.0
     assert longest_pause(lambda: [[index] for index in range(100_000)])() > 0.0
@@ -79,7 +79,7 @@ def test_the_first_round_warms_up_and_does_not_count() -> None:
 
 
 @given(ours=st.floats(0.001, 1000), other=st.floats(0.001, 1000))
-def test_a_ratio_above_one_is_a_win_for_times_and_for_rates(ours: float, other: float) -> None:
+def test_a_ratio_above_1_is_a_win_for_times_and_for_rates(ours: float, other: float) -> None:
     assert (TIME.times_better(ours, other) > 1) == (other / ours > 1)
     assert (RATE.times_better(ours, other) > 1) == (ours / other > 1)
 
@@ -132,7 +132,7 @@ def test_a_peer_that_fails_in_a_later_round_gets_no_figure_at_all() -> None:
     assert messages == ["the baseline is not measured: it died"]
 
 
-def test_ours_absent_is_raised() -> None:
+def test_the_absence_of_our_contender_is_raised() -> None:
     def nowhere() -> float:
         raise Absent("not installed")
 
@@ -159,7 +159,7 @@ def test_no_round_begins_after_the_bound_except_the_minimum() -> None:
     assert turns == 1 + 1
 
 
-def test_a_slow_run_takes_one_lap_a_round() -> None:
+def test_a_slow_run_takes_a_single_lap_per_round() -> None:
     clock, runs = Clock(), 0
 
     def slow() -> None:
@@ -173,7 +173,7 @@ def test_a_slow_run_takes_one_lap_a_round() -> None:
     assert runs == 1 + 2  # one run to find its duration
 
 
-def test_cpu_time_is_shown_with_the_figures_of_contenders_that_know_it() -> None:
+def test_cpu_time_is_reported_for_contenders_that_measure_it() -> None:
     clock = Clock()
     stopwatch = Stopwatch(clock.work(forever(1.0)), clock=clock)
     result = hold(Contest(ours=stopwatch, baseline=lambda: 2.0), TIME, fail_on_message, rounds=1)
@@ -181,7 +181,7 @@ def test_cpu_time_is_shown_with_the_figures_of_contenders_that_know_it() -> None
     assert set(result.also["of which in the system"]) == {"ours"}
 
 
-def test_a_late_probe_is_made_once_and_in_its_first_round() -> None:
+def test_a_lazy_probe_is_created_once_in_its_first_round() -> None:
     probes: list[Probe] = []
 
     def make() -> Probe:
@@ -194,13 +194,13 @@ def test_a_late_probe_is_made_once_and_in_its_first_round() -> None:
     assert len(probes) == 1
 
 
-def test_nothing_is_not_better_than_nothing() -> None:
+def test_a_figure_of_zero_is_not_better_than_zero() -> None:
     result = hold(Contest(ours=lambda: 0.0, baseline=lambda: 4.0), TIME, fail_on_message)
     assert result.baseline is not None
     assert (result.baseline.figure, result.baseline.ratio, result.baseline.spread) == (4.0, None, None)
 
 
-def test_a_lap_has_its_minimum_duration_and_the_figure_is_that_of_one_run() -> None:
+def test_a_lap_has_its_minimum_duration_and_the_figure_is_that_of_a_single_run() -> None:
     clock = Clock()
     stopwatch = Stopwatch(clock.work(forever(0.001)), clock=clock, shortest=0.1, best_of=3)
     assert stopwatch() == pytest.approx(0.001)
@@ -209,7 +209,7 @@ def test_a_lap_has_its_minimum_duration_and_the_figure_is_that_of_one_run() -> N
     assert 0.3 <= clock.now - start <= 0.5
 
 
-def test_work_that_lasts_long_enough_by_itself_is_run_once_a_lap() -> None:
+def test_work_that_lasts_long_enough_is_run_once_per_lap() -> None:
     clock = Clock()
     stopwatch = Stopwatch(clock.work(forever(0.5)), clock=clock, shortest=0.1, best_of=2)
     assert stopwatch() == 0.5
@@ -222,12 +222,12 @@ def test_the_best_lap_counts() -> None:
     assert Stopwatch(clock.work(costs), clock=clock, shortest=0.1, best_of=3)() == pytest.approx(0.2)
 
 
-def test_calibration_ends_on_a_clock_that_cannot_see_a_single_run() -> None:
+def test_calibration_ends_with_a_clock_too_coarse_for_a_single_run() -> None:
     clock = Clock()
     ticks = iter(range(10**9))
 
     def run() -> None:
-        clock.now = next(ticks) // 1000 / 100  # coarse: it moves every thousandth run
+        clock.now = next(ticks) // 1000 / 100  # a coarse clock: it advances every thousandth run
 
     stopwatch = Stopwatch(run, clock=clock, shortest=0.1, best_of=1)
     assert stopwatch() == pytest.approx(1e-5, rel=0.2)

@@ -58,12 +58,12 @@ def peer(script: str, **options: object) -> PeerProcess:
     return PeerProcess([sys.executable, "-c", script], {"work": "count", **options}, patience=20)
 
 
-def test_a_peer_gives_the_seconds_of_each_round_that_is_asked_for() -> None:
+def test_a_peer_reports_the_seconds_of_each_requested_round() -> None:
     with closing(peer(COUNTING, events=100)) as process:
         assert all(0 < process.round(100) < 1 for _ in range(2))
 
 
-def test_a_peer_that_met_other_events_is_not_compared() -> None:
+def test_a_peer_that_received_other_events_is_not_compared() -> None:
     with closing(peer(COUNTING, events=99)) as process, pytest.raises(Absent, match="met 99 events, not 100"):
         process.round(100)
 
@@ -83,7 +83,7 @@ def test_a_peer_that_hangs_is_absent() -> None:
         PeerProcess([sys.executable, "-c", SILENT], {}, patience=0)
 
 
-def test_an_environment_is_made_once_and_found_again(tmp_path: Path) -> None:
+def test_an_environment_is_created_once_and_reused(tmp_path: Path) -> None:
     (tmp_path / "nothing.py").write_text(PINNED.format(""))
     messages: list[str] = []
     cache = tmp_path / "cache"
@@ -94,11 +94,11 @@ def test_an_environment_is_made_once_and_found_again(tmp_path: Path) -> None:
 
 
 def here(name: str) -> str:
-    """A requirement that is already met, with a different name."""
+    """Return a requirement that is already satisfied, with a different name."""
     return f"pip; python_version < '3' and extra == '{name}'"
 
 
-def test_half_an_environment_is_made_again(tmp_path: Path) -> None:
+def test_an_incomplete_environment_is_created_again(tmp_path: Path) -> None:
     (tmp_path / "nothing.py").write_text(PINNED.format(""))
     messages: list[str] = []
     python = Peers(messages.append, pins=tmp_path, cache=tmp_path).python("nothing")
@@ -110,11 +110,11 @@ def test_half_an_environment_is_made_again(tmp_path: Path) -> None:
 
 @PIP
 def test_other_pins_are_another_environment(tmp_path: Path) -> None:
-    def made(pins: str) -> Path:
+    def create_environment(pins: str) -> Path:
         (tmp_path / "nothing.py").write_text(PINNED.format(pins))
         return Peers(lambda _: None, pins=tmp_path, cache=tmp_path).python("nothing")
 
-    first, second = made(""), made(f'"{here("two")}"')
+    first, second = create_environment(""), create_environment(f'"{here("two")}"')
     assert first != second
     assert first.exists()
 
@@ -161,7 +161,7 @@ def toy(tmp_path: Path) -> Iterator[Setting]:
         yield Setting(quick=True, peers=peers, stack=stack)
 
 
-def test_a_peer_is_one_file_and_a_contender_of_a_row(toy: Setting) -> None:
+def test_a_peer_is_a_single_file_and_a_contender_of_a_row(toy: Setting) -> None:
     rival = Peer(toy, "toy", "count", 50, lambda reply: 50 / float(reply["seconds"]), events=50)
     contest = Contest(ours=lambda: 1.0, peers={"toy": rival})
     result = hold(contest, EVENTS_PER_SECOND, lambda _: None, rounds=1)
@@ -171,13 +171,13 @@ def test_a_peer_is_one_file_and_a_contender_of_a_row(toy: Setting) -> None:
     assert result.also["µs of CPU an event"]["toy"] is not None
 
 
-def test_a_peer_may_tell_its_seconds_itself(toy: Setting) -> None:
+def test_a_peer_may_report_its_seconds_itself(toy: Setting) -> None:
     rival = Peer(toy, "toy", "told", 2, lambda reply: float(reply["seconds"]), events=2)
     assert rival() == 2.0
     assert rival.spent == (2.0, 0.5)
 
 
-def test_a_work_that_a_peer_does_not_offer_makes_it_absent(toy: Setting) -> None:
+def test_a_peer_without_the_requested_work_is_absent(toy: Setting) -> None:
     with pytest.raises(Absent, match="toy failed: KeyError: 'dance'"):
         Peer(toy, "toy", "dance", 1, lambda reply: 1.0)()
 
@@ -221,7 +221,7 @@ def cut_lines(pieces: Sequence[bytes]) -> int:
 
 @pytest.fixture(scope="module")
 def broken(tmp_path_factory: pytest.TempPathFactory) -> Peers:
-    """Peers of which one cannot be installed, which pip reports once for all tests."""
+    """Peers, of which a certain peer cannot be installed: pip reports its failure once for all tests."""
     folder = tmp_path_factory.mktemp("broken")
     (folder / "lightkube.py").write_text(PINNED.format('"./no-such-file.whl"'))
     return Peers(lambda _: None, pins=folder, cache=folder / "cache")
@@ -236,7 +236,7 @@ def setting(broken: Peers) -> Iterator[Setting]:
 @pytest.mark.parametrize(
     "kind", [decode.KINDS[0], *(pytest.param(kind, marks=OF_A_KIND) for kind in decode.KINDS[1:])]
 )
-def test_a_decode_row_measures_a_contender_that_meets_every_event(
+def test_a_decode_row_measures_a_contender_that_decodes_every_event(
     setting: Setting, kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(decode.COUNTS, kind, (40, 40))
@@ -270,7 +270,7 @@ def test_a_row_without_managed_fields_reads_none(setting: Setting, monkeypatch: 
         assert (b"managedFields" in text) is managed
 
 
-def test_a_client_that_needs_milliseconds_an_object_gets_a_tenth_of_them() -> None:
+def test_a_client_that_needs_milliseconds_per_object_gets_a_tenth_of_the_objects() -> None:
     assert [share(name, 400) for name in ("lightkube", "kr8s", "kube_rs")] == [400, 400 // FEWER, 400]
     assert set(SLOW) <= set(decode.PYTHON)
 
@@ -283,14 +283,14 @@ def test_a_decode_row_refuses_a_run_that_misses_an_event(
         decode.watch(setting, "pods", lambda pieces: cut_lines(pieces) - 1)
 
 
-@pytest.mark.parametrize("cut", [True, pytest.param(False, marks=OF_A_KIND)])
-def test_a_list_row_gives_the_page_whole_or_cut(setting: Setting, cut: bool) -> None:
-    met: list[int] = []
+@pytest.mark.parametrize("is_split", [True, pytest.param(False, marks=OF_A_KIND)])
+def test_a_list_row_passes_the_page_complete_or_split(setting: Setting, is_split: bool) -> None:
+    piece_counts: list[int] = []
 
     def read(pieces: Sequence[bytes]) -> int:
-        met.append(len(pieces))
+        piece_counts.append(len(pieces))
         return decode.json_page(b"".join(pieces))
 
-    contest = decode.page(setting, read, in_pieces=cut)
+    contest = decode.page(setting, read, in_pieces=is_split)
     assert contest.baseline is not None
-    assert (met[0] > 1) is cut
+    assert (piece_counts[0] > 1) is is_split

@@ -47,7 +47,7 @@ def run_command(*arguments: str) -> tuple[int, str, str]:
         (outcome("a", 1.0, (0.9, 1.1)), outcome("a", 2.0, (1.9, 2.1)), "0.5  WORSE, s, by figure"),
         (outcome("a", 1.0, (0.9, 1.3)), outcome("a", 1.2, (1.1, 1.4)), "within the noise, s, by figure"),
         (
-            # The machine is half as fast, for the baseline too: nothing has changed.
+            # The machine is half as fast, also for the baseline: nothing has changed.
             outcome("a", 1.0, (0.9, 1.1), Standing(5.0, 5.0, (4.8, 5.2))),
             outcome("a", 2.0, (1.9, 2.1), Standing(10.0, 5.0, (4.9, 5.1))),
             "1  within the noise, s, by ratio",
@@ -67,7 +67,7 @@ def test_a_change_exceeds_the_differences_between_rounds(
     assert text.splitlines()[1].endswith(verdict)
 
 
-def test_a_row_of_only_one_run_is_reported(tmp_path: Path) -> None:
+def test_a_row_that_only_a_single_run_contains_is_reported(tmp_path: Path) -> None:
     run_of(outcome("a", 1.0, (1.0, 1.0))).save(tmp_path / "before.json")
     run_of(outcome("b", 1.0, (1.0, 1.0))).save(tmp_path / "after.json")
     _, text, _ = run_command("compare", str(tmp_path / "before.json"), str(tmp_path / "after.json"))
@@ -91,7 +91,7 @@ def test_a_file_without_results_is_named(tmp_path: Path) -> None:
     assert "x.json is not a file of results" in text
 
 
-def test_all_rows_are_measured_and_kept_with_the_machine(tmp_path: Path) -> None:
+def test_all_rows_are_measured_and_stored_with_the_machine(tmp_path: Path) -> None:
     rows = (row("decode.x", Contest(ours=always(2.0), baseline=always(4.0))), row("list.y"))
     code, _, _ = run("all", "--json", "--save", str(tmp_path / "run.json"), rows=rows)
     assert code == 0
@@ -104,7 +104,7 @@ def test_all_rows_are_measured_and_kept_with_the_machine(tmp_path: Path) -> None
     assert saved.versions["kopf"]
 
 
-def test_a_report_has_tables_a_page_that_needs_nothing_else_and_pictures(
+def test_a_report_has_tables_a_self_contained_page_and_pictures(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "REPORT", tmp_path / "report")
@@ -269,7 +269,8 @@ def test_latencies_are_drawn_as_a_curve_for_each_contender() -> None:
     [picture] = drawn(row)
     ElementTree.fromstring(picture)
     ours, kopf = lines_in(picture)
-    # On a logarithmic scale each is ten times the one before, and all three steps are as high.
+    # On a logarithmic scale each figure is ten times the previous figure, and all three steps have the same
+    # height.
     heights = [ours[0][1], ours[1][1], kopf[0][1], kopf[1][1]]
     assert [a - b for a, b in itertools.pairwise(heights)] == pytest.approx([200 / 3] * 3, abs=0.2)
     assert "kopf: 100 to 1,000" in picture

@@ -1,4 +1,4 @@
-"""The command line and what it prints, on rows whose figures are written down."""
+"""The command line and its output, on rows with fixed figures."""
 
 import io
 import json
@@ -59,11 +59,11 @@ def measured(row: Row) -> dict[str, Any]:
         (["decoder.x", "decode.crs", "decoder"], ["decoder.x", "decode.crs.lazy"]),
     ],
 )
-def test_a_name_means_its_row_or_all_rows_below_it(names: list[str], chosen: list[str]) -> None:
+def test_a_name_selects_its_row_or_all_rows_below_it(names: list[str], chosen: list[str]) -> None:
     assert [row.name for row in select(names, ROWS)] == chosen
 
 
-def test_half_a_word_is_not_a_prefix() -> None:
+def test_a_part_of_a_word_is_not_a_prefix() -> None:
     with pytest.raises(UnknownNames, match="decode\\.po"):
         select(["decode", "decode.po"], ROWS)
 
@@ -81,7 +81,7 @@ def test_no_name_lists_the_rows() -> None:
     assert [line.split()[0] for line in out.splitlines()] == [row.name for row in ROWS]
 
 
-def test_a_measured_row_is_one_json_object_with_the_promised_keys() -> None:
+def test_a_measured_row_is_a_json_object_with_the_documented_keys() -> None:
     contest = Contest(
         ours=always(0.5),
         baseline=always(1.0 / 3),
@@ -156,7 +156,7 @@ def test_the_table_shows_the_verdict_on_the_goal_and_the_peers() -> None:
     assert [line.split()[:1] for line in out.splitlines()[1:]] == [["a.b"], ["peer"], ["baseline:"]]
 
 
-def test_quick_reaches_the_row() -> None:
+def test_quick_is_passed_to_the_row() -> None:
     sizes: list[int] = []
 
     def make(setting: Setting) -> Contest:

@@ -1,8 +1,8 @@
-"""Documents drawn from bytes: right ones first, which are then changed in a few places.
+"""Documents drawn from bytes: valid documents first, which are then changed at a few positions.
 
-Bytes that a fuzzer makes up are refused at their first character; a document that is right but for one value
-gets as far as the code that trusted that value. Each byte is a decision, so that a fuzzer that is led by
-coverage can change one decision at a time; when the bytes are used up, the rest is plain.
+Random bytes are refused at their first character; a document with a single invalid value reaches the code
+that trusted that value. Each byte is a decision, so that a fuzzer that follows coverage can change a single
+decision at a time. When the bytes are used up, every further decision is the first choice.
 """
 
 from __future__ import annotations
@@ -20,33 +20,33 @@ _ODD: Final[tuple[Any, ...]] = (
 
 
 class Draw:
-    """Decisions, a byte each."""
+    """Decisions, each from a byte."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
         self._position = 0
 
     def integer(self, bound: int) -> int:
-        """A number from 0 on; 0 when the bytes are used up."""
+        """Return a number below the bound; 0 when the bytes are used up."""
         if self._position >= len(self._data):
             return 0
         self._position += 1
         return self._data[self._position - 1] % bound
 
-    def one_of(self, choices: Sequence[T]) -> T:
+    def choose(self, choices: Sequence[T]) -> T:
         return choices[self.integer(len(choices))]
 
     def changed(self, document: Any) -> Any:
-        """The document with up to three of its values changed."""
+        """Return the document with up to three of its values changed."""
         for _ in range(self.integer(4)):
             document = self._change(document)
         return document
 
     def _change(self, value: Any) -> Any:
-        """Go down into the document and change something on the way."""
+        """Descend into the document and change a value on the way."""
         if isinstance(value, dict) and value and self.integer(4):
             members: dict[str, Any] = dict(value)  # pyright: ignore[reportUnknownArgumentType]
-            key = self.one_of(list(members))
+            key = self.choose(list(members))
             match self.integer(8):
                 case 1:
                     del members[key]
@@ -68,29 +68,29 @@ class Draw:
             return elements
         match self.integer(6):
             case 0 | 1 | 2:
-                return self.one_of(_ODD)
+                return self.choose(_ODD)
             case 3:
                 return [value]
             case 4:
                 return dict[str, Any](a=value)
             case _:
-                return _nested(self.one_of((10, 150, 500, 3_000)))
+                return _nested(self.choose((10, 150, 500, 3_000)))
 
     def text(self, document: Any) -> bytes:
-        """The document as JSON, with a byte of it changed now and then."""
+        """Return the document as JSON, sometimes with a changed byte."""
         text = _json(document)
         for _ in range(self.integer(3)):
             index = (self.integer(256) << 8 | self.integer(256)) % (len(text) + 1)
             text = (
                 text[:index]
-                + self.one_of((b"\xff", b"\0", b'"', b"\\", b"}", b"\n", b""))
+                + self.choose((b"\xff", b"\0", b'"', b"\\", b"}", b"\n", b""))
                 + text[index + 1 :]
             )
         return text
 
     def split(self, stream: bytes) -> list[bytes]:
-        """The stream in pieces."""
-        size = self.one_of((len(stream) or 1, 1, 7, 64, 1000))
+        """Return the stream in pieces."""
+        size = self.choose((len(stream) or 1, 1, 7, 64, 1000))
         size = size if len(stream) < 10_000 else max(size, 500)
         return [stream[start : start + size] for start in range(0, len(stream), size)]
 
@@ -100,7 +100,7 @@ class _nested(int):  # noqa: N801 - a number of levels, which JSON writers would
 
 
 def _json(document: Any) -> bytes:
-    """JSON without recursion limits: what is nested is written by hand."""
+    """Return JSON without recursion limits: nested values are written by this function."""
     levels: list[int] = []
 
     def replace_nesting(value: Any) -> Any:

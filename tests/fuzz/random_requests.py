@@ -1,6 +1,7 @@
-"""Requests drawn from bytes: objects that fit, objects of any JSON, patches, odd queries and odd paths.
+"""Requests drawn from bytes: objects that fit, objects of any JSON, patches, unusual queries and unusual
+paths.
 
-The same bytes draw the same requests, so that a fuzzer can lead them and a failure can be kept.
+The same bytes draw the same requests, so that a fuzzer can guide them and a failure can be stored.
 """
 
 from __future__ import annotations
@@ -68,22 +69,22 @@ class Draw:
 
     @property
     def has_data(self) -> bool:
-        """Whether there are bytes left."""
+        """Return whether there are bytes left."""
         return self._position < len(self._data)
 
     def number(self, bound: int) -> int:
-        """A number from 0 to below `below`."""
+        """Return a number from 0 to below `below`."""
         chunk = self._data[self._position : self._position + 2]
         self._position += 2
         return int.from_bytes(chunk, "big") % bound
 
     def pick(self, choices: Sequence[T]) -> T:
-        """One of several."""
+        """Return an element of the sequence."""
         return choices[self.number(len(choices))]
 
 
 def value(draw: Draw, depth: int = 3) -> Any:
-    """Any JSON."""
+    """Draw any JSON value."""
     match draw.number(4) if depth else 0:
         case 1:
             return [value(draw, depth - 1) for _ in range(draw.number(3))]
@@ -94,7 +95,7 @@ def value(draw: Draw, depth: int = 3) -> Any:
 
 
 def typed(draw: Draw, type_: str, depth: int = 5) -> Any:
-    """An object of a type of the table, with some of its fields, and a few values of other types."""
+    """Draw an object of a type of the table, with some of its fields, and a few values of other types."""
     type_facts = kind_table().types.get(type_)
     if type_facts is None or not depth or draw.number(24) == 1:
         return value(draw)
@@ -128,7 +129,7 @@ def _leaf(draw: Draw, type_: str, depth: int) -> Any:
 
 
 def definition(draw: Draw) -> dict[str, Any]:
-    """A definition, mostly with something odd in it."""
+    """Draw a definition, mostly with an unusual part."""
     version: dict[str, Any] = {
         "name": draw.pick(("v1", "v2", "", None, "V_1")), "served": draw.pick((True, False, None)),
         "storage": draw.pick((True, False, "x")),
@@ -181,7 +182,7 @@ def _directed(draw: Draw, body: Any) -> Any:
 
 
 def request(draw: Draw, kinds: Sequence[tuple[str, str, str, bool, str]]) -> RawRequest:
-    """One request."""
+    """Draw a request."""
     api_version, kind, plural, namespaced, type_ = draw.pick(kinds)
     method = draw.pick(METHODS)
     media = draw.pick(MEDIA[1:5] if method == "PATCH" else MEDIA[:1])
@@ -245,7 +246,7 @@ def _target(draw: Draw, api_version: str, plural: str, method: str, *, namespace
 
 
 def kinds() -> list[tuple[str, str, str, bool, str]]:
-    """What the requests are about: all built-in kinds, and two that definitions may or may not define."""
+    """Return the kinds of the requests: all built-in kinds, and two that definitions may define."""
     resources = [
         (
             resource.resource.api_version,
@@ -313,31 +314,31 @@ _BOOK: Final[dict[str, Any]] = {
 
 
 def new_cluster() -> sim.Cluster:
-    """A cluster with a custom resource that has a schema, and versions."""
+    """Return a cluster with a custom resource that has a schema and versions."""
     cluster = sim.Cluster(crds=[_BOOK])
     cluster.keeps_log = False
     return cluster
 
 
-def ask_randomly(data: bytes) -> int:
-    """Draw requests from bytes and ask a new cluster; how many got a response."""
+def send_random_requests(data: bytes) -> int:
+    """Draw requests from bytes and send them to a new cluster. Return the number of responses."""
     draw, cluster = Draw(data), new_cluster()
     return sum(1 for _ in responses(cluster, draw))
 
 
 def responses(cluster: sim.Cluster, draw: Draw) -> Iterator[sim.ServerResponse]:
-    """The responses to what is drawn; time passes between them."""
+    """Yield the responses to the drawn requests; time passes between them."""
     while draw.has_data:
         raw_request = request(draw, _KINDS)
         try:
-            answer = cluster.respond(raw_request)
+            response = cluster.respond(raw_request)
             if draw.number(8) == 1:
                 cluster.advance(draw.pick((0.0, 0.2, 70.0)))
         except Exception as error:
             error.add_note(repr(raw_request)[:1500])
             raise
-        assert 200 <= answer.status < 600
-        if not isinstance(answer.body, bytes):
-            answer.body.take()
-            answer.body.close()
-        yield answer
+        assert 200 <= response.status < 600
+        if not isinstance(response.body, bytes):
+            response.body.take()
+            response.body.close()
+        yield response

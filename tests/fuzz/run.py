@@ -1,7 +1,7 @@
-"""Fuzzes each parser for a while, led by coverage: ``python tests/fuzz/run.py SECONDS [NAME...]``.
+"""Fuzz each parser for a while, guided by coverage: ``python tests/fuzz/run.py SECONDS [NAME...]``.
 
-atheris is installed into an environment of its own, so no developer needs it who does not fuzz. What is found
-stays in `.cache/fuzz-found`; a finding is added to the corpus beside its mend.
+atheris is installed into its own environment, so that only developers who fuzz need it. Findings stay in
+`.cache/fuzz-found`; a finding is added to the corpus together with its fix.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 ENVIRONMENT = ROOT / ".cache/fuzz"
-FOUND = ROOT / ".cache/fuzz-found"
+FINDINGS = ROOT / ".cache/fuzz-found"
 ATHERIS = "atheris==3.0.0"
-# What the targets import, by the names under which it is installed and imported.
-NEEDED = {"msgspec": "msgspec", "pyyaml": "yaml", "h11": "h11", "wsproto": "wsproto"}
+# The imports of the targets: the names under which they are installed and imported.
+IMPORTED_PACKAGES = {"msgspec": "msgspec", "pyyaml": "yaml", "h11": "h11", "wsproto": "wsproto"}
 NAMES = sorted(path.name for path in (HERE / "corpus").iterdir())
 
 
@@ -27,12 +27,12 @@ def main(seconds: str, names: list[str]) -> int:
     python = install()
     failed: list[str] = []
     for name in names or NAMES:
-        (FOUND / name).mkdir(parents=True, exist_ok=True)
+        (FINDINGS / name).mkdir(parents=True, exist_ok=True)
         command = [
             str(python), str(HERE / "run.py"), "--inside", name,
             f"-max_total_time={seconds}", "-timeout=20", "-rss_limit_mb=2048", "-max_len=16384",
-            f"-dict={HERE / 'words.dict'}", f"-artifact_prefix={FOUND}/{name}-",
-            str(FOUND / name), str(HERE / "corpus" / name),
+            f"-dict={HERE / 'words.dict'}", f"-artifact_prefix={FINDINGS}/{name}-",
+            str(FINDINGS / name), str(HERE / "corpus" / name),
         ]  # fmt: skip
         process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         last = [line for line in process.stderr.splitlines() if re.match(r"#\d+\s", line)][-1:]
@@ -48,7 +48,7 @@ def install() -> Path:
     python = ENVIRONMENT / "bin/python"
     ready = ENVIRONMENT / ".ready"
     lock = (ROOT / "dev.lock").read_text()
-    requirements = [ATHERIS, *re.findall(rf"(?mi)^(?:{'|'.join(NEEDED)})==[^ ;\\]+", lock)]
+    requirements = [ATHERIS, *re.findall(rf"(?mi)^(?:{'|'.join(IMPORTED_PACKAGES)})==[^ ;\\]+", lock)]
     if not ready.exists() or ready.read_text() != repr(requirements):
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(ENVIRONMENT)], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
@@ -58,7 +58,7 @@ def install() -> Path:
 
 
 def fuzz(name: str, arguments: list[str]) -> None:
-    """Inside that environment: hand over to atheris, which does not come back."""
+    """Start atheris inside that environment. It does not return."""
     atheris: Any = importlib.import_module("atheris")
 
     sys.path[:0] = [str(ROOT), str(ROOT / "transports"), str(HERE)]

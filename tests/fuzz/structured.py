@@ -1,7 +1,7 @@
 """Targets whose documents are drawn and changed, see `drawing`.
 
-Two oracles hold for all of them: nothing but this project's errors is raised, and an object is the same read
-lazily, read strictly, and read again from the text that a Store keeps of it.
+Two oracles apply to all of them: only errors of this project are raised, and an object has the same content
+if it is read lazily, read strictly, or read again from the text that a Store retains.
 """
 
 from __future__ import annotations
@@ -50,19 +50,19 @@ def _gadget(draw: Draw, number: int) -> dict[str, Any]:
             "namespace": "w",
             "resourceVersion": str(10 + number),
             "labels": {"a": "b"},
-            "managedFields": [{"manager": "m" * draw.one_of((1, 600)), "operation": "Update"}],
+            "managedFields": [{"manager": "m" * draw.choose((1, 600)), "operation": "Update"}],
         },
-        "spec": {"title": "t" * draw.one_of((1, 2_000)), "sizes": [1, 2], "template": {"x": None}},
+        "spec": {"title": "t" * draw.choose((1, 2_000)), "sizes": [1, 2], "template": {"x": None}},
         "status": {"phase": "Ready"},
     }
 
 
 def fuzz_events(data: bytes) -> None:
-    """Events that are right but for a value or two."""
+    """Decode events that are valid except for a value or two."""
     draw = Draw(data)
     lines: list[bytes] = []
     for number in range(1 + draw.integer(4)):
-        kind = draw.one_of(("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "NEW"))
+        kind = draw.choose(("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR", "NEW"))
         event: dict[str, Any] = {"type": kind, "object": _gadget(draw, number % 3)}
         if kind == "BOOKMARK":
             annotations = {"k8s.io/initial-events-end": "true"}
@@ -73,13 +73,13 @@ def fuzz_events(data: bytes) -> None:
     stream = b"\n".join(lines) + b"\n"
     lazy, strict = _events(draw.split(stream), strict=False), _events([stream], strict=True)
     if None in (lazy, strict):
-        return  # refused: the pieces that came before do not matter
+        return  # refused: the earlier pieces do not matter
     assert lazy is not None
     assert strict is not None
     _compare([_object(event) for event in lazy], [_object(event) for event in strict])
     store = Store(Gadget)
-    for batch, told in resync.digest(lazy):
-        if isinstance(told, resync.Received):
+    for batch, summary in resync.digest(lazy):
+        if isinstance(summary, resync.Received):
             with contextlib.suppress(KubeprotoError):
                 store.update(batch)
     _check_store(store)
@@ -97,7 +97,7 @@ def _events(pieces: list[bytes], *, strict: bool) -> list[Any] | None:
 
 
 def fuzz_items(data: bytes) -> None:
-    """Lists that are right but for a value or two."""
+    """Decode lists that are valid except for a value or two."""
     draw = Draw(data)
     items = [draw.changed(_gadget(draw, number)) for number in range(draw.integer(5))]
     page = {
@@ -140,7 +140,7 @@ def _settled(value: Any) -> Any:
         return value
     try:
         to_plain(value)
-        # Even what is read strictly has metadata whose parts are read when they are touched.
+        # The metadata of a strictly decoded object is also decoded on access.
         for name in value.metadata.__struct_fields__:
             getattr(value.metadata, name)
     except InvalidObject:
@@ -149,11 +149,11 @@ def _settled(value: Any) -> Any:
 
 
 def _compare(lazy: list[Any], strict: list[Any]) -> None:
-    assert lazy == strict, "what is read lazily is not what is read strictly"
+    assert lazy == strict, "the lazy and the strict read differ"
 
 
 def _check_store(store: Store[Gadget]) -> None:
-    """What a Store gives is what its text says."""
+    """Check that the objects of a Store equal their texts."""
     for key, entry in store.entries().items():
         namespace, _, name = key.rpartition("/")
         try:
@@ -164,13 +164,15 @@ def _check_store(store: Store[Gadget]) -> None:
 
 
 def fuzz_http(data: bytes) -> None:
-    """A response and what follows it mean the same however they are cut, or are refused."""
+    """Check that a response and the bytes after it have the same meaning however they are split, or are
+    refused.
+    """
     draw = Draw(data)
     stream = _response(draw)
     for _ in range(draw.integer(3)):
         index = (draw.integer(256) << 8 | draw.integer(256)) % (len(stream) + 1)
         stream = (
-            stream[:index] + draw.one_of((b"\n", b"\r", b" ", b"0", b"\xff", b":", b"")) + stream[index + 1 :]
+            stream[:index] + draw.choose((b"\n", b"\r", b" ", b"0", b"\xff", b":", b"")) + stream[index + 1 :]
         )
 
     def read(chunks: list[bytes]) -> Any:
@@ -190,34 +192,34 @@ def fuzz_http(data: bytes) -> None:
 
 
 def _response(draw: Draw) -> bytes:
-    end = draw.one_of((b"\r\n", b"\r\n", b"\n"))
+    end = draw.choose((b"\r\n", b"\r\n", b"\n"))
     stream = b"".join(b"HTTP/1.1 100 Continue" + end + end for _ in range(draw.integer(11)))
     lines = [
-        draw.one_of((b"HTTP/1.1 200 OK", b"HTTP/1.1 204 No Content", b"HTTP/1.0 200 OK", b"HTTP/1.1 410"))
+        draw.choose((b"HTTP/1.1 200 OK", b"HTTP/1.1 204 No Content", b"HTTP/1.0 200 OK", b"HTTP/1.1 410"))
     ]
-    body = b"".join(b"%d" % number for number in range(draw.one_of((0, 3, 300))))
+    body = b"".join(b"%d" % number for number in range(draw.choose((0, 3, 300))))
     match draw.integer(4):
         case 0:
-            lines.append(b"Content-Length: %d" % (len(body) + draw.one_of((0, 0, 1, 5))))
+            lines.append(b"Content-Length: %d" % (len(body) + draw.choose((0, 0, 1, 5))))
         case 1:
             lines.append(b"Content-Length: 5, 5")
         case 2:
-            lines.append(b"Transfer-Encoding: " + draw.one_of((b"chunked", b"Chunked", b"gzip, chunked")))
-            size = draw.one_of((1, 5, 100))
+            lines.append(b"Transfer-Encoding: " + draw.choose((b"chunked", b"Chunked", b"gzip, chunked")))
+            size = draw.choose((1, 5, 100))
             chunks = [body[start : start + size] for start in range(0, len(body), size)]
-            extension = draw.one_of((b"", b";a=b", b"  ", b";" + b"x" * 5_000))
+            extension = draw.choose((b"", b";a=b", b"  ", b";" + b"x" * 5_000))
             body = b"".join(b"%x%b\r\n%b\r\n" % (len(chunk), extension, chunk) for chunk in chunks)
-            body += b"0\r\n" + draw.one_of((b"", b"X-Sum: 1\r\n", b" folded\r\n")) + b"\r\n"
+            body += b"0\r\n" + draw.choose((b"", b"X-Sum: 1\r\n", b" folded\r\n")) + b"\r\n"
         case _:
             pass
-    lines += [b"X-Long: " + b"a" * draw.one_of((1, 70_000))] * draw.integer(3)
-    return stream + end.join(lines) + end + end + body + draw.one_of((b"", b"", b"HTTP/1.1 200 OK"))
+    lines += [b"X-Long: " + b"a" * draw.choose((1, 70_000))] * draw.integer(3)
+    return stream + end.join(lines) + end + end + body + draw.choose((b"", b"", b"HTTP/1.1 200 OK"))
 
 
 def fuzz_kubeconfig(data: bytes) -> None:
-    """A kubeconfig is read and leads somewhere, or is a `ConfigError` that tells no secret."""
+    """Check that a kubeconfig is accepted, or refused by a `ConfigError` without secrets."""
     draw = Draw(data)
-    user: dict[str, Any] = draw.one_of((
+    user: dict[str, Any] = draw.choose((
         {"token": SECRET},
         {"username": "u", "password": SECRET},
         {"client-certificate-data": "LS0tLS1CRUdJTiA=", "client-key-data": "LS0tLS1CRUdJTiA="},
@@ -241,7 +243,7 @@ def fuzz_kubeconfig(data: bytes) -> None:
         repr(Kubeconfig.parse(content, "/home/u/.kube/config"))
         files: dict[str, Any] = {"/k": content}
         while isinstance(inferred := infer({"KUBECONFIG": "/k"}, files), Needs):
-            files |= dict.fromkeys(inferred.paths, draw.one_of((b"-----BEGIN X-----", b"", b"\xff")))
+            files |= dict.fromkeys(inferred.paths, draw.choose((b"-----BEGIN X-----", b"", b"\xff")))
         text = repr(inferred)
     except ConfigError as error:
         text = str(error)
@@ -249,7 +251,7 @@ def fuzz_kubeconfig(data: bytes) -> None:
 
 
 def fuzz_tokens(data: bytes) -> None:
-    """What a provider or a plugin answers gives credentials, or is an error that tells no secret."""
+    """Check that the output of a provider or a plugin gives credentials, or an error without secrets."""
     draw = Draw(data)
     oidc = Oidc(issuer="https://i", client_id="c", client_secret=SECRET, refresh_token=SECRET)
     claims = draw.text(draw.changed({"exp": 1_900_000_000, "sub": "u", "aud": ["a"]}))
@@ -261,7 +263,7 @@ def fuzz_tokens(data: bytes) -> None:
         "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
         "status": {"token": SECRET, "expirationTimestamp": "2026-01-01T00:00:00Z"},
     }  # fmt: skip
-    status = draw.one_of((200, 200, 200, 400, 500))
+    status = draw.choose((200, 200, 200, 400, 500))
     text = ""
     try:
         match draw.integer(3):
@@ -277,7 +279,7 @@ def fuzz_tokens(data: bytes) -> None:
 
 
 def fuzz_reviews(data: bytes) -> None:
-    """A review is read and answered, or refused."""
+    """Check that a review gets a response, or is refused."""
     draw = Draw(data)
     kind = {"group": "x.io", "version": "v1", "kind": "Gadget"}
     request: dict[str, Any] = {

@@ -1,6 +1,7 @@
-"""One function a parser, bytes in: it returns for what a parser must take or refuse, and raises for a bug.
+"""A function for each parser, with bytes as its argument: it returns if the parser behaves, and raises for a
+bug.
 
-They need no fuzzer. `make fuzz` drives them with atheris, `test_corpus.py` with the committed corpus, and any
+They need no fuzzer. `make fuzz` runs them with atheris, `test_corpus.py` with the committed corpus, and any
 other tool may call them: ``TARGETS["watch"](b"...")``.
 """
 
@@ -12,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import msgspec
-from random_requests import ask_randomly
+from random_requests import send_random_requests
 from structured import (
     fuzz_events,
     fuzz_http,
@@ -68,7 +69,9 @@ _KINDS: Final[tuple[type[Any], ...]] = (Widget, kp.Metadata, kp.Dynamic)
 
 
 def fuzz_watch(data: bytes) -> None:
-    """A watch says the same however its bytes are cut, and each line that is a valid event is that event."""
+    """Check that a watch has the same events however its bytes are split, and each valid line is its
+    event.
+    """
     options, stream = _options(data)
     kind, strict = _KINDS[options % 3], bool(options & 4)
     lines = stream.splitlines(keepends=True) if b"\r" not in stream else [stream]
@@ -76,7 +79,8 @@ def fuzz_watch(data: bytes) -> None:
     chunks = [stream[start : start + size] for start in range(0, len(stream), size)]
     by_line = _watch([part for line in lines for part in _at_line_ends(line)], kind, strict)
     assert _watch(chunks, kind, strict) == by_line
-    # No server writes an event on two lines, two on one, or a key twice; how these are read is not promised.
+    # No server writes an event on two lines, two events on a line, or a key twice; their decoding is not
+    # defined.
     if all(_is_json(line, unique_keys=True) or not line.strip() for line in stream.split(b"\n")):
         assert _watch([stream], kind, strict) == by_line
 
@@ -105,11 +109,13 @@ def _settle_event(event: Any) -> Any:
     try:
         return type(event), to_plain(event.object)
     except InvalidObject:
-        return "broken"  # behind its front: whether that is seen at once depends on what came beside it
+        # whether the decoder detects the defect behind the prefix immediately depends on the rest of the
+        # chunk
+        return "broken"
 
 
 def fuzz_page(data: bytes) -> None:
-    """A page and its pieces hold the same items, or are refused by both readers."""
+    """Check that a page and its pieces contain the same items, or are refused by both readers."""
     options, body = _options(data)
     kind: Any = _KINDS[options % 3]
     strict, size = bool(options & 4), 1 + options // 8
@@ -127,9 +133,9 @@ def fuzz_page(data: bytes) -> None:
         assert page is None
         return
     if page is None or not _is_json(body, unique_keys=True):
-        return  # what occurs twice may be read twice
+        return  # a repeated key may be read twice
     settled = [_item(item) for item in items if not isinstance(item, Malformed)]
-    if kind is not kp.Dynamic:  # what stands behind the items comes too late to name their kind
+    if kind is not kp.Dynamic:  # a kind after the items comes too late for them
         assert settled == [_item(item) for item in page.items]
     assert [item.raw for item in items if isinstance(item, Malformed)] == [
         item.raw for item in page.malformed
@@ -145,10 +151,10 @@ def _item(item: Any) -> Any:
 
 
 def fuzz_object(data: bytes) -> None:
-    """A lazy object is what a plain decode of the whole gives, and what it encodes says the same."""
+    """Check that a lazy object equals a plain decode, and that its encoding has the same content."""
     options, text = _options(data)
     kind: Any = _KINDS[options % 3]
-    # Padding behind the metadata makes the front long enough to be tried.
+    # Padding after the metadata makes the object long enough for reading by prefix.
     text = text.replace(b'"PAD"', b'"' + b"x" * 2_048 + b'"')
     try:
         lazy = decode(text, kind)
@@ -168,7 +174,7 @@ def fuzz_object(data: bytes) -> None:
 
 
 def fuzz_inflate(data: bytes) -> None:
-    """Gzip inflates to the same however it is cut, or is refused."""
+    """Check that gzip inflates to the same bytes however it is split, or is refused."""
     options, body = _options(data)
     size = 1 + options
     assert _inflate([body]) == _inflate([body[start : start + size] for start in range(0, len(body), size)])
@@ -185,7 +191,7 @@ def _inflate(chunks: list[bytes]) -> bytes | None:
 
 
 def fuzz_status(data: bytes) -> None:
-    """Any body of a refusal is a Status."""
+    """Check that any body of a refusal becomes a Status."""
     options, body = _options(data)
     code = (400, 404, 409, 410, 422, 429, 500, 503)[options % 8]
     status = read_status(code, (("content-encoding", "gzip"),) if options & 8 else (), body)
@@ -194,7 +200,9 @@ def fuzz_status(data: bytes) -> None:
 
 
 def fuzz_text(data: bytes) -> None:
-    """Selectors, quantities, durations, times and pointers: what is taken can be written and read again."""
+    """Check selectors, quantities, durations, times and pointers: accepted values can be written and read
+    again.
+    """
     options, raw = _options(data)
     text = raw.decode("utf-8", "replace")
     values: tuple[tuple[Any, Any], ...] = (
@@ -214,7 +222,7 @@ def fuzz_text(data: bytes) -> None:
 
 
 def fuzz_patch(data: bytes) -> None:
-    """Patches lead where they say, or are refused by name; they change neither argument."""
+    """Check that a patch has its described effect, or is refused by name, and changes neither argument."""
     try:
         source, target = msgspec.json.decode(data)
     except (msgspec.MsgspecError, ValueError, TypeError, RecursionError):
@@ -223,7 +231,7 @@ def fuzz_patch(data: bytes) -> None:
         return
     assert json_equal(apply_json_patch(source, make_json_patch(source, target)), target)
     if isinstance(source, dict) and isinstance(target, dict):
-        with contextlib.suppress(ValueError):  # a null in what comes after cannot be said by a merge patch
+        with contextlib.suppress(ValueError):  # a merge patch cannot express a null of the target
             assert json_equal(apply_merge_patch(source, make_merge_patch(source, target)), target)
     if isinstance(target, list) and all(isinstance(operation, dict) for operation in target):  # pyright: ignore[reportUnknownVariableType]
         copy = json.dumps(source)
@@ -240,7 +248,9 @@ def _deep(value: Any, depth: int = 0) -> bool:
 
 
 def fuzz_manifest(data: bytes) -> None:
-    """A manifest is read or refused by its line; what was read can be written and read again."""
+    """Check that a manifest is read or refused with its line; accepted documents can be written and read
+    again.
+    """
     try:
         objects = parse_manifest(data, [Widget])
     except InvalidManifest:
@@ -270,8 +280,8 @@ def _is_json(text: bytes, *, unique_keys: bool = False) -> bool:
 
 
 def fuzz_requests(data: bytes) -> None:
-    """The simulated server answers every request, whatever came before it."""
-    ask_randomly(data)
+    """Check that the simulated server responds to every request, whatever requests preceded it."""
+    send_random_requests(data)
 
 
 TARGETS: Final[dict[str, Callable[[bytes], None]]] = {

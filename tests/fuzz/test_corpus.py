@@ -13,7 +13,7 @@ from targets import TARGETS
 CORPUS = Path(__file__).parent / "corpus"
 FILES = sorted(path for path in CORPUS.rglob("*") if path.is_file())
 
-# What comes from site-packages with the targets, and is not in the environment that atheris runs in.
+# The modules of site-packages that are imported with the targets and missing in atheris' environment.
 IMPORTS: Final = """
 import sys
 sys.path[:0] = {path!r}
@@ -22,7 +22,7 @@ import run, targets
 found = {{name.partition(".")[0]: module for name, module in sys.modules.items() if name not in before}}
 files = {{name: getattr(module, "__file__", None) or "" for name, module in found.items()}}
 installed = {{name for name, file in files.items() if "site-packages" in file}}
-print(sorted(installed - {{*run.NEEDED.values()}} - {{"typing_extensions"}}))  # of which these need none
+print(sorted(installed - {{*run.IMPORTED_PACKAGES.values()}} - {{"typing_extensions"}}))  # these need none
 """
 
 

@@ -1,4 +1,4 @@
-"""Every request gets a response, whatever is in it."""
+"""Every request gets a response, with any content."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import os
 import random
 from typing import Final
 
-from random_requests import Draw, ask_randomly, new_cluster, responses
+from random_requests import Draw, new_cluster, responses, send_random_requests
 
 REQUESTS: Final = int(os.environ.get("KUBEPROTO_REQUESTS", "4000"))
 
 
-def test_random_requests_are_all_answered() -> None:
-    """`KUBEPROTO_REQUESTS=1000000` asks for longer."""
+def test_all_random_requests_get_a_response() -> None:
+    """`KUBEPROTO_REQUESTS=1000000` runs longer."""
     rng = random.Random(19)
     count = 0
     while count < REQUESTS:
@@ -22,4 +22,4 @@ def test_random_requests_are_all_answered() -> None:
 
 def test_the_same_bytes_draw_the_same_requests() -> None:
     data = random.Random(5).randbytes(2000)
-    assert ask_randomly(data) == ask_randomly(data) > 5
+    assert send_random_requests(data) == send_random_requests(data) > 5

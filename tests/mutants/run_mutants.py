@@ -1,13 +1,13 @@
-"""Applies mutants, one deliberate mistake at a time, and reports the first test that detects each one.
+"""Apply mutants, a deliberate mistake at a time, and report the first test that detects each mutant.
 
-    python tests/mutants/run_mutants.py [NAME or FILE.toml ...]
+python tests/mutants/run_mutants.py [NAME or FILE.toml ...]
 
-Each `*.toml` in this folder contains the mutants of one area: a name, the tests that must fail, and edits. An
+Each `*.toml` in this folder contains the mutants of an area: a name, the tests that must fail, and edits. An
 edit replaces a text that occurs exactly once in a file. Edits are made in a copy of the tree. A mutant whose
 text does not occur once is stale; the end of the report lists stale mutants. The exit code is 1 if a mutant
-survives, and 2 if one is stale or if its tests fail without it.
+survives, and 2 if a mutant is stale or if its tests fail without it.
 
-A mutant is worth its place if it is a realistic mistake that only one or two tests detect.
+A mutant is kept if it is a realistic mistake that only one or two tests detect.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ TREE: Final = (
 )  # fmt: skip
 SOURCE_ROOTS: Final = ("", "transports", "runtime", "simulator", "tests")
 
-# A mutant may loop forever. The tests of one area take less than a minute.
+# A mutant may loop forever. The tests of an area take less than a minute.
 TIMEOUT: Final = 300.0
 
 
@@ -58,7 +58,7 @@ class Stale(Exception):
 
 
 def load(path: Path) -> list[Mutant]:
-    """Return the mutants of one file."""
+    """Return the mutants of a file."""
     return convert(tomllib.loads(path.read_text())["mutant"], list[Mutant])
 
 
@@ -95,7 +95,7 @@ def copy_tree(root: Path, target: Path, parts: tuple[str, ...] = TREE) -> None:
 
 
 def mutated(mutant: Mutant, tree: Path) -> dict[Path, str]:
-    """Return the texts of the edited files; raise `Stale` if an edit does not fit."""
+    """Return the texts of the edited files. Raise `Stale` if an edit does not fit."""
     files: dict[Path, str] = {}
     for edit in mutant.edits:
         path = tree / edit.file
@@ -180,7 +180,7 @@ def run(mutants: list[Mutant], tree: Path) -> int:
 
 
 def report(line: str) -> None:
-    """Print one line at once: the run takes long."""
+    """Print a line immediately: the run takes long."""
     sys.stdout.write(f"{line}\n")
     sys.stdout.flush()
 

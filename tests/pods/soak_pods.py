@@ -1,8 +1,8 @@
-"""The long run of what carries bytes to pods and back: a gibibyte through `exec`, copies and forwarded ports.
+"""The long run of the transfers to and from pods: a gibibyte through `exec`, copies and forwarded ports.
 
 `make soak` runs it; ARGS="--bytes 100000000" makes it shorter. Each transfer is a process of its own against
 a simulated cluster on a port in another process. A transfer fails if a byte is lost, or if its process ever
-had more than `MAX_MEMORY`: it must not keep the bytes that it carries.
+used more than `MAX_MEMORY`: it must not retain the bytes that it carries.
 """
 
 from __future__ import annotations
@@ -48,11 +48,13 @@ def print_line(line: str) -> None:
     sys.stdout.flush()
 
 
-# The simulated containers, in a process of their own
+# The simulated containers, in their own process
 
 
 def run_command(session: sim.CommandSession) -> int | None:
-    """Write a number of bytes, count the bytes of standard input, or be a tar with one large file."""
+    """Write a number of bytes, count the bytes of standard input, or act as a tar with a single large
+    file.
+    """
     command = session.command
     if command[0] == "test":
         return 0 if command[1] == "-f" else 1
@@ -95,7 +97,9 @@ def count_stdin(session: sim.CommandSession) -> None:
 
 
 def echo_port(size: int) -> Callable[[sim.PortConnection], None]:
-    """Return a port that sends as many bytes as it gets, at the same time, and "all" when it has them all."""
+    """Return a port that sends back as many bytes as it receives, and "all" when it has received all
+    bytes.
+    """
 
     def connect_port(connection: sim.PortConnection) -> None:
         sizes = chunk_sizes(size)
@@ -132,7 +136,7 @@ async def serve_pods(kubeconfig: Path, size: int) -> None:
         await anyio.to_thread.run_sync(sys.stdin.read)
 
 
-# The transfers, each in a process of its own
+# The transfers, each in its own process
 
 
 async def read_stdout(client: Client, size: int, file: Path) -> None:
@@ -214,7 +218,7 @@ async def transfer(name: str, kubeconfig: Path, size: int) -> None:
 
 
 def measure(name: str, command: list[str]) -> None:
-    """Run a transfer, and check how much memory its process had at most."""
+    """Run a transfer, and check the peak memory of its process."""
     start = time.monotonic()
     process = subprocess.Popen([*command, "--transfer", name])
     _, status, usage = os.wait4(process.pid, 0)
@@ -230,7 +234,7 @@ def main() -> int:
     parser.add_argument("--bytes", type=int, default=1 << 30)
     parser.add_argument("--kubeconfig", type=Path)
     parser.add_argument("--transfer", choices=TRANSFERS)
-    options, _ = parser.parse_known_args()  # the others are for the other soaks
+    options, _ = parser.parse_known_args()  # the other options belong to the other soaks
     if options.transfer:
         anyio.run(transfer, options.transfer, options.kubeconfig, options.bytes)
         return 0

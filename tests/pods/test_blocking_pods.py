@@ -23,7 +23,7 @@ POD: dict[str, Any] = {
 
 
 def greet(session: sim.CommandSession) -> None:
-    """Meet somebody who attaches."""
+    """Greet a client that attaches."""
     session.write("welcome\n")
 
 
@@ -36,11 +36,11 @@ def pods(tmp_path: Path) -> Generator[BlockingPods]:
     cluster.settle()
     with serving(cluster) as server:
         (tmp_path / "config").write_text(server.kubeconfig)
-        with connect_pods_blocking(kubeconfig=tmp_path / "config") as found:
-            yield found
+        with connect_pods_blocking(kubeconfig=tmp_path / "config") as client:
+            yield client
 
 
-def test_logs_files_and_ports_are_there_without_an_event_loop(pods: BlockingPods, tmp_path: Path) -> None:
+def test_logs_files_and_ports_work_without_an_event_loop(pods: BlockingPods, tmp_path: Path) -> None:
     with pods.read_logs("web-0", tail_lines=1) as lines:
         assert [line.text for line in lines] == [b"two"]
     with pods.read_logs("web-0", follow=True) as lines:
@@ -57,12 +57,12 @@ def test_a_command_runs_without_an_event_loop(pods: BlockingPods) -> None:
     with pods.exec("web-0", ["sh"], stdin=True) as process:
         process.write(b"echo hello\nexit 3\n")
         assert next(process) == Stdout(b"hello\n")
-        before = process.exited
-        [ended] = process
-        assert before is None
-        assert isinstance(ended, Exited)
-        assert ended.code == 3
-        assert process.exited is ended
+        previous_status = process.exited
+        [last_event] = process
+        assert previous_status is None
+        assert isinstance(last_event, Exited)
+        assert last_event.code == 3
+        assert process.exited is last_event
         assert list(process) == []
     with pods.exec("web-0", ["cat"], stdin=True) as process, ThreadPoolExecutor(1) as threads:
         reading = threads.submit(lambda: b"".join(e.data for e in process if isinstance(e, Stdout)))

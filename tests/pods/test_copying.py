@@ -1,4 +1,6 @@
-"""Files to and from containers: the tar of this machine as that of the container, and what goes wrong."""
+"""Files copied to and from containers: with the tar of this machine as that of the container, and
+failures.
+"""
 
 from __future__ import annotations
 
@@ -25,22 +27,22 @@ def pod(image: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": image}, "spec": spec}
 
 
-def machine(root: Path) -> Callable[[sim.CommandSession], None]:
-    """A container whose commands run on this machine, in a folder."""
+def run_on_this_machine(root: Path) -> Callable[[sim.CommandSession], None]:
+    """Return a program whose commands run on this machine, in a folder."""
 
     def handle(session: sim.CommandSession) -> None:
-        given: list[bytes] = []
+        received_stdin: list[bytes] = []
 
         def run() -> None:
-            done = subprocess.run(
-                session.command, input=b"".join(given), capture_output=True, check=False, cwd=root
+            completed = subprocess.run(
+                session.command, input=b"".join(received_stdin), capture_output=True, check=False, cwd=root
             )
-            session.error(done.stderr)
-            session.write(done.stdout)
-            session.exit(done.returncode)
+            session.error(completed.stderr)
+            session.write(completed.stdout)
+            session.exit(completed.returncode)
 
         if session.streams.stdin:
-            session.on_stdin, session.on_stdin_end = given.append, run
+            session.on_stdin, session.on_stdin_end = received_stdin.append, run
         else:
             run()
 
@@ -53,7 +55,7 @@ async def containers(root: Path) -> AsyncGenerator[SimulatedClient]:
     cluster.nodes(
         ready_after=0,
         programs={
-            "machine": sim.Program(exec=machine(root)),
+            "machine": sim.Program(exec=run_on_this_machine(root)),
             "shell": sim.Program(files={"/etc/motd": "welcome\n", "/data/a": "one", "/data/sub/b": "two"}),
             "bare": sim.Program(exec=lambda session: 127 if session.command[0] == "tar" else 1),
         },
@@ -80,7 +82,7 @@ def copying(request: pytest.FixtureRequest, tmp_path: Path) -> Callable[[Work], 
     return run
 
 
-def make(folder: Path) -> None:
+def make_files(folder: Path) -> None:
     (folder / "sub").mkdir(parents=True)
     (folder / "a").write_bytes(os.urandom(700_000))
     (folder / "a").chmod(0o750)
@@ -88,38 +90,40 @@ def make(folder: Path) -> None:
     (folder / "sub" / "-b").write_text("two")
 
 
-def same(one: Path, other: Path) -> None:
-    assert sorted(path.relative_to(one) for path in one.rglob("*")) == sorted(
-        path.relative_to(other) for path in other.rglob("*")
+def assert_same_files(source: Path, target: Path) -> None:
+    assert sorted(path.relative_to(source) for path in source.rglob("*")) == sorted(
+        path.relative_to(target) for path in target.rglob("*")
     )
-    assert (one / "a").read_bytes() == (other / "a").read_bytes()
-    assert (one / "a").stat().st_mode == (other / "a").stat().st_mode
-    assert os.readlink(one / "sub" / "link") == os.readlink(other / "sub" / "link")
+    assert (source / "a").read_bytes() == (target / "a").read_bytes()
+    assert (source / "a").stat().st_mode == (target / "a").stat().st_mode
+    assert os.readlink(source / "sub" / "link") == os.readlink(target / "sub" / "link")
 
 
-def test_a_folder_goes_there_and_comes_back_as_it_was(copying: Callable[[Work], None]) -> None:
+def test_a_folder_is_the_same_after_both_copies(copying: Callable[[Work], None]) -> None:
     async def work(client: SimulatedClient, folder: Path) -> None:
-        make(folder / "mine")
-        seen: list[Copied] = []
-        sent = await copy_to(client, "machine", folder / "mine", "theirs", on_progress=seen.append)
-        assert (sent.files, sent.bytes, sent.skipped) == (3, 700_003, ())
-        same(folder / "mine", folder / "container" / "theirs")
-        assert len(seen) > 2
-        assert seen[-1].files == 3
+        make_files(folder / "mine")
+        progress: list[Copied] = []
+        uploaded = await copy_to(client, "machine", folder / "mine", "theirs", on_progress=progress.append)
+        assert (uploaded.files, uploaded.bytes, uploaded.skipped) == (3, 700_003, ())
+        assert_same_files(folder / "mine", folder / "container" / "theirs")
+        assert len(progress) > 2
+        assert progress[-1].files == 3
 
-        seen.clear()
-        got = await copy_from(client, "machine", "theirs", folder / "back", on_progress=seen.append)
-        assert (got.files, got.bytes) == (3, 700_003)
-        same(folder / "mine", folder / "back")
-        assert seen[-1].bytes == 700_003
-        # Once more: files are replaced, and what is in the folder goes into the folder.
+        progress.clear()
+        downloaded = await copy_from(
+            client, "machine", "theirs", folder / "back", on_progress=progress.append
+        )
+        assert (downloaded.files, downloaded.bytes) == (3, 700_003)
+        assert_same_files(folder / "mine", folder / "back")
+        assert progress[-1].bytes == 700_003
+        # Again: files are replaced, and the content of the folder goes into the existing folder.
         await copy_from(client, "machine", "theirs/", folder / "back")
-        same(folder / "mine", folder / "back")
+        assert_same_files(folder / "mine", folder / "back")
 
     copying(work)
 
 
-def test_a_folder_that_is_there_takes_what_is_copied(copying: Callable[[Work], None]) -> None:
+def test_files_are_copied_into_an_existing_folder(copying: Callable[[Work], None]) -> None:
     async def work(client: SimulatedClient, folder: Path) -> None:
         (folder / "motd").write_text("mine\n")
         await copy_from(client, "shell", "/etc/motd", folder)
@@ -136,7 +140,7 @@ def test_a_folder_that_is_there_takes_what_is_copied(copying: Callable[[Work], N
     copying(work)
 
 
-def test_what_goes_wrong_is_said_with_what_was_copied(copying: Callable[[Work], None]) -> None:
+def test_an_error_reports_the_files_that_were_copied(copying: Callable[[Work], None]) -> None:
     async def work(client: SimulatedClient, folder: Path) -> None:
         with pytest.raises(CopyError, match="Pod default/bare has no tar, which copying needs"):
             await copy_from(client, "bare", "/etc/motd", folder / "motd")
@@ -155,19 +159,21 @@ def test_what_goes_wrong_is_said_with_what_was_copied(copying: Callable[[Work], 
     copying(work)
 
 
-def test_a_connection_that_breaks_leaves_what_was_copied_and_says_so(copying: Callable[[Work], None]) -> None:
+def test_a_broken_connection_leaves_the_copied_files_and_reports_them(
+    copying: Callable[[Work], None],
+) -> None:
     async def work(client: SimulatedClient, folder: Path) -> None:
-        make(folder / "container" / "theirs")
-        client.transport = Breaking(client.transport, 25)
-        with pytest.raises(CopyError, match=r"hung up") as told:
+        make_files(folder / "container" / "theirs")
+        client.transport = BreakingTransport(client.transport, 25)
+        with pytest.raises(CopyError, match=r"hung up") as exc_info:
             await copy_from(client, "machine", "theirs", folder / "back")
-        assert told.value.copied.bytes < 700_000
+        assert exc_info.value.copied.bytes < 700_000
         assert not (folder / "back" / "a").exists()
 
     copying(work)
 
 
-class Breaking:
+class BreakingTransport:
     """A transport whose WebSockets break after a number of messages."""
 
     def __init__(self, transport: Any, messages: int) -> None:
@@ -182,15 +188,15 @@ class Breaking:
 
 
 class BreakingSocket:
-    def __init__(self, socket: Any, left: int) -> None:
+    def __init__(self, socket: Any, remaining: int) -> None:
         self.protocol = socket.protocol
         self.send = socket.send
         self._socket = socket
-        self._left = left
+        self._remaining = remaining
 
     async def receive(self) -> bytes | None:
-        self._left -= 1
-        if self._left < 0:
+        self._remaining -= 1
+        if self._remaining < 0:
             raise kp.TransportError("the server hung up")
         message: bytes | None = await self._socket.receive()
         return message

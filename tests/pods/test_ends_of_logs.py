@@ -1,4 +1,6 @@
-"""When the logs of pods end: with the Job, after a number of bytes, and what is released meanwhile."""
+"""The ends of the logs of pods: with the Job, after a number of bytes, and the resources that are
+released.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,7 @@ _HOUR = 3600.0
 
 @pytest.fixture(name="go", params=BACKENDS)
 def bounded(request: pytest.FixtureRequest) -> Go:
-    """Run a test on each event loop, in virtual time, and not forever: a log is followed without an end."""
+    """Run a test on each event loop, in virtual time with a limit: a log is followed without an end."""
 
     def on_loop(main: Callable[[], Awaitable[None]]) -> None:
         async def bounded_main() -> None:
@@ -73,21 +75,22 @@ def test_following_a_job_ends_when_it_and_its_pods_have_ended(go: Go) -> None:
             await anyio.sleep(2)
             async with read_logs(client, "job/works", follow=True) as lines:
                 assert texts([line async for line in lines]) == [b"begin", b"end"]
-            # It has ended before: what there is comes, and that is all.
+            # The job has ended: its log is returned, and following ends.
             async with read_logs(client, "job/works", follow=True) as lines:
                 assert texts([line async for line in lines]) == [b"begin", b"end"]
 
     go(main)
 
 
-def test_a_job_that_tries_once_more_is_followed_through_its_next_pod(go: Go) -> None:
+def test_a_job_that_retries_is_followed_through_its_next_pod(go: Go) -> None:
     async def main() -> None:
         async with simulated(jobs()) as client:
             await anyio.sleep(2)
             async with read_logs(client, "jobs/fails", follow=True) as lines:
-                found = [line async for line in lines]
-            assert texts(found) == [b"try", b"try"]
-            assert len({line.pod for line in found}) == 2  # the first had ended before the second was made
+                received = [line async for line in lines]
+            assert texts(received) == [b"try", b"try"]
+            # the first pod had ended before the second was created
+            assert len({line.pod for line in received}) == 2
 
     go(main)
 
@@ -119,7 +122,7 @@ def test_following_a_job_ends_when_it_is_deleted_with_its_pods(go: Go) -> None:
         (100, [(b"one", True), (b"two", True)]),
     ],
 )
-def test_the_log_of_a_container_ends_after_so_many_bytes(
+def test_the_log_of_a_container_ends_after_the_maximum_number_of_bytes(
     go: Go, limit: int, expected: list[tuple[bytes, bool]], *, follow: bool
 ) -> None:
     async def main() -> None:
@@ -134,8 +137,8 @@ def test_the_log_of_a_container_ends_after_so_many_bytes(
     go(main)
 
 
-class Refusal:
-    """The response of a server to somebody who may not read a log."""
+class ForbiddenResponse:
+    """The response of a server to a client without permission to read a log."""
 
     status = 403
     headers = (("Content-Type", "application/json"),)
@@ -145,8 +148,8 @@ class Refusal:
         yield b'"message":"it is not yours"}'
 
 
-class Refusing:
-    """A transport whose server refuses the log of one pod."""
+class ForbiddingTransport:
+    """A transport whose server refuses the log of a certain pod."""
 
     def __init__(self, transport: Any, pod: str) -> None:
         self._transport = transport
@@ -156,20 +159,20 @@ class Refusing:
     @asynccontextmanager
     async def send(self, request: kp.RawRequest, **options: Any) -> AsyncGenerator[Any]:
         if f"/{self._pod}/log" in request.target:
-            yield Refusal()
+            yield ForbiddenResponse()
         else:
             async with self._transport.send(request, **options) as incoming:
                 yield incoming
 
 
-async def first(client: Client, count: int, *, follow: bool, ignore_errors: bool = False) -> list[str]:
-    """Whose the first lines of the shop are."""
+async def first_pods(client: Client, count: int, *, follow: bool, ignore_errors: bool = False) -> list[str]:
+    """Return the pods of the first lines of the shop."""
     async with read_logs(client, selector="app=shop", follow=follow, ignore_errors=ignore_errors) as lines:
         return [(await anext(lines)).pod for _ in range(count)]
 
 
 @pytest.mark.parametrize("follow", [True, False])
-def test_what_cannot_be_read_is_skipped_where_errors_are_ignored(
+def test_a_forbidden_log_is_skipped_if_errors_are_ignored(
     go: Go, caplog: pytest.LogCaptureFixture, *, follow: bool
 ) -> None:
     async def main() -> None:
@@ -179,10 +182,10 @@ def test_what_cannot_be_read_is_skipped_where_errors_are_ignored(
             cluster.put(pod(name))
         async with simulated(cluster) as client:
             await anyio.sleep(5)
-            client.transport = Refusing(client.transport, "web-0")
+            client.transport = ForbiddingTransport(client.transport, "web-0")
             with pytest.raises(kp.Forbidden):
-                await first(client, 2, follow=follow)
-            assert await first(client, 1, follow=follow, ignore_errors=True) == ["web-1"]
+                await first_pods(client, 2, follow=follow)
+            assert await first_pods(client, 1, follow=follow, ignore_errors=True) == ["web-1"]
         [warning] = {record.getMessage() for record in caplog.records}
         assert warning.startswith("the log of web-0/app: GET ")
         assert "it is not yours" in warning
@@ -190,23 +193,24 @@ def test_what_cannot_be_read_is_skipped_where_errors_are_ignored(
     go(main)
 
 
-def test_containers_that_have_ended_leave_nothing_behind(go: Go) -> None:
+def test_containers_that_have_ended_leave_no_tasks(go: Go) -> None:
     def tasks() -> int:
         gc.collect()
-        return sum(isinstance(one, Background) for one in gc.get_objects())
+        return sum(isinstance(obj, Background) for obj in gc.get_objects())
 
     async def main() -> None:
         cluster = sim.Cluster()
         cluster.nodes(programs={"app": sim.Program(log="hello\n")})
         async with simulated(cluster) as client:
-            before = tasks()
+            initial_tasks = tasks()
             async with read_logs(client, selector="app=shop", follow=True) as lines:
                 for number in range(20):
                     cluster.put(pod(f"web-{number}"))
                     assert (await anext(lines)).pod == f"web-{number}"
                     await client.api(Pod).delete(f"web-{number}", grace_period=0)
                     await anyio.sleep(60)
-                assert tasks() - before <= 2  # the one that watches the pods, and a log that may be open yet
-            assert tasks() <= before
+                # the task that watches the pods, and a log that may still be open
+                assert tasks() - initial_tasks <= 2
+            assert tasks() <= initial_tasks
 
     go(main)

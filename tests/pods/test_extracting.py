@@ -1,4 +1,4 @@
-"""Archives of a hostile container: nothing is written but below the target, whatever they hold."""
+"""Archives of a hostile container: files are written only below the target."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from kubeproto_runtime.pods._tar_reader import TarReader
 Member = tuple[str, bytes, str]  # a name, a type, and a target or content
 
 
-def archive(*members: Member, form: int = tarfile.GNU_FORMAT, **fields: Any) -> bytes:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w", format=form) as tar:
+def archive(*members: Member, tar_format: int = tarfile.GNU_FORMAT, **fields: Any) -> bytes:
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tar_format) as tar:
         for name, kind, text in members:
             info = tarfile.TarInfo(name)
             info.type = kind
@@ -37,7 +37,7 @@ def archive(*members: Member, form: int = tarfile.GNU_FORMAT, **fields: Any) -> 
             else:
                 info.linkname = text
                 tar.addfile(info)
-    return made.getvalue()
+    return buffer.getvalue()
 
 
 FILE, DIR, SYM, HARD, FIFO = (
@@ -48,8 +48,8 @@ FILE, DIR, SYM, HARD, FIFO = (
 def extract(data: bytes, target: Path, name: str = "data", size: int = 700) -> Extraction:
     extraction = Extraction(name, target)
     try:
-        for at in range(0, len(data), size):
-            extraction.feed(data[at : at + size])
+        for offset in range(0, len(data), size):
+            extraction.feed(data[offset : offset + size])
         extraction.finish()
     finally:
         extraction.close()
@@ -57,18 +57,18 @@ def extract(data: bytes, target: Path, name: str = "data", size: int = 700) -> E
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """What is in a folder: content, or where a link leads to."""
-    found: dict[str, str] = {}
+    """Return the content of each file in a folder, and the target of each link."""
+    contents: dict[str, str] = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
         if path.is_symlink():
-            found[name] = f"-> {os.readlink(path)}"
+            contents[name] = f"-> {os.readlink(path)}"
         elif path.is_file():
-            found[name] = path.read_text()
-    return found
+            contents[name] = path.read_text()
+    return contents
 
 
-def test_files_folders_modes_times_and_links_come_as_they_were(tmp_path: Path) -> None:
+def test_files_folders_modes_times_and_links_are_preserved(tmp_path: Path) -> None:
     data = archive(
         ("data/", DIR, ""), ("data/a", FILE, "one"), ("data/sub/", DIR, ""), ("data/sub/link", SYM, "../a"),
         ("data/sub/hard", HARD, "data/a"), ("data/" + "long" * 60, FILE, "x"), mode=0o751, mtime=1234,
@@ -77,12 +77,12 @@ def test_files_folders_modes_times_and_links_come_as_they_were(tmp_path: Path) -
     assert tree(tmp_path) == {
         "here/a": "one", "here/sub/link": "-> ../a", "here/sub/hard": "one", "here/" + "long" * 60: "x",
     }  # fmt: skip
-    found = (tmp_path / "here" / "a").stat()
-    assert (stat.S_IMODE(found.st_mode), found.st_mtime, found.st_nlink) == (0o751, 1234, 2)
+    status = (tmp_path / "here" / "a").stat()
+    assert (stat.S_IMODE(status.st_mode), status.st_mtime, status.st_nlink) == (0o751, 1234, 2)
     assert (extraction.copied.files, extraction.copied.bytes) == (4, 4)
 
 
-def test_one_file_becomes_the_target_and_replaces_what_was_there(tmp_path: Path) -> None:
+def test_a_single_file_becomes_the_target_and_replaces_an_existing_file(tmp_path: Path) -> None:
     (tmp_path / "other").write_text("kept")
     os.link(tmp_path / "other", tmp_path / "here")
     extract(archive(("data", FILE, "new")), tmp_path / "here")
@@ -108,10 +108,10 @@ HOSTILE: dict[str, tuple[list[Member], str]] = {
 
 
 @pytest.mark.parametrize("row", HOSTILE)
-def test_a_name_that_leads_out_ends_the_copy(row: str, tmp_path: Path) -> None:
-    members, why = HOSTILE[row]
+def test_a_name_outside_of_the_target_ends_the_copy(row: str, tmp_path: Path) -> None:
+    members, reason = HOSTILE[row]
     (tmp_path / "out").write_text("outside")
-    with pytest.raises(CopyError, match=why):
+    with pytest.raises(CopyError, match=reason):
         extract(archive(*members), tmp_path / "in" / "here" if row == "none" else tmp_path / "here")
     assert {name: text for name, text in tree(tmp_path).items() if not name.startswith("here")} == {
         "out": "outside"
@@ -121,24 +121,24 @@ def test_a_name_that_leads_out_ends_the_copy(row: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "link", ["/etc", "..", "../out", "a/../../out", "x/..", "", "./.././../etc", "sub/../a"]
 )
-def test_a_link_that_leads_out_is_skipped_and_named(link: str, tmp_path: Path) -> None:
+def test_a_link_to_the_outside_is_skipped_and_named(link: str, tmp_path: Path) -> None:
     extraction = extract(archive(("data/l", SYM, link), ("data/a", FILE, "one")), tmp_path / "here")
     assert tree(tmp_path) == {"here/a": "one"}
     assert [name for name, _ in extraction.copied.skipped] == ["data/l"]
 
 
-def test_a_link_to_itself_leads_nowhere_else(tmp_path: Path) -> None:
+def test_a_link_to_itself_leads_to_no_other_file(tmp_path: Path) -> None:
     extract(archive(("data/b", SYM, "b//etc")), tmp_path / "here")
     assert os.path.realpath(tmp_path / "here" / "b").startswith(str(tmp_path))
 
 
-def test_what_is_neither_file_nor_folder_nor_link_is_skipped(tmp_path: Path) -> None:
+def test_an_entry_that_is_neither_file_nor_folder_nor_link_is_skipped(tmp_path: Path) -> None:
     extraction = extract(archive(("data/p", FIFO, ""), ("data/a", FILE, "one")), tmp_path / "here")
     assert tree(tmp_path) == {"here/a": "one"}
     assert extraction.copied.skipped == (("data/p", "it is neither a file nor a folder nor a link"),)
 
 
-def test_a_link_that_was_there_before_is_not_followed(tmp_path: Path) -> None:
+def test_an_existing_link_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "here").mkdir()
     (tmp_path / "here" / "sub").symlink_to(tmp_path / "out")
@@ -154,18 +154,18 @@ def test_a_link_that_was_there_before_is_not_followed(tmp_path: Path) -> None:
     [
         archive(("data/a", FILE, "x"), mtime=1 << 70),
         archive(("data/a", FILE, "x"), ("data/b", FILE, "x"), mtime=1 << 70),
-        archive(("data/a", SYM, "x"), form=tarfile.PAX_FORMAT, pax_headers={"linkpath": "a\0b"}),
-        archive(("data/a", FILE, "x"), form=tarfile.PAX_FORMAT, pax_headers={"size": "²"}),
-        archive(("data/a", FILE, "x"), form=tarfile.PAX_FORMAT, pax_headers={"path": "data/a\0b"}),
+        archive(("data/a", SYM, "x"), tar_format=tarfile.PAX_FORMAT, pax_headers={"linkpath": "a\0b"}),
+        archive(("data/a", FILE, "x"), tar_format=tarfile.PAX_FORMAT, pax_headers={"size": "²"}),
+        archive(("data/a", FILE, "x"), tar_format=tarfile.PAX_FORMAT, pax_headers={"path": "data/a\0b"}),
         b"not an archive" * 100,
     ],
 )
-def test_what_no_file_can_have_is_an_error_of_the_copy(data: bytes, tmp_path: Path) -> None:
+def test_an_impossible_attribute_of_a_file_is_an_error_of_the_copy(data: bytes, tmp_path: Path) -> None:
     with pytest.raises(CopyError):
         extract(data, tmp_path / "here")
 
 
-def test_special_bits_and_the_rights_of_others_to_write_are_taken_away(tmp_path: Path) -> None:
+def test_special_bits_and_write_permission_of_others_are_removed(tmp_path: Path) -> None:
     extract(archive(("data", FILE, "x"), mode=0o6777), tmp_path / "here")
     assert stat.S_IMODE((tmp_path / "here").stat().st_mode) == 0o755
 
@@ -174,10 +174,10 @@ def test_an_archive_that_ends_in_the_middle_leaves_no_half_file(tmp_path: Path) 
     data = archive(("data/a", FILE, "one"), ("data/b", FILE, "x" * 5000))
     with pytest.raises(
         CopyError, match=r"the archive is not complete; 1 files \(\d+ bytes\) were copied before"
-    ) as told:
+    ) as exc_info:
         extract(data[:3000], tmp_path / "here")
     assert tree(tmp_path) == {"here/a": "one"}
-    assert told.value.copied.files == 1
+    assert exc_info.value.copied.files == 1
 
 
 _names = st.lists(st.sampled_from(["data", "a", "b", "..", ".", ""]), min_size=1, max_size=4).map("/".join)
@@ -188,9 +188,9 @@ _members = st.lists(
 
 
 @given(_members, st.integers(1, 2000))
-def test_nothing_outside_changes_whatever_an_archive_holds(members: list[Member], size: int) -> None:
-    with TemporaryDirectory() as made:
-        folder = Path(made)
+def test_no_archive_changes_files_outside_of_the_target(members: list[Member], size: int) -> None:
+    with TemporaryDirectory() as directory:
+        folder = Path(directory)
         (folder / "out").write_text("outside")
         target = folder / "in" / "here"
         target.parent.mkdir()
@@ -200,7 +200,7 @@ def test_nothing_outside_changes_whatever_an_archive_holds(members: list[Member]
         assert (folder / "out").read_text() == "outside"
         assert set(os.listdir(target.parent)) <= {"here"}
         for path in target.rglob("*"):
-            # Not by `resolve`, which some versions refuse for a link to itself.
+            # `resolve` is not used: some versions refuse a link to itself.
             assert Path(os.path.realpath(path)).is_relative_to(os.path.realpath(target)), path
             assert path.is_symlink() or path.is_dir() or path.stat().st_ino != (folder / "out").stat().st_ino
 
@@ -210,30 +210,30 @@ def test_nothing_outside_changes_whatever_an_archive_holds(members: list[Member]
     st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT, tarfile.USTAR_FORMAT]),
     st.integers(1, 3000),
 )
-def test_an_archive_cut_anywhere_is_read_as_tarfile_reads_it(
-    files: list[tuple[str, bytes]], form: int, size: int
+def test_an_archive_split_anywhere_is_read_as_by_tarfile(
+    files: list[tuple[str, bytes]], tar_format: int, size: int
 ) -> None:
-    made = io.BytesIO()
-    with tarfile.open(fileobj=made, mode="w", format=form) as tar:
+    archive_file = io.BytesIO()
+    with tarfile.open(fileobj=archive_file, mode="w", format=tar_format) as tar:
         for name, content in files:
             info = tarfile.TarInfo(name)
             info.size = len(content)
             try:
                 tar.addfile(info, io.BytesIO(content))
-            except ValueError:  # a name that this form cannot hold
+            except ValueError:  # a name that this format cannot contain
                 return
-    data = made.getvalue()
+    data = archive_file.getvalue()
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
         expected = [(info.name, info.type, content_of(tar, info)) for info in tar]
     reader = TarReader()
-    seen: list[list[Any]] = []
-    for at in range(0, len(data), size):
-        for event in reader.feed(data[at : at + size]):
+    entries: list[list[Any]] = []
+    for offset in range(0, len(data), size):
+        for event in reader.feed(data[offset : offset + size]):
             if isinstance(event, bytes):
-                seen[-1][2] += event
+                entries[-1][2] += event
             else:
-                seen.append([event.name, event.type, b""])
-    assert [tuple(one) for one in seen] == expected
+                entries.append([event.name, event.type, b""])
+    assert [tuple(entry) for entry in entries] == expected
     assert reader.complete
 
 
@@ -243,13 +243,13 @@ def content_of(tar: tarfile.TarFile, info: tarfile.TarInfo) -> bytes:
 
 
 @given(st.binary(max_size=2000))
-def test_what_is_not_an_archive_is_refused_or_read_on(data: bytes) -> None:
+def test_random_bytes_are_refused_or_read_as_an_archive(data: bytes) -> None:
     reader = TarReader()
     with suppress(RemoteProtocolError):
         list(reader.feed(data))
 
 
-def test_what_is_packed_is_what_tarfile_reads(tmp_path: Path) -> None:
+def test_tarfile_reads_the_packed_files(tmp_path: Path) -> None:
     top = tmp_path / "top"
     (top / "sub").mkdir(parents=True)
     (top / "a").write_bytes(b"one" * 1000)
@@ -261,12 +261,12 @@ def test_what_is_packed_is_what_tarfile_reads(tmp_path: Path) -> None:
     packing = TarPacking(top, "renamed")
     data = b"".join(packing.chunks())
     with tarfile.open(fileobj=io.BytesIO(data)) as tar:
-        found = {info.name: (info.type, info.mode, info.linkname) for info in tar}
+        members_ = {info.name: (info.type, info.mode, info.linkname) for info in tar}
         assert tar.extractfile("renamed/a").read() == b"one" * 1000  # type: ignore[union-attr] # it is a file
-    assert found["renamed/a"] == (FILE, 0o640, "")
-    assert found["renamed/hard"][::2] == (HARD, "renamed/a")
-    assert found["renamed/sub/link"][::2] == (SYM, "../a")
-    assert found["renamed/" + "long" * 40][0] == FILE
-    assert "renamed/pipe" not in found
+    assert members_["renamed/a"] == (FILE, 0o640, "")
+    assert members_["renamed/hard"][::2] == (HARD, "renamed/a")
+    assert members_["renamed/sub/link"][::2] == (SYM, "../a")
+    assert members_["renamed/" + "long" * 40][0] == FILE
+    assert "renamed/pipe" not in members_
     assert packing.copied.skipped == ((str(top / "pipe"), "it is neither a file nor a folder nor a link"),)
     assert (packing.copied.files, packing.copied.bytes) == (4, 3001)

@@ -1,4 +1,6 @@
-"""Ports that lead to pods of a served cluster: many connections, pods that are replaced, errors of each."""
+"""Ports that forward to pods of a served cluster: many connections, pods that are replaced, errors of
+each.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def pod(name: str) -> dict[str, Any]:
 
 
 def greeting(connection: sim.PortConnection) -> None:
-    """Say whose port it is, and which; then send back what comes."""
+    """Send the name of the pod and the port, then return the received bytes."""
     connection.send(f"{connection.pod}:{connection.port} ")
     connection.on_data = connection.send
 
@@ -71,7 +73,7 @@ async def received(stream: anyio.abc.ByteStream, size: int) -> bytes:
     return data
 
 
-def test_many_connections_go_side_by_side(served: Callable[[Work], None]) -> None:
+def test_many_connections_run_concurrently(served: Callable[[Work], None]) -> None:
     async def work(client: Client, _: sim.Cluster) -> None:
         async with forward_ports(client, "svc/shop", [":80"]) as forwarded:
             (port,) = forwarded.ports
@@ -92,7 +94,7 @@ def test_many_connections_go_side_by_side(served: Callable[[Work], None]) -> Non
     served(work)
 
 
-def test_another_pod_takes_over_when_one_has_gone(served: Callable[[Work], None]) -> None:
+def test_another_pod_takes_over_when_a_pod_is_deleted(served: Callable[[Work], None]) -> None:
     async def work(client: Client, cluster: sim.Cluster) -> None:
         async with forward_ports(client, "svc/shop", [":80"]) as forwarded:
             (port,) = forwarded.ports
@@ -100,16 +102,17 @@ def test_another_pod_takes_over_when_one_has_gone(served: Callable[[Work], None]
                 assert await received(stream, 11) == b"web-0:8080 "
                 await client.api(Pod).delete("web-0", grace_period=0)
                 with pytest.raises(anyio.EndOfStream):
-                    await stream.receive()  # it is told, and does not hang
+                    await stream.receive()  # the client gets an error, and does not hang
             async with await anyio.connect_tcp(port.host, port.local) as stream:
-                await client.api(Pod).create(kp.decode(kp.encode(pod("web-1")), Pod))  # while it waits
+                # while the client waits
+                await client.api(Pod).create(kp.decode(kp.encode(pod("web-1")), Pod))
                 assert await received(stream, 11) == b"web-1:8080 "
             assert forwarded.pod == "web-1"
 
     served(work)
 
 
-def test_an_error_is_that_of_its_connection(served: Callable[[Work], None]) -> None:
+def test_an_error_affects_only_its_connection(served: Callable[[Work], None]) -> None:
     async def work(client: Client, _: sim.Cluster) -> None:
         errors: list[ForwardingError] = []
         async with forward_ports(
@@ -128,7 +131,7 @@ def test_an_error_is_that_of_its_connection(served: Callable[[Work], None]) -> N
     served(work)
 
 
-def test_a_client_that_has_ended_its_side_still_gets_the_response(served: Callable[[Work], None]) -> None:
+def test_a_client_that_closed_its_side_still_receives_the_response(served: Callable[[Work], None]) -> None:
     async def work(client: Client, _: sim.Cluster) -> None:
         async with forward_ports(client, "web-0", [":8080"]) as forwarded:
             (port,) = forwarded.ports
@@ -140,12 +143,12 @@ def test_a_client_that_has_ended_its_side_still_gets_the_response(served: Callab
     served(work)
 
 
-def test_a_port_that_is_taken_and_a_target_without_pods_are_refused(served: Callable[[Work], None]) -> None:
+def test_a_used_port_and_a_target_without_pods_are_refused(served: Callable[[Work], None]) -> None:
     async def work(client: Client, _: sim.Cluster) -> None:
         async with forward_ports(client, "web-0", [":8080"]) as forwarded:
-            taken = forwarded.ports[0].local
-            with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{taken}"):
-                async with forward_ports(client, "web-0", [":9090", f"{taken}:8080"]):
+            used_port = forwarded.ports[0].local
+            with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{used_port}"):
+                async with forward_ports(client, "web-0", [":9090", f"{used_port}:8080"]):
                     pass
         with pytest.raises(kp.KubeprotoError, match="pods with app=none in default: no pod of it runs"):
             async with forward_ports(client, "", [":80"], selector="app=none", within=0):
@@ -170,20 +173,20 @@ def test_a_port_is_read_as_by_kubectl(text: int | str, local: int, remote: str) 
 @pytest.mark.parametrize(
     "text", ["", ":", "a:80", "80:", "70000:80", "80:70000", "-1:80", "80:0", "1:2:3", 0]
 )
-def test_what_is_not_a_port_is_refused(text: int | str) -> None:
+def test_an_invalid_port_is_refused(text: int | str) -> None:
     with pytest.raises(kp.InvalidRequest, match="is not a port: expected 80"):
         parse_port(text)
 
 
-def test_a_port_of_a_service_or_by_name_is_that_of_the_pod() -> None:
+def test_a_port_of_a_service_or_by_name_is_resolved_to_that_of_the_pod() -> None:
     headless = {"kind": "Service", "spec": {"clusterIP": "None", "ports": [{"port": 80, "targetPort": 8080}]}}
     service: dict[str, Any] = {
         "kind": "Service", "metadata": {"name": "shop"},
         "spec": {"ports": [{"port": 80, "name": "web", "targetPort": "http"}, {"port": 81}]},
     }  # fmt: skip
-    found = pod("web-0")
-    assert [pod_port(service, found, port) for port in ("80", "web", "81")] == [8080, 8080, 81]
-    assert pod_port(headless, found, "80") == 80
-    assert [pod_port({}, found, port) for port in ("http", "5")] == [8080, 5]
+    pod_ = pod("web-0")
+    assert [pod_port(service, pod_, port) for port in ("80", "web", "81")] == [8080, 8080, 81]
+    assert pod_port(headless, pod_, "80") == 80
+    assert [pod_port({}, pod_, port) for port in ("http", "5")] == [8080, 5]
     with pytest.raises(kp.InvalidRequest, match="Pod web-0 has no port 'grpc'; it names http"):
-        pod_port({}, found, "grpc")
+        pod_port({}, pod_, "grpc")

@@ -1,4 +1,4 @@
-"""Logs of many containers as one: who joins, restarts and lost connections, and who reads slowly."""
+"""Logs of many containers in a single stream: new pods, restarts, lost connections, and slow readers."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio
 import pytest
-from cutting import Cutting
+from interrupting import InterruptingTransport
 from virtual_time import Go
 
 import kubeproto as kp
@@ -24,7 +24,7 @@ _HOUR = 3600.0
 
 @pytest.fixture(name="go", params=BACKENDS)
 def bounded(request: pytest.FixtureRequest) -> Go:
-    """Run a test on each event loop, in virtual time, and not forever: a log is followed without an end."""
+    """Run a test on each event loop, in virtual time with a limit: a log is followed without an end."""
 
     def on_loop(main: Callable[[], Awaitable[None]]) -> None:
         async def bounded_main() -> None:
@@ -39,15 +39,15 @@ def bounded(request: pytest.FixtureRequest) -> Go:
 def pod(name: str, *containers: str, app: str = "shop", **spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": app}},
-        "spec": {"containers": [{"name": one, "image": one} for one in containers or ("app",)], **spec},
+        "spec": {"containers": [{"name": each, "image": each} for each in containers or ("app",)], **spec},
     }  # fmt: skip
 
 
-def shown(lines: list[LogLine]) -> list[str]:
+def printed(lines: list[LogLine]) -> list[str]:
     return [f"{line.pod}/{line.container}: {line.text.decode()}" for line in lines]
 
 
-def test_logs_of_all_containers_come_one_after_the_other(go: Go) -> None:
+def test_logs_of_all_containers_are_returned_in_turn(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         nodes = cluster.nodes(
@@ -60,20 +60,20 @@ def test_logs_of_all_containers_come_one_after_the_other(go: Go) -> None:
             await anyio.sleep(5)
             nodes.log("web-0", "three")
             async with read_logs(client, selector="app=shop") as lines:
-                assert shown([line async for line in lines]) == [
+                assert printed([line async for line in lines]) == [
                     "web-0/app: one", "web-0/app: two", "web-0/app: three",
                     "web-1/app: one", "web-1/app: two", "web-1/side: beside",
                 ]  # fmt: skip
             async with read_logs(client, "web-1", all_containers=False, tail_lines=1) as lines:
-                found = [line async for line in lines]
-                assert shown(found) == ["web-1/app: two"]
-                assert (found[0].namespace, found[0].time[:4]) == ("default", "2026")
+                received = [line async for line in lines]
+                assert printed(received) == ["web-1/app: two"]
+                assert (received[0].namespace, received[0].time[:4]) == ("default", "2026")
 
     go(main)
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_each_line_comes_once_whatever_is_cut_and_restarted(go: Go, seed: int) -> None:
+def test_each_line_is_returned_once_despite_interruptions_and_restarts(go: Go, seed: int) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         nodes = cluster.nodes(programs={"app": sim.Program(log="start\n")})
@@ -81,13 +81,13 @@ def test_each_line_comes_once_whatever_is_cut_and_restarted(go: Go, seed: int) -
         rng = random.Random(seed)
         expected: dict[str, list[str]] = {"web-0/app": ["start"], "web-0/side": []}
         async with simulated(cluster) as client:
-            client.transport = cutting = Cutting(client.transport, seed, 900)
-            seen: list[LogLine] = []
+            client.transport = interrupting = InterruptingTransport(client.transport, seed, 900)
+            received: list[LogLine] = []
 
             async def read() -> None:
                 async with read_logs(client, selector="app=shop", follow=True) as lines:
                     async for line in lines:
-                        seen.append(line)
+                        received.append(line)
 
             client.start(read())
             await anyio.sleep(5)
@@ -100,19 +100,19 @@ def test_each_line_comes_once_whatever_is_cut_and_restarted(go: Go, seed: int) -
                     await anyio.sleep(1)
                     nodes.exit("web-0", 1, container="app")
                     expected["web-0/app"].append("start")
-                    await anyio.sleep(200)  # its backoff
-            await client.until(lambda: len(seen) >= sum(map(len, expected.values())), within=3600)
+                    await anyio.sleep(200)  # the back-off of the container
+            await client.until(lambda: len(received) >= sum(map(len, expected.values())), within=3600)
             await anyio.sleep(600)
-            found: dict[str, list[str]] = {name: [] for name in expected}
-            for line in seen:
-                found[f"{line.pod}/{line.container}"].append(line.text.decode())
-            assert found == expected
-            assert cutting.cuts > 20
+            logs: dict[str, list[str]] = {name: [] for name in expected}
+            for line in received:
+                logs[f"{line.pod}/{line.container}"].append(line.text.decode())
+            assert logs == expected
+            assert interrupting.interruptions > 20
 
     go(main)
 
 
-def test_a_pod_that_appears_later_joins_and_one_that_goes_is_read_to_its_end(go: Go) -> None:
+def test_a_new_pod_is_added_and_a_deleted_pod_is_read_to_its_end(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         nodes = cluster.nodes(programs={"app": sim.Program(log="start\n")})
@@ -121,19 +121,19 @@ def test_a_pod_that_appears_later_joins_and_one_that_goes_is_read_to_its_end(go:
             await anyio.sleep(5)
             nodes.log("web-0", "old\n")
             async with read_logs(client, selector="app=shop", follow=True, tail_lines=1) as lines:
-                assert shown([await anext(lines)]) == ["web-0/app: old"]
+                assert printed([await anext(lines)]) == ["web-0/app: old"]
                 cluster.put(pod("web-1"))
-                assert shown([await anext(lines)]) == ["web-1/app: start"]
+                assert printed([await anext(lines)]) == ["web-1/app: start"]
                 nodes.log("web-0", "last words")
                 await client.api(Pod).delete("web-0")
-                assert shown([await anext(lines)]) == ["web-0/app: last words"]
+                assert printed([await anext(lines)]) == ["web-0/app: last words"]
                 nodes.log("web-1", "on\n")
-                assert shown([await anext(lines)]) == ["web-1/app: on"]
+                assert printed([await anext(lines)]) == ["web-1/app: on"]
 
     go(main)
 
 
-def test_following_one_pod_ends_when_it_has_ended(go: Go) -> None:
+def test_following_a_single_pod_ends_when_the_pod_has_ended(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         cluster.nodes(programs={"app": sim.Program(log="work\nno end", takes=30)})
@@ -141,14 +141,14 @@ def test_following_one_pod_ends_when_it_has_ended(go: Go) -> None:
         async with simulated(cluster) as client:
             await anyio.sleep(5)
             async with read_logs(client, "job", follow=True) as lines:
-                assert shown([line async for line in lines]) == ["job/app: work", "job/app: no end"]
+                assert printed([line async for line in lines]) == ["job/app: work", "job/app: no end"]
             async with read_logs(client, "pod/job", follow=True) as lines:
                 assert len([line async for line in lines]) == 2
 
     go(main)
 
 
-def test_a_slow_reader_is_waited_for(go: Go) -> None:
+def test_a_slow_reader_loses_no_lines(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         nodes = cluster.nodes()
@@ -159,17 +159,17 @@ def test_a_slow_reader_is_waited_for(go: Go) -> None:
                 for number in range(3):
                     nodes.log("web-0", f"{number}\n")
                     await anyio.sleep(1)
-                assert shown([await anext(lines)]) == ["web-0/app: 0"]
-                taken = lines.waiting
+                assert printed([await anext(lines)]) == ["web-0/app: 0"]
+                waiting_lines = lines.waiting
                 nodes.log("web-0", "later\n" * 1000)
                 await anyio.sleep(60)
-                assert lines.waiting == taken  # what comes now stays with the server
+                assert lines.waiting == waiting_lines  # the server retains later lines
                 assert len([await anext(lines) for _ in range(1002)]) == 1002
 
     go(main)
 
 
-def test_what_is_refused_for_good_is_raised(go: Go) -> None:
+def test_a_permanent_refusal_is_raised(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         cluster.nodes()
@@ -195,7 +195,7 @@ def test_what_is_refused_for_good_is_raised(go: Go) -> None:
 
 
 @pytest.mark.parametrize("target", ["deploy/shop", "svc/shop", "rs/shop"])
-def test_an_object_that_selects_pods_names_them(go: Go, target: str) -> None:
+def test_the_pods_of_an_object_that_selects_pods_are_read(go: Go, target: str) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         cluster.nodes(programs={"app": sim.Program(log="start\n")})
@@ -210,7 +210,7 @@ def test_an_object_that_selects_pods_names_them(go: Go, target: str) -> None:
         async with simulated(cluster) as client:
             await anyio.sleep(5)
             async with read_logs(client, target) as lines:
-                assert shown([line async for line in lines]) == ["web-0/app: start"]
+                assert printed([line async for line in lines]) == ["web-0/app: start"]
 
     go(main)
 
@@ -232,16 +232,16 @@ def test_an_object_that_selects_pods_names_them(go: Go, target: str) -> None:
          RunEnded(0, is_last=True)),
     ],
 )  # fmt: skip
-def test_the_status_of_a_container_says_which_run_it_is_in(
+def test_the_run_of_a_container_is_read_from_its_status(
     part: str, status: dict[str, Any], event: RunStarted | RunEnded | None
 ) -> None:
     statuses = part.removesuffix("s") + "Statuses"
-    found = {
+    results = {
         "metadata": {},
         "spec": {part: [{"name": "app"}]},
         "status": {statuses: [{"name": "app", **status}]},
     }
-    assert run_events(found).get("app") == event
+    assert run_events(results).get("app") == event
 
 
 @pytest.mark.parametrize(
@@ -249,10 +249,10 @@ def test_the_status_of_a_container_says_which_run_it_is_in(
     [("Always", "Running", 0, False), ("OnFailure", "Running", 0, True), ("OnFailure", "Running", 1, False),
      ("Never", "Running", 1, True), ("Always", "Failed", 1, True)],
 )  # fmt: skip
-def test_whether_another_run_follows_is_said_by_the_policy_and_the_phase(
+def test_the_policy_and_the_phase_determine_whether_another_run_follows(
     restart: str, phase: str, code: int, *, last: bool
 ) -> None:
     status = {"name": "app", "restartCount": 0, "state": {"terminated": {"exitCode": code}}}
     spec = {"containers": [{"name": "app"}], "restartPolicy": restart}
-    found = {"metadata": {}, "spec": spec, "status": {"phase": phase, "containerStatuses": [status]}}
-    assert run_events(found) == {"app": RunEnded(0, is_last=last)}
+    pod_ = {"metadata": {}, "spec": spec, "status": {"phase": phase, "containerStatuses": [status]}}
+    assert run_events(pod_) == {"app": RunEnded(0, is_last=last)}

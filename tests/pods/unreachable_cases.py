@@ -1,6 +1,6 @@
-"""Pods on nodes without a kubelet, and what a server says of their logs, commands and ports.
+"""Pods on nodes without a kubelet, and a server's responses about their logs, commands and ports.
 
-The node "addressed" has an address at which nobody listens, "bare" has none, and "nowhere" does not exist.
+The node "addressed" has an address without a listener, "bare" has no address, and "nowhere" does not exist.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def node(name: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}}
 
 
-# What there is before: a method, a target, a body and its media type.
+# The requests that create the initial objects: method, target, body and media type.
 SET_UP: Final[list[tuple[str, str, Any, str]]] = [
     ("POST", NODES, node("bare"), JSON),
     ("POST", NODES, node("addressed"), JSON),
@@ -45,14 +45,14 @@ SET_UP: Final[list[tuple[str, str, Any, str]]] = [
 ]
 
 
-class Refused(Struct, frozen=True):
-    """A request about a pod, with or without an upgrade, and what the server says."""
+class RefusedRequest(Struct, frozen=True):
+    """A request about a pod, with or without an upgrade, and the server's refusal."""
 
     node: str
     path: str
     code: int
     message: str
-    upgrades: bool = False
+    is_upgrade: bool = False
 
     @property
     def target(self) -> str:
@@ -63,26 +63,28 @@ NO_NODE: Final = 'pods "nowhere" not found'
 NO_ADDRESS: Final = "no preferred addresses found; known addresses: []"
 DIAL: Final = f"dial tcp {ADDRESS}: connect: connection refused"
 LOGS: Final = f"https://{ADDRESS}/containerLogs/default/on-addressed/c"
-REFUSED: Final = (
-    Refused("nowhere", "log", 404, NO_NODE),
-    Refused("nowhere", "log?container=x", 400, "container x is not valid for pod on-nowhere"),
-    Refused("nowhere", "exec?command=ls&stdout=true", 404, NO_NODE),
-    Refused("nowhere", "exec?command=ls&stdout=true", 404, NO_NODE, upgrades=True),
-    Refused("nowhere", "portforward?ports=80", 404, NO_NODE, upgrades=True),
-    Refused("bare", "log?follow=true", 500, NO_ADDRESS),
-    Refused("bare", "attach?stdout=true", 500, NO_ADDRESS, upgrades=True),
-    Refused("addressed", "log", 500, f'Get "{LOGS}": {DIAL}'),
-    Refused("addressed", "log?follow=true", 500, f'Get "{LOGS}?follow=true": {DIAL}'),
-    Refused(
+REFUSED_REQUESTS: Final = (
+    RefusedRequest("nowhere", "log", 404, NO_NODE),
+    RefusedRequest("nowhere", "log?container=x", 400, "container x is not valid for pod on-nowhere"),
+    RefusedRequest("nowhere", "exec?command=ls&stdout=true", 404, NO_NODE),
+    RefusedRequest("nowhere", "exec?command=ls&stdout=true", 404, NO_NODE, is_upgrade=True),
+    RefusedRequest("nowhere", "portforward?ports=80", 404, NO_NODE, is_upgrade=True),
+    RefusedRequest("bare", "log?follow=true", 500, NO_ADDRESS),
+    RefusedRequest("bare", "attach?stdout=true", 500, NO_ADDRESS, is_upgrade=True),
+    RefusedRequest("addressed", "log", 500, f'Get "{LOGS}": {DIAL}'),
+    RefusedRequest("addressed", "log?follow=true", 500, f'Get "{LOGS}?follow=true": {DIAL}'),
+    RefusedRequest(
         "addressed", "log?timestamps=true&tailLines=3&previous=true", 500,
         f'Get "{LOGS}?previous=true&tailLines=3&timestamps=true": {DIAL}',
     ),
-    Refused("addressed", "exec?command=ls&stdout=true", 400, "Upgrade request required"),
-    Refused("addressed", "portforward?ports=80", 500, f"error dialing backend: {DIAL}", upgrades=True),
+    RefusedRequest("addressed", "exec?command=ls&stdout=true", 400, "Upgrade request required"),
+    RefusedRequest(
+        "addressed", "portforward?ports=80", 500, f"error dialing backend: {DIAL}", is_upgrade=True,
+    ),
 )  # fmt: skip
 
-# What a client is told of a command, after the upgrade.
-COMMAND: Final = (
+# The error that a client receives for a command, after the upgrade.
+COMMAND_ERROR: Final = (
     f'Internal error occurred: error sending request: Post "https://{ADDRESS}/exec/default/on-addressed/c'
     f'?command=ls&error=1&output=1": {DIAL}'
 )

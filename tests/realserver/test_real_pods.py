@@ -10,7 +10,7 @@ from pathlib import Path
 
 import anyio
 import pytest
-from cutting import Cutting
+from interrupting import InterruptingTransport
 
 from kubeproto_runtime import Client, connect
 from kubeproto_runtime.pods import CopyError, copy_from, copy_to, forward_ports, read_logs
@@ -66,7 +66,7 @@ def test_each_line_of_a_followed_log_arrives_once_in_spite_of_disconnects(
 ) -> None:
     async def work(client: Client) -> None:
         expected = [*LINES]
-        client.transport = cutting = Cutting(client.transport, 7, 1200)
+        client.transport = interrupting = InterruptingTransport(client.transport, 7, 1200)
         read_lines: list[str] = []
         async with read_logs(client, POD, follow=True) as lines:
             for round_ in range(6):
@@ -77,7 +77,7 @@ def test_each_line_of_a_followed_log_arrives_once_in_spite_of_disconnects(
                 write_log(node, fresh, begin=len(expected))
                 expected += fresh if round_ < 5 else []
         assert read_lines == expected
-        assert cutting.cuts > 3
+        assert interrupting.interruptions > 3
 
     through_the_server(work)
 

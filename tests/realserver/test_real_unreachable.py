@@ -8,7 +8,16 @@ from typing import Any
 
 import anyio
 import pytest
-from unreachable_cases import COMMAND, JSON, NODES, PODS, REFUSED, SET_UP, UPGRADE, Refused
+from unreachable_cases import (
+    COMMAND_ERROR,
+    JSON,
+    NODES,
+    PODS,
+    REFUSED_REQUESTS,
+    SET_UP,
+    UPGRADE,
+    RefusedRequest,
+)
 
 from kubeproto.kinds.core_v1 import Pod
 from kubeproto.streams import Exited
@@ -56,9 +65,13 @@ def asker(real_server: RealServer) -> Generator[_Asker]:
         asker.transport.close()
 
 
-@pytest.mark.parametrize("case", REFUSED, ids=[f"{one.node}-{one.path}" for one in REFUSED])
-def test_a_real_server_has_no_log_and_no_commands_without_a_kubelet(asker: _Asker, case: Refused) -> None:
-    code, status = asker.ask("GET", case.target, headers=UPGRADE if case.upgrades else _NONE)
+@pytest.mark.parametrize(
+    "case", REFUSED_REQUESTS, ids=[f"{case.node}-{case.path}" for case in REFUSED_REQUESTS]
+)
+def test_a_real_server_has_no_log_and_no_commands_without_a_kubelet(
+    asker: _Asker, case: RefusedRequest
+) -> None:
+    code, status = asker.ask("GET", case.target, headers=UPGRADE if case.is_upgrade else _NONE)
     assert (code, status["message"]) == (case.code, case.message)
 
 
@@ -72,4 +85,4 @@ def test_a_real_server_says_after_the_upgrade_that_there_is_no_kubelet(
         ):
             return [event.status.message async for event in process if isinstance(event, Exited)]
 
-    assert anyio.run(main) == [COMMAND]
+    assert anyio.run(main) == [COMMAND_ERROR]

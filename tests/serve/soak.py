@@ -1,9 +1,9 @@
 """The long run of the served simulator: kills under load, and many watches that are idle or slow.
 
-`make soak` kills a server 200 times and then keeps 1,100 watches open for two minutes; ARGS="--kills 20" or
-ARGS="--seconds 30" make it shorter. It fails if an acknowledged write was lost, if one was there by half, or
-if memory grew by more than a fifth after the first tenth of the run. The history of the resource that is
-written to is filled before: a server keeps a number of events of each, watched or not.
+`make soak` kills a server 200 times and then holds 1,100 watches open for two minutes; ARGS="--kills 20" or
+ARGS="--seconds 30" make it shorter. It fails if an acknowledged write was lost or only half stored, or if
+memory grew by more than a fifth after the first tenth of the run. The history of the written resource is
+filled first: a server holds a number of events of each resource, watched or not.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from state_rig import MAPS, Server, kill_under_load
 
 IDLE = 1000
 SLOW = 100
-GROWTH = 1.2  # of what the first tenth of the run left
+GROWTH = 1.2  # relative to the memory after the first tenth of the run
 PAD = "x" * 2000
-HISTORY = 11_000  # events; a server keeps 10,000, and some more until it forgets the oldest
+HISTORY = 11_000  # events; a server holds 10,000, and some more before it drops the oldest
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=120.0)
-    options, _ = parser.parse_known_args()  # what is for the other soaks
+    options, _ = parser.parse_known_args()  # the other options belong to the other soaks
     with tempfile.TemporaryDirectory() as folder:
         if options.kills:
             kill(Path(folder) / "kills", options.kills)
@@ -42,17 +42,17 @@ def main() -> int:
 
 
 def kill(state: Path, times: int) -> None:
-    """Kill one server after the other on the same folder, at moments that a seed decides."""
+    """Kill servers on the same folder in turn, at moments that a seed determines."""
     start, acknowledged = time.monotonic(), 0
     for seed in range(times):
         acknowledged += kill_under_load(state, seed)
         if (seed + 1) % 20 == 0:
             took = f"{time.monotonic() - start:.0f} s"
-            _say(f"{seed + 1} kills, {acknowledged} acknowledged writes, none lost ({took})")
+            _print_line(f"{seed + 1} kills, {acknowledged} acknowledged writes, none lost ({took})")
 
 
 def watch(state: Path, seconds: float) -> int:
-    """Write for some time while watches are open, most of them idle; memory must stay level."""
+    """Write for some time while watches are open, most of them idle. Fail if memory grows."""
     _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
     server = Server(state)
@@ -77,8 +77,8 @@ def watch(state: Path, seconds: float) -> int:
             stream.close()
     growth = levels[-1] / levels[0]
     kibibytes = [level // 1024 for level in levels]
-    _say(f"{number - HISTORY} writes, {IDLE} idle and {SLOW} slow watches; MB: {kibibytes}")
-    _say(f"memory at the end is {growth:.2f} of that after the first tenth (limit {GROWTH})")
+    _print_line(f"{number - HISTORY} writes, {IDLE} idle and {SLOW} slow watches; MB: {kibibytes}")
+    _print_line(f"memory at the end is {growth:.2f} of that after the first tenth (limit {GROWTH})")
     return int(growth > GROWTH)
 
 
@@ -107,7 +107,7 @@ def _memory(process: subprocess.Popen[str]) -> int:
     return int(next(line for line in lines if line.startswith("VmRSS:")).split()[1])
 
 
-def _say(text: str) -> None:
+def _print_line(text: str) -> None:
     print(text, flush=True)  # noqa: T201
 
 

@@ -1,4 +1,4 @@
-"""A server with `--state` under load, killed at a random moment, and what must be true of it afterwards."""
+"""A server with `--state` under load, killed at a random moment, and the checks of its state afterwards."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ WRITERS: Final = 3
 
 
 class Server:
-    """A `kubeproto serve` in a process of its own."""
+    """A `kubeproto serve` in its own process."""
 
     def __init__(self, state: Path, *options: str) -> None:
         command = [sys.executable, "-m", "kubeproto_cli", "serve", "--port", "0", "--state", str(state)]
@@ -28,7 +28,7 @@ class Server:
         self.port = int(first.split(";")[0].rpartition(":")[2])
 
     def kill(self) -> None:
-        """End it without a word."""
+        """Kill the server without a warning."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
         assert self.process.stdout is not None
@@ -46,9 +46,9 @@ class Server:
 
 
 class Writer(threading.Thread):
-    """Writes config maps of its own, and remembers what was acknowledged; for each one, what may be there.
+    """Write config maps of its own, and record the acknowledged writes and the allowed states of each map.
 
-    A write that was sent and not answered may have happened or not: both are allowed.
+    A write that was sent and not acknowledged may have happened or not: both are allowed.
     """
 
     def __init__(self, server: Server, number: int, seed: int, written: threading.Semaphore) -> None:
@@ -85,16 +85,18 @@ class Writer(threading.Thread):
         else:
             connection.request("PUT", f"{MAPS}/{name}", body)
         response = connection.getresponse()
-        answer = json.loads(response.read())
-        assert response.status in (200, 201), answer
+        content = json.loads(response.read())
+        assert response.status in (200, 201), content
         self.allowed[name] = {value}
         self.acknowledged += 1
         self._written.release()
-        self.newest = max(self.newest, int(answer.get("metadata", {}).get("resourceVersion", 0)))
+        self.newest = max(self.newest, int(content.get("metadata", {}).get("resourceVersion", 0)))
 
 
 def kill_under_load(state: Path, seed: int) -> int:
-    """Kill a server while it writes, start it again and check; the number of acknowledged writes."""
+    """Kill a server while it writes, start it again, and check it. Return the number of acknowledged
+    writes.
+    """
     rng = random.Random(seed)
     server = Server(state)
     for item in server.get(MAPS)["items"]:
@@ -106,10 +108,10 @@ def kill_under_load(state: Path, seed: int) -> int:
     writers = [Writer(server, number, rng.getrandbits(32), written) for number in range(WRITERS)]
     for writer in writers:
         writer.start()
-    enough = rng.randrange(20, 300)
-    while enough and all(writer.is_alive() for writer in writers):
-        # Without a wait this thread would take the time of the writers.
-        enough -= written.acquire(timeout=1.0)
+    remaining_writes = rng.randrange(20, 300)
+    while remaining_writes and all(writer.is_alive() for writer in writers):
+        # Without a wait this thread would take the CPU time of the writers.
+        remaining_writes -= written.acquire(timeout=1.0)
     server.kill()
     for writer in writers:
         writer.join()
@@ -118,18 +120,18 @@ def kill_under_load(state: Path, seed: int) -> int:
 
 
 def check(state: Path, writers: list[Writer]) -> None:
-    """Every acknowledged write is there, none is there by half, and the version has not gone back."""
+    """Check that every acknowledged write is stored completely, and that the version has not decreased."""
     server = Server(state)
     try:
-        listed = server.get(MAPS)
+        response_list = server.get(MAPS)
     finally:
         server.kill()
-    stored = {item["metadata"]["name"]: item for item in listed["items"]}
+    stored = {item["metadata"]["name"]: item for item in response_list["items"]}
     for writer in writers:
         for name, allowed in writer.allowed.items():
             obj = stored.get(name)
             assert (obj and obj["data"]["value"]) in allowed, (name, allowed)
             assert obj is None or len(obj["data"]["pad"]) == 3000
-    version = int(listed["metadata"]["resourceVersion"])
+    version = int(response_list["metadata"]["resourceVersion"])
     assert version >= max(writer.newest for writer in writers)
     assert all(int(obj["metadata"]["resourceVersion"]) <= version for obj in stored.values())

@@ -1,4 +1,4 @@
-"""`kubeproto serve` as a process: its options, its kubeconfig, its log, and its end by Ctrl-C."""
+"""`kubeproto serve` as a process: its options, its kubeconfig, its log, and its exit after Ctrl-C."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ nginx:
   files: {/etc/motd: welcome}
 migrate: {takes: 0, code: 3}
 """
-PATIENCE: Final = 60.0  # seconds, after which a test has failed; nothing waits for them
+PATIENCE: Final = 60.0  # seconds, after which a test has failed; no test waits for them
 
 
 class Process:
@@ -63,11 +63,11 @@ class Process:
         self.port = int(first.split(";")[0].rpartition(":")[2])
 
     def status(self, target: str, **headers: str) -> int:
-        """The status of a GET; 0 if the connection broke."""
+        """Return the status of a GET, or 0 if the connection broke."""
         return self.get(target, **headers)[0]
 
     def get(self, target: str, **headers: str) -> tuple[int, str]:
-        """The status and the body of a GET; 0 if the connection broke."""
+        """Return the status and the body of a GET, or 0 if the connection broke."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         try:
             connection.request("GET", target, headers=headers)
@@ -79,7 +79,7 @@ class Process:
             connection.close()
 
     def log(self) -> str:
-        """The log of the pod `web`, once it runs."""
+        """Return the log of the pod `web` as soon as it runs."""
         until = time.monotonic() + PATIENCE
         while (response := self.get("/api/v1/namespaces/default/pods/web/log"))[0] != 200:
             assert time.monotonic() < until, response
@@ -92,13 +92,13 @@ class Process:
         self.interrupt()
 
     def interrupt(self) -> tuple[int, str]:
-        """Press Ctrl-C; the exit status, and what stood on standard error."""
+        """Send Ctrl-C. Return the exit status and the content of standard error."""
         self.process.send_signal(signal.SIGINT)
         _, errors = self.process.communicate(timeout=60)
         return self.process.returncode, errors
 
 
-def test_files_token_kubeconfig_and_log_and_an_end_that_watches_see(tmp_path: Path) -> None:
+def test_files_token_kubeconfig_and_log_work_and_watches_see_the_end(tmp_path: Path) -> None:
     (tmp_path / "crd.json").write_text(json.dumps(DEFINITION))
     (tmp_path / "books.json").write_text(json.dumps(BOOK))
     config = tmp_path / "config"
@@ -115,7 +115,7 @@ def test_files_token_kubeconfig_and_log_and_an_end_that_watches_see(tmp_path: Pa
     watch.request("GET", "/api/v1/pods?watch=1", headers={"Authorization": "Bearer s3cret"})
     response = watch.getresponse()
     status, errors = server.interrupt()
-    assert response.read() == b""  # a body that was cut off would be an IncompleteRead
+    assert response.read() == b""  # a truncated body would be an IncompleteRead
     watch.close()
     assert status == 0
     assert f"GET {book} 401 " in errors
@@ -123,7 +123,7 @@ def test_files_token_kubeconfig_and_log_and_an_end_that_watches_see(tmp_path: Pa
 
 
 @pytest.mark.parametrize(("options", "has_hint"), [(("--token", "s3cret"), True), ((), False)])
-def test_who_asks_for_credentials_without_tls_is_told_which_clients_send_none(
+def test_credentials_without_tls_print_a_hint_about_clients_that_send_none(
     options: tuple[str, ...], has_hint: bool
 ) -> None:
     server = Process("--empty", *options)
@@ -131,11 +131,11 @@ def test_who_asks_for_credentials_without_tls_is_told_which_clients_send_none(
     second = server.process.stdout.readline()
     server.interrupt()
     assert second == (
-        "# kubectl and client-go send credentials over TLS alone: add --tls\n" if has_hint else "{\n"
+        "# kubectl and client-go send credentials only over TLS: add --tls\n" if has_hint else "{\n"
     )
 
 
-def test_a_seed_of_faults_hits_the_requests_that_it_hits_in_process() -> None:
+def test_a_seed_of_faults_affects_the_same_requests_as_in_process() -> None:
     targets = [f"/api/v1/namespaces?limit={number}" for number in range(1, 31)]
     faults = sim.Faults(sim.Cluster(seed=SEED), seed=SEED, share=0.1)
     expected = [in_process(faults, target) for target in targets]
@@ -168,7 +168,7 @@ def in_process(faults: sim.Faults, target: str) -> int:
         (["--load", "/nothing/here.yaml"], 1, "/nothing/here.yaml: No such file or directory"),
     ],
 )
-def test_options_that_cannot_be_met_end_it_with_the_reason(
+def test_impossible_options_end_the_command_with_the_reason(
     options: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["serve", "--port", "0", "--empty", *options]) == status
@@ -178,7 +178,7 @@ def test_options_that_cannot_be_met_end_it_with_the_reason(
 
 
 @pytest.mark.needs("kubectl")
-def test_pods_run_on_nodes_as_a_file_says_and_kubectl_reads_their_logs(tmp_path: Path) -> None:
+def test_pods_run_the_programs_of_a_file_and_kubectl_reads_their_logs(tmp_path: Path) -> None:
     config, programs = tmp_path / "config", tmp_path / "programs.yaml"
     programs.write_text(PROGRAMS)
 
@@ -196,14 +196,14 @@ def test_pods_run_on_nodes_as_a_file_says_and_kubectl_reads_their_logs(tmp_path:
         assert kubectl("logs deployment/web")[:2] == (0, "listening on 80\n")
         assert kubectl("run once --image=migrate --restart=Never")[0] == 0
         assert kubectl("wait pod/once --for=jsonpath={.status.phase}=Failed --timeout=60s")[0] == 0
-        # It loses what comes at once now and then, by its own fault; the file is there, whatever it shows.
-        ended = [kubectl("exec deployment/web -- cat /etc/motd") for _ in range(5)]
-        assert (0, "welcome", "") in ended
+        # kubectl itself sometimes discards the first output; the file exists, whatever kubectl prints.
+        results = [kubectl("exec deployment/web -- cat /etc/motd") for _ in range(5)]
+        assert (0, "welcome", "") in results
         assert kubectl("delete deployment/web --wait=false")[0] == 0
         assert kubectl("wait pod -l app=web --for=delete --timeout=60s")[0] == 0
 
 
-def test_pods_that_a_state_has_run_on_the_nodes_that_are_added_and_again_after_a_restart(
+def test_stored_pods_run_on_added_nodes_and_run_again_after_a_restart(
     tmp_path: Path,
 ) -> None:
     pod, programs = tmp_path / "pod.json", tmp_path / "programs.yaml"
@@ -229,7 +229,7 @@ def test_pods_that_a_state_has_run_on_the_nodes_that_are_added_and_again_after_a
     ],
     ids=["unknown", "type", "syntax", "bytes"],
 )
-def test_a_file_of_programs_that_makes_no_sense_is_one_line(
+def test_an_invalid_file_of_programs_is_reported_on_a_single_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, message: str
 ) -> None:
     (tmp_path / "programs.yaml").write_bytes(text.encode(errors="surrogatepass"))
@@ -239,21 +239,21 @@ def test_a_file_of_programs_that_makes_no_sense_is_one_line(
     assert errors.count("\n") == 1
 
 
-def test_a_watch_from_before_a_restart_is_told_to_list_again() -> None:
-    """From the future of a server, a real one, too, keeps it open and sends nothing."""
+def test_a_watch_from_before_a_restart_must_relist() -> None:
+    """A server, also a real server, holds a watch from the future open and sends nothing."""
     version = simulated_cluster(ServeOptions(empty=True)).version
     with Process("--empty") as server:
         status, body = server.get(f"/api/v1/configmaps?watch=1&resourceVersion={version}")
     assert (status, json.loads(body)["type"], json.loads(body)["object"]["code"]) == (200, "ERROR", 410)
 
 
-def test_versions_are_those_of_the_seed_where_a_seed_decides() -> None:
+def test_a_seed_determines_the_versions() -> None:
     options = ServeOptions(empty=True, faults=SEED)
     assert simulated_cluster(options).version == simulated_cluster(options).version < 1000
 
 
 @pytest.mark.parametrize(("names", "pods"), [("*", 2), ("*,-replicaset", 0), ("", 0)])
-def test_controllers_run_unless_they_are_left_out(names: str, pods: int, tmp_path: Path) -> None:
+def test_controllers_run_unless_they_are_excluded(names: str, pods: int, tmp_path: Path) -> None:
     template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
     spec = {"replicas": 2, "selector": {"matchLabels": {"a": "b"}}, "template": template}
     deployment = {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec}
@@ -270,7 +270,7 @@ def test_time_zones_are_those_of_the_system() -> None:
     assert time_zone("../etc/passwd") is None
 
 
-def test_a_controller_that_does_not_exist_ends_it_with_the_names_that_do(
+def test_an_unknown_controller_ends_the_command_with_the_known_names(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["serve", "--controllers", "pods"]) == 1

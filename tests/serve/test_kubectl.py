@@ -1,6 +1,6 @@
-"""kubectl against the simulator on a port: each command prints what it prints against a real server.
+"""kubectl against the simulator on a port: each command prints the same as against a real server.
 
-Each section of the commands has a server of its own, so that sections run side by side where tests do.
+Each section of the commands has its own server, so that sections run concurrently if tests do.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from kubeproto_serve import self_signed, serving
 
 pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
 
-# What differs, and why. A command that has become the same has to leave this list.
+# The known differences, with reasons. A command whose output has become the same must leave this list.
 DIFFERENT: Final = {
     'patch pod alone -p {"spec":{"nodeSelector":{"a":"b"}}}': "a diff of an internal Go type",
 }
-# The real server asks for roles in all sections, and its administrator has all rights.
+# The real server enforces roles in all sections, and its administrator has all permissions.
 WITH_ROLES: Final = {"authorization"}
 
 
-# More commands of the same kinds than the others: each takes kubectl one to three seconds of CPU.
+# Further commands of the same kinds: each costs kubectl one to three seconds of CPU.
 LONG: Final = {
     "apply",
     "authorization",
@@ -42,12 +42,12 @@ LONG: Final = {
         for title in read_sections()
     ],
 )
-def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Path) -> None:
+def test_kubectl_prints_the_same_as_against_a_real_server(title: str, tmp_path: Path) -> None:
     program = find_kubectl()
-    assert program is not None, "kubectl is here, but not the version that the transcript was made with"
+    assert program is not None, "kubectl is installed, but in another version than that of the transcript"
     with_roles = title in WITH_ROLES
     cluster = sim.Cluster(populated=True, authorization="RBAC" if with_roles else "AlwaysAllow")
-    # kubectl sends credentials over TLS alone.
+    # kubectl sends credentials only over TLS.
     security = self_signed("127.0.0.1", tokens={"secret": "admin"}) if with_roles else None
     with serving(cluster, security=security) as server:
         (tmp_path / "config").write_text(server.kubeconfig)
@@ -56,7 +56,7 @@ def test_kubectl_prints_what_it_prints_of_a_real_server(title: str, tmp_path: Pa
     assert len(recorded_steps) == len(steps)
     for step, recorded in zip(steps, recorded_steps, strict=True):
         if recorded.command in DIFFERENT:
-            assert step != recorded, "this command is the same now: take it off the list"
+            assert step != recorded, "this command prints the same now: remove it from the list"
         else:
             assert step == recorded
 

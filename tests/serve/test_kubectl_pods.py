@@ -1,4 +1,4 @@
-"""kubectl with the pods of a simulated node, through a port: what each command prints, in order."""
+"""kubectl with the pods of a simulated node, through a port: the output of each command, in order."""
 
 from __future__ import annotations
 
@@ -28,16 +28,17 @@ node/node-1 already cordoned
 Warning: deleting Pods that declare no controller: commands/web
 evicting pod commands/web
 """
-# How often it tries within its time depends on the machine: this line is there at least once.
+# The number of attempts depends on the machine: this line occurs at least once.
 REFUSED: Final = """\
 error when evicting pods/"web" -n "commands" (will retry after 5s): \
 Cannot evict pod as it would violate the pod's disruption budget."""
 
-# kubectl reads before it has made its streams: now and then it discards what a command prints at once, and
-# says so. That is not the server's doing, and the command is run again.
+# kubectl sometimes reads before it has created its streams. Then it discards the first output of a command
+# and prints this message. The server is not the cause, and the command is run again.
 DISCARDED: Final = "Unknown stream id"
 ATTEMPTS: Final = 10
-# The shell that it was attached to has read its input and ended all the same: there has to be another one.
+# The shell to which kubectl attached has read its input and exited all the same: the command needs a new
+# shell.
 BEFORE_ANOTHER: Final = {
     "attach box -i": (
         "delete pod box",
@@ -46,7 +47,7 @@ BEFORE_ANOTHER: Final = {
     ),
 }
 
-# A command, what it is given on stdin, how it ends, and what it prints.
+# A command, its standard input, its exit status and its output.
 STEPS: Final[list[tuple[str, str, int, str]]] = [
     ("run web --image=nginx --port=80", "", 0, "pod/web created"),
     ("wait --for=condition=Ready pod/web --timeout=30s", "", 0, "pod/web condition met"),
@@ -84,10 +85,10 @@ STEPS: Final[list[tuple[str, str, int, str]]] = [
 ]  # fmt: skip
 
 
-def ran(home: Path) -> list[Step]:
-    """What became of each step, in a cluster of its own."""
+def run_steps(home: Path) -> list[Step]:
+    """Return the result of each step, in a new cluster."""
     program = find_kubectl()
-    assert program is not None, "kubectl is here, but not the version that the transcript was made with"
+    assert program is not None, "kubectl is installed, but in another version than that of the transcript"
     cluster = sim.Cluster(populated=True)
     files = {"/etc/motd": "welcome\n"}
     nginx = sim.Program(log="listening\nready\n", files=files)
@@ -97,7 +98,7 @@ def ran(home: Path) -> list[Step]:
         (home / "there.txt").write_text("from outside\n")
         environment = {**os.environ, "HOME": str(home), "KUBECONFIG": str(home / "config")}
 
-        def once(command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        def attempt(command: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
             words = [
                 argument.replace("HOME", str(home)).replace("exit_3", "exit 3")
                 for argument in command.split()
@@ -109,16 +110,16 @@ def ran(home: Path) -> list[Step]:
             )  # fmt: skip
 
         def call(command: str, stdin: str) -> subprocess.CompletedProcess[str]:
-            completed = once(command, stdin)
+            completed = attempt(command, stdin)
             for _ in range(ATTEMPTS):
                 if DISCARDED in completed.stdout:
                     for preparation in BEFORE_ANOTHER.get(command, ()):
-                        once(preparation)
-                    completed = once(command, stdin)
+                        attempt(preparation)
+                    completed = attempt(command, stdin)
             return completed
 
-        once("create namespace commands")
-        once("wait --for=create serviceaccount/default")
+        attempt("create namespace commands")
+        attempt("wait --for=create serviceaccount/default")
         completed = [(command, call(command, stdin)) for command, stdin, _, _ in STEPS]
         assert (home / "back.txt").read_text() == "from outside\n"
         return [
@@ -126,16 +127,16 @@ def ran(home: Path) -> list[Step]:
         ]
 
 
-# One test, because each step needs those before it, and workers share the cases of a test among them.
+# A single test, because each step needs the previous steps, and workers divide the cases of a test.
 def test_kubectl_works_with_the_pods_of_a_node(tmp_path: Path) -> None:
-    for step, (command, _, status, printed) in zip(ran(tmp_path), STEPS, strict=True):
+    for step, (command, _, status, printed) in zip(run_steps(tmp_path), STEPS, strict=True):
         if printed == REFUSED:
             assert (step.status, REFUSED in step.output) == (status, True), step
         else:
             assert step == Step(command, status, printed)
 
 
-def test_kubectl_forwards_a_port_of_a_pod_and_says_where_nobody_listens(tmp_path: Path) -> None:
+def test_kubectl_forwards_a_port_of_a_pod_and_reports_a_port_without_a_listener(tmp_path: Path) -> None:
     program = find_kubectl()
     assert program is not None
     cluster = sim.Cluster(populated=True)
@@ -173,7 +174,9 @@ def echo_twice(connection: sim.PortConnection) -> None:
 
 
 def forwarded(port: int, data: bytes) -> bytes:
-    """What comes back through a local port, until all of it is there or the other side has closed."""
+    """Return the bytes that arrive through a local port, until all have arrived or the other side has
+    closed.
+    """
     received = b""
     with socket.create_connection(("127.0.0.1", port), timeout=30) as connection:
         connection.sendall(data)

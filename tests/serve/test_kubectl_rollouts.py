@@ -25,12 +25,12 @@ HISTORY: Final = "rollout history deployment/web"
 
 
 def revisions(*numbers: int) -> str:
-    """What is printed of a history, but for spaces."""
+    """Return the printed history without the width of its spaces."""
     lines = "".join(f"{number} <none>\n" for number in numbers)
     return f"deployment.apps/web\nREVISION CHANGE-CAUSE\n{lines}".strip()
 
 
-# Each command, and how what it prints ends: the steps of a rollout depend on who is faster.
+# Each command, and the end of its output: the earlier steps of a rollout depend on timing.
 STEPS: Final = (
     ("create deployment web --image=web:1 --replicas=2", "deployment.apps/web created"),
     STATUS,
@@ -66,7 +66,7 @@ STEPS: Final = (
 @pytest.fixture(scope="module")
 def call() -> Iterator[Kubectl]:
     program = find_kubectl()
-    assert program is not None, "kubectl is here, but not the version that the transcripts were made with"
+    assert program is not None, "kubectl is installed, but in another version than that of the transcripts"
     cluster = sim.Cluster(populated=True, controllers=True)
     with tempfile.TemporaryDirectory() as folder, serving(cluster) as server:
         server.call(lambda: cluster.nodes(1, ready_after=0.1))

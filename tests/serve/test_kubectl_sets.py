@@ -1,4 +1,6 @@
-"""kubectl applies and prunes sets that we planned, and we those that it did, on the served simulator."""
+"""On the served simulator, kubectl applies and prunes sets that kubeproto planned, and kubeproto those of
+kubectl.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ pytestmark = [pytest.mark.needs("kubectl"), pytest.mark.one_python]
         pytest.param("secrets/shop", marks=pytest.mark.thorough("the same, on another kind")),
     ],
 )
-def test_kubectl_and_we_take_turns_on_one_set(parent: str, tmp_path: Path) -> None:
+def test_kubectl_and_kubeproto_apply_the_same_set_in_turn(parent: str, tmp_path: Path) -> None:
     with serving(sim.Cluster(populated=True, controllers=True)) as server:
         config = tmp_path / "config"
         config.write_text(server.kubeconfig)

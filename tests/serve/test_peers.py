@@ -1,5 +1,5 @@
 """Other clients work against a served simulator: programs on the official client, kr8s, lightkube, kopf,
-client-go and kube-rs, each of which checks what it is there for.
+client-go and kube-rs. Each program checks the features that it needs.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ def test_a_command_runs_with_stdin_and_an_exit_code(
     through_a_port(work, tls=tls)
 
 
-def test_a_mebibyte_goes_through_a_command_and_back(through_a_port: Callable[..., None]) -> None:
+def test_a_command_carries_a_mebibyte_in_both_directions(through_a_port: Callable[..., None]) -> None:
     data = bytes(range(256)) * 4096
 
     async def work(client: Client, _: sim.Nodes) -> None:
@@ -127,7 +127,7 @@ def test_attaching_and_ports_work_through_a_port(through_a_port: Callable[..., N
     through_a_port(work)
 
 
-def test_a_refusal_comes_instead_of_a_socket_and_a_broken_handler_closes_it(
+def test_a_refused_upgrade_is_an_error_and_a_broken_handler_closes_the_socket(
     through_a_port: Callable[..., None], caplog: pytest.LogCaptureFixture
 ) -> None:
     def broken(session: sim.CommandSession) -> None:
@@ -149,7 +149,7 @@ def test_a_refusal_comes_instead_of_a_socket_and_a_broken_handler_closes_it(
     assert "a handler of the simulated cluster failed" in caplog.text
 
 
-def test_a_server_that_stops_ends_its_conversations(tmp_path: Path) -> None:
+def test_a_server_that_stops_closes_its_websockets(tmp_path: Path) -> None:
     async def main() -> None:
         with anyio.fail_after(60):
             cluster = sim.Cluster()

@@ -1,4 +1,6 @@
-"""A simulated cluster on a port: what clients get, what they may not take, and what ends with what."""
+"""A simulated cluster on a port: its responses to clients, its limits, and the effects of closed
+connections.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,8 @@ def config_map(name: str, **data: str) -> ConfigMap:
     return ConfigMap(metadata=kp.ObjectMeta(name=name), data=data)
 
 
-async def ask(url: str, request: bytes) -> bytes:
-    """Send bytes, and read until the server closes or has answered a request that asks it to close."""
+async def exchange(url: str, request: bytes) -> bytes:
+    """Send bytes, and read until the server closes or has responded to a request that demands a close."""
     host, _, port = url.rpartition("/")[2].rpartition(":")
     async with await anyio.connect_tcp(host, int(port)) as stream:
         await stream.send(request)
@@ -63,12 +65,12 @@ def get(target: str, *headers: str) -> bytes:
     return "\r\n".join(lines).encode()
 
 
-async def eventually(condition: Callable[[], bool]) -> None:
+async def wait_until(condition: Callable[[], bool]) -> None:
     while not condition():
         await anyio.lowlevel.checkpoint()
 
 
-def test_our_client_reads_writes_and_watches(on_loop: Callable[[Main], None], tmp_path: Path) -> None:
+def test_the_client_reads_writes_and_watches(on_loop: Callable[[Main], None], tmp_path: Path) -> None:
     async def main() -> None:
         async with serve(sim.Cluster()) as url:
             (tmp_path / "config").write_text(url.kubeconfig)
@@ -90,7 +92,7 @@ def test_our_client_reads_writes_and_watches(on_loop: Callable[[Main], None], tm
     on_loop(main)
 
 
-def test_a_watch_ends_in_the_machine_when_its_client_is_gone(on_loop: Callable[[Main], None]) -> None:
+def test_a_watch_ends_in_the_cluster_when_its_client_disconnects(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         async with serve(cluster) as url:
@@ -99,28 +101,28 @@ def test_a_watch_ends_in_the_machine_when_its_client_is_gone(on_loop: Callable[[
                 await stream.send(b"GET /api/v1/pods?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n")
                 await stream.receive()
                 assert len(cluster.watches) == 1
-            await eventually(lambda: not cluster.watches)
+            await wait_until(lambda: not cluster.watches)
 
     on_loop(main)
 
 
-def test_the_end_of_the_server_ends_watches_with_their_last_chunk(on_loop: Callable[[Main], None]) -> None:
+def test_a_server_that_stops_ends_watches_with_a_last_chunk(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
         cluster, responses = sim.Cluster(), list[bytes]()
 
         async def watch(url: str) -> None:
-            responses.append(await ask(url, get("/api/v1/pods?watch=1")))
+            responses.append(await exchange(url, get("/api/v1/pods?watch=1")))
 
         with anyio.fail_after(60):
             async with anyio.create_task_group() as tasks, serve(cluster) as url:
                 tasks.start_soon(watch, url)
-                await eventually(lambda: bool(cluster.watches))
+                await wait_until(lambda: bool(cluster.watches))
         assert responses[0].endswith(b"\r\n0\r\n\r\n")
 
     on_loop(main)
 
 
-def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
+def test_an_internal_error_is_a_500_and_affects_no_other_request(
     on_loop: Callable[[Main], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     async def main() -> None:
@@ -135,30 +137,30 @@ def test_an_error_inside_the_machine_is_a_500_and_ends_nothing_else(
         cluster.respond = failing  # type: ignore[method-assign, assignment]
         async with serve(cluster) as url:
             with caplog.at_level(logging.ERROR, "kubeproto.serve"):
-                response = await ask(url, get("/api/v1/boom?token=s3cret"))
+                response = await exchange(url, get("/api/v1/boom?token=s3cret"))
             assert response.startswith(b"HTTP/1.1 500 ")
             assert json.loads(response.partition(b"\r\n\r\n")[2])["reason"] == "InternalError"
             assert "failed on GET /api/v1/boom" in caplog.text
             assert "s3cret" not in caplog.text
-            assert (await ask(url, get("/healthz"))).endswith(b"ok")
+            assert (await exchange(url, get("/healthz"))).endswith(b"ok")
 
     on_loop(main)
 
 
-def test_faults_reach_clients_as_what_they_are(on_loop: Callable[[Main], None]) -> None:
+def test_clients_get_the_configured_faults(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         script: list[sim.Fault] = [sim.Throttle(), sim.LoseResponse(), sim.Cut(after=40), sim.Html()]
         faults = sim.Faults(cluster, script=script)
         async with serve(cluster, faults=faults) as url:
-            assert (await ask(url, get("/api/v1/namespaces"))).startswith(b"HTTP/1.1 429 ")
+            assert (await exchange(url, get("/api/v1/namespaces"))).startswith(b"HTTP/1.1 429 ")
             body = b'{"metadata":{"name":"lost"}}'
             post = b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nContent-Length: %d\r\n\r\n" % len(body)
-            assert await ask(url, post + body) == b""
+            assert await exchange(url, post + body) == b""
             assert cluster.get("v1/Namespace", "lost") is not None
-            truncated = await ask(url, get("/api/v1/namespaces"))
+            truncated = await exchange(url, get("/api/v1/namespaces"))
             assert len(truncated.partition(b"\r\n\r\n")[2]) == 40
-            assert (await ask(url, get("/api/v1/namespaces"))).startswith(b"HTTP/1.1 502 ")
+            assert (await exchange(url, get("/api/v1/namespaces"))).startswith(b"HTTP/1.1 502 ")
 
     on_loop(main)
 
@@ -171,30 +173,30 @@ def test_faults_reach_clients_as_what_they_are(on_loop: Callable[[Main], None]) 
         (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400),
     ],
 )
-def test_what_is_too_long_is_refused_and_the_next_client_is_served(
+def test_a_too_long_request_is_refused_and_the_next_client_is_served(
     on_loop: Callable[[Main], None], request_: bytes, status: int
 ) -> None:
     async def main() -> None:
         async with serve(sim.Cluster(), limits=Limits(head=2000, body=5000)) as url:
-            assert (await ask(url, request_)).startswith(b"HTTP/1.1 %d " % status)
-            assert (await ask(url, get("/livez"))).endswith(b"ok")
+            assert (await exchange(url, request_)).startswith(b"HTTP/1.1 %d " % status)
+            assert (await exchange(url, get("/livez"))).endswith(b"ok")
 
     on_loop(main)
 
 
-def test_more_connections_than_allowed_are_told_so(on_loop: Callable[[Main], None]) -> None:
+def test_connections_over_the_limit_get_a_refusal(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
         async with serve(sim.Cluster(), limits=Limits(connections=1)) as url:
             host, _, port = url.rpartition("/")[2].rpartition(":")
             async with await anyio.connect_tcp(host, int(port)) as first:
                 await first.send(b"GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n")
                 await first.receive()
-                assert (await ask(url, get("/healthz"))).startswith(b"HTTP/1.1 503 ")
+                assert (await exchange(url, get("/healthz"))).startswith(b"HTTP/1.1 503 ")
 
     on_loop(main)
 
 
-def test_a_reader_that_takes_nothing_holds_up_nobody_and_loses_its_watch(
+def test_a_stalled_reader_delays_no_other_client_and_loses_its_watch(
     on_loop: Callable[[Main], None],
 ) -> None:
     async def main() -> None:
@@ -206,21 +208,21 @@ def test_a_reader_that_takes_nothing_holds_up_nobody_and_loses_its_watch(
             with slow:
                 slow.connect((host, int(port)))
                 slow.sendall(b"GET /api/v1/configmaps?watch=1 HTTP/1.1\r\nHost: h\r\n\r\n")
-                await eventually(lambda: bool(cluster.watches))
+                await wait_until(lambda: bool(cluster.watches))
                 number = 0
                 while cluster.watches:  # until the buffers of the socket are full, and 0.2 s more
                     cluster.put(config_map("big", x=str(number) + "x" * 500_000))
                     number += 1
-                    assert (await ask(url, get("/healthz"))).endswith(b"ok")
+                    assert (await exchange(url, get("/healthz"))).endswith(b"ok")
 
     on_loop(main)
 
 
 async def status_of(url: str, *headers: str) -> int:
-    return int((await ask(url, get("/api/v1/namespaces", *headers)))[9:12])
+    return int((await exchange(url, get("/api/v1/namespaces", *headers)))[9:12])
 
 
-def test_a_server_with_tokens_asks_for_one(on_loop: Callable[[Main], None]) -> None:
+def test_a_server_with_tokens_requires_a_token(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
         security = Security(tokens={"s3cret": "admin"})
         assert "s3cret" not in repr(security)
@@ -232,7 +234,7 @@ def test_a_server_with_tokens_asks_for_one(on_loop: Callable[[Main], None]) -> N
     on_loop(main)
 
 
-def test_a_port_with_roles_knows_its_administrator_its_users_and_service_accounts(
+def test_a_port_with_roles_authenticates_its_administrator_users_and_service_accounts(
     on_loop: Callable[[Main], None],
 ) -> None:
     async def main() -> None:
@@ -306,7 +308,7 @@ def test_the_clock_of_the_cluster_is_real_time(on_loop: Callable[[Main], None]) 
     on_loop(main)
 
 
-def test_objects_carry_the_time_of_their_request_after_a_silence_too() -> None:
+def test_objects_have_the_time_of_their_request_also_after_a_silence() -> None:
     clock = trio.testing.MockClock(rate=1.0)
 
     async def main() -> None:
@@ -316,7 +318,7 @@ def test_objects_carry_the_time_of_their_request_after_a_silence_too() -> None:
             clock.jump(300)
             body = b'{"metadata":{"name":"late"}}'
             post = b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nConnection: close\r\nContent-Length: %d"
-            await ask(url, post % len(body) + b"\r\n\r\n" + body)
+            await exchange(url, post % len(body) + b"\r\n\r\n" + body)
             namespace = cluster.get("v1/Namespace", "late")
             assert namespace is not None
             stamp = datetime.fromisoformat(namespace["metadata"]["creationTimestamp"])
@@ -333,7 +335,9 @@ class Page(kp.Object[PageSpec, None], group="serving.example.io", version="v1", 
     """A page."""
 
 
-def test_a_kind_defined_over_the_port_is_served_soon(on_loop: Callable[[Main], None], tmp_path: Path) -> None:
+def test_a_kind_that_is_defined_over_the_port_is_soon_served(
+    on_loop: Callable[[Main], None], tmp_path: Path
+) -> None:
     async def main() -> None:
         async with serve(sim.Cluster()) as url:
             (tmp_path / "config").write_text(url.kubeconfig)
@@ -341,9 +345,9 @@ def test_a_kind_defined_over_the_port_is_served_soon(on_loop: Callable[[Main], N
                 body = definition_of(Page).to_json().encode()
                 target = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
                 head = f"POST {target} HTTP/1.1\r\nHost: h\r\nContent-Length: {len(body)}\r\n"
-                await ask(url, f"{head}Connection: close\r\n\r\n".encode() + body)
-                # Nothing else happens meanwhile: only the time of each request can end the initialization.
-                while not (await ask(url, get("/apis/serving.example.io/v1/pages"))).startswith(
+                await exchange(url, f"{head}Connection: close\r\n\r\n".encode() + body)
+                # No other event occurs: only the time of each request can end the initialization.
+                while not (await exchange(url, get("/apis/serving.example.io/v1/pages"))).startswith(
                     b"HTTP/1.1 200"
                 ):
                     pass
@@ -357,8 +361,8 @@ def test_a_kind_defined_over_the_port_is_served_soon(on_loop: Callable[[Main], N
 def test_metrics_count_requests_and_watches(on_loop: Callable[[Main], None]) -> None:
     async def main() -> None:
         async with serve(sim.Cluster()) as url:
-            await ask(url, get("/api/v1/nothing"))
-            response = (await ask(url, get("/metrics"))).decode()
+            await exchange(url, get("/api/v1/nothing"))
+            response = (await exchange(url, get("/metrics"))).decode()
             assert 'apiserver_request_total{method="GET",code="404"} 1\n' in response
             assert 'apiserver_longrunning_requests{verb="WATCH"} 0\n' in response
 
@@ -376,15 +380,15 @@ def test_over_a_port(sim_server, sim_cluster):
 """
 
 
-def test_a_test_of_any_program_gets_a_server_from_a_fixture(tmp_path: Path) -> None:
+def test_a_fixture_starts_a_server_for_tests_of_any_program(tmp_path: Path) -> None:
     (tmp_path / "test_port.py").write_text(TEST)
     command = [sys.executable, "-m", "pytest", "--rootdir", ".", "-q", "-p", "no:cacheprovider"]
     completed = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert "1 passed" in completed.stdout, completed.stdout + completed.stderr
 
 
-def test_a_server_imports_what_makes_certificates_and_websockets_when_it_needs_them() -> None:
-    """Together they would double the time until the first response."""
+def test_a_server_imports_cryptography_and_websockets_only_when_it_needs_them() -> None:
+    """Importing both would double the time until the first response."""
     program = """
 import sys, kubeproto_sim, kubeproto_serve, kubeproto_serve._port_server
 print(sorted({"cryptography", "wsproto", "cel_expr_python", "trio"} & set(sys.modules)))

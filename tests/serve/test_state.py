@@ -1,4 +1,4 @@
-"""Objects that outlive the process: what a restart keeps, and that a SIGKILL loses nothing that was told."""
+"""Objects that outlive the process: a restart preserves them, and a SIGKILL loses no acknowledged write."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def config_map(name: str, **metadata: object) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
 
 
-def test_a_restart_keeps_objects_kinds_and_what_is_on_its_way(tmp_path: Path) -> None:
+def test_a_restart_preserves_objects_kinds_and_pending_deletions(tmp_path: Path) -> None:
     async def main() -> None:
         first = sim.Cluster(crds=[Book], seed=1)
         async with serve(first, state=tmp_path):
@@ -52,13 +52,14 @@ def test_a_restart_keeps_objects_kinds_and_what_is_on_its_way(tmp_path: Path) ->
             assert second.put(config_map("new"))["metadata"]["uid"] not in {
                 obj["metadata"]["uid"] for obj in first.objects("v1/ConfigMap")
             }
-            # Controllers know what the first server's knew: owners, and namespaces that are going.
+            # Controllers have the knowledge of the first server's: owners, and namespaces that are being
+            # deleted.
             second.remove("v1/ConfigMap", "owner")
             second.remove("v1/ConfigMap", "held", "going")
             second.settle()
             assert second.get("v1/ConfigMap", "owned") is None
             assert second.get("v1/Namespace", "going") is None
-            # History is gone, as after the restart of a real server.
+            # The history is empty, as after the restart of a real server.
             answer = second.respond(kp.RawRequest("GET", "/api/v1/configmaps?watch=1&resourceVersion=1"))
             assert not isinstance(answer.body, bytes)
             assert b'"code":410' in answer.body.take()
@@ -66,7 +67,7 @@ def test_a_restart_keeps_objects_kinds_and_what_is_on_its_way(tmp_path: Path) ->
     anyio.run(main)
 
 
-def test_one_server_at_a_time_uses_a_folder(tmp_path: Path) -> None:
+def test_only_a_single_server_uses_a_folder_at_a_time(tmp_path: Path) -> None:
     async def main() -> None:
         async with serve(sim.Cluster(), state=tmp_path):
             with pytest.raises(UnusableState, match="another server uses it"):
@@ -79,7 +80,7 @@ def test_one_server_at_a_time_uses_a_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("damage", ["text", "format"])
-def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path, damage: str) -> None:
+def test_a_folder_with_foreign_content_is_refused(tmp_path: Path, damage: str) -> None:
     async def main() -> None:
         if damage == "text":
             (tmp_path / "cluster.sqlite").write_text("not a database, but long enough to look at" * 99)
@@ -99,7 +100,7 @@ def test_a_folder_with_something_else_in_it_is_refused(tmp_path: Path, damage: s
 
 @pytest.mark.one_python
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=ANOTHER), pytest.param(3, marks=ANOTHER)])
-def test_a_kill_under_load_loses_no_acknowledged_write_and_leaves_none_by_half(
+def test_a_kill_under_load_loses_no_acknowledged_write_and_leaves_no_partial_write(
     tmp_path: Path, seed: int
 ) -> None:
     assert kill_under_load(tmp_path / "state", seed) > 0

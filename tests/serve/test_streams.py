@@ -1,4 +1,4 @@
-"""What goes on over a port: watches as chunks, compressed, and as messages of a WebSocket."""
+"""Watches over a port: as chunks, compressed, and as messages of a WebSocket."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ async def open_stream(url: str, target: str, *headers: str) -> anyio.abc.SocketS
 
 
 async def head_of(stream: anyio.abc.SocketStream) -> tuple[bytes, bytes]:
-    """The head of a response, and what has come of its body."""
+    """Return the head of a response, and the received part of its body."""
     received = b""
     while b"\r\n\r\n" not in received:
         received += await stream.receive()
@@ -57,7 +57,7 @@ async def head_of(stream: anyio.abc.SocketStream) -> tuple[bytes, bytes]:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_watch_over_a_websocket_gives_a_message_an_event_and_ends_in_order(backend: str) -> None:
+def test_a_watch_over_a_websocket_sends_a_message_per_event_and_ends_cleanly(backend: str) -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         upgrade_headers = ("Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13")
@@ -86,7 +86,7 @@ def test_a_watch_over_a_websocket_gives_a_message_an_event_and_ends_in_order(bac
     anyio.run(main, backend=backend)
 
 
-def test_a_websocket_whose_client_is_gone_ends_its_watch() -> None:
+def test_a_websocket_whose_client_disconnects_ends_its_watch() -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         with anyio.fail_after(60):
@@ -103,7 +103,7 @@ def test_a_websocket_whose_client_is_gone_ends_its_watch() -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_new_schema_ends_the_watches_over_the_port_at_once(backend: str) -> None:
+def test_a_new_schema_immediately_ends_the_watches_over_the_port(backend: str) -> None:
     async def main() -> None:
         cluster = sim.Cluster(crds=[Book])
         cluster.namespace("default")
@@ -120,7 +120,7 @@ def test_a_new_schema_ends_the_watches_over_the_port_at_once(backend: str) -> No
     anyio.run(main, backend=backend)
 
 
-def test_what_is_not_a_watch_is_answered_as_if_no_upgrade_was_asked_for() -> None:
+def test_a_request_that_is_not_a_watch_ignores_its_upgrade() -> None:
     async def main() -> None:
         with anyio.fail_after(60):
             async with serve(sim.Cluster()) as url:
@@ -132,7 +132,7 @@ def test_what_is_not_a_watch_is_answered_as_if_no_upgrade_was_asked_for() -> Non
     anyio.run(main)
 
 
-def test_a_long_list_is_compressed_where_the_client_takes_it() -> None:
+def test_a_long_list_is_compressed_if_the_client_accepts_it() -> None:
     async def main() -> None:
         cluster = sim.Cluster()
         for number in range(20):
@@ -173,7 +173,7 @@ def test_a_compressed_watch_is_flushed_event_by_event() -> None:
                             body += await stream.receive()
                             continue
                         chunk, body = remainder[: int(size, 16)], remainder[int(size, 16) + 2 :]
-                        while chunk:  # each flush of a server is a member of its own
+                        while chunk:  # each flush of a server is a separate member
                             text += inflater.decompress(chunk)
                             chunk = inflater.unused_data
                             if inflater.eof:
@@ -184,7 +184,7 @@ def test_a_compressed_watch_is_flushed_event_by_event() -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_a_client_that_leaves_without_ending_tls_is_not_a_failure_of_the_server(
+def test_a_client_that_disconnects_without_closing_tls_is_not_a_failure_of_the_server(
     backend: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     cluster = sim.Cluster()

@@ -1,4 +1,4 @@
-"""A cluster on a port calls webhooks over HTTPS: services, bundles of certificates, and what goes wrong."""
+"""A cluster on a port calls webhooks over HTTPS: services, bundles of certificates, and failures."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def add(request: dict[str, Any]) -> dict[str, Any]:
 
 
 async def create(url: str, name: str) -> str:
-    """The message, or the data, of the response to a creation."""
+    """Return the message, or the data, of the response to a creation."""
     host, _, port = url.rpartition("/")[2].rpartition(":")
     body = json.dumps({"metadata": {"name": name}, "data": {"x": "1"}})
     lines = [
@@ -90,7 +90,7 @@ def test_webhooks_are_called_over_https(on: str, service: bool) -> None:
 
 
 @pytest.mark.parametrize("on", ["asyncio", "trio"])
-def test_a_webhook_that_is_not_trusted_or_late_or_gone_refuses_the_write(on: str) -> None:
+def test_an_untrusted_or_late_or_unreachable_webhook_refuses_the_write(on: str) -> None:
     async def main() -> None:
         with serving_webhooks() as webhooks:
             cluster = sim.Cluster()
@@ -154,7 +154,7 @@ async def connected(url: str) -> anyio.abc.SocketStream:
 
 
 async def get_json(url: str, target: str) -> Any:
-    """The body of the response to a GET."""
+    """Return the body of the response to a GET."""
     async with await connected(url) as stream:
         await stream.send(f"GET {target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n".encode())
         response = b""

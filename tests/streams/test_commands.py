@@ -13,7 +13,7 @@ from kubeproto.streams import CommandChannels, CommandEvent, Exited, Stderr, Std
 
 V4, V5 = "v4.channel.k8s.io", "v5.channel.k8s.io"
 
-# As a kubelet writes them.
+# Statuses as a kubelet writes them.
 SUCCESS = b'{"metadata":{},"status":"Success"}'
 THREE = (
     b'{"metadata":{},"status":"Failure","message":"command terminated with exit code 3","reason":'
@@ -55,7 +55,7 @@ def test_a_message_has_an_event(message: bytes, event: CommandEvent | None) -> N
         (b'{"status":"Failure"}', None),
     ],
 )
-def test_sv_24_the_last_word_tells_the_exit_code_if_there_is_one(
+def test_sv_24_the_final_status_contains_the_exit_code_if_there_is_a_code(
     protocol: str, status: bytes, code: int | None
 ) -> None:
     channels = CommandChannels(protocol)
@@ -119,7 +119,7 @@ def test_a_message_without_a_channel_is_an_error() -> None:
 
 
 @given(data=st.binary(max_size=200_000))
-def test_stdin_arrives_whole_in_messages_of_at_most_32_kib(data: bytes) -> None:
+def test_stdin_arrives_completely_in_messages_of_at_most_32_kib(data: bytes) -> None:
     messages = CommandChannels(V4).stdin(data)
     assert all(message[:1] == b"\0" and 1 < len(message) <= 1 + 32 * 1024 for message in messages)
     assert b"".join(message[1:] for message in messages) == data

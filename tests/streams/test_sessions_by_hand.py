@@ -67,7 +67,7 @@ def run(task: Coroutine[Any, Any, T]) -> T:
         except StopIteration as stop:
             result: T = stop.value
             return result
-    raise AssertionError("it waits forever")
+    raise AssertionError("the task waits forever")
 
 
 def step(task: Coroutine[Any, Any, Any], steps: int = 5) -> None:

@@ -1,6 +1,6 @@
-"""A driver of the resync machine in virtual time, and answers to put before it.
+"""A driver of the resync machine in virtual time, and scripted responses.
 
-`Driver.perform` is all that a real driver decides: nothing.
+`Driver.perform` makes no decisions, like a real driver.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class BookSpec(kp.Fields):
 
 
 class Book(kp.Object[BookSpec, None], group="example.io", version="v1", plural="books"):
-    """What the tests cache."""
+    """The kind that the tests cache."""
 
 
 Event = WatchEvent[Book]
@@ -62,7 +62,7 @@ def bookmark(version: object) -> Event:
     return kp.Bookmark(str(version))
 
 
-def mark(version: object) -> Event:
+def end_bookmark(version: object) -> Event:
     return kp.Bookmark(str(version), initial_events_end=True)
 
 
@@ -82,11 +82,13 @@ class Stream(Struct):
     end: Outcome | Closed | None = Closed()
 
 
-Answer = Page | Stream | Outcome
+Response = Page | Stream | Outcome
 
 
 class Driver:
-    """One cache: machine, Store and clock, with a diary of what was asked, when, and what was said."""
+    """A cache: machine, Store and clock, with a record of its requests, their times and the reported
+    failures.
+    """
 
     def __init__(
         self,
@@ -101,14 +103,14 @@ class Driver:
         self.draw = draw
         self.planned: SendList | SendWatch | None = None
         self.open = False
-        self.asked: list[SendList | SendWatch] = []
+        self.requests: list[SendList | SendWatch] = []
         self.times: list[float] = []
         self.changes: list[Change[Book]] = []
-        self.troubles: list[SyncFailure] = []
+        self.failures: list[SyncFailure] = []
         self.abandoned: Outcome | None = None
         self.delivered: list[Event] = []
 
-    def tell(self, event: resync.Event, batch: Iterable[Any] = ()) -> None:
+    def step(self, event: resync.Event, batch: Iterable[Any] = ()) -> None:
         self.state, actions = resync.step(self.state, event, self.now)
         for action in actions:
             self.perform(action, list(batch))
@@ -116,7 +118,7 @@ class Driver:
     def perform(self, action: resync.Action, batch: list[Any]) -> None:
         match action:
             case SendList() | SendWatch():
-                assert not self.open, "a second request beside an open answer"
+                assert not self.open, "a second request beside an open stream"
                 self.planned = action
             case resync.Stage():
                 self.store.stage(batch)
@@ -131,7 +133,7 @@ class Driver:
             case resync.Close():
                 self.open, self.planned = False, None
             case resync.Report(failure):
-                self.troubles.append(failure)
+                self.failures.append(failure)
             case resync.Abandon(outcome):
                 self.abandoned = outcome
 
@@ -141,7 +143,7 @@ class Driver:
         assert planned is not None, f"nothing is planned in {self.state}"
         self.now = max(self.now, planned.earliest + (planned.latest - planned.earliest) * self.draw)
         self.planned = None
-        self.asked.append(planned)
+        self.requests.append(planned)
         self.times.append(self.now)
         return planned
 
@@ -149,57 +151,57 @@ class Driver:
         for batch, event in resync.digest(list(chunk)):
             if not self.open:
                 break
-            self.tell(event, batch)
+            self.step(event, batch)
 
     def end(self, end: Outcome | Closed) -> None:
         self.open = False
-        self.tell(end if isinstance(end, Closed) else Failed(end))
+        self.step(end if isinstance(end, Closed) else Failed(end))
 
-    def answer(self, answer: Answer) -> None:
-        """Send what is planned and let the server answer so."""
+    def respond(self, respond: Response) -> None:
+        """Send the planned request, and process this response."""
         planned = self.send()
-        match answer:
+        match respond:
             case Page(version, items, token):
                 assert isinstance(planned, SendList)
-                self.tell(Listed(str(version), token, len(items)), items)
+                self.step(Listed(str(version), token, len(items)), items)
             case Stream(chunks, lasts, end):
                 assert isinstance(planned, SendWatch)
                 self.open = True
-                self.tell(Opened())
+                self.step(Opened())
                 for chunk in chunks:
                     self.feed(chunk)
                 self.now += lasts
                 if self.open and end is not None:
                     self.end(end)
             case outcome:
-                self.tell(Failed(outcome))
+                self.step(Failed(outcome))
 
     def snapshot(self) -> dict[str, str]:
-        """Names and versions of what readers see."""
+        """Return the names and versions that readers see."""
         return {key: entry.version for key, entry in self.store.entries().items()}
 
     def waits(self) -> list[float]:
-        """How long each request waited after the one before."""
+        """Return the seconds between the requests."""
         return [round(b - a, 6) for a, b in zip(self.times, self.times[1:], strict=False)]
 
 
-def play(*answers: Answer, **facts: Any) -> Driver:
-    """Start a cache and put these answers before it, one after the other."""
-    driver = Driver(**facts)
-    driver.tell(Started())
-    for answer in answers:
-        driver.answer(answer)
+def play(*responses: Response, **settings: Any) -> Driver:
+    """Start a cache, and process these responses in turn."""
+    driver = Driver(**settings)
+    driver.step(Started())
+    for respond in responses:
+        driver.respond(respond)
     return driver
 
 
 def changes(driver: Driver) -> list[tuple[str, str]]:
-    """What came out: kind of change and key."""
+    """Return the type and key of each change."""
     return [(change.type, change.key) for change in driver.changes]
 
 
-def asked(driver: Driver) -> list[tuple[str, str]]:
-    """What was asked for: list, watch or streaming list, and at which version."""
+def requests(driver: Driver) -> list[tuple[str, str]]:
+    """Return each request: list, watch or streaming list, and its version."""
     return [
         ("list" if isinstance(a, SendList) else "stream" if a.initial else "watch", a.version)
-        for a in driver.asked
+        for a in driver.requests
     ]

@@ -1,10 +1,10 @@
-"""A small model of a server for the model test: one history of versions, compaction, lag, and bad manners."""
+"""A small model of a server for the model test: a history of versions, compaction, lag, and deviations."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from driving import Event, Page, added, book, bookmark, deleted, mark, modified
+from driving import Event, Page, added, book, bookmark, deleted, end_bookmark, modified
 from msgspec import Struct
 
 import kubeproto as kp
@@ -19,7 +19,7 @@ Snapshot = dict[str, int]  # names and versions
 
 
 class Write(Struct, frozen=True):
-    """One entry of history: a name of None is another kind's, and only moves the version."""
+    """An entry of the history. A write without a name is of another kind, and only advances the version."""
 
     version: int
     name: str | None = None
@@ -27,14 +27,14 @@ class Write(Struct, frozen=True):
 
 
 class Server:
-    """What one resource of a server does, and how badly."""
+    """A resource of a server, with settings for its deviations."""
 
     def __init__(self) -> None:
         self.history: list[Write] = [Write(1)]
-        self.compacted = 0  # versions up to this one are gone
-        self.visible = 1  # how far the cache has come
+        self.compacted = 0  # versions up to this version are compacted
+        self.visible = 1  # the version that the watch cache has reached
         self.streaming = True
-        self.marks = True
+        self.sends_end_bookmarks = True
         self.page_size = 500
         self.tokens: dict[str, tuple[int, int]] = {}
 
@@ -42,13 +42,13 @@ class Server:
     def latest(self) -> int:
         return self.history[-1].version
 
-    def write(self, name: str | None, *, gone: bool = False, lag: bool = False) -> None:
-        self.history.append(Write(self.latest + 1, name, gone))
+    def write(self, name: str | None, *, is_deletion: bool = False, lag: bool = False) -> None:
+        self.history.append(Write(self.latest + 1, name, is_deletion))
         if not lag:
             self.visible = self.latest
 
     def snapshot(self, version: int) -> Snapshot:
-        """What was there at a version."""
+        """Return the objects that existed at a version."""
         snapshot: Snapshot = {}
         for write in self.history:
             if write.version > version:
@@ -60,12 +60,12 @@ class Server:
         return snapshot
 
     def since(self, version: int) -> list[Event]:
-        """The events after a version, as far as the cache has come."""
+        """Return the events after a version, up to the version of the watch cache."""
         events: list[Event] = []
         for write in self.history:
             if version < write.version <= self.visible and write.name is not None:
-                known = write.name in self.snapshot(write.version - 1)
-                make = deleted if write.deleted else modified if known else added
+                existed = write.name in self.snapshot(write.version - 1)
+                make = deleted if write.deleted else modified if existed else added
                 events.append(make(write.name, write.version))
         return events
 
@@ -90,7 +90,7 @@ class Server:
         return Page(version, page, token)
 
     def open(self, request: SendWatch) -> Stream | Outcome:
-        """A stream, or why not."""
+        """Return a stream, or the refusal."""
         if not request.initial:
             start = int(request.version)
             return GONE if start < self.compacted else Stream(self, start, [])
@@ -101,7 +101,11 @@ class Server:
         if not request.version:
             self.visible = self.latest
         initial = [added(name, version) for name, version in self.snapshot(self.visible).items()]
-        return Stream(self, self.visible, [*initial, mark(self.visible)] if self.marks else initial)
+        return Stream(
+            self,
+            self.visible,
+            [*initial, end_bookmark(self.visible)] if self.sends_end_bookmarks else initial,
+        )
 
 
 class Stream:
@@ -112,17 +116,17 @@ class Stream:
         self.version = version
         self.waiting = list(waiting)
 
-    def read(self, most: int) -> list[Event]:
-        """The next events, at most `most`."""
+    def read(self, maximum: int) -> list[Event]:
+        """Return the next events, at most `maximum`."""
         self.waiting += self.server.since(self.version)
         self.version = max(self.version, self.server.visible)
-        events, self.waiting = self.waiting[:most], self.waiting[most:]
+        events, self.waiting = self.waiting[:maximum], self.waiting[maximum:]
         return events
 
     def bookmark(self) -> list[Event]:
         return [] if self.waiting else [bookmark(self.version)]
 
 
-def lost() -> kp.Malformed:
-    """An event of which nothing can be read."""
+def unreadable_event() -> kp.Malformed:
+    """Return an event without readable metadata."""
     return kp.Malformed(None, ValueError("garbage"), b"{}")

@@ -1,7 +1,7 @@
-"""`PlainDecoder`: what `WatchDecoder` does, without its speed. Read this before `_decoder.py`.
+"""`PlainDecoder`: a plain and slow `WatchDecoder`. Read this before `_decoder.py`.
 
 It splits lines, parses each by `json.loads`, and decodes its object as a plain class. The tests compare both
-on random streams.
+decoders on random streams.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def read_line(line: bytes, kind: type[Any]) -> Any:
 
 
 def parse(line: bytes) -> Any:
-    """Return the JSON value on a line; `ValueError` if the line is not strictly JSON in UTF-8."""
+    """Return the JSON value on a line. Raise `ValueError` if the line is not strictly JSON in UTF-8."""
     value = json.loads(line.decode(), parse_constant=_refuse_constant)
     json.dumps(value, ensure_ascii=False).encode()  # half of an escaped surrogate pair is not a character
     return value

@@ -1,4 +1,6 @@
-"""Objects as servers write them, and as nobody should: shuffled, padded, full of what looks like a mark."""
+"""Objects as servers write them, and in unusual forms: shuffled, padded, full of bytes that look like an
+identity prefix.
+"""
 
 from __future__ import annotations
 
@@ -36,14 +38,14 @@ class Settings(kp.KubeObject, group="", version="v1", kind="ConfigMap", plural="
 
 
 class Realm(kp.Object[WidgetSpec, None], group="x.io", version="v1", namespaced=False):
-    """A kind without namespaces, whose status nobody here reads."""
+    """A kind without namespaces, whose status is never read."""
 
 
 WIDGETS: Final = kp.Resource("x.io", "v1", "Widget", "widgets")
 REALMS: Final = kp.Resource("x.io", "v1", "Realm", "realms", namespaced=False)
 
-# What the front reader looks for, and what could make it look in the wrong place.
-MARKS: Final = (
+# The bytes for which the prefix reader searches, and strings that could mislead it.
+PREFIX_LIKE: Final = (
     ',"labels":{',
     ',"managedFields":[',
     '},"spec":',
@@ -54,14 +56,14 @@ MARKS: Final = (
     "\\",
     '"',
 )
-# Keys that mean something elsewhere.
+# Keys that have a meaning elsewhere.
 KEYS: Final = (
     "labels", "managedFields", "spec", "metadata", "name", "items", "object", "type", "-spec",
     "-labels", "a:b", "",
 )  # fmt: skip
 
 texts: Final[st.SearchStrategy[str]] = st.one_of(
-    st.sampled_from(MARKS),
+    st.sampled_from(PREFIX_LIKE),
     st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
     st.sampled_from(("größe-日本", "\U0001f980", "\x00\x1f", "\u2028\u0085", "x" * 70)),
 )
@@ -114,14 +116,16 @@ _status: Final[st.SearchStrategy[Any]] = st.fixed_dictionaries(
 
 
 @st.composite
-def objects(draw: Draw, kind: type[kp.KubeObject], *, whole: bool = False) -> dict[str, Any]:
-    """An object that fits its kind; `whole`: its identity is complete."""
+def objects(draw: Draw, kind: type[kp.KubeObject], *, complete: bool = False) -> dict[str, Any]:
+    """Draw an object that fits its kind. With `complete` it has a complete identity."""
     metadata = draw(_metadata)
     if kind is not Realm:
         metadata["namespace"] = draw(st.sampled_from(("n", "kube-system")))
-    if not whole:
-        for gone in draw(st.sets(st.sampled_from(("uid", "resourceVersion", "namespace")), max_size=1)):
-            metadata.pop(gone, None)
+    if not complete:
+        for removed_key in draw(
+            st.sets(st.sampled_from(("uid", "resourceVersion", "namespace")), max_size=1)
+        ):
+            metadata.pop(removed_key, None)
     obj: dict[str, Any] = {
         "kind": kind.resource.kind,
         "apiVersion": kind.resource.api_version,
@@ -133,7 +137,7 @@ def objects(draw: Draw, kind: type[kp.KubeObject], *, whole: bool = False) -> di
         obj["spec"] = draw(_spec)
         if draw(st.booleans()):
             obj["status"] = draw(_status)
-    if not whole:
+    if not complete:
         obj |= {f"x{key}": value for key, value in draw(json_objects).items()}
     return obj
 
@@ -149,9 +153,9 @@ def _rank(key: str) -> tuple[int, str]:
     return (_SERVER_ORDER.index(key), "") if key in _SERVER_ORDER else (len(_SERVER_ORDER), key)
 
 
-def written(draw: Draw, value: Any, order: Order, *, blanks: bool = False) -> str:
-    """A JSON value as text, its keys in this order at every level."""
-    gap = st.sampled_from(("", "", " ", "\t", " \r")) if blanks else st.just("")
+def write_json(draw: Draw, value: Any, order: Order, *, spaces: bool = False) -> str:
+    """Return a JSON value as text, with its keys in this order at every level."""
+    gap = st.sampled_from(("", "", " ", "\t", " \r")) if spaces else st.just("")
     match value:
         case dict():
             keys: list[str] = list(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
@@ -159,11 +163,11 @@ def written(draw: Draw, value: Any, order: Order, *, blanks: bool = False) -> st
                 keys = draw(st.permutations(keys))
             else:
                 keys = sorted(keys, key=_rank if order == "server" else None)
-            members = ((key, written(draw, value[key], order, blanks=blanks)) for key in keys)
+            members = ((key, write_json(draw, value[key], order, spaces=spaces)) for key in keys)
             pairs = (f"{draw(gap)}{_text(draw, key)}{draw(gap)}:{draw(gap)}{part}" for key, part in members)
             return f"{{{','.join(pairs)}{draw(gap)}}}"
         case list():
-            parts = (written(draw, part, order, blanks=blanks) for part in value)  # pyright: ignore[reportUnknownVariableType]
+            parts = (write_json(draw, part, order, spaces=spaces) for part in value)  # pyright: ignore[reportUnknownVariableType]
             return f"[{f'{draw(gap)},'.join(parts)}{draw(gap)}]"
         case str():
             return _text(draw, value)
@@ -189,35 +193,39 @@ def lines(draw: Draw, kind: type[kp.KubeObject]) -> bytes:
         event["extra"] = draw(json_values)
     if draw(st.booleans()):
         event = dict(reversed(event.items()))
-    blanks = draw(st.booleans())
-    members = (f'"{key}":{written(draw, value, order, blanks=blanks)}' for key, value in event.items())
+    spaces = draw(st.booleans())
+    members = (f'"{key}":{write_json(draw, value, order, spaces=spaces)}' for key, value in event.items())
     return ("{" + ",".join(members) + "}").encode()
 
 
 @st.composite
-def cuts(draw: Draw, data: bytes) -> list[bytes]:
-    """The data in pieces, cut anywhere."""
+def splits(draw: Draw, data: bytes) -> list[bytes]:
+    """Split the data at random indexes."""
     ends = sorted({*draw(st.lists(st.integers(0, len(data)), max_size=8)), len(data)})
     return [data[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
 @st.composite
-def mangled(draw: Draw, data: bytes) -> bytes:
-    """The data with some bytes changed, cut out, doubled or put in. Line ends stay where they are."""
+def damaged(draw: Draw, data: bytes) -> bytes:
+    """Return the data with some bytes changed, removed, doubled or inserted. Line ends stay at their
+    positions.
+    """
     changed = bytearray(data)
     for _ in range(draw(st.integers(1, 4))):
-        at = draw(st.integers(0, len(changed)))
-        upto = min(len(changed), at + draw(st.integers(0, 12)))
-        if b"\n" in changed[at:upto]:
+        index = draw(st.integers(0, len(changed)))
+        upto = min(len(changed), index + draw(st.integers(0, 12)))
+        if b"\n" in changed[index:upto]:
             continue
         match draw(st.sampled_from(("cut", "double", "put"))):
             case "cut":
-                del changed[at:upto]
+                del changed[index:upto]
             case "double":
-                changed[at:at] = changed[at:upto]
+                changed[index:index] = changed[index:upto]
             case _:
-                piece = st.sampled_from(
+                fragments = st.sampled_from(
                     (b'"', b"{", b"}", b"]", b",", b"\\", b"\x00", b"\xff", b"null", b":")
                 )
-                changed[at:upto] = draw(piece | st.binary(max_size=3).filter(lambda new: b"\n" not in new))
+                changed[index:upto] = draw(
+                    fragments | st.binary(max_size=3).filter(lambda new: b"\n" not in new)
+                )
     return bytes(changed)

@@ -1,4 +1,4 @@
-"""Lazy and strict agree: whatever a line looks like, both read what a plain decode of all of it reads."""
+"""Lazy and strict decoding agree: for any line, both read the same as a plain decode of the complete line."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ import pytest
 from asked_examples import examples
 from hypothesis import given, settings, strategies as st
 from strategies import (
-    MARKS,
+    PREFIX_LIKE,
     REALMS,
     WIDGETS,
     Realm,
     Settings,
     Widget,
     WidgetSpec,
-    cuts,
+    damaged,
     lines,
-    mangled,
     objects,
-    written,
+    splits,
+    write_json,
 )
 
 import kubeproto as kp
@@ -43,17 +43,17 @@ class Plain(msgspec.Struct):
 
 
 def plain(line: bytes, kind: Any) -> tuple[str, Any]:
-    """What msgspec makes of the whole line, with none of our help."""
-    found = msgspec.json.decode(line, type=Plain)
+    """Return the type and object of a line, decoded by msgspec alone."""
+    envelope = msgspec.json.decode(line, type=Plain)
     if kind is not kp.Dynamic:
-        return found.type, msgspec.json.decode(found.object, type=kind)
-    content = json.loads(bytes(found.object))
-    metadata = msgspec.json.decode(found.object, type=kp.Metadata).metadata
+        return envelope.type, msgspec.json.decode(envelope.object, type=kind)
+    content = json.loads(bytes(envelope.object))
+    metadata = msgspec.json.decode(envelope.object, type=kp.Metadata).metadata
     del content["metadata"]
     obj = kp.Dynamic(
         kind=content.pop("kind"), api_version=content.pop("apiVersion"), metadata=metadata, content=content
     )
-    return found.type, obj
+    return envelope.type, obj
 
 
 def read(chunks: list[bytes], kind: Any, **options: Any) -> list[Any]:
@@ -61,13 +61,13 @@ def read(chunks: list[bytes], kind: Any, **options: Any) -> list[Any]:
     return [event for chunk in chunks for event in decoder.feed(chunk)] + decoder.finish()
 
 
-def fed(chunk: bytes, kind: Any, **options: Any) -> Any:
-    """The one event of a chunk."""
+def read_single(chunk: bytes, kind: Any, **options: Any) -> Any:
+    """Return the single event of a chunk."""
     [event] = WatchDecoder(kind, **options).feed(chunk)
     return event
 
 
-def settled(events: list[Any]) -> list[tuple[str, Any]]:
+def plain_events(events: list[Any]) -> list[tuple[str, Any]]:
     return [(type(event).__name__.upper(), to_plain(event.object)) for event in events]
 
 
@@ -76,16 +76,16 @@ def settled(events: list[Any]) -> list[tuple[str, Any]]:
 def test_every_line_reads_as_a_plain_decode_of_all_of_it(strict: bool, data: st.DataObject) -> None:
     kind: Any = data.draw(kinds)
     stream = data.draw(st.lists(lines(kind), min_size=1, max_size=4))
-    pieces = data.draw(cuts(b"\n".join(stream)))
+    chunks = data.draw(splits(b"\n".join(stream)))
     scope = REALMS if kind is Realm else WIDGETS
     for depth, resource in ((kind, None), (kp.Metadata[kind], scope), (kp.Dynamic, scope)):
-        events = read(pieces, depth, strict=strict, resource=resource)
-        whole = kp.Metadata if depth is kp.Metadata[kind] else depth
-        assert settled(events) == [plain(line, whole) for line in stream]
+        events = read(chunks, depth, strict=strict, resource=resource)
+        expected_kind = kp.Metadata if depth is kp.Metadata[kind] else depth
+        assert plain_events(events) == [plain(line, expected_kind) for line in stream]
 
 
 @given(st.data())
-def test_what_is_encoded_again_says_the_same(data: st.DataObject) -> None:
+def test_an_object_that_is_encoded_again_has_the_same_content(data: st.DataObject) -> None:
     line = data.draw(lines(Widget).filter(lambda line: b'"extra"' not in line))
     depths: list[Any] = [Widget, kp.Metadata, kp.Dynamic]
     for kind in depths:
@@ -95,50 +95,50 @@ def test_what_is_encoded_again_says_the_same(data: st.DataObject) -> None:
         [event] = read([line], kind)
         event.object.metadata.labels["touched"] = "yes"
         again = to_plain(decode(encode(event.object), kind))
-        whole = plain(line, kind)[1]
-        whole.metadata.labels["touched"] = "yes"
-        assert again == whole
+        expected = plain(line, kind)[1]
+        expected.metadata.labels["touched"] = "yes"
+        assert again == expected
 
 
 @given(st.data(), kinds)
-def test_a_long_object_in_a_servers_order_is_read_from_its_front(data: st.DataObject, kind: Any) -> None:
-    obj = data.draw(objects(kind, whole=True))
+def test_a_long_object_in_a_servers_order_is_read_from_its_prefix(data: st.DataObject, kind: Any) -> None:
+    obj = data.draw(objects(kind, complete=True))
     obj["metadata"]["labels"] = {"a": "b"}
     obj["data" if kind is Settings else "spec"]["pad"] = "x" * PADDING
-    text = written(data.draw, obj, "server")
+    text = write_json(data.draw, obj, "server")
     line = b'{"type":"ADDED","object":' + text.encode() + b"}\n"
-    event = fed(line, kind)
+    event = read_single(line, kind)
     assert encode(event.object) == text.encode()
-    # Nobody has looked behind the front, so nobody has seen that something is missing there.
-    assert isinstance(fed(line[:-4] + b"\n", kind), Added)
-    event = fed(line, kp.Metadata[kind], resource=REALMS if kind is Realm else WIDGETS)
+    # The bytes after the prefix were not read, so the missing part was not detected.
+    assert isinstance(read_single(line[:-4] + b"\n", kind), Added)
+    event = read_single(line, kp.Metadata[kind], resource=REALMS if kind is Realm else WIDGETS)
     assert encode(event.object) == text.encode()
-    event = fed(line, kp.Dynamic)
+    event = read_single(line, kp.Dynamic)
     assert encode(event.object) == text.encode()
 
 
 @given(lines(Widget), st.data())
-def test_any_bytes_give_events_or_a_protocol_error_however_they_are_cut(
+def test_any_bytes_give_events_or_a_protocol_error_however_they_are_split(
     line: bytes, data: st.DataObject
 ) -> None:
-    stream = data.draw(mangled(line + b"\n" + data.draw(lines(Widget)) + b"\r\n\n" + line))
+    stream = data.draw(damaged(line + b"\n" + data.draw(lines(Widget)) + b"\r\n\n" + line))
     kind, strict = data.draw(st.sampled_from((Widget, kp.Metadata, kp.Dynamic))), data.draw(st.booleans())
-    pieces = data.draw(cuts(stream))
+    pieces = data.draw(splits(stream))
     assert outcome(pieces, kind, strict) == outcome(
         [stream[i : i + 7] for i in range(0, len(stream), 7)], kind, strict
     )
 
 
-def outcome(pieces: list[bytes], kind: Any, strict: bool) -> list[Any]:
-    """What a stream comes to: each event with all that can be read of it, and how it ended."""
-    decoder, seen = WatchDecoder(kind, strict=strict), list[Any]()
+def outcome(chunks: list[bytes], kind: Any, strict: bool) -> list[Any]:
+    """Return the outcome of a stream: each event with all its readable content, and its error."""
+    decoder, results = WatchDecoder(kind, strict=strict), list[Any]()
     try:
-        for piece in pieces:
-            seen += decoder.feed(piece)
-        seen += decoder.finish()
+        for chunk in chunks:
+            results += decoder.feed(chunk)
+        results += decoder.finish()
     except RemoteProtocolError as error:
-        seen.append(str(error))
-    return [_comparable(event) for event in seen]
+        results.append(str(error))
+    return [_comparable(event) for event in results]
 
 
 def _comparable(event: Any) -> Any:
@@ -149,11 +149,13 @@ def _comparable(event: Any) -> Any:
     try:
         return type(event), to_plain(event.object)
     except kp.InvalidObject:
-        return "broken"  # behind its front: whether that is seen at once depends on what came beside it
+        # whether the decoder detects the defect behind the prefix immediately depends on the rest of the
+        # chunk
+        return "broken"
 
 
 @given(st.binary(max_size=60))
-def test_bytes_of_no_meaning_at_all_give_events_or_a_protocol_error(stream: bytes) -> None:
+def test_random_bytes_give_events_or_a_protocol_error(stream: bytes) -> None:
     for kind in (Widget, kp.Metadata, kp.Dynamic):
         outcome([stream], kind, strict=False)
 
@@ -190,33 +192,33 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("what", HOSTILE)
+@pytest.mark.parametrize("case", HOSTILE)
 @pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
-def test_no_order_of_keys_deceives_the_front(what: str, kind: Any) -> None:
-    line = b'{"type":"MODIFIED","object":{%s}}' % HOSTILE[what].replace("PAD", "x" * PADDING).encode()
-    event = fed(line + b"\n", kind)
-    wanted = plain(line, kind)[1]
+def test_no_order_of_keys_misleads_the_prefix_reader(case: str, kind: Any) -> None:
+    line = b'{"type":"MODIFIED","object":{%s}}' % HOSTILE[case].replace("PAD", "x" * PADDING).encode()
+    event = read_single(line + b"\n", kind)
+    expected = plain(line, kind)[1]
     assert (event.object.kind, event.object.api_version) == ("Widget", "x.io/v1")
-    assert event.object.metadata.name == wanted.metadata.name
-    assert event.object.metadata.generation == wanted.metadata.generation
-    assert event.object == wanted
+    assert event.object.metadata.name == expected.metadata.name
+    assert event.object.metadata.generation == expected.metadata.generation
+    assert event.object == expected
 
 
-@pytest.mark.parametrize("mark", MARKS)
-def test_a_mark_inside_a_string_is_none(mark: str) -> None:
-    spec = WidgetSpec(title=mark * 400, template={mark: {"labels": {}, "x": [mark]}})
+@pytest.mark.parametrize("string", PREFIX_LIKE)
+def test_a_key_of_the_prefix_inside_a_string_is_ignored(string: str) -> None:
+    spec = WidgetSpec(title=string * 400, template={string: {"labels": {}, "x": [string]}})
     obj = Widget(
-        metadata=kp.ObjectMeta(name="a", namespace="n", uid=mark * 30, resource_version=mark),
+        metadata=kp.ObjectMeta(name="a", namespace="n", uid=string * 30, resource_version=string),
         spec=spec,
     )
     line = b'{"type":"ADDED","object":%s}\n' % msgspec.json.encode(obj)
-    event = fed(line, Widget)
+    event = read_single(line, Widget)
     assert event.object == obj
 
 
 @given(st.text(max_size=3), st.text(max_size=3))
-def test_a_key_that_stands_twice_breaks_nothing(one: str, two: str) -> None:
-    meta = f'"metadata":{{{ID},"name":{json.dumps(one)},"labels":{{}}}}'
+def test_a_repeated_key_breaks_nothing(first: str, two: str) -> None:
+    meta = f'"metadata":{{{ID},"name":{json.dumps(first)},"labels":{{}}}}'
     other = meta.replace('"u"', json.dumps(two))
     obj = f'{{{meta},{other},"spec":{{"title":"{"x" * PADDING}"}}}}'
     text = f'{{"type":"ADDED","object":{obj},"object":{{{other}}}}}'
@@ -225,8 +227,8 @@ def test_a_key_that_stands_twice_breaks_nothing(one: str, two: str) -> None:
             repr(event)
 
 
-def test_a_kind_without_fronts_stops_trying_and_a_mixed_population_keeps_its_order() -> None:
-    # A line that is broken after its front is an event if it was read from there.
+def test_a_kind_without_prefixes_stops_trying_and_a_mixed_population_keeps_its_order() -> None:
+    # A line that is broken after its prefix is an event if it was read from there.
     front = line("front", labels=True)[:-4] + b"\n"
     none = line("none", labels=False)
     decoder: WatchDecoder[Any] = WatchDecoder(Settings)
@@ -246,12 +248,12 @@ BOOKMARK = b'{"type":"BOOKMARK","object":{"kind":"ConfigMap","metadata":{"resour
 
 
 @pytest.mark.parametrize("order", [(0, 1, 1), (1, 1, 0), (1, 0, 1)], ids=str)
-def test_a_bookmark_anywhere_in_a_chunk_does_not_keep_the_others_from_their_fronts(
+def test_a_bookmark_anywhere_in_a_chunk_does_not_prevent_the_other_events_from_being_read_by_prefix(
     order: tuple[int, ...],
 ) -> None:
     long = line("front", labels=True)[:-4] + b"\n"
-    events = WatchDecoder(Settings).feed(b"".join(long if one else BOOKMARK for one in order))
-    assert [type(event) for event in events] == [Added if one else Bookmark for one in order]
+    events = WatchDecoder(Settings).feed(b"".join(long if is_long else BOOKMARK for is_long in order))
+    assert [type(event) for event in events] == [Added if is_long else Bookmark for is_long in order]
 
 
 def line(name: str, *, labels: bool) -> bytes:
@@ -272,5 +274,5 @@ def test_events_come_in_the_order_of_their_lines(
         for n, (long, labels) in enumerate(shapes)
     )
     for kind in (Settings, kp.Dynamic):
-        events = read(data.draw(cuts(stream)), kind)
+        events = read(data.draw(splits(stream)), kind)
         assert [event.object.metadata.name for event in events] == [str(n) for n in range(len(shapes))]

@@ -1,4 +1,4 @@
-"""The lines of a watch: framed however they are cut, and every line of any kind becomes what it is."""
+"""The lines of a watch: framed however they are split, and every line of any kind becomes its event."""
 
 from __future__ import annotations
 
@@ -64,40 +64,40 @@ def read(*chunks: bytes, kind: Any = Widget, **options: Any) -> list[Any]:
     ("pad", "options"),
     [(pad, options) for pad in (0, 3_000) for options in ({"strict": True}, {"checked": True})] + [(0, {})],
 )
-@pytest.mark.parametrize("mark", [b'"object":', b'"n"', b'"}', None])
-def test_two_events_on_a_line_and_one_on_two_are_malformed_however_they_come(
-    mark: bytes | None, pad: int, options: dict[str, Any]
+@pytest.mark.parametrize("break_after", [b'"object":', b'"n"', b'"}', None])
+def test_two_events_on_a_line_and_an_event_on_two_lines_are_malformed_however_they_arrive(
+    break_after: bytes | None, pad: int, options: dict[str, Any]
 ) -> None:
-    """One is in two after a mark; without one nothing is in two."""
+    """A `break_after` splits a line in two; None splits no line."""
     two = line("a", pad=pad).rstrip(b"\n") + line("b", pad=pad)
-    broken = line("c", pad=pad).replace(mark, mark + b"\n", 1) if mark else b""
+    broken = line("c", pad=pad).replace(break_after, break_after + b"\n", 1) if break_after else b""
     last = line("d", pad=pad)
     chunks = [two, *broken.splitlines(keepends=True), last]
-    whole = read(b"".join(chunks), **options)
-    assert [type(event) for event in whole] == [Malformed] * (len(chunks) - 1) + [Added]
-    assert whole[-1].raw == last[len(b'{"type":"ADDED","object":') : -2]
-    assert [type(event) for event in read(*chunks, **options)] == [type(event) for event in whole]
+    expected = read(b"".join(chunks), **options)
+    assert [type(event) for event in expected] == [Malformed] * (len(chunks) - 1) + [Added]
+    assert expected[-1].raw == last[len(b'{"type":"ADDED","object":') : -2]
+    assert [type(event) for event in read(*chunks, **options)] == [type(event) for event in expected]
 
 
-def test_two_events_on_a_line_are_malformed_even_if_only_the_second_has_a_front() -> None:
+def test_two_events_on_a_line_are_malformed_even_if_only_the_second_has_a_prefix() -> None:
     first = line("a").replace(b'"labels"', b'"labelled"').rstrip(b"\n")
     [malformed, event] = read(first + line("b", pad=3_000) + line("c", pad=3_000))
     assert type(malformed) is Malformed
     assert event.object.metadata.name == "c"
 
 
-def test_sp_01_w_25_one_event_split_at_every_offset_is_the_same() -> None:
+def test_sp_01_w_25_an_event_is_the_same_split_at_every_offset() -> None:
     stream = line()
     for size in (0, 3_000):
         stream = line(pad=size)
-        whole = read(stream)
+        expected = read(stream)
         offsets = range(len(stream)) if not size else range(0, len(stream), 41)
-        for at in offsets:
-            assert read(stream[:at], stream[at:]) == whole
-    assert read(*(stream[at : at + 1] for at in range(len(stream)))) == whole
+        for offset in offsets:
+            assert read(stream[:offset], stream[offset:]) == expected
+    assert read(*(stream[offset : offset + 1] for offset in range(len(stream)))) == expected
 
 
-def test_sp_02_w_25_several_events_in_one_chunk_come_in_their_order() -> None:
+def test_sp_02_w_25_several_events_in_a_chunk_keep_their_order() -> None:
     stream = line("a") + line("b", type_="MODIFIED", pad=3_000) + line("c", type_="DELETED") + BOOKMARK
     events = read(stream)
     assert [type(event) for event in events] == [Added, Modified, Deleted, Bookmark]
@@ -111,40 +111,40 @@ BOOKMARK = b'{"type":"BOOKMARK","object":{"kind":"Widget","metadata":{"resourceV
 def test_sp_03_characters_of_many_bytes_and_escaped_surrogates_may_be_split() -> None:
     escaped = line(title="\U0001f980").replace("\U0001f980".encode(), b"\\ud83e\\udd80")
     for stream in (line(title="größe-\U0001f980"), escaped):
-        for at in range(len(stream)):
-            [event] = read(stream[:at], stream[at:])
+        for offset in range(len(stream)):
+            [event] = read(stream[:offset], stream[offset:])
             assert event.object.spec.title in ("größe-\U0001f980", "\U0001f980")
             assert event.object.metadata.labels == {"größe": "日本\U0001f980"}
 
 
 @pytest.mark.parametrize("pad", [0, 3_000])
-def test_sp_04_the_last_line_needs_no_end(pad: int) -> None:
+def test_sp_04_the_last_line_needs_no_line_feed(pad: int) -> None:
     decoder = WatchDecoder(Widget)
     assert decoder.feed(line("a", pad=pad) + line("b", pad=pad)[:-1]) == read(line("a", pad=pad))
     assert decoder.finish() == read(line("b", pad=pad))
 
 
 @pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
-def test_sp_05_an_end_inside_an_event_is_an_error_and_no_event(kind: Any) -> None:
+def test_sp_05_a_stream_that_ends_inside_an_event_is_an_error(kind: Any) -> None:
     for pad in (0, 3_000):
         stream = line("a", pad=pad)
-        for at in range(1, len(stream) - 1, 97 if pad else 1):
+        for offset in range(1, len(stream) - 1, 97 if pad else 1):
             decoder = WatchDecoder(kind)
-            assert decoder.feed(stream[:at]) == []
-            with pytest.raises(RemoteProtocolError, match=f"after {at} bytes"):
+            assert decoder.feed(stream[:offset]) == []
+            with pytest.raises(RemoteProtocolError, match=f"after {offset} bytes"):
                 decoder.finish()
 
 
 @pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
 @pytest.mark.parametrize("pad", [0, 3_000])
-def test_sp_06_w_25_blank_lines_and_carriage_returns_are_nothing(pad: int, kind: Any) -> None:
+def test_sp_06_w_25_blank_lines_and_carriage_returns_are_ignored(pad: int, kind: Any) -> None:
     stream = b"\n \r\n" + line("a", pad=pad)[:-1] + b"\r\n\r\n\t\n " + line("b", pad=pad) + b"\r\n"
     for size in (1, 13, len(stream)):
-        chunks = [stream[at : at + size] for at in range(0, len(stream), size)]
+        chunks = [stream[offset : offset + size] for offset in range(0, len(stream), size)]
         assert [event.object.metadata.name for event in read(*chunks, kind=kind)] == ["a", "b"]
 
 
-def test_sp_07_a_type_of_the_future_is_told() -> None:
+def test_sp_07_an_event_of_an_unknown_type_is_reported() -> None:
     later = line(type_="RENAMED")
     assert read(later + line()) == [Unknown("RENAMED", later[:-1]), *read(line())]
 
@@ -171,11 +171,11 @@ def test_sp_07_a_type_of_the_future_is_told() -> None:
         (b"[" * 100_000, ""),
     ],
 )
-def test_sp_08_w_27_what_is_not_an_event_is_malformed_and_the_stream_goes_on(
+def test_sp_08_w_27_a_line_that_is_not_an_event_is_malformed_and_the_stream_continues(
     broken: bytes, type_: str, kind: Any, strict: bool
 ) -> None:
-    [before, malformed, after] = read(line() + broken + b"\n" + line(), kind=kind, strict=strict)
-    assert before == after == read(line(), kind=kind)[0]
+    [first_event, malformed, last_event] = read(line() + broken + b"\n" + line(), kind=kind, strict=strict)
+    assert first_event == last_event == read(line(), kind=kind)[0]
     assert isinstance(malformed, Malformed)
     assert (malformed.raw, malformed.type) == (broken, type_)
     assert isinstance(malformed.error, RemoteProtocolError)
@@ -188,12 +188,14 @@ def test_r_40_an_object_without_metadata_or_a_name_is_malformed(kind: Any, stric
         b'{"kind":"Widget","apiVersion":"x.io/v1"}',
         b'{"kind":"Widget","apiVersion":"x.io/v1","metadata":{}}',
     ):
-        [malformed, after] = read(b'{"type":"ADDED","object":%s}\n' % obj + line(), kind=kind, strict=strict)
+        [malformed, last_event] = read(
+            b'{"type":"ADDED","object":%s}\n' % obj + line(), kind=kind, strict=strict
+        )
         assert isinstance(malformed, Malformed)
-        assert isinstance(after, Added)
+        assert isinstance(last_event, Added)
 
 
-def test_a_kind_with_code_of_its_own_is_read_at_once_and_keeps_the_same_rules() -> None:
+def test_a_kind_with_its_own_code_is_decoded_immediately_by_the_same_rules() -> None:
     class Checked(kp.Object[dict[str, Any], None], group="x.io", version="v1", kind="Widget"):
         def __post_init__(self) -> None:
             assert self.spec["title"] == "t"
@@ -205,7 +207,7 @@ def test_a_kind_with_code_of_its_own_is_read_at_once_and_keeps_the_same_rules() 
     assert isinstance(malformed, Malformed)
 
 
-def test_w_27_what_does_not_fit_says_which_object_it_is() -> None:
+def test_w_27_the_error_of_an_invalid_object_names_the_object() -> None:
     wrong = line("wrong", "41").replace(b'"title":"', b'"title":7,"was":"')
     [malformed] = read(wrong, strict=True)
     assert isinstance(malformed, Malformed)
@@ -220,7 +222,7 @@ def test_w_27_what_does_not_fit_says_which_object_it_is() -> None:
         event.object.spec  # noqa: B018
 
 
-def test_r_10_a_stranger_in_a_watch_is_malformed_and_the_others_are_events() -> None:
+def test_r_10_an_object_of_another_kind_is_malformed_and_the_others_are_events() -> None:
     stranger = line("stranger", "50").replace(b'"Widget"', b'"Gadget"')
     for strict in (False, True):
         events = read(line("foo", type_="DELETED"), stranger, line("bar", "32", "MODIFIED"), strict=strict)
@@ -230,7 +232,7 @@ def test_r_10_a_stranger_in_a_watch_is_malformed_and_the_others_are_events() -> 
 
 @pytest.mark.parametrize("pad", [0, 3_000])
 @pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
-def test_sp_09_w_25_a_line_over_the_limit_is_refused_however_it_comes(pad: int, kind: Any) -> None:
+def test_sp_09_w_25_a_line_over_the_limit_is_refused_however_it_arrives(pad: int, kind: Any) -> None:
     stream = line("a", pad=pad)
     size = len(stream) - 1
     limits: dict[str, Any] = {"kind": kind, "max_line": size}
@@ -250,20 +252,20 @@ def test_sp_09_w_25_a_line_over_the_limit_is_refused_however_it_comes(pad: int, 
 
 
 @pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
-def test_w_25_a_line_of_ten_megabytes_is_one_event_in_pieces_of_any_size(kind: Any) -> None:
+def test_w_25_a_line_of_ten_megabytes_is_a_single_event_in_chunks_of_any_size(kind: Any) -> None:
     stream = line(pad=10_000_000)
     for size in (1_000, 65_536, len(stream)):
-        [event] = read(*(stream[at : at + size] for at in range(0, len(stream), size)), kind=kind)
+        [event] = read(*(stream[offset : offset + size] for offset in range(0, len(stream), size)), kind=kind)
         assert encode(event.object) == stream[len(b'{"type":"ADDED","object":') : -2]
 
 
 def test_sp_10_members_of_gzip_may_end_inside_an_event() -> None:
     stream = line("a") + line("b", pad=3_000) + line("c")
-    whole = read(stream)
-    for at in range(1, len(stream), 211):
-        body = gzip.compress(stream[:at]) + gzip.compress(stream[at:])
-        assert read(body, headers=(("Content-Encoding", "gzip"),)) == whole
-        assert read(body[:40], body[40:], headers=(("Content-Encoding", "gzip"),)) == whole
+    expected = read(stream)
+    for offset in range(1, len(stream), 211):
+        body = gzip.compress(stream[:offset]) + gzip.compress(stream[offset:])
+        assert read(body, headers=(("Content-Encoding", "gzip"),)) == expected
+        assert read(body[:40], body[40:], headers=(("Content-Encoding", "gzip"),)) == expected
     with pytest.raises(RemoteProtocolError, match="inside a gzip member"):
         read(gzip.compress(stream)[:-3], headers=(("Content-Encoding", "gzip"),))
 
@@ -271,7 +273,7 @@ def test_sp_10_members_of_gzip_may_end_inside_an_event() -> None:
 @pytest.mark.parametrize(
     "content_type", ["application/vnd.kubernetes.protobuf;stream=watch", "application/cbor-seq"]
 )
-def test_sp_11_a_response_that_is_not_json_is_refused_by_name(content_type: str) -> None:
+def test_sp_11_a_response_that_is_not_json_is_refused_with_its_content_type(content_type: str) -> None:
     headers = (("Content-Type", content_type),)
     for decoder in (WatchDecoder, ListDecoder):
         with pytest.raises(RemoteProtocolError, match=content_type):
@@ -296,7 +298,7 @@ def test_sp_12_an_error_ends_the_watch_with_its_status(version: str, kind: Any) 
 @pytest.mark.parametrize(
     "obj", [b"null", b'"boom"', b"[]", b'{"kind":"Pod"}', b"7", b'{"kind":"Status","code":"x"}']
 )
-def test_sp_12_an_error_that_holds_anything_else_is_a_failure_too(obj: bytes) -> None:
+def test_sp_12_an_error_with_any_other_object_is_a_failure_too(obj: bytes) -> None:
     [event] = read(b'{"type":"ERROR","object":%s}\n' % obj)
     assert isinstance(event, WatchFailed)
 
@@ -311,14 +313,14 @@ def test_sp_13_a_plain_status_on_a_watch_is_a_failure_and_no_event(end: bytes) -
 
 @pytest.mark.parametrize("items", ["[]", "null", '[{"metadata":{"name":"a"}}]'])
 @pytest.mark.parametrize("end", [b"", b"\n"])
-def test_sp_14_a_list_on_a_watch_is_refused_by_name(items: str, end: bytes) -> None:
+def test_sp_14_a_list_on_a_watch_is_refused_with_its_kind(items: str, end: bytes) -> None:
     body = f'{{"kind":"WidgetList","apiVersion":"x.io/v1","metadata":{{}},"items":{items}}}'.encode()
     for kind in (Widget, kp.Dynamic, kp.Metadata):
         with pytest.raises(RemoteProtocolError, match=r"a WidgetList although a watch of \w+ was requested"):
             read(body + end, kind=kind)
 
 
-def test_r_33_a_table_that_nobody_asked_for_is_not_an_object() -> None:
+def test_r_33_an_unrequested_table_is_not_an_object() -> None:
     table = '{"kind":"Table","metadata":{"resourceVersion":"5"},"rows":[{"cells":["a"]}]}'
     for kind in (Widget, kp.Dynamic, kp.Metadata):
         [malformed] = read(f'{{"type":"ADDED","object":{table}}}\n'.encode(), kind=kind)
@@ -344,7 +346,7 @@ END = '"k8s.io/initial-events-end"'
 )  # fmt: skip
 @pytest.mark.parametrize("kind", [Widget, kp.Metadata, kp.Dynamic])
 @pytest.mark.parametrize("strict", [False, True])
-def test_wl_18_wl_22_bookmarks_are_read_for_their_version_and_their_mark_alone(
+def test_wl_18_wl_22_only_the_version_and_the_end_annotation_of_a_bookmark_are_read(
     obj: str, event: Bookmark, kind: Any, strict: bool
 ) -> None:
     stream = f'{{"type":"BOOKMARK","object":{{"kind":"Widget","apiVersion":"x.io/v1",{obj}}}}}\n'.encode()
@@ -352,7 +354,7 @@ def test_wl_18_wl_22_bookmarks_are_read_for_their_version_and_their_mark_alone(
     assert read(line(pad=3_000) + stream, kind=kind, strict=strict)[1:] == [event]
 
 
-def test_bytes_that_are_not_text_hide_no_failure() -> None:
+def test_bytes_that_are_not_utf_8_hide_no_failure() -> None:
     bad = (GONE % "v1").encode().replace(b"too old", b"\xff\xfe")
     for stream, options in (
         (b'{"type":"ERROR","object":%s}\n' % bad, {}),
@@ -368,16 +370,16 @@ def test_bytes_that_are_not_text_hide_no_failure() -> None:
         )
 
 
-def test_wl_23_a_closing_bookmark_that_nobody_asked_for_is_read() -> None:
+def test_wl_23_an_unrequested_end_bookmark_is_read() -> None:
     recorded = json.loads((RECORDINGS / "watch-legacy-start-gets-end-bookmark.json").read_bytes())["response"]
     events = read(recorded["body"].encode(), kind=Settings)
     assert isinstance(events[-1], Bookmark)
     assert events[-1].initial_events_end
 
 
-def test_w_26_a_refusal_of_many_lines_is_one_failure() -> None:
+def test_w_26_a_refusal_of_many_lines_is_a_single_failure() -> None:
     body = json.dumps(json.loads(GONE % "v1"), indent=2).encode()
-    for chunks in ([body], [body[at : at + 1] for at in range(len(body))]):
+    for chunks in ([body], [body[offset : offset + 1] for offset in range(len(body))]):
         [event] = read(*chunks, status=410)
         assert isinstance(event, WatchFailed)
         assert (event.status.code, event.status.reason) == (410, "Expired")
@@ -387,7 +389,7 @@ def test_w_26_a_refusal_of_many_lines_is_one_failure() -> None:
     "body", [b"<html>\n<h1>Bad Gateway</h1>\n</html>", b"", b"\xff\x00", b"[" * 100_000, b"x" * 3_000_000]
 )
 @pytest.mark.parametrize("coding", ["", "gzip", "br"])
-def test_w_28_a_refusal_of_any_body_is_one_failure(body: bytes, coding: str) -> None:
+def test_w_28_a_refusal_with_any_body_is_a_single_failure(body: bytes, coding: str) -> None:
     [event] = read(body, status=502, headers=(("Content-Encoding", coding),))
     assert isinstance(event, WatchFailed)
     assert event.status.code == 502
@@ -395,20 +397,20 @@ def test_w_28_a_refusal_of_any_body_is_one_failure(body: bytes, coding: str) -> 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", [Settings, kp.Metadata, kp.Dynamic])
-def test_recorded_watches_are_the_same_in_any_pieces(name: str, kind: Any) -> None:
+def test_recorded_watches_are_the_same_in_chunks_of_any_size(name: str, kind: Any) -> None:
     recorded = json.loads((RECORDINGS / f"{name}.json").read_bytes())["response"]
     body, status = str(recorded["body"]).encode(), recorded["status"]
-    whole = read(body, kind=kind, status=status)
+    expected = read(body, kind=kind, status=status)
     for size in (1, 7, 100):
-        pieces = [body[at : at + size] for at in range(0, len(body), size)]
+        pieces = [body[offset : offset + size] for offset in range(0, len(body), size)]
         again = read(*pieces, kind=kind, status=status)
-        assert [type(event) for event in again] == [type(event) for event in whole]
+        assert [type(event) for event in again] == [type(event) for event in expected]
         assert [e for e in again if not isinstance(e, Malformed)] == [
-            e for e in whole if not isinstance(e, Malformed)
+            e for e in expected if not isinstance(e, Malformed)
         ]
 
 
-def test_a_broken_end_is_told_when_it_is_touched_and_names_the_object() -> None:
+def test_an_invalid_end_of_an_object_is_reported_on_access_with_the_objects_name() -> None:
     text = line("cut", pad=3_000)[:-40] + b"\n"
     touches: list[Callable[[Any], Any]] = [
         lambda obj: obj.metadata.labels,
@@ -428,16 +430,16 @@ def test_a_broken_end_is_told_when_it_is_touched_and_names_the_object() -> None:
         encode(event.object)
 
 
-def test_a_span_outlives_its_decoder_and_a_copy_lets_the_chunk_go() -> None:
+def test_an_object_outlives_its_decoder_and_its_copy_releases_the_chunk() -> None:
     chunk = line("a", pad=3_000) + line("b", pad=3_000)
     decoder = WatchDecoder(Widget)
     events: list[Any] = [*decoder.feed(chunk)]
-    before = sys.getrefcount(chunk)
+    initial_references = sys.getrefcount(chunk)
     del decoder
     gc.collect()
     assert [event.object.spec.title for event in events] == ["x" * 3_000] * 2
     events = [*WatchDecoder(Widget).feed(chunk)]
-    assert sys.getrefcount(chunk) == before
+    assert sys.getrefcount(chunk) == initial_references
     texts = [encode(event.object) for event in events]
     del events
     gc.collect()
@@ -445,7 +447,7 @@ def test_a_span_outlives_its_decoder_and_a_copy_lets_the_chunk_go() -> None:
     assert [json.loads(text)["metadata"]["name"] for text in texts] == ["a", "b"]
 
 
-def test_a_class_that_cannot_be_resolved_is_named() -> None:
+def test_the_error_names_a_class_that_cannot_be_resolved() -> None:
     class Hidden(kp.Fields):
         x: int = 0
 
@@ -462,14 +464,14 @@ def test_a_class_that_cannot_be_resolved_is_named() -> None:
         read_page(b'{"kind":"OuterList","items":[]}', Outer, strict=True)
 
 
-def test_dynamic_objects_know_their_resource_only_for_the_errors() -> None:
+def test_dynamic_objects_use_their_resource_only_in_errors() -> None:
     [malformed] = read(b'{"type":"ADDED","object":5}\n', kind=kp.Dynamic, resource=WIDGETS)
     assert str(malformed.error).startswith("Widget: ")
 
 
-def test_a_kind_without_namespaces_is_read_from_its_front() -> None:
+def test_a_kind_without_namespaces_is_read_from_its_prefix() -> None:
     text = line("a", pad=3_000).replace(b'"namespace":"n",', b"").replace(b"Widget", b"Realm")
-    text = text[:-4] + b"\n"  # broken after its front, where nobody looks
+    text = text[:-4] + b"\n"  # broken after its prefix, which is not read
     assert isinstance(read(text, kind=Realm)[0], Added)
     assert isinstance(read(text.replace(b"Realm", b"Widget"))[0], Malformed)
 
@@ -483,7 +485,7 @@ def test_a_kind_without_namespaces_is_read_from_its_front() -> None:
         (WatchDecoder(kp.Dynamic), "Dynamic"),
     ],
 )
-def test_r_34_what_was_expected_is_named_typed_or_not_with_a_kind_or_without(
+def test_r_34_the_error_names_the_expected_kind_typed_or_not(
     decoder: WatchDecoder[Any], described: str
 ) -> None:
     (event,) = decoder.feed(b'{"type":"ADDED","object":{"metadata":{}}}\n')

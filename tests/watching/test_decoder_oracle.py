@@ -9,7 +9,7 @@ import pytest
 from asked_examples import examples
 from hypothesis import given, settings, strategies as st
 from plain_decoder import PlainDecoder
-from strategies import Draw, Realm, Settings, Widget, cuts, lines, mangled
+from strategies import Draw, Realm, Settings, Widget, damaged, lines, splits
 
 import kubeproto as kp
 from kubeproto.objects import to_plain
@@ -63,7 +63,7 @@ def streams(draw: Draw, kind: Any) -> bytes:
             case "other":
                 line = draw(st.sampled_from(OTHER_LINES))
             case "mangled":
-                line = draw(mangled(draw(lines(kind))).filter(_is_text))
+                line = draw(damaged(draw(lines(kind))).filter(_is_text))
             case _:
                 line = draw(lines(kind)) + draw(st.sampled_from((b"", b" "))) + draw(lines(kind))
         stream += line + draw(line_ends)
@@ -123,12 +123,12 @@ def test_the_fast_decoder_reads_what_the_plain_one_reads(mode: str, depth: str, 
     type_, resource = types[depth], None if depth == "kind" else SCOPES[kind]
     plain_type = kp.Metadata if depth == "metadata" else type_
     expected = outcome(PlainDecoder(plain_type), [stream])
-    assert outcome(PlainDecoder(plain_type), data.draw(cuts(stream))) == expected
+    assert outcome(PlainDecoder(plain_type), data.draw(splits(stream))) == expected
     decoder = WatchDecoder(type_, resource=resource, strict=mode == "strict", checked=mode == "checked")
 
     def shuffle(items: list[Any]) -> list[Any]:
         return data.draw(st.permutations(items))
 
     # A server sends each event in a chunk of its own, unless it is busy.
-    chunks = data.draw(st.one_of(cuts(stream), st.just(stream.splitlines(keepends=True))))
+    chunks = data.draw(st.one_of(splits(stream), st.just(stream.splitlines(keepends=True))))
     assert outcome(decoder, chunks, shuffle) == expected

@@ -94,15 +94,15 @@ TABLE: list[Row] = [
 
 
 @pytest.mark.parametrize(
-    ("state", "event", "after", "actions"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
+    ("state", "event", "next_state", "actions"), [row[1:] for row in TABLE], ids=[row[0] for row in TABLE]
 )
 def test_a_row_of_the_table(
     state: log_tail.State,
     event: log_tail.Event,
-    after: log_tail.State,
+    next_state: log_tail.State,
     actions: tuple[log_tail.Action, ...],
 ) -> None:
-    assert log_tail.step(state, event, NOW) == (after, actions)
+    assert log_tail.step(state, event, NOW) == (next_state, actions)
 
 
 STATES: list[log_tail.State] = [Waiting(1), Opening(1, NOW), Reading(1, NOW), Draining(), Finished()]
@@ -119,5 +119,5 @@ def test_a_pair_without_a_row_is_refused(state: log_tail.State, event: log_tail.
 
 
 def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
-    rows = {(type(state), type(event), type(after)) for _, state, event, after, _ in TABLE}
+    rows = {(type(state), type(event), type(next_state)) for _, state, event, next_state, _ in TABLE}
     assert arrows(log_tail.__doc__) == {(a.__name__, b.__name__, c.__name__) for a, b, c in rows}

@@ -1,4 +1,4 @@
-"""The pager: a row for each arrow of its picture, every other pair refused, and the rows of the list."""
+"""The pager: a row for each arrow of its diagram, every other pair refused, and the rows of the list."""
 
 from __future__ import annotations
 
@@ -136,110 +136,112 @@ EVENTS: list[pager.Event] = [Started(), Listed("9"), Failed(BUSY)]
 
 
 @pytest.mark.parametrize(
-    ("state", "event", "after", "actions"), [r[1:] for r in TABLE], ids=[r[0] for r in TABLE]
+    ("state", "event", "next_state", "actions"), [r[1:] for r in TABLE], ids=[r[0] for r in TABLE]
 )
-def test_each_arrow_of_the_picture(
-    state: pager.State, event: pager.Event, after: pager.State, actions: tuple[pager.Action, ...]
+def test_each_arrow_of_the_diagram(
+    state: pager.State, event: pager.Event, next_state: pager.State, actions: tuple[pager.Action, ...]
 ) -> None:
-    assert pager.step(state, event, NOW) == (after, actions)
+    assert pager.step(state, event, NOW) == (next_state, actions)
 
 
 def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
-    rows = {(type(state), type(event), type(after)) for _, state, event, after, _ in TABLE}
+    rows = {(type(state), type(event), type(next_state)) for _, state, event, next_state, _ in TABLE}
     assert arrows(pager.__doc__) == {(a.__name__, b.__name__, c.__name__) for a, b, c in rows}
 
 
 def test_every_other_pair_is_refused() -> None:
-    taken = {(type(state), type(event)) for _, state, event, _, _ in TABLE}
-    refused = [(s, e) for s in STATES for e in EVENTS if (type(s), type(e)) not in taken]
-    assert len(refused) == len(STATES) * len(EVENTS) - len(taken)
+    pairs = {(type(state), type(event)) for _, state, event, _, _ in TABLE}
+    refused = [(s, e) for s in STATES for e in EVENTS if (type(s), type(e)) not in pairs]
+    assert len(refused) == len(STATES) * len(EVENTS) - len(pairs)
     for state, event in refused:
         with pytest.raises(LocalProtocolError, match="the pager cannot take"):
             pager.step(state, event, NOW)
 
 
-Answer = tuple[str, str, list[str]] | Outcome  # version, token, items
+Response = tuple[str, str, list[str]] | Outcome  # version, token, items
 
 
-def play(plan: Plan, *answers: Answer) -> tuple[pager.State, list[SendList], list[str]]:
-    """Drive a pager against these answers: where it ends, what it asked, and the items of the list."""
+def play(plan: Plan, *responses: Response) -> tuple[pager.State, list[SendList], list[str]]:
+    """Drive a pager against these responses. Return its final state, its requests, and the items of the
+    list.
+    """
     state: pager.State = Ready(plan)
     events: list[pager.Event] = [
-        Listed(a[0], a[1], len(a[2])) if isinstance(a, tuple) else Failed(a) for a in answers
+        Listed(a[0], a[1], len(a[2])) if isinstance(a, tuple) else Failed(a) for a in responses
     ]
-    pages = [a[2] if isinstance(a, tuple) else [] for a in answers]
-    asked: list[SendList] = []
+    pages = [a[2] if isinstance(a, tuple) else [] for a in responses]
+    requests: list[SendList] = []
     items: list[str] = []
     for event, page in zip([Started(), *events], [[], *pages], strict=True):
         state, actions = pager.step(state, event, NOW)
         for action in actions:
             match action:
                 case SendList():
-                    asked.append(action)
+                    requests.append(action)
                 case Stage():
                     items += page
                 case Discard():
                     items.clear()
                 case _:
                     pass
-    return state, asked, items
+    return state, requests, items
 
 
 def test_pg_01_an_empty_list_takes_one_request_and_is_a_list() -> None:
     assert play(Plan(), ("4", "", [])) == (Done("4"), [send(limit=500)], [])
 
 
-def test_pg_02_a_page_that_is_not_full_is_all() -> None:
+def test_pg_02_a_page_that_is_not_full_completes_the_list() -> None:
     assert play(PLAN, ("9", "", ["a"])) == (Done("9"), [PAGE_1], ["a"])
 
 
-def test_pg_03_a_full_page_without_a_token_is_all() -> None:
+def test_pg_03_a_full_page_without_a_token_completes_the_list() -> None:
     assert play(PLAN, ("9", "", ["a", "b"])) == (Done("9"), [PAGE_1], ["a", "b"])
 
 
 def test_pg_04_and_pg_05_pages_are_joined_in_order_at_the_version_of_the_first() -> None:
     two = play(PLAN, ("9", "x", ["a", "b"]), ("9", "", ["c"]))
     assert two == (Done("9", paged=True), [PAGE_1, send(limit=2, token="x")], ["a", "b", "c"])
-    state, asked, items = play(PLAN, ("9", "x", ["a", "b"]), ("10", "y", ["c", "d"]), ("11", "", ["e"]))
-    assert (state, items, len(asked)) == (Done("9", paged=True), ["a", "b", "c", "d", "e"], 3)
+    state, requests, items = play(PLAN, ("9", "x", ["a", "b"]), ("10", "y", ["c", "d"]), ("11", "", ["e"]))
+    assert (state, items, len(requests)) == (Done("9", paged=True), ["a", "b", "c", "d", "e"], 3)
 
 
-def test_pg_06_page_two_expired_without_a_fallback_is_a_failure() -> None:
-    state, asked, _ = play(FAIL, ("9", "x", ["a"]), GONE)
-    assert (state, len(asked)) == (Lost(GONE), 2)
+def test_pg_06_an_expired_page_two_without_a_fallback_is_a_failure() -> None:
+    state, requests, _ = play(FAIL, ("9", "x", ["a"]), GONE)
+    assert (state, len(requests)) == (Lost(GONE), 2)
 
 
-def test_pg_07_page_two_expired_falls_back_to_the_whole_list() -> None:
-    state, asked, items = play(PLAN, ("9", "x", ["a"]), GONE, ("12", "", ["b", "c"]))
-    assert (state, asked[-1], items) == (Done("12"), WHOLE, ["b", "c"])
+def test_pg_07_an_expired_page_two_falls_back_to_the_complete_list() -> None:
+    state, requests, items = play(PLAN, ("9", "x", ["a"]), GONE, ("12", "", ["b", "c"]))
+    assert (state, requests[-1], items) == (Done("12"), WHOLE, ["b", "c"])
 
 
-def test_pg_08_page_one_expired_is_the_callers_failure_even_with_a_fallback() -> None:
+def test_pg_08_an_expired_page_one_is_the_callers_failure_even_with_a_fallback() -> None:
     assert play(PLAN, GONE) == (Lost(GONE), [PAGE_1], [])
 
 
-def test_pg_09_version_and_match_stand_on_page_one_and_in_the_fallback_only() -> None:
-    _, asked, _ = play(PLAN, ("9", "x", ["a"]), ("9", "y", ["b"]), GONE, ("12", "", []))
-    assert [(s.version, s.match) for s in asked] == [
+def test_pg_09_only_page_one_and_the_fallback_have_version_and_match() -> None:
+    _, requests, _ = play(PLAN, ("9", "x", ["a"]), ("9", "y", ["b"]), GONE, ("12", "", []))
+    assert [(s.version, s.match) for s in requests] == [
         ("7", "NotOlderThan"), ("", ""), ("", ""), ("7", "NotOlderThan"),
     ]  # fmt: skip
 
 
-def test_pg_10_a_server_that_ignores_the_limit_gives_one_page() -> None:
+def test_pg_10_a_server_that_ignores_the_limit_returns_a_single_page() -> None:
     assert play(PLAN, ("9", "", list("abcdefg")))[2] == list("abcdefg")
 
 
-def test_pg_14_the_pages_before_a_failure_have_been_handed_on() -> None:
+def test_pg_14_the_pages_before_a_failure_have_been_delivered() -> None:
     state, _, items = play(FAIL, ("9", "x", ["a", "b"]), GONE)
     assert (state, items) == (Lost(GONE), ["a", "b"])
 
 
-def test_w_04_the_token_on_offer_goes_on_and_the_list_is_marked_as_no_snapshot() -> None:
-    state, asked, items = play(GO_ON, ("9", "x", ["a"]), OFFER, ("14", "", ["b"]))
+def test_w_04_the_offered_token_continues_a_list_that_is_marked_as_no_snapshot() -> None:
+    state, requests, items = play(GO_ON, ("9", "x", ["a"]), OFFER, ("14", "", ["b"]))
     assert state == Done("9", paged=True, consistent=False)
-    assert (asked[-1], items) == (send(limit=2, token="rest"), ["a", "b"])
+    assert (requests[-1], items) == (send(limit=2, token="rest"), ["a", "b"])
 
 
 def test_an_expired_fallback_does_not_fall_back_again() -> None:
-    state, asked, _ = play(PLAN, ("9", "x", ["a"]), GONE, ("12", "y", ["b"]), GONE)
-    assert (state, len(asked)) == (Lost(GONE), 4)
+    state, requests, _ = play(PLAN, ("9", "x", ["a"]), GONE, ("12", "y", ["b"]), GONE)
+    assert (state, len(requests)) == (Lost(GONE), 4)

@@ -1,9 +1,9 @@
-"""A chunk in a few words: cut where the machine must decide, and nothing of it lost."""
+"""A chunk is summarized: split where the machine must decide, without loss."""
 
 from __future__ import annotations
 
 import pytest
-from driving import Book, Event, added, bookmark, deleted, mark, modified
+from driving import Book, Event, added, bookmark, deleted, end_bookmark, modified
 from hypothesis import given, strategies as st
 
 import kubeproto as kp
@@ -19,12 +19,12 @@ def malformed(metadata: kp.ObjectMeta | None, kind: str = "MODIFIED") -> kp.Malf
     return kp.Malformed(metadata, ValueError("no"), b"{}", kind)
 
 
-def words(chunk: list[Event]) -> list[Received | Failed]:
+def summarize(chunk: list[Event]) -> list[Received | Failed]:
     return [event for _, event in digest(chunk)]
 
 
 @pytest.mark.parametrize(
-    ("chunk", "said"),
+    ("chunk", "summary"),
     [
         ([], Received(0)),
         ([added("a", 4)], Received(1, "4")),
@@ -33,8 +33,8 @@ def words(chunk: list[Event]) -> list[Received | Failed]:
         ([deleted("a", 5)], Received(1, "5", live=True)),
         ([bookmark(7)], Received(1, "7", live=True, bookmark=True)),
         ([added("a", 8), bookmark("")], Received(2, "8", live=True, bookmark=True)),
-        ([added("a", 4), mark(7)], Received(2, "7", True, True, True)),
-        ([added("a", 4), mark("")], Received(2, "", True, True, True)),
+        ([added("a", 4), end_bookmark(7)], Received(2, "7", True, True, True)),
+        ([added("a", 4), end_bookmark("")], Received(2, "", True, True, True)),
         ([malformed(NAMED)], Received(1, "6", live=True)),
         ([malformed(NAMED, "DELETED"), added("b", 7)], Received(2, "7", live=True)),
         ([malformed(None)], Received(1, live=True, lost=True)),
@@ -49,16 +49,16 @@ def words(chunk: list[Event]) -> list[Received | Failed]:
         ([kp.Unknown("NEW", b"")], Received(1, live=True)),
     ],
 )  # fmt: skip
-def test_one_part_and_what_is_said_of_it(chunk: list[Event], said: Received) -> None:
-    assert digest(chunk) == [(chunk, said)]
+def test_the_summary_of_a_part(chunk: list[Event], summary: Received) -> None:
+    assert digest(chunk) == [(chunk, summary)]
 
 
 def test_a_bookmark_that_cannot_be_read_loses_no_object() -> None:
-    assert words([added("a", 4), malformed(NAMED, "BOOKMARK")]) == [Received(2, "6", live=True)]
+    assert summarize([added("a", 4), malformed(NAMED, "BOOKMARK")]) == [Received(2, "6", live=True)]
 
 
-def test_the_end_mark_ends_a_part() -> None:
-    chunk = [added("a", 4), mark(7), added("b", 8), modified("b", 9)]
+def test_the_end_bookmark_ends_a_part() -> None:
+    chunk = [added("a", 4), end_bookmark(7), added("b", 8), modified("b", 9)]
     assert digest(chunk) == [
         (chunk[:2], Received(2, "7", True, True, True)),
         (chunk[2:], Received(2, "9", live=True)),
@@ -72,17 +72,17 @@ def test_an_error_ends_all_parts() -> None:
     assert second[0] == [GONE]
     assert isinstance(second[1], Failed)
     assert isinstance(second[1].outcome, Expired)
-    assert [type(e) for e in words([GONE])] == [Failed]
+    assert [type(e) for e in summarize([GONE])] == [Failed]
 
 
 def test_rw_14_an_error_that_is_not_a_status_is_garbage() -> None:
-    [said] = words([malformed(None, "ERROR")])
-    assert said == Failed(Garbled("an ERROR that is not a Status: no"))
+    [summary] = summarize([malformed(None, "ERROR")])
+    assert summary == Failed(Garbled("an ERROR that is not a Status: no"))
 
 
 EVENTS: list[WatchEvent[Book]] = [
-    added("a", 4), modified("a", 5), deleted("a", 6), bookmark(7), mark(8), malformed(NAMED), malformed(None),
-    kp.Unknown("NEW", b"{}"),
+    added("a", 4), modified("a", 5), deleted("a", 6), bookmark(7), end_bookmark(8), malformed(NAMED),
+    malformed(None), kp.Unknown("NEW", b"{}"),
 ]  # fmt: skip
 
 
@@ -90,10 +90,10 @@ EVENTS: list[WatchEvent[Book]] = [
 def test_the_parts_are_the_chunk(chunk: list[Event]) -> None:
     parts = digest(chunk)
     assert [event for part, _ in parts for event in part] == chunk
-    assert sum(said.count for _, said in parts if isinstance(said, Received)) == len(chunk)
+    assert sum(summary.count for _, summary in parts if isinstance(summary, Received)) == len(chunk)
 
 
-def test_only_what_is_newer_passes_and_what_has_no_order_too() -> None:
-    chunk = [added("a", 9), added("b", 10), added("c", 11), added("d", "x"), mark(8)]
+def test_only_newer_objects_and_objects_without_an_order_pass() -> None:
+    chunk = [added("a", 9), added("b", 10), added("c", 11), added("d", "x"), end_bookmark(8)]
     assert newer(chunk, "10") == [chunk[2], chunk[3]]
     assert newer(chunk, "") is chunk

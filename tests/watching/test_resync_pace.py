@@ -20,22 +20,22 @@ def test_waits_double_up_to_the_cap_and_never_overflow(failures: int, wait: floa
     assert Backoff().wait(failures) == wait
 
 
-def test_what_the_server_asks_for_is_a_lower_limit_that_jitter_only_adds_to() -> None:
+def test_the_retry_after_of_a_server_is_a_lower_limit_to_which_jitter_is_added() -> None:
     assert wait_after(Throttled("", 429, 5.0), 1, Backoff()) == Wait(5.0, 0.8)
     assert wait_after(Throttled("", 429, 0.1), 1, Backoff()) == Wait(0.8, 0.8)
     assert wait_after(Throttled("", 429, 1e9), 1, Backoff()) == Wait(3600.0, 0.8)
 
 
-def test_what_people_must_mend_waits_ten_seconds_at_least() -> None:
+def test_a_failure_that_people_must_repair_waits_ten_seconds_at_least() -> None:
     assert wait_after(Refused("", 403), 1, Backoff()) == Wait(10.0, 10.0)
     assert wait_after(Rejected("", 400), 7, Backoff(jitter=0.0)) == Wait(30.0, 0.0)
 
 
-def test_no_failure_waits_for_nothing() -> None:
+def test_without_a_failure_there_is_no_wait() -> None:
     assert wait_after(None, 0, Backoff()) == NOW == Wait(0.0, 0.0)
 
 
-def test_ten_at_once_and_then_one_a_second() -> None:
+def test_ten_requests_go_out_immediately_and_then_a_request_per_second() -> None:
     bucket, times = 0.0, list[float]()
     now = 50.0
     for _ in range(13):
@@ -64,7 +64,9 @@ def test_no_sequence_of_requests_gets_more_than_the_bucket_holds(pauses: list[fl
 
 
 @given(TIMES, TIMES)
-def test_a_clock_set_back_never_stops_it_for_longer_than_an_empty_bucket(bucket: float, now: float) -> None:
-    at, after = take_token(bucket, now)
-    assert now <= at <= now + 1.0 + 1e-6
-    assert after <= now + 11.0 + 1e-6
+def test_a_clock_that_is_set_back_delays_requests_no_longer_than_an_empty_bucket(
+    bucket: float, now: float
+) -> None:
+    send_time, next_bucket = take_token(bucket, now)
+    assert now <= send_time <= now + 1.0 + 1e-6
+    assert next_bucket <= now + 11.0 + 1e-6

@@ -1,4 +1,4 @@
-"""Proof of life: how it stands with a cache, and why, in every state."""
+"""The sync status of a cache, and its reason, in every state."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SECOND = pager.Following(pager.Plan(), "two", "9")
 
 
 @pytest.mark.parametrize(
-    ("state", "why"),
+    ("state", "expected_reason"),
     [
         (Idle(NEW), "it has not been started, or is paused"),
         (Asking(NEW, ""), "a streaming list has been requested"),
@@ -48,19 +48,24 @@ SECOND = pager.Following(pager.Plan(), "two", "9")
         (Watching(DOWN, "7", 95.0), ""),
     ],
 )  # fmt: skip
-def test_the_reason_why_it_is_not_live_is_a_sentence(state: resync.State, why: str) -> None:
-    said = sync_status(state, NOW)
-    assert (said.reason, said.live) == (why, not why)
+def test_the_reason_why_it_is_not_live_is_a_sentence(state: resync.State, expected_reason: str) -> None:
+    status = sync_status(state, NOW)
+    assert (status.reason, status.live) == (expected_reason, not expected_reason)
 
 
-def test_synced_is_having_a_snapshot_whatever_the_watch_does() -> None:
+def test_a_cache_with_a_snapshot_is_synced_whatever_the_watch_does() -> None:
     assert not sync_status(Asking(NEW, ""), NOW).synced
     assert sync_status(Opening(OLD), NOW).synced
     assert sync_status(Listing(OLD, FIRST), NOW).version == "7"
 
 
-def test_w_24_the_last_byte_the_last_trouble_and_the_failures_are_told() -> None:
-    said = sync_status(Opening(DOWN), NOW)
-    assert (said.received_at, said.silent_for, said.failures, said.failure) == (90.0, 10.0, 3, DOWN.failure)
+def test_w_24_the_last_byte_the_last_failure_and_their_number_are_reported() -> None:
+    status = sync_status(Opening(DOWN), NOW)
+    assert (status.received_at, status.silent_for, status.failures, status.failure) == (
+        90.0,
+        10.0,
+        3,
+        DOWN.failure,
+    )
     assert sync_status(Idle(NEW), NOW).silent_for is None
     assert sync_status(Opening(OLD), 10.0).silent_for == 0.0

@@ -1,4 +1,4 @@
-"""The conformance rows that concern the resync machine, each against scripted answers in virtual time."""
+"""The conformance rows that concern the resync machine, each against scripted responses in virtual time."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 import pytest
 from driving import (
     FULL,
-    Answer,
     Driver,
     Page,
+    Response,
     Stream,
     added,
-    asked,
     book,
     bookmark,
     changes,
     deleted,
-    mark,
+    end_bookmark,
     modified,
     play,
+    requests,
 )
 
 import kubeproto as kp
@@ -70,10 +70,10 @@ OPEN = Stream(end=None)
 
 
 def failed(
-    code: int, reason: str = "", message: str = "", *, after: int = 0, causes: Any = ()
+    code: int, reason: str = "", message: str = "", *, retry_after: int = 0, causes: Any = ()
 ) -> kp.WatchFailed:
-    """The ERROR event of a watch."""
-    details = kp.objects.StatusDetails(retry_after_seconds=after, causes=causes)
+    """Return the ERROR event of a watch."""
+    details = kp.objects.StatusDetails(retry_after_seconds=retry_after, causes=causes)
     return kp.WatchFailed(
         kp.Status(status="Failure", code=code, reason=reason, message=message, details=details)
     )
@@ -93,37 +93,37 @@ def test_r_01_an_error_in_the_stream_closes_it() -> None:
     assert driver.snapshot() == {"a": "2"}
 
 
-def test_r_02_a_stop_closes_the_stream_and_nothing_more_is_asked() -> None:
+def test_r_02_a_stop_closes_the_stream_and_sends_no_further_request() -> None:
     driver = play(Page(1), OPEN)
-    driver.tell(Stopped())
+    driver.step(Stopped())
     assert (driver.open, driver.planned, type(driver.state)) == (False, None, Ended)
 
 
 def test_r_04_a_stop_before_the_watch_was_sent_leaves_it_unsent() -> None:
     driver = play(Page(1))
     assert type(driver.planned) is SendWatch
-    driver.tell(Stopped())
+    driver.step(Stopped())
     assert str(driver.planned) == "None"
-    assert asked(driver) == [("list", "0")]
+    assert requests(driver) == [("list", "0")]
 
 
 def test_r_05_and_r_07_and_r_11_a_stop_is_not_a_failure() -> None:
     driver = play(Page(1), OPEN)
-    driver.tell(Stopped())
-    assert (driver.troubles, driver.abandoned) == ([], None)
+    driver.step(Stopped())
+    assert (driver.failures, driver.abandoned) == ([], None)
 
 
 def test_r_06_after_a_stop_nothing_is_stored() -> None:
     driver = play(Page(1), OPEN)
-    driver.tell(Stopped())
+    driver.step(Stopped())
     driver.feed([added("a", 2)])
     assert driver.snapshot() == {}
 
 
-def test_r_08_and_r_09_a_watch_that_ends_within_a_second_without_news_is_a_failure_that_is_said() -> None:
+def test_r_08_and_r_09_a_watch_that_ends_within_a_second_without_events_is_reported_as_a_failure() -> None:
     for lasts in (0.0, 0.9):
         driver = play(Page(1), Stream(lasts=lasts))
-        assert [t.text for t in driver.troubles] == ["the watch ended at once with nothing new"]
+        assert [t.text for t in driver.failures] == ["the watch ended at once with nothing new"]
         assert isinstance(driver.planned, SendWatch)
 
 
@@ -138,81 +138,81 @@ def test_r_10_a_chunk_of_all_kinds_ends_at_the_version_of_its_last_event() -> No
 def test_r_12_list_then_watch_or_one_streaming_list() -> None:
     plain = play(Page(1, [book("a", 1)]), OPEN)
     plain.feed([added("b", 2), modified("b", 3)])
-    assert [(type(s), s.version) for s in plain.asked] == [(SendList, "0"), (SendWatch, "1")]
-    assert isinstance(plain.asked[0], SendList)
-    assert (plain.asked[0].limit, plain.snapshot()) == (500, {"a": "1", "b": "3"})
-    streamed = play(Stream([[added("a", 1), mark(1)]], end=None), settings=STREAMING)
-    assert (asked(streamed), streamed.snapshot()) == ([("stream", "")], {"a": "1"})
+    assert [(type(s), s.version) for s in plain.requests] == [(SendList, "0"), (SendWatch, "1")]
+    assert isinstance(plain.requests[0], SendList)
+    assert (plain.requests[0].limit, plain.snapshot()) == (500, {"a": "1", "b": "3"})
+    streamed = play(Stream([[added("a", 1), end_bookmark(1)]], end=None), settings=STREAMING)
+    assert (requests(streamed), streamed.snapshot()) == ([("stream", "")], {"a": "1"})
 
 
 @pytest.mark.parametrize("failure", [GONE, DOWN, REFUSED, Garbled("half a line"), Closed()])
 def test_r_13_after_a_failure_the_next_list_makes_the_store_what_the_server_has(failure: Any) -> None:
     driver = play(Page(1, [book("a", 1), book("b", 1)]), Stream([[added("c", 3)]], 5.0, failure))
-    driver.tell(Refreshed())
-    driver.answer(Page(9, [book("b", 1), book("c", 7)]))
+    driver.step(Refreshed())
+    driver.respond(Page(9, [book("b", 1), book("c", 7)]))
     assert driver.snapshot() == {"b": "1", "c": "7"}
     assert changes(driver)[-2:] == [("DELETED", "a"), ("MODIFIED", "c")]
 
 
 @pytest.mark.parametrize("draw", [0.0, 0.5, 1.0])
-def test_r_14_refused_connections_wait_by_the_schedule_and_success_does_not(draw: float) -> None:
+def test_r_14_refused_connections_are_retried_by_the_backoff_and_success_resets_it(draw: float) -> None:
     driver = play(*[REFUSED] * 8, Page(1), OPEN, draw=draw)
     schedule = [0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 30.0, 30.0, 0.0]
     assert driver.waits() == pytest.approx([wait * (1 + draw) for wait in schedule])
 
 
-def test_r_15_another_backoff_is_kept_to() -> None:
+def test_r_15_a_configured_backoff_is_used() -> None:
     patient = Settings(streaming=False, backoff=Backoff(initial=0.01, maximum=0.1, jitter=0.0))
     driver = play(*[DOWN] * 6, settings=patient)
     assert driver.waits() == pytest.approx([0.01, 0.02, 0.04, 0.08, 0.1])
     assert sum(driver.waits()) == pytest.approx(0.25)
 
 
-def test_r_16_busy_at_the_start_and_in_the_stream_wait_once_each() -> None:
+def test_r_16_a_busy_server_at_the_start_and_in_the_stream_causes_a_single_wait() -> None:
     driver = play(Page(1), BUSY, Stream([[failed(429, "TooManyRequests")]], 0.0), OPEN)
-    assert asked(driver) == [("list", "0"), ("watch", "1"), ("watch", "1"), ("watch", "1")]
+    assert requests(driver) == [("list", "0"), ("watch", "1"), ("watch", "1"), ("watch", "1")]
     assert driver.waits() == pytest.approx([0.0, 0.8, 1.6])
 
 
-def test_r_17_a_busy_server_is_not_listed_again() -> None:
+def test_r_17_a_busy_server_causes_no_relist() -> None:
     driver = play(Page(1), BUSY, BUSY, BUSY, BUSY, OPEN)
-    assert [what for what, _ in asked(driver)] == ["list"] + ["watch"] * 5
+    assert [verb for verb, _ in requests(driver)] == ["list"] + ["watch"] * 5
 
 
-def test_r_18_an_internal_error_goes_on_and_the_fifth_in_a_row_lists_again() -> None:
+def test_r_18_a_watch_continues_after_an_internal_error_and_relists_after_the_fifth_in_a_row() -> None:
     broken = Stream([[failed(500, "InternalError")]], 0.0)
     driver = play(Page(1), *[broken] * 5, Page(9), OPEN)
-    assert asked(driver) == [("list", "0"), *[("watch", "1")] * 5, ("list", "1"), ("watch", "9")]
+    assert requests(driver) == [("list", "0"), *[("watch", "1")] * 5, ("list", "1"), ("watch", "9")]
 
 
-def test_r_22_a_page_size_that_was_asked_for_holds_at_a_version_too() -> None:
+def test_r_22_a_configured_page_size_applies_to_a_list_at_a_version_too() -> None:
     driver = play(
         Page(9, [book("a", 1)]), GONE, Page(10, [book("a", 1)], "x"), Page(10, [book("b", 1)]),
         settings=Settings(streaming=False, page_size=4),
     )  # fmt: skip
-    assert [s.limit for s in driver.asked if isinstance(s, SendList)] == [4, 4, 4]
+    assert [s.limit for s in driver.requests if isinstance(s, SendList)] == [4, 4, 4]
     assert driver.snapshot() == {"a": "1", "b": "1"}
 
 
-def test_r_23_a_list_at_a_version_is_whole_so_that_the_cache_answers() -> None:
+def test_r_23_a_list_at_a_version_has_no_limit_so_that_the_watch_cache_serves_it() -> None:
     driver = play(Page(10), GONE, Page(11))
-    lists = [s for s in driver.asked if isinstance(s, SendList)]
+    lists = [s for s in driver.requests if isinstance(s, SendList)]
     assert [(s.version, s.limit) for s in lists] == [("0", 500), ("10", 0)]
 
 
-def test_r_24_a_server_that_pages_at_version_0_is_asked_in_pages_ever_after() -> None:
+def test_r_24_a_server_that_pages_at_version_0_is_listed_in_pages_from_then_on() -> None:
     driver = play(Page(10, [], "x"), Page(10), GONE, Page(11))
-    lists = [s for s in driver.asked if isinstance(s, SendList)]
+    lists = [s for s in driver.requests if isinstance(s, SendList)]
     assert [(s.version, s.limit, s.token) for s in lists] == [("0", 500, ""), ("", 500, "x"), ("10", 500, "")]
 
 
-def test_r_25_the_second_list_asks_for_the_version_of_the_first() -> None:
-    assert asked(play(Page(10), GONE, Page(11))) == [("list", "0"), ("watch", "10"), ("list", "10")]
+def test_r_25_the_second_list_requests_the_version_of_the_first() -> None:
+    assert requests(play(Page(10), GONE, Page(11))) == [("list", "0"), ("watch", "10"), ("list", "10")]
 
 
-def test_r_26_a_list_at_a_version_that_is_gone_is_repeated_at_once_at_the_latest() -> None:
+def test_r_26_a_list_at_an_expired_version_is_immediately_repeated_at_the_latest_version() -> None:
     driver = play(Page(10), GONE, GONE, Page(12))
-    assert [v for what, v in asked(driver) if what == "list"] == ["0", "10", ""]
+    assert [v for verb, v in requests(driver) if verb == "list"] == ["0", "10", ""]
     assert driver.waits()[-1] == 0.0
 
 
@@ -221,7 +221,7 @@ def test_r_27_a_second_page_that_expired_falls_back_to_one_list_at_the_same_vers
     driver = play(
         Page(10), GONE, Page(11, [book("a", 1)], "x"), GONE, Page(12, [book("b", 2)]), settings=paged
     )
-    lists = [s for s in driver.asked if isinstance(s, SendList)]
+    lists = [s for s in driver.requests if isinstance(s, SendList)]
     assert [(s.version, s.limit, s.token) for s in lists] == [
         ("0", 1, ""), ("10", 1, ""), ("", 1, "x"), ("10", 0, ""),
     ]  # fmt: skip
@@ -236,13 +236,13 @@ def test_r_27_a_second_page_that_expired_falls_back_to_one_list_at_the_same_vers
         failed(504, "Timeout", "Timeout: Too large resource version: 5, current: 3"),
     ],
 )
-def test_r_28_too_large_in_each_spelling_lists_the_latest(status: kp.WatchFailed) -> None:
+def test_r_28_each_spelling_of_too_large_lists_the_latest_version(status: kp.WatchFailed) -> None:
     driver = play(Page(20), GONE, classify(status.status), Page(30))
-    assert [v for what, v in asked(driver) if what == "list"] == ["0", "20", ""]
+    assert [v for verb, v in requests(driver) if verb == "list"] == ["0", "20", ""]
 
 
 @pytest.mark.parametrize(("least", "seconds"), [(300, (300, 600)), (1, (300, 600)), (1800, (1800, 3600))])
-def test_r_29_the_length_of_a_watch_is_drawn_from_the_least_to_twice_that(
+def test_r_29_the_duration_of_a_watch_is_drawn_between_the_minimum_and_its_double(
     least: int, seconds: tuple[int, int]
 ) -> None:
     driver = play(Page(1), settings=Settings(streaming=False, watch_seconds=least))
@@ -259,36 +259,36 @@ def test_r_30_each_kind_of_event_moves_the_version() -> None:
         assert (sync_status(driver.state, 0.0).version, driver.store.version) == (version, version)
 
 
-def test_r_31_an_object_that_the_server_cannot_read_any_more_vanishes_with_a_new_list() -> None:
-    gone = failed(500, "StorageReadError")
-    driver = play(Page(1, [book("a", 1), book("b", 1)]), Stream([[gone]]), Page(9, [book("b", 1)]))
-    assert (driver.snapshot(), asked(driver)[-1]) == ({"b": "1"}, ("list", ""))
+def test_r_31_an_object_that_the_server_cannot_read_is_removed_by_a_new_list() -> None:
+    unreadable = failed(500, "StorageReadError")
+    driver = play(Page(1, [book("a", 1), book("b", 1)]), Stream([[unreadable]]), Page(9, [book("b", 1)]))
+    assert (driver.snapshot(), requests(driver)[-1]) == ({"b": "1"}, ("list", ""))
 
 
-def test_r_36_a_410_at_the_start_and_in_the_stream_wait_and_ask_for_the_last_version_first() -> None:
+def test_r_36_after_a_410_the_machine_waits_and_first_requests_the_last_version() -> None:
     at_start = play(Page(5), GONE, GONE, Page(9))
     in_stream = play(Page(5), Stream([[failed(410, "Expired")]]), GONE, Page(9))
     for driver in (at_start, in_stream):
-        assert asked(driver) == [("list", "0"), ("watch", "5"), ("list", "5"), ("list", "")]
+        assert requests(driver) == [("list", "0"), ("watch", "5"), ("list", "5"), ("list", "")]
     assert at_start.waits()[1] == pytest.approx(0.8)
 
 
-def test_r_37_a_refused_watch_waits_and_lists_nothing() -> None:
+def test_r_37_a_refused_watch_is_retried_later_without_a_list() -> None:
     driver = play(Page(1), REFUSED, OPEN)
-    assert (asked(driver), driver.waits()) == (
+    assert (requests(driver), driver.waits()) == (
         [("list", "0"), ("watch", "1"), ("watch", "1")], [0.0, 0.8],
     )  # fmt: skip
-    assert [t.source for t in driver.troubles] == ["transport"]
+    assert [t.source for t in driver.failures] == ["transport"]
 
 
-def test_r_38_a_clean_end_after_news_goes_on_at_once_until_the_bucket_is_empty() -> None:
-    news = [Stream([[added("a", n)]], 0.0) for n in range(2, 22)]
-    driver = play(Page(1), *news)
-    assert [what for what, _ in asked(driver)] == ["list"] + ["watch"] * 20
+def test_r_38_a_watch_that_ended_after_events_is_reopened_immediately_until_the_bucket_is_empty() -> None:
+    events = [Stream([[added("a", n)]], 0.0) for n in range(2, 22)]
+    driver = play(Page(1), *events)
+    assert [verb for verb, _ in requests(driver)] == ["list"] + ["watch"] * 20
     assert driver.waits() == pytest.approx([0.0] * 9 + [1.0] * 11)
 
 
-def test_r_40_an_object_without_metadata_is_skipped_and_the_list_sent_again() -> None:
+def test_r_40_an_object_without_metadata_is_skipped_and_the_list_is_repeated() -> None:
     driver = play(Page(1), OPEN)
     driver.feed([added("a", 2), kp.Malformed(None, ValueError("no"), b"{}", "ADDED"), added("b", 4)])
     assert driver.snapshot() == {"a": "2", "b": "4"}
@@ -300,56 +300,61 @@ def test_r_40_an_object_without_metadata_is_skipped_and_the_list_sent_again() ->
 # Streaming lists
 
 
-def test_wl_01_and_wl_03_and_wl_09_without_streaming_the_requests_are_the_old_ones() -> None:
+def test_wl_01_and_wl_03_and_wl_09_without_streaming_the_requests_are_a_list_and_a_watch() -> None:
     switched_off = play(Page(1), OPEN, settings=FULL)
     remembered = play(Page(1), OPEN, settings=STREAMING, endpoint=Endpoint(streaming=False))
     for driver in (switched_off, remembered):
-        assert asked(driver) == [("list", "0"), ("watch", "1")]
-        assert isinstance(driver.asked[0], SendList)
-        assert (driver.asked[0].limit, driver.asked[0].match) == (500, "")
+        assert requests(driver) == [("list", "0"), ("watch", "1")]
+        assert isinstance(driver.requests[0], SendList)
+        assert (driver.requests[0].limit, driver.requests[0].match) == (500, "")
 
 
-def test_wl_02_and_wl_04_and_wl_12_by_default_one_request_brings_the_snapshot() -> None:
+def test_wl_02_and_wl_04_and_wl_12_by_default_a_single_request_brings_the_snapshot() -> None:
     driver = Driver(Settings())
-    driver.tell(Started())
-    driver.answer(Stream([[added("a", 3), added("b", 1)], [mark(7)]], end=None))
-    [send] = driver.asked
+    driver.step(Started())
+    driver.respond(Stream([[added("a", 3), added("b", 1)], [end_bookmark(7)]], end=None))
+    [send] = driver.requests
     assert isinstance(send, SendWatch)
     assert (send.initial, send.match, send.version) == (True, "NotOlderThan", "")
     assert (driver.snapshot(), driver.store.version) == ({"a": "3", "b": "1"}, "7")
     assert sync_status(driver.state, driver.now).synced
 
 
-def test_wl_05_waiting_for_the_mark_says_since_when() -> None:
+def test_wl_05_the_status_reports_how_long_the_end_bookmark_is_awaited() -> None:
     driver = play(Stream([[added("a", 3)]], 0.0, None), settings=STREAMING)
     driver.now += 12.0
-    said = sync_status(driver.state, driver.now)
-    assert (said.synced, said.silent_for) == (False, 12.0)
-    assert said.reason == (
+    status = sync_status(driver.state, driver.now)
+    assert (status.synced, status.silent_for) == (False, 12.0)
+    assert status.reason == (
         "a streaming list has brought 1 events in 12 s, the last one 12 s ago,"
         " and not come to its initial-events-end bookmark"
     )
-    driver.feed([mark(4)])
+    driver.feed([end_bookmark(4)])
     assert sync_status(driver.state, driver.now).reason == ""
 
 
-def test_wl_06_and_wl_08_initial_events_give_no_version_and_no_snapshot_before_the_mark() -> None:
+def test_wl_06_and_wl_08_initial_events_set_no_version_and_no_snapshot_before_the_end_bookmark() -> None:
     driver = play(Stream([[added("a", 3), added("b", 9)]], end=None), settings=STREAMING)
-    before = sync_status(driver.state, driver.now)
-    assert (before.synced, before.version, driver.snapshot(), driver.changes) == (False, "", {}, [])
-    driver.feed([mark(7)])
+    previous_status = sync_status(driver.state, driver.now)
+    assert (previous_status.synced, previous_status.version, driver.snapshot(), driver.changes) == (
+        False,
+        "",
+        {},
+        [],
+    )
+    driver.feed([end_bookmark(7)])
     assert sync_status(driver.state, driver.now).version == "7"
 
 
-def test_wl_07_a_watch_that_began_at_a_version_notes_each_one() -> None:
+def test_wl_07_a_watch_that_began_at_a_version_records_the_version_of_each_event() -> None:
     driver = play(OPEN, version="5")
     driver.feed([added("a", 6)])
-    assert (asked(driver), sync_status(driver.state, 0.0).version) == ([("watch", "5")], "6")
+    assert (requests(driver), sync_status(driver.state, 0.0).version) == ([("watch", "5")], "6")
 
 
-def test_wl_10_a_server_that_knows_no_streaming_is_asked_once_and_remembered() -> None:
+def test_wl_10_a_server_without_streaming_is_asked_only_once() -> None:
     driver = play(OLD_SERVER, Page(3), OPEN, settings=STREAMING)
-    assert asked(driver) == [("stream", ""), ("list", "0"), ("watch", "3")]
+    assert requests(driver) == [("stream", ""), ("list", "0"), ("watch", "3")]
     assert driver.waits() == [0.0, 0.0]
     assert not driver.state.context.endpoint.streaming
 
@@ -357,84 +362,86 @@ def test_wl_10_a_server_that_knows_no_streaming_is_asked_once_and_remembered() -
 @pytest.mark.parametrize(
     "outcome", [DOWN, Broken("reset"), Garbled("html"), Rejected("bad", 400), Refused("forbidden", 403)]
 )
-def test_wl_11_any_other_failure_at_the_start_falls_back_for_this_time(outcome: Outcome) -> None:
+def test_wl_11_any_other_failure_at_the_start_falls_back_to_a_list_once(outcome: Outcome) -> None:
     driver = play(outcome, Page(3), GONE, settings=STREAMING)
-    assert asked(driver) == [("stream", ""), ("list", "0"), ("watch", "3")]
+    assert requests(driver) == [("stream", ""), ("list", "0"), ("watch", "3")]
     assert isinstance(driver.planned, SendWatch)
     assert driver.planned.initial
 
 
-def test_wl_13_and_w_18_changes_and_deletions_before_the_mark_reach_the_new_snapshot() -> None:
+def test_wl_13_and_w_18_changes_and_deletions_before_the_end_bookmark_reach_the_new_snapshot() -> None:
     driver = play(
-        Stream([[added("a", 1), added("b", 2)], [modified("a", 3), deleted("b", 4), mark(4)]], end=None),
+        Stream(
+            [[added("a", 1), added("b", 2)], [modified("a", 3), deleted("b", 4), end_bookmark(4)]], end=None
+        ),
         settings=STREAMING,
     )
     assert (driver.snapshot(), changes(driver)) == ({"a": "3"}, [("ADDED", "a")])
 
 
-def test_wl_14_a_busy_server_is_waited_for_without_falling_back() -> None:
-    driver = play(BUSY, BUSY, BUSY, Stream([[mark(1)]], end=None), settings=STREAMING)
-    assert asked(driver) == [("stream", "")] * 4
+def test_wl_14_a_busy_server_is_retried_without_a_fallback() -> None:
+    driver = play(BUSY, BUSY, BUSY, Stream([[end_bookmark(1)]], end=None), settings=STREAMING)
+    assert requests(driver) == [("stream", "")] * 4
     assert driver.waits() == pytest.approx([0.8, 1.6, 3.2])
 
 
-def test_wl_15_a_stream_that_ended_before_the_mark_leaves_nothing_behind() -> None:
+def test_wl_15_a_stream_that_ended_before_the_end_bookmark_is_discarded() -> None:
     driver = play(
         Stream([[added("ghost", 1), added("a", 2)]]),
-        Stream([[added("a", 2), mark(5)]], end=None),
+        Stream([[added("a", 2), end_bookmark(5)]], end=None),
         settings=STREAMING,
     )
-    assert (asked(driver), driver.snapshot()) == ([("stream", ""), ("stream", "")], {"a": "2"})
+    assert (requests(driver), driver.snapshot()) == ([("stream", ""), ("stream", "")], {"a": "2"})
 
 
-def test_w_15_a_broken_streaming_list_leaves_no_ghost() -> None:
+def test_w_15_a_broken_streaming_list_leaves_no_deleted_object_in_the_store() -> None:
     for end in (Broken("reset"), GONE, DOWN, TimedOut("silence"), Garbled("half")):
         driver = play(Stream([[added("ghost", 1)]], end=end), Page(5, [book("a", 2)]), settings=STREAMING)
         assert driver.snapshot() == {"a": "2"}
 
 
-def test_wl_16_and_wl_24_after_the_mark_a_new_watch_asks_for_no_initial_events() -> None:
-    driver = play(Stream([[added("a", 2), mark(3)], [bookmark(8)]]), OPEN, settings=STREAMING)
-    assert asked(driver) == [("stream", ""), ("watch", "8")]
-    watch = driver.asked[1]
+def test_wl_16_and_wl_24_after_the_end_bookmark_a_new_watch_requests_no_initial_events() -> None:
+    driver = play(Stream([[added("a", 2), end_bookmark(3)], [bookmark(8)]]), OPEN, settings=STREAMING)
+    assert requests(driver) == [("stream", ""), ("watch", "8")]
+    watch = driver.requests[1]
     assert isinstance(watch, SendWatch)
     assert (watch.initial, watch.match) == (False, "")
 
 
 def test_wl_17_a_rewatch_that_expired_keeps_the_snapshot_and_streams_from_its_version() -> None:
-    driver = play(Stream([[added("a", 2), mark(3)]]), GONE, settings=STREAMING)
+    driver = play(Stream([[added("a", 2), end_bookmark(3)]]), GONE, settings=STREAMING)
     assert driver.snapshot() == {"a": "2"}
-    driver.answer(OPEN)
-    assert asked(driver)[-1] == ("stream", "3")
+    driver.respond(OPEN)
+    assert requests(driver)[-1] == ("stream", "3")
     assert driver.snapshot() == {"a": "2"}
 
 
-def test_wl_18_a_bookmark_that_is_not_the_mark_ends_nothing() -> None:
+def test_wl_18_an_ordinary_bookmark_does_not_end_the_initial_events() -> None:
     driver = play(Stream([[added("a", 2), bookmark(3)]], end=None), settings=STREAMING)
     assert isinstance(driver.state, Lagging)
     assert not sync_status(driver.state, driver.now).synced
 
 
 @pytest.mark.parametrize("outcome", [GONE, AHEAD])
-def test_wl_19_and_wl_20_a_streaming_list_at_a_version_that_is_refused_asks_for_the_latest_at_once(
+def test_wl_19_and_wl_20_a_streaming_list_refused_at_a_version_immediately_requests_the_latest(
     outcome: Outcome,
 ) -> None:
-    driver = play(Stream([[mark(3)]]), GONE, outcome, OPEN, settings=STREAMING)
-    assert asked(driver)[-2:] == [("stream", "3"), ("stream", "")]
+    driver = play(Stream([[end_bookmark(3)]]), GONE, outcome, OPEN, settings=STREAMING)
+    assert requests(driver)[-2:] == [("stream", "3"), ("stream", "")]
     assert driver.waits()[-1] == 0.0
 
 
-def test_wl_21_and_w_17_a_server_that_never_marks_is_listed_after_three_times_and_remembered() -> None:
+def test_wl_21_and_w_17_a_server_that_never_sends_end_bookmarks_is_only_listed_after_three_times() -> None:
     missing_ends = Stream([[added("a", 2)]], 300.0)
     driver = play(missing_ends, missing_ends, missing_ends, Page(5, [book("a", 2)]), OPEN, settings=STREAMING)
-    assert asked(driver) == [*[("stream", "")] * 3, ("list", "0"), ("watch", "5")]
-    assert driver.troubles[-1].text == "the streaming list ended without its initial-events-end bookmark"
+    assert requests(driver) == [*[("stream", "")] * 3, ("list", "0"), ("watch", "5")]
+    assert driver.failures[-1].text == "the streaming list ended without its initial-events-end bookmark"
     endpoint = driver.state.context.endpoint
     assert endpoint == Endpoint(streaming=False, missing_ends=3)
-    assert asked(play(Page(5), settings=STREAMING, endpoint=endpoint)) == [("list", "0")]
+    assert requests(play(Page(5), settings=STREAMING, endpoint=endpoint)) == [("list", "0")]
 
 
-def test_wl_21_a_server_that_holds_the_stream_open_without_a_mark_is_not_waited_for() -> None:
+def test_wl_21_a_stream_that_stays_open_without_an_end_bookmark_is_given_up() -> None:
     silent = play(Stream([[added("a", 2)]], 75.0, TimedOut("silence")), settings=STREAMING)
     assert isinstance(silent.planned, SendList)
     lively = play(Stream([[added("a", 2)], [modified("a", 3)]], 4.0, None), settings=STREAMING)
@@ -465,15 +472,15 @@ def test_a_long_streaming_list_may_take_its_time() -> None:
     assert isinstance(driver.state, Streaming)
 
 
-def test_wl_22_a_mark_without_a_version_falls_back_and_never_syncs() -> None:
-    driver = play(Stream([[added("a", 2), mark("")]]), Page(5, [book("a", 2)]), settings=STREAMING)
-    assert asked(driver) == [("stream", ""), ("list", "0")]
+def test_wl_22_an_end_bookmark_without_a_version_causes_a_fallback_and_never_syncs() -> None:
+    driver = play(Stream([[added("a", 2), end_bookmark("")]]), Page(5, [book("a", 2)]), settings=STREAMING)
+    assert requests(driver) == [("stream", ""), ("list", "0")]
     assert driver.store.version == "5"
 
 
-def test_wl_23_a_mark_that_nobody_asked_for_is_a_bookmark() -> None:
+def test_wl_23_an_unrequested_end_bookmark_is_a_bookmark() -> None:
     driver = play(Page(5, [book("a", 2)]), OPEN)
-    driver.feed([added("b", 6), mark(7), added("c", 8), mark("")])
+    driver.feed([added("b", 6), end_bookmark(7), added("c", 8), end_bookmark("")])
     assert (driver.snapshot(), driver.store.version) == ({"a": "2", "b": "6", "c": "8"}, "8")
     assert isinstance(driver.state, Watching)
 
@@ -481,8 +488,8 @@ def test_wl_23_a_mark_that_nobody_asked_for_is_a_bookmark() -> None:
 # Following from a version, without lists
 
 
-def follow(*answers: Answer, version: str = "1") -> Driver:
-    return play(*answers, settings=Settings(follow=True), version=version)
+def follow(*responses: Response, version: str = "1") -> Driver:
+    return play(*responses, settings=Settings(follow=True), version=version)
 
 
 def names(driver: Driver) -> list[str]:
@@ -492,10 +499,10 @@ def names(driver: Driver) -> list[str]:
 @pytest.mark.parametrize("outcome", [BUSY, REFUSED, DOWN, Broken("no answer"), TimedOut("late")])
 def test_rw_03_and_rw_05_a_start_that_failed_is_repeated(outcome: Outcome) -> None:
     driver = follow(outcome, Stream([[added("a", 2)]], end=None))
-    assert (asked(driver), names(driver)) == ([("watch", "1")] * 2, ["a"])
+    assert (requests(driver), names(driver)) == ([("watch", "1")] * 2, ["a"])
 
 
-def test_rw_04_and_rw_08_a_version_that_is_gone_ends_it_and_is_said() -> None:
+def test_rw_04_and_rw_08_an_expired_version_ends_the_watch_and_is_reported() -> None:
     for answer in (GONE, Stream([[failed(410, "Gone")]])):
         driver = follow(answer)
         assert isinstance(driver.abandoned, Expired)
@@ -510,27 +517,27 @@ def test_rw_06_and_rw_07_only_what_is_newer_is_delivered() -> None:
 
 
 @pytest.mark.parametrize("code", [401, 403])
-def test_rw_09_and_rw_10_without_rights_it_ends_after_one_request(code: int) -> None:
+def test_rw_09_and_rw_10_without_permission_the_watch_ends_after_a_single_request(code: int) -> None:
     driver = follow(Refused("no", code))
-    assert (len(driver.asked), driver.abandoned) == (1, Refused("no", code))
+    assert (len(driver.requests), driver.abandoned) == (1, Refused("no", code))
 
 
 @pytest.mark.parametrize("code", [504, 500])
-def test_rw_11_and_rw_12_a_server_error_in_the_stream_waits_as_long_as_it_says_and_goes_on(code: int) -> None:
+def test_rw_11_and_rw_12_after_a_server_error_the_watch_continues_after_its_retry_after(code: int) -> None:
     reason = "Timeout" if code == 504 else "InternalError"
-    driver = follow(Stream([[failed(code, reason, after=3)]], 0.0), OPEN)
-    assert (driver.waits(), len(driver.asked)) == ([3.0], 2)
+    driver = follow(Stream([[failed(code, reason, retry_after=3)]], 0.0), OPEN)
+    assert (driver.waits(), len(driver.requests)) == ([3.0], 2)
 
 
-def test_rw_13_and_rw_14_an_error_that_nobody_knows_goes_on() -> None:
+def test_rw_13_and_rw_14_the_watch_continues_after_an_unknown_error() -> None:
     for event in (failed(666), malformed("", "", kind="ERROR")):
         driver = follow(Stream([[event]]), OPEN)
-        assert (driver.open, asked(driver)) == (True, [("watch", "1")] * 2)
+        assert (driver.open, requests(driver)) == (True, [("watch", "1")] * 2)
 
 
 def test_rw_15_after_a_clean_end_the_event_has_been_delivered_once() -> None:
     driver = follow(Stream([[added("a", 2)]]), OPEN)
-    assert (asked(driver), names(driver)) == ([("watch", "1"), ("watch", "2")], ["a"])
+    assert (requests(driver), names(driver)) == ([("watch", "1"), ("watch", "2")], ["a"])
 
 
 @pytest.mark.parametrize("versions", [[2, 3, 4], [5, 70, 71], [1002, 1003, 5000]])
@@ -539,7 +546,7 @@ def test_rw_16_and_rw_17_and_rw_18_each_event_comes_once_and_in_order(versions: 
     assert names(driver) == [f"a{v}" for v in versions]
 
 
-def test_rw_19_and_rw_20_what_a_server_repeats_after_a_restart_is_skipped() -> None:
+def test_rw_19_and_rw_20_events_that_a_server_repeats_after_a_restart_are_skipped() -> None:
     driver = follow(
         Stream([[added("a", 2), added("b", 3)]]), Stream([[added("a", 2), added("b", 3), added("c", 4)]])
     )
@@ -555,14 +562,14 @@ def test_rw_21_several_events_a_stream_come_once_each() -> None:
     assert names(driver) == ["a", "b", "c", "d", "e"]
 
 
-def test_rw_22_a_stop_in_the_middle_of_a_chunk_leaves_the_rest_unread() -> None:
+def test_rw_22_after_a_stop_in_the_middle_of_a_chunk_its_later_events_are_not_read() -> None:
     driver = follow(OPEN)
-    driver.tell(Stopped())
+    driver.step(Stopped())
     driver.feed([added("a", 2), added("b", 3)])
     assert (names(driver), type(driver.state)) == ([], Ended)
 
 
-def test_rw_23_an_event_without_a_version_ends_it() -> None:
+def test_rw_23_an_event_without_a_version_ends_the_watch() -> None:
     driver = follow(Stream([[added("a", "")]]))
     assert isinstance(driver.abandoned, Garbled)
     assert type(driver.state) is Ended
@@ -572,9 +579,9 @@ def test_rw_23_an_event_without_a_version_ends_it() -> None:
 
 
 def test_w_01_and_w_02_one_page_or_three_then_a_watch_at_the_version_of_the_list() -> None:
-    one = play(Page(4, [book("a", 1)]), OPEN)
+    single = play(Page(4, [book("a", 1)]), OPEN)
     three = play(Page(4, [book("a", 1)], "x"), Page(4, [book("b", 1)], "y"), Page(4, [book("c", 1)]), OPEN)
-    assert (asked(one)[-1], asked(three)[-1]) == (("watch", "4"), ("watch", "4"))
+    assert (requests(single)[-1], requests(three)[-1]) == (("watch", "4"), ("watch", "4"))
     assert changes(three) == [("ADDED", "a"), ("ADDED", "b"), ("ADDED", "c")]
     assert all(change.initial for change in three.changes)
 
@@ -584,9 +591,9 @@ def test_w_03_a_410_on_page_two_leaves_no_duplicates() -> None:
     assert changes(driver) == [("ADDED", "a"), ("ADDED", "b")]
 
 
-def test_w_05_and_w_06_and_w_07_events_and_bookmarks_move_the_place_where_the_next_watch_begins() -> None:
+def test_w_05_and_w_06_and_w_07_events_and_bookmarks_advance_the_version_of_the_next_watch() -> None:
     driver = play(Page(4, [book("a", 1)]), Stream([[modified("a", 6)]]), Stream([[bookmark(9)]]), OPEN)
-    assert asked(driver) == [("list", "0"), ("watch", "4"), ("watch", "6"), ("watch", "9")]
+    assert requests(driver) == [("list", "0"), ("watch", "4"), ("watch", "6"), ("watch", "9")]
     assert changes(driver) == [("ADDED", "a"), ("MODIFIED", "a")]
 
 
@@ -599,60 +606,62 @@ def test_w_05_and_w_06_and_w_07_events_and_bookmarks_move_the_place_where_the_ne
         Stream([[failed(500, "Expired")]]),
     ],
 )
-def test_w_08_and_w_09_and_w_10_each_face_of_a_410_relists(answer: Answer) -> None:
+def test_w_08_and_w_09_and_w_10_each_form_of_a_410_relists(answer: Response) -> None:
     driver = play(Page(4, [book("a", 1), book("b", 2)]), answer, Page(9, [book("b", 2)]), OPEN)
-    assert asked(driver)[-2:] == [("list", "4"), ("watch", "9")]
+    assert requests(driver)[-2:] == [("list", "4"), ("watch", "9")]
     assert changes(driver)[2:] == [("DELETED", "a")]
 
 
 @pytest.mark.parametrize(("code", "reason"), [(500, "InternalError"), (429, "TooManyRequests")])
-def test_w_11_an_error_in_the_stream_waits_as_told_and_goes_on(code: int, reason: str) -> None:
-    driver = play(Page(4), Stream([[failed(code, reason, after=7)]], 0.0), OPEN)
-    assert (asked(driver)[-1], driver.waits()[-1]) == (("watch", "4"), 7.0)
+def test_w_11_after_an_error_in_the_stream_the_watch_continues_after_its_retry_after(
+    code: int, reason: str
+) -> None:
+    driver = play(Page(4), Stream([[failed(code, reason, retry_after=7)]], 0.0), OPEN)
+    assert (requests(driver)[-1], driver.waits()[-1]) == (("watch", "4"), 7.0)
 
 
 @pytest.mark.parametrize("code", [401, 403, 404])
-def test_w_12_and_w_13_without_rights_or_kind_it_asks_slowly_says_so_and_recovers(code: int) -> None:
+def test_w_12_and_w_13_without_permission_or_kind_requests_are_slow_reported_and_recover(code: int) -> None:
     driver = play(*[Refused("no such thing", code)] * 9, Page(1), OPEN)
     assert driver.waits() == pytest.approx([10.0] * 4 + [12.8, 25.6, 30.0, 30.0, 30.0, 0.0])
-    assert driver.troubles[0].outcome == Refused("no such thing", code)
+    assert driver.failures[0].outcome == Refused("no such thing", code)
     assert driver.open
 
 
 def test_w_12_while_a_kind_is_missing_the_reason_can_be_read() -> None:
     driver = play(Refused("books is not here", 404))
-    said = sync_status(driver.state, driver.now)
-    assert said.reason == "a list has been requested, after a failure: books is not here"
+    status = sync_status(driver.state, driver.now)
+    assert status.reason == "a list has been requested, after a failure: books is not here"
 
 
-def test_w_14_the_stream_of_the_list_goes_on_as_the_watch() -> None:
-    driver = play(Stream([[added("a", 1), mark(4), modified("a", 5)]], end=None), settings=STREAMING)
-    assert (len(driver.asked), driver.open, driver.snapshot()) == (1, True, {"a": "5"})
+def test_w_14_the_stream_of_the_list_continues_as_the_watch() -> None:
+    driver = play(Stream([[added("a", 1), end_bookmark(4), modified("a", 5)]], end=None), settings=STREAMING)
+    assert (len(driver.requests), driver.open, driver.snapshot()) == (1, True, {"a": "5"})
     assert [(c.type, c.initial) for c in driver.changes] == [("ADDED", True), ("MODIFIED", False)]
 
 
 def test_w_16_a_server_without_streaming_lists_is_listed() -> None:
-    assert asked(play(OLD_SERVER, Page(1), settings=STREAMING)) == [("stream", ""), ("list", "0")]
+    assert requests(play(OLD_SERVER, Page(1), settings=STREAMING)) == [("stream", ""), ("list", "0")]
 
 
-def test_w_19_watches_that_end_at_once_wait_longer_and_longer() -> None:
+def test_w_19_waits_grow_if_watches_end_immediately() -> None:
     driver = play(Page(1), *[Stream(lasts=0.1)] * 9)
-    # The tenth of a second is the time that each watch was open.
+    # Each watch was open for a tenth of a second.
     assert driver.waits()[1:] == pytest.approx([0.9, 1.7, 3.3, 6.5, 12.9, 25.7, 30.1, 30.1])
-    assert [what for what, _ in asked(driver)] == ["list"] + ["watch"] * 9
+    assert [verb for verb, _ in requests(driver)] == ["list"] + ["watch"] * 9
 
 
-def test_w_20_a_list_that_keeps_failing_waits_longer_and_longer() -> None:
+def test_w_20_waits_grow_if_lists_fail() -> None:
     assert play(*[DOWN] * 7).waits() == pytest.approx([0.8, 1.6, 3.2, 6.4, 12.8, 25.6])
 
 
-def test_a_list_that_works_forgives_nothing() -> None:
+def test_a_successful_list_does_not_reset_the_backoff() -> None:
     driver = play(Page(1), GONE, Page(2), GONE, Page(3), GONE, Page(4), GONE)
     assert [w for w in driver.waits() if w] == pytest.approx([0.8, 1.6, 3.2])
 
 
-def test_w_21_progress_forgives() -> None:
-    busy: list[Answer] = [Page(1), DOWN, DOWN, DOWN]
+def test_w_21_progress_of_a_watch_resets_the_backoff() -> None:
+    busy: list[Response] = [Page(1), DOWN, DOWN, DOWN]
     advanced = play(*busy, Stream([[bookmark(5)]], 2.0, DOWN), OPEN)
     assert advanced.waits()[-1] == pytest.approx(2.8)
     lasting = play(*busy, Stream([[bookmark(1)]], 61.0, DOWN), OPEN)
@@ -661,26 +670,26 @@ def test_w_21_progress_forgives() -> None:
     assert neither.waits()[-1] == pytest.approx(59.0 + 6.4)
 
 
-def test_w_22_and_w_23_silence_of_75_seconds_ends_a_watch_and_events_need_no_bookmarks() -> None:
+def test_w_22_and_w_23_silence_of_75_seconds_ends_a_watch_unless_events_arrive() -> None:
     driver = play(Page(1), Stream([[added("a", 2)]], 75.0, TimedOut("silence")), OPEN)
-    assert all(isinstance(s, SendList) or s.idle == 75.0 for s in driver.asked)
-    assert (asked(driver)[-1], driver.open) == (("watch", "2"), True)
+    assert all(isinstance(s, SendList) or s.idle == 75.0 for s in driver.requests)
+    assert (requests(driver)[-1], driver.open) == (("watch", "2"), True)
 
 
-def test_a_server_without_bookmarks_is_found_out_and_then_left_in_peace() -> None:
+def test_a_server_without_bookmarks_is_detected_and_its_silence_is_then_accepted() -> None:
     silence = Stream(lasts=75.0, end=TimedOut("silence"))
     driver = play(Page(1), silence, OPEN)
-    watch = driver.asked[-1]
+    watch = driver.requests[-1]
     assert isinstance(watch, SendWatch)
     assert watch.idle == 75.0  # the connection may have been dead
     driver = play(Page(1), silence, silence, Page(1), OPEN)
-    watch = driver.asked[-1]
+    watch = driver.requests[-1]
     assert isinstance(watch, SendWatch)
     assert watch.idle is None
     driver.feed([bookmark(2)])
     driver.end(Closed())
-    driver.answer(OPEN)
-    watch = driver.asked[-1]
+    driver.respond(OPEN)
+    watch = driver.requests[-1]
     assert isinstance(watch, SendWatch)
     assert watch.idle == 75.0
 
@@ -690,8 +699,8 @@ def test_a_watch_at_a_version_that_a_restored_server_has_not_reached_does_not_ha
         Page(900, [book("a", 800)]), Stream(lasts=75.0, end=TimedOut("silence")),
         Stream(lasts=75.0, end=TimedOut("silence")), AHEAD, Page(50, [book("a", 40)]), OPEN,
     )  # fmt: skip
-    assert asked(driver)[-3:] == [("list", "900"), ("list", ""), ("watch", "50")]
-    assert driver.troubles[-1].source == "version"
+    assert requests(driver)[-3:] == [("list", "900"), ("list", ""), ("watch", "50")]
+    assert driver.failures[-1].source == "version"
     assert driver.changes[-1].went_back
 
 
@@ -701,8 +710,8 @@ def test_w_24_the_last_sign_of_life_is_exported() -> None:
     driver.now += 30.0
     driver.feed([])
     driver.now += 4.0
-    said = sync_status(driver.state, driver.now)
-    assert (said.received_at, said.silent_for) == (received_at + 30.0, 4.0)
+    status = sync_status(driver.state, driver.now)
+    assert (status.received_at, status.silent_for) == (received_at + 30.0, 4.0)
 
 
 def test_w_27_an_object_that_does_not_fit_moves_the_version_and_keeps_its_bytes() -> None:
@@ -717,55 +726,55 @@ def test_w_27_an_object_that_does_not_fit_moves_the_version_and_keeps_its_bytes(
     assert isinstance(driver.planned, SendList)
 
 
-def test_w_29_what_vanished_in_a_gap_is_deleted_with_its_last_known_state() -> None:
+def test_w_29_an_object_that_was_deleted_in_a_gap_is_reported_with_its_last_state() -> None:
     driver = play(Page(4, [book("a", 1, "Moby"), book("b", 2)]), GONE, Page(9, [book("b", 2)]))
     change = driver.changes[-1]
     assert (change.type, change.assumed, change.object.spec.title) == ("DELETED", True, "Moby")
 
 
-def test_w_30_what_did_not_change_in_a_gap_is_not_replayed_unless_asked() -> None:
+def test_w_30_unchanged_objects_are_not_replayed_after_a_gap_unless_configured() -> None:
     driver = play(Page(4, [book("a", 1), book("b", 2)]), GONE, Page(9, [book("a", 1), book("b", 7)]))
     assert changes(driver)[2:] == [("MODIFIED", "b")]
 
 
-def test_w_31_a_version_that_goes_back_is_taken_and_flagged() -> None:
+def test_w_31_a_version_that_decreases_is_accepted_and_flagged() -> None:
     driver = play(Page(9, [book("a", 8)]), OPEN)
     driver.feed([modified("a", 5)])
     assert driver.snapshot() == {"a": "5"}
-    assert [t.text for t in driver.troubles] == ["version 5 came after 9: the server has gone back in time"]
+    assert [t.text for t in driver.failures] == ["version 5 came after 9: the server has gone back in time"]
     assert driver.changes[-1].went_back
 
 
-# What the program wants, and clocks
+# Calls of the program, and clocks
 
 
-def test_a_pause_keeps_the_place() -> None:
+def test_a_pause_keeps_the_version() -> None:
     driver = play(Page(4, [book("a", 1)]), OPEN)
     driver.feed([bookmark(6)])
-    driver.tell(Paused())
+    driver.step(Paused())
     assert (type(driver.state), driver.open, driver.snapshot()) == (Idle, False, {"a": "1"})
-    driver.tell(Started())
-    driver.answer(OPEN)
-    assert asked(driver)[-1] == ("watch", "6")
+    driver.step(Started())
+    driver.respond(OPEN)
+    assert requests(driver)[-1] == ("watch", "6")
 
 
-def test_a_pause_while_a_snapshot_is_built_shows_nothing_of_it() -> None:
+def test_a_pause_while_a_snapshot_is_built_does_not_show_the_snapshot() -> None:
     driver = play(Page(4, [book("a", 1)], "x"))
-    driver.tell(Paused())
-    driver.tell(Started())
-    driver.answer(Page(6, [book("b", 2)]))
+    driver.step(Paused())
+    driver.step(Started())
+    driver.respond(Page(6, [book("b", 2)]))
     assert driver.snapshot() == {"b": "2"}
 
 
 def test_a_refresh_builds_the_latest_snapshot_beside_the_old_one() -> None:
     driver = play(Page(4, [book("a", 1)]), OPEN)
-    driver.tell(Refreshed())
+    driver.step(Refreshed())
     assert (driver.open, driver.snapshot()) == (False, {"a": "1"})
-    driver.answer(Page(9, [book("b", 8)], "x"))
-    assert (asked(driver)[-1], driver.snapshot()) == (("list", ""), {"a": "1"})
+    driver.respond(Page(9, [book("b", 8)], "x"))
+    assert (requests(driver)[-1], driver.snapshot()) == (("list", ""), {"a": "1"})
 
 
-def test_a_clock_set_back_costs_a_wait_and_no_more() -> None:
+def test_a_clock_that_is_set_back_costs_a_wait_only() -> None:
     driver = play(Page(1), OPEN)
     driver.now -= 86400.0
     driver.end(Closed())
@@ -774,13 +783,13 @@ def test_a_clock_set_back_costs_a_wait_and_no_more() -> None:
     assert 0.0 < driver.planned.earliest - driver.now <= 10.0
 
 
-def test_an_hour_is_the_longest_wait_that_is_granted() -> None:
+def test_a_retry_after_is_limited_to_an_hour() -> None:
     driver = play(Throttled("come back next year", 429, 3e7))
     assert driver.planned is not None
     assert driver.planned.earliest - driver.now == 3600.0
 
 
-def test_every_machine_stays_within_its_bucket_when_a_server_hangs_up_politely_with_news() -> None:
+def test_every_machine_stays_within_its_bucket_if_a_server_ends_watches_cleanly_after_events() -> None:
     driver = play(Page(1), *[Stream([[added("a", n)]], 0.01) for n in range(2, 200)])
     for start in driver.times:
         assert sum(start <= t < start + 60.0 for t in driver.times) <= 71

@@ -88,40 +88,44 @@ NO_END = Garbled("the streaming list ended without its initial-events-end bookma
 CIRCLE = Garbled("the server responds to each page with the token that it was asked with")
 
 
-def context(settings: Settings = STREAMING, **facts: Any) -> SyncContext:
-    """What a machine knows that last received_at a byte at 90 s, and whose bucket is full."""
-    known: dict[str, Any] = {"settings": settings, "endpoint": Endpoint(), "received_at": 90.0}
-    return SyncContext(**(known | facts))
+def context(settings: Settings = STREAMING, **fields: Any) -> SyncContext:
+    """Return the context of a machine that received its last byte at 90 s, and whose bucket is full."""
+    defaults: dict[str, Any] = {"settings": settings, "endpoint": Endpoint(), "received_at": 90.0}
+    return SyncContext(**(defaults | fields))
 
 
-def asked(before: SyncContext, **facts: Any) -> SyncContext:
-    """The same after a request at `NOW`."""
-    return replace(before, **({"bucket": NOW + 1.0} | facts))
+def after_request(previous: SyncContext, **fields: Any) -> SyncContext:
+    """Return the context after a request at `NOW`."""
+    return replace(previous, **({"bucket": NOW + 1.0} | fields))
 
 
-def failure(outcome: Outcome, about: Any = "watch") -> SyncFailure:
-    about = "transport" if isinstance(outcome, Unreachable | Broken | TimedOut) else about
-    return SyncFailure(NOW, about, outcome.reason, outcome)
+def failure(outcome: Outcome, operation: Any = "watch") -> SyncFailure:
+    operation = "transport" if isinstance(outcome, Unreachable | Broken | TimedOut) else operation
+    return SyncFailure(NOW, operation, outcome.reason, outcome)
 
 
 def failed(
-    before: SyncContext, outcome: Outcome, about: Any = "watch", wait: float = 0.8, **facts: Any
+    previous: SyncContext, outcome: Outcome, operation: Any = "watch", wait: float = 0.8, **fields: Any
 ) -> SyncContext:
-    """The same after a failure and a request that waits."""
-    said = failure(outcome, about)
-    more: dict[str, Any] = {"failures": before.failures + 1, "failure": said, "bucket": NOW + wait + 1.0}
-    return replace(before, **(more | facts))
+    """Return the context after a failure and a request that waits."""
+    sync_failure = failure(outcome, operation)
+    changes: dict[str, Any] = {
+        "failures": previous.failures + 1,
+        "failure": sync_failure,
+        "bucket": NOW + wait + 1.0,
+    }
+    return replace(previous, **(changes | fields))
 
 
-def report(outcome: Outcome, about: Any = "watch") -> Report:
-    return Report(failure(outcome, about))
+def report(outcome: Outcome, operation: Any = "watch") -> Report:
+    return Report(failure(outcome, operation))
 
 
 def send_watch(version: str, wait: float = 0.0, spread: float | None = None, **fields: Any) -> SendWatch:
-    at = NOW + wait
-    rest: dict[str, Any] = {"initial": False, "seconds": (300, 600), "idle": 75.0}
-    latest = at + (wait if spread is None else spread)
-    return SendWatch(earliest=at, latest=latest, version=version, **(rest | fields))
+    time = NOW + wait
+    defaults: dict[str, Any] = {"initial": False, "seconds": (300, 600), "idle": 75.0}
+    latest = time + (wait if spread is None else spread)
+    return SendWatch(earliest=time, latest=latest, version=version, **(defaults | fields))
 
 
 def send_streaming(version: str, wait: float = 0.0, spread: float | None = None) -> SendWatch:
@@ -129,14 +133,14 @@ def send_streaming(version: str, wait: float = 0.0, spread: float | None = None)
 
 
 def send_list(wait: float = 0.0, spread: float | None = None, **fields: Any) -> SendList:
-    at = NOW + wait
-    return SendList(earliest=at, latest=at + (wait if spread is None else spread), **fields)
+    time = NOW + wait
+    return SendList(earliest=time, latest=time + (wait if spread is None else spread), **fields)
 
 
 NEW = context()  # no snapshot yet
 OLD = context(version="7")  # a snapshot, at version 7
 
-# What lists are asked for: the very first, one after 7, the latest.
+# The plans of lists: the first, the list after version 7, and the latest.
 FIRST = pager.First(pager.Plan(version="0"))
 AFTER_7 = pager.First(pager.Plan(version="7", match="NotOlderThan", limit=0))
 LATEST = pager.First(pager.Plan())
@@ -149,20 +153,20 @@ WHOLE_PLAN = pager.Plan(version="0", on_expired="fail")
 WHOLE = pager.Whole(WHOLE_PLAN)
 
 
-def streaming(of: SyncContext = NEW, version: str = "", count: int = 3) -> Streaming:
-    return Streaming(of, version, 95.0, count)
+def streaming(previous: SyncContext = NEW, version: str = "", count: int = 3) -> Streaming:
+    return Streaming(previous, version, 95.0, count)
 
 
-def lagging(of: SyncContext = NEW, version: str = "", live: float = 98.0) -> Lagging:
-    return Lagging(of, version, 60.0, live, 5)
+def lagging(previous: SyncContext = NEW, version: str = "", live: float = 98.0) -> Lagging:
+    return Lagging(previous, version, 60.0, live, 5)
 
 
-def watching(of: SyncContext = OLD, since: str = "7", opened: float = 95.0) -> Watching:
-    return Watching(of, since, opened)
+def watching(previous: SyncContext = OLD, since: str = "7", opened: float = 95.0) -> Watching:
+    return Watching(previous, since, opened)
 
 
-def active(before: SyncContext, **facts: Any) -> SyncContext:
-    return replace(before, received_at=NOW, **facts)
+def active(previous: SyncContext, **fields: Any) -> SyncContext:
+    return replace(previous, received_at=NOW, **fields)
 
 
 Row = tuple[str, resync.State, resync.Event, resync.State, tuple[resync.Action, ...]]
@@ -171,37 +175,43 @@ TABLE: list[Row] = []
 outcome: Outcome
 state: resync.State
 event: resync.Event
-before: tuple[resync.Action, ...]
+closing: tuple[resync.Action, ...]
 
 
 def row(
-    name: str, state: resync.State, event: resync.Event, after: resync.State, *actions: resync.Action
+    name: str, state: resync.State, event: resync.Event, next_state: resync.State, *actions: resync.Action
 ) -> None:
-    TABLE.append((name, state, event, after, actions))
+    TABLE.append((name, state, event, next_state, actions))
 
 
 # Idle
-row("begins", Idle(NEW), Started(), Asking(asked(NEW), ""), send_streaming(""))
+row("begins", Idle(NEW), Started(), Asking(after_request(NEW), ""), send_streaming(""))
 plain = context(PLAIN)
-row("begins plainly", Idle(plain), Started(), Listing(asked(plain), FIRST), send_list(**ASK_FIRST))
+row("begins plainly", Idle(plain), Started(), Listing(after_request(plain), FIRST), send_list(**ASK_FIRST))
 latest = context(Settings(streaming=False, initial_version=""))
-row("begins at the latest", Idle(latest), Started(), Listing(asked(latest), LATEST), send_list(**ASK_LATEST))
-known = context(endpoint=Endpoint(streaming=False))
+row(
+    "begins at the latest",
+    Idle(latest),
+    Started(),
+    Listing(after_request(latest), LATEST),
+    send_list(**ASK_LATEST),
+)
+list_context = context(endpoint=Endpoint(streaming=False))
 row(
     "begins where streaming is off",
-    Idle(known),
+    Idle(list_context),
     Started(),
-    Listing(asked(known), FIRST),
+    Listing(after_request(list_context), FIRST),
     send_list(**ASK_FIRST),
 )
-row("goes on", Idle(OLD), Started(), Opening(asked(OLD)), send_watch("7"))
+row("goes on", Idle(OLD), Started(), Opening(after_request(OLD)), send_watch("7"))
 
 # Asking
 row("opens", Asking(OLD, "7"), Opened(), Streaming(active(OLD), "7", NOW))
 for outcome in (GONE, AHEAD):
     row(
         f"refused at 7, {type(outcome).__name__}", Asking(OLD, "7"), Failed(outcome),
-        Asking(asked(OLD, failure=failure(outcome, "list")), ""),
+        Asking(after_request(OLD, failure=failure(outcome, "list")), ""),
         report(outcome, "list"), send_streaming(""),
     )  # fmt: skip
 for outcome in (BUSY, NO_SERVER):
@@ -214,9 +224,10 @@ row(
     "told to wait", Asking(NEW, ""), Failed(BUSY_5), Asking(failed(NEW, BUSY_5, "list", 5.0), ""),
     report(BUSY_5, "list"), send_streaming("", 5.0, 0.8),
 )  # fmt: skip
+never_streams = Endpoint(streaming=False)
 row(
     "an old server", Asking(NEW, ""), Failed(OLD_SERVER),
-    Listing(asked(NEW, endpoint=Endpoint(streaming=False), failure=failure(OLD_SERVER, "list")), FIRST),
+    Listing(after_request(NEW, endpoint=never_streams, failure=failure(OLD_SERVER, "list")), FIRST),
     report(OLD_SERVER, "list"), send_list(**ASK_FIRST),
 )  # fmt: skip
 for outcome in (DOWN, CUT, SILENT, GARBAGE, UNREADABLE, CONFLICT, GONE):
@@ -264,14 +275,14 @@ for name, half in (("", streaming()), (", late", lagging())):
         Replace("9"),
     )
     once = context(endpoint=Endpoint(missing_ends=1))
-    for what, event, outcome in (
+    for situation, event, outcome in (
         ("a mark without a version", Received(1, initial_events_end=True), NO_VERSION),
         ("a lost event", Received(1, "9", lost=True), LOST),
-        ("a lost event before the mark", Received(1, "9", initial_events_end=True, lost=True), LOST),
+        ("a lost event before the end bookmark", Received(1, "9", initial_events_end=True, lost=True), LOST),
         ("silence", Failed(SILENT), SILENT),
     ):
         row(
-            what + name, state, event, Listing(failed(once, outcome, "list"), FIRST),
+            situation + name, state, event, Listing(failed(once, outcome, "list"), FIRST),
             Close(), Discard(), report(outcome, "list"), send_list(0.8, **ASK_FIRST),
         )  # fmt: skip
     row(
@@ -288,7 +299,7 @@ for name, half in (("", streaming()), (", late", lagging())):
     )  # fmt: skip
 row(
     "too large midway", streaming(OLD, "7"), Failed(AHEAD),
-    Asking(asked(OLD, failure=failure(AHEAD, "list")), ""),
+    Asking(after_request(OLD, failure=failure(AHEAD, "list")), ""),
     Close(), Discard(), report(AHEAD, "list"), send_streaming(""),
 )  # fmt: skip
 row(
@@ -329,20 +340,20 @@ row(
     Stage(), send_list(limit=500, token="two"),
 )  # fmt: skip
 row(
-    "the last page", Listing(NEW, FIRST), Listed("9"), Opening(active(asked(NEW), version="9")),
+    "the last page", Listing(NEW, FIRST), Listed("9"), Opening(active(after_request(NEW), version="9")),
     Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
     "the last page of some", Listing(OLD, pager.Following(pager.Plan(), "two", "9")), Listed("10"),
-    Opening(active(asked(OLD), version="9")), Stage(), Replace("9"), send_watch("9"),
+    Opening(active(after_request(OLD), version="9")), Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
     "a list at 0 in pages", Listing(NEW, PAGE_2), Listed("9"),
-    Opening(active(asked(NEW), version="9", endpoint=Endpoint(paged=True))),
+    Opening(active(after_request(NEW), version="9", endpoint=Endpoint(paged=True))),
     Stage(), Replace("9"), send_watch("9"),
 )  # fmt: skip
 row(
-    "an older list", Listing(OLD, LATEST), Listed("5"), Opening(active(asked(OLD), version="5",
+    "an older list", Listing(OLD, LATEST), Listed("5"), Opening(active(after_request(OLD), version="5",
     failure=back)),
     Stage(), Replace("5"), Report(back), send_watch("5"),
 )  # fmt: skip
@@ -357,7 +368,7 @@ row(
 )  # fmt: skip
 row(
     "page 2 expired", Listing(NEW, PAGE_2, 4), Failed(GONE),
-    Listing(asked(NEW, failure=failure(GONE, "list")), WHOLE),
+    Listing(after_request(NEW, failure=failure(GONE, "list")), WHOLE),
     Discard(), report(GONE, "list"), send_list(version="0"),
 )  # fmt: skip
 row(
@@ -376,7 +387,7 @@ row(
 for outcome in (GONE, AHEAD):
     row(
         f"a list at 7 refused, {type(outcome).__name__}", Listing(OLD, AFTER_7), Failed(outcome),
-        Listing(asked(OLD, failure=failure(outcome, "list")), LATEST),
+        Listing(after_request(OLD, failure=failure(outcome, "list")), LATEST),
         Discard(), report(outcome, "list"), send_list(**ASK_LATEST),
     )  # fmt: skip
 row(
@@ -402,22 +413,22 @@ for outcome, wait, spread in (
     (BUSY, 0.8, 0.8), (BUSY_5, 5.0, 0.8), (NO_SERVER, 0.8, 0.8), (CUT, 0.8, 0.8), (DOWN, 0.8, 0.8),
     (SILENT, 0.8, 0.8), (GARBAGE, 0.8, 0.8), (CONFLICT, 0.8, 0.8), (FORBIDDEN, 10.0, 10.0),
 ):  # fmt: skip
-    for name, state, before in (("Opening", Opening(OLD), ()), ("Watching", watching(), (Close(),))):
+    for name, state, closing in (("Opening", Opening(OLD), ()), ("Watching", watching(), (Close(),))):
         row(
             f"{name} continues after {outcome}", state, Failed(outcome),
             Opening(failed(OLD, outcome, wait=wait)),
-            *before, report(outcome), send_watch("7", wait, spread),
+            *closing, report(outcome), send_watch("7", wait, spread),
         )  # fmt: skip
 ahead = {"wait": 1.0, "spread": 0.8}
 for outcome, version, pace in (
     (GONE, "7", {"wait": 0.8}), (AHEAD, "7", ahead),
     (UNREADABLE, "", {"wait": 0.8}), (WRONG, "", {"wait": 10.0}),
 ):  # fmt: skip
-    for name, state, before in (("Opening", Opening(OLD), ()), ("Watching", watching(), (Close(),))):
+    for name, state, closing in (("Opening", Opening(OLD), ()), ("Watching", watching(), (Close(),))):
         row(
             f"{name} rebuilds after {outcome}", state, Failed(outcome),
             Asking(failed(OLD, outcome, wait=pace["wait"]), version),
-            *before, report(outcome), send_streaming(version, **pace),
+            *closing, report(outcome), send_streaming(version, **pace),
         )  # fmt: skip
 plain_7 = context(PLAIN, version="7")
 row(
@@ -436,14 +447,14 @@ row(
 )  # fmt: skip
 followed = context(FOLLOW, version="7")
 for outcome in (GONE, AHEAD, UNREADABLE, FORBIDDEN, WRONG):
-    ended = Ended(replace(followed, failures=1, failure=failure(outcome)))
+    ended_state = Ended(replace(followed, failures=1, failure=failure(outcome)))
     row(
         f"following ends, {type(outcome).__name__}", Opening(followed), Failed(outcome),
-        ended, report(outcome), Abandon(outcome),
+        ended_state, report(outcome), Abandon(outcome),
     )  # fmt: skip
     row(
         f"following ends midway, {type(outcome).__name__}", watching(followed), Failed(outcome),
-        ended, Close(), report(outcome), Abandon(outcome),
+        ended_state, Close(), report(outcome), Abandon(outcome),
     )  # fmt: skip
 
 # Watching
@@ -463,19 +474,19 @@ row(
 )  # fmt: skip
 row("no order", watching(tired), Received(1, "x"), watching(active(OLD, version="x")), Update())
 deaf = context(version="7", endpoint=DEAF)
-told = Endpoint(bookmarks=True)
+has_bookmarks = Endpoint(bookmarks=True)
 row(
     "a bookmark",
     watching(deaf),
     Received(1, "8", live=True, bookmark=True),
-    watching(active(OLD, version="8", endpoint=told)),
+    watching(active(OLD, version="8", endpoint=has_bookmarks)),
     Update(),
 )
 row(
     "an end mark nobody asked for",
     watching(),
     replace(ended_initial, count=1),
-    watching(active(OLD, version="9", endpoint=told)),
+    watching(active(OLD, version="9", endpoint=has_bookmarks)),
     Update(),
 )
 row(
@@ -499,46 +510,56 @@ row(
     Ended(active(followed, failures=1, failure=failure(LOST))), Update(), Close(), report(LOST),
     Abandon(LOST),
 )  # fmt: skip
-row("ends", watching(opened=99.0), Closed(), Opening(asked(OLD)), send_watch("7"))
+row("ends", watching(opened=99.0), Closed(), Opening(after_request(OLD)), send_watch("7"))
 nine = context(version="9")
-row("ends soon with news", watching(nine, "7", 99.5), Closed(), Opening(asked(nine)), send_watch("9"))
+row("ends soon with news", watching(nine, "7", 99.5), Closed(), Opening(after_request(nine)), send_watch("9"))
 short = SyncFailure(NOW, "watch", "the watch ended at once with nothing new")
-for name, opened in (("at once", 99.5), ("before it began, by a clock set back", 5000.0)):
+for name, opened in (("immediately", 99.5), ("before its start, by a clock set back", 5000.0)):
     row(
         f"ends {name}", watching(opened=opened), Closed(),
         Opening(replace(OLD, failures=1, failure=short, bucket=101.8)), Report(short), send_watch("7", 0.8),
     )  # fmt: skip
 tired = context(version="7", failures=3)
-row("ends after a minute", watching(tired, opened=40.0), Closed(), Opening(asked(OLD)), send_watch("7"))
+row(
+    "ends after a minute",
+    watching(tired, opened=40.0),
+    Closed(),
+    Opening(after_request(OLD)),
+    send_watch("7"),
+)
 quiet = context(version="7", mute_watches=1)
 row(
     "ends mute", watching(quiet, opened=20.0), Closed(),
-    Opening(asked(context(version="7", mute_watches=1))), send_watch("7"),
+    Opening(after_request(context(version="7", mute_watches=1))), send_watch("7"),
 )  # fmt: skip
-for name, endpoint, silent, after, idle in (
-    ("once, where bookmarks have come", told, 1, told, 75.0),
-    ("twice, where bookmarks have come", told, 2, Endpoint(), 75.0),
+for name, endpoint, silent, next_state, idle in (
+    ("once, where bookmarks have come", has_bookmarks, 1, has_bookmarks, 75.0),
+    ("twice, where bookmarks have come", has_bookmarks, 2, Endpoint(), 75.0),
     ("once, where none have come", Endpoint(), 1, Endpoint(), 75.0),
     ("twice, where none have come", Endpoint(), 2, DEAF, None),
 ):
     row(
         f"a follower hears nothing {name}",
         watching(context(FOLLOW, version="7", endpoint=endpoint, mute_watches=silent), opened=20.0), Closed(),
-        Opening(asked(context(FOLLOW, version="7", endpoint=after, mute_watches=silent))),
+        Opening(after_request(context(FOLLOW, version="7", endpoint=next_state, mute_watches=silent))),
         send_watch("7", idle=idle),
     )  # fmt: skip
 row(
-    "ends before it could speak", watching(quiet, opened=60.0), Closed(), Opening(asked(OLD)), send_watch("7")
+    "ends before it could speak",
+    watching(quiet, opened=60.0),
+    Closed(),
+    Opening(after_request(OLD)),
+    send_watch("7"),
 )
 mute_context = context(version="7", endpoint=DEAF, mute_watches=2)
 says_nothing = SyncFailure(NOW, "watch", "watches stay open without an event")
 row(
     "ends mute twice", watching(context(version="7", mute_watches=2), opened=20.0), Closed(),
-    Asking(asked(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
+    Asking(after_request(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
 )  # fmt: skip
 row(
     "ends mute again", watching(mute_context, opened=20.0), Closed(),
-    Asking(asked(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
+    Asking(after_request(deaf, failure=says_nothing), "7"), Report(says_nothing), send_streaming("7"),
 )  # fmt: skip
 row(
     "silent again", watching(mute_context, opened=20.0), Failed(SILENT), Asking(failed(deaf, SILENT), "7"),
@@ -547,13 +568,13 @@ row(
 plain_mute = context(PLAIN, version="7", endpoint=DEAF, mute_watches=2)
 row(
     "ends mute again where streaming is off", watching(plain_mute, opened=20.0), Closed(),
-    Listing(asked(replace(plain_mute, mute_watches=0), failure=says_nothing), AFTER_7),
+    Listing(after_request(replace(plain_mute, mute_watches=0), failure=says_nothing), AFTER_7),
     Report(says_nothing), send_list(**ASK_AFTER_7),
 )  # fmt: skip
 mute_follower = context(FOLLOW, version="7", endpoint=DEAF, mute_watches=2)
 row(
     "a follower hears nothing again", watching(mute_follower, opened=20.0), Closed(),
-    Opening(asked(mute_follower)), send_watch("7", idle=None),
+    Opening(after_request(mute_follower)), send_watch("7", idle=None),
 )  # fmt: skip
 row(
     "fails after a minute", watching(tired, opened=40.0), Failed(CUT), Opening(failed(OLD, CUT)),
@@ -592,7 +613,7 @@ row(
     send_watch("7", 0.5, 0.0),
 )  # fmt: skip
 
-# What the program wants
+# Calls of the program
 BUILDING: list[resync.State] = [
     Asking(OLD, "7"),
     streaming(OLD, "7"),
@@ -607,14 +628,14 @@ for state in OPEN:
         f"refresh while {type(state).__name__}",
         state,
         Refreshed(),
-        Asking(asked(OLD), ""),
+        Asking(after_request(OLD), ""),
         Close(),
         send_streaming(""),
     )
 for state in (Opening(plain_7), watching(plain_7)):
     row(
         f"refresh with a list while {type(state).__name__}", state, Refreshed(),
-        Listing(asked(plain_7), LATEST), Close(), send_list(**ASK_LATEST),
+        Listing(after_request(plain_7), LATEST), Close(), send_list(**ASK_LATEST),
     )  # fmt: skip
 for state in (*BUILDING, *OPEN):
     row(f"pause while {type(state).__name__}", state, Paused(), Idle(OLD), Close(), Discard())
@@ -629,43 +650,45 @@ EVENTS: list[resync.Event] = [
 
 
 @pytest.mark.parametrize(
-    ("state", "event", "after", "actions"), [r[1:] for r in TABLE], ids=[r[0] for r in TABLE]
+    ("state", "event", "next_state", "actions"), [r[1:] for r in TABLE], ids=[r[0] for r in TABLE]
 )
 def test_each_row_of_the_table(
-    state: resync.State, event: resync.Event, after: resync.State, actions: tuple[resync.Action, ...]
+    state: resync.State, event: resync.Event, next_state: resync.State, actions: tuple[resync.Action, ...]
 ) -> None:
-    assert resync.step(state, event, NOW) == (after, actions)
+    assert resync.step(state, event, NOW) == (next_state, actions)
 
 
-def arrow(before: resync.State, event: resync.Event, after: resync.State) -> tuple[str, str, str]:
-    return type(before).__name__, type(event).__name__, type(after).__name__
+def arrow(state: resync.State, event: resync.Event, next_state: resync.State) -> tuple[str, str, str]:
+    return type(state).__name__, type(event).__name__, type(next_state).__name__
 
 
 def test_the_diagram_and_the_table_have_the_same_arrows() -> None:
-    assert arrows(resync.__doc__) == {arrow(before, event, after) for _, before, event, after, _ in TABLE}
+    assert arrows(resync.__doc__) == {
+        arrow(state, event, next_state) for _, state, event, next_state, _ in TABLE
+    }
 
 
-def test_no_state_and_event_of_the_table_take_an_arrow_that_the_diagram_has_not() -> None:
+def test_no_state_and_event_of_the_table_take_an_arrow_outside_the_diagram() -> None:
     drawn = arrows(resync.__doc__)
     events = [event for _, _, event, _, _ in TABLE]
-    for _, before, *_ in TABLE:
+    for _, state, *_ in TABLE:
         for event in events:
             try:
-                after, _ = resync.step(before, event, NOW)
+                next_state, _ = resync.step(state, event, NOW)
             except LocalProtocolError:
                 continue
-            assert arrow(before, event, after) in drawn
+            assert arrow(state, event, next_state) in drawn
 
 
-def test_the_table_knows_every_state_and_every_event() -> None:
+def test_the_table_contains_every_state_and_every_event() -> None:
     assert {type(state) for state in STATES} == set(get_args(resync.State))
     assert {type(event) for event in EVENTS} == set(get_args(resync.Event))
 
 
 def test_every_other_pair_is_refused() -> None:
-    taken = {(type(state), type(event)) for _, state, event, _, _ in TABLE}
-    refused = [(s, e) for s in STATES for e in EVENTS if (type(s), type(e)) not in taken]
-    assert len(refused) == len(STATES) * len(EVENTS) - len(taken)
+    pairs = {(type(state), type(event)) for _, state, event, _, _ in TABLE}
+    refused = [(s, e) for s in STATES for e in EVENTS if (type(s), type(e)) not in pairs]
+    assert len(refused) == len(STATES) * len(EVENTS) - len(pairs)
     for state, event in refused:
         with pytest.raises(LocalProtocolError, match="the resync machine cannot take"):
             resync.step(state, event, NOW)
@@ -680,14 +703,14 @@ BEGIN: Callable[..., Idle] = resync.begin
 
 
 @pytest.mark.parametrize(
-    "facts", [{"version": "0"}, {"settings": FOLLOW}, {"settings": FOLLOW, "version": "0"}]
+    "arguments", [{"version": "0"}, {"settings": FOLLOW}, {"settings": FOLLOW, "version": "0"}]
 )
-def test_rw_01_and_rw_02_there_is_no_going_on_from_nowhere(facts: dict[str, Any]) -> None:
+def test_rw_01_and_rw_02_a_watch_without_a_version_cannot_continue(arguments: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="a watch cannot continue from"):
-        BEGIN(**facts)
+        BEGIN(**arguments)
 
 
-def test_a_machine_begins_with_what_it_is_given() -> None:
+def test_a_machine_begins_with_its_arguments() -> None:
     endpoint = Endpoint(streaming=False)
     assert BEGIN(FOLLOW, version="7", endpoint=endpoint) == Idle(SyncContext(FOLLOW, endpoint, "7"))
 
@@ -700,7 +723,7 @@ def test_failures_before_it_do_not_delay_the_watch_after_a_clean_end() -> None:
     assert state.context.failures == 3
 
 
-def test_the_end_mark_of_a_streaming_list_forgives_no_failures() -> None:
+def test_the_end_bookmark_of_a_streaming_list_does_not_reset_the_failures() -> None:
     state, _ = resync.step(
         Streaming(context(failures=3), "", 99.0), Received(1, "9", initial_events_end=True), NOW
     )

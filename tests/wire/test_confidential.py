@@ -1,4 +1,4 @@
-"""No error and no warning quotes a value of a Secret, whoever quotes it and however it was sent."""
+"""No error and no warning quotes a value of a Secret, in whatever form the value was sent."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SECRETS = kp.Api(Secret, namespace="shop")
 PASSWORD = "correct horse"
 
 
-def a_secret(**values: str) -> Secret:
+def make_secret(**values: str) -> Secret:
     return Secret(metadata=kp.ObjectMeta(name="s"), string_data=values)
 
 
@@ -29,12 +29,12 @@ def encoded(value: str) -> str:
 
 
 REQUESTS: dict[str, Request[Any]] = {
-    "create": SECRETS.create(a_secret(password=PASSWORD)),
+    "create": SECRETS.create(make_secret(password=PASSWORD)),
     "create, encoded": SECRETS.create(
         Secret(metadata=kp.ObjectMeta(name="s"), data={"p": PASSWORD.encode()})
     ),
-    "replace": SECRETS.replace(a_secret(password=PASSWORD)),
-    "apply": SECRETS.apply(a_secret(password=PASSWORD), field_manager="m"),
+    "replace": SECRETS.replace(make_secret(password=PASSWORD)),
+    "apply": SECRETS.apply(make_secret(password=PASSWORD), field_manager="m"),
     "merge patch": SECRETS.merge_patch("s", {"stringData": {"password": PASSWORD}}),
     "strategic patch": SECRETS.strategic_patch("s", {"data": {"password": encoded(PASSWORD)}}),
     "json patch": SECRETS.json_patch("s", [{"op": "add", "path": "/stringData/password", "value": PASSWORD}]),
@@ -73,13 +73,13 @@ def test_a_warning_about_a_secret_does_not_quote_its_values(name: str) -> None:
     assert warnings(headers, REQUESTS[name]) == ("policy: *** is a weak password",)
 
 
-def test_a_reply_carries_the_warnings_without_them() -> None:
+def test_a_reply_has_warnings_without_secrets() -> None:
     request = REQUESTS["create"]
-    reply = request.parse(201, (("Warning", f'299 - "{PASSWORD}"'),), msgspec.json.encode(a_secret()))
+    reply = request.parse(201, (("Warning", f'299 - "{PASSWORD}"'),), msgspec.json.encode(make_secret()))
     assert reply.warnings == ("***",)
 
 
-def test_numbers_and_short_values_are_hidden_where_they_stand_alone() -> None:
+def test_numbers_and_short_values_are_hidden_if_they_stand_alone() -> None:
     request = SECRETS.merge_patch("s", {"stringData": {"pin": 1234, "digit": 7, "yes": True, "letter": "s"}})
     error = refused(request, "Secret s: got 1234, 7 and true in 17 words")
     assert error.status.message == "Secret ***: got ***, *** and *** in 17 words"
@@ -87,12 +87,12 @@ def test_numbers_and_short_values_are_hidden_where_they_stand_alone() -> None:
 
 def test_a_value_of_several_lines_is_hidden_when_it_is_quoted_escaped_or_in_part() -> None:
     key = "-----BEGIN KEY-----\nabcdefgh\nijklmnop\n-----END KEY-----\n"
-    request = SECRETS.create(a_secret(key=key))
+    request = SECRETS.create(make_secret(key=key))
     for quoted in (json.dumps(key), "line 3: ijklmnop", key):
         assert "ijklmnop" not in str(refused(request, f"this is not a key: {quoted}"))
 
 
-def test_of_a_body_that_cannot_be_read_nothing_is_quoted() -> None:
+def test_an_unreadable_body_is_not_quoted() -> None:
     request = msgspec.structs.replace(REQUESTS["create"], body=b"stringData: {p: hunter2}")
     assert str(refused(request, "it is hunter2")).endswith("422 Invalid: ***")
 
@@ -109,7 +109,7 @@ def test_of_a_body_that_cannot_be_read_nothing_is_quoted() -> None:
     ],
     ids=["another kind", "delete", "get", "labels"],
 )
-def test_nothing_else_is_hidden(request_: Request[Any]) -> None:
+def test_other_text_is_not_hidden(request_: Request[Any]) -> None:
     assert refused(request_, "it is a value").status.message == "it is a value"
 
 
@@ -117,6 +117,6 @@ TEXTS = st.text(st.characters(exclude_characters="*", codec="utf-8"))
 
 
 @given(TEXTS.filter(lambda text: len(text) >= 4), TEXTS, TEXTS)
-def test_no_text_around_a_value_keeps_it_from_being_hidden(value: str, prefix: str, suffix: str) -> None:
-    message = refused(SECRETS.create(a_secret(password=value)), f"{prefix}{value}{suffix}").status.message
+def test_a_value_is_hidden_in_any_text_around_it(value: str, prefix: str, suffix: str) -> None:
+    message = refused(SECRETS.create(make_secret(password=value)), f"{prefix}{value}{suffix}").status.message
     assert value not in message

@@ -17,7 +17,7 @@ from kubeproto.wire import Headers, IdentityInflater, Inflater, inflate, open_in
 GZIP: Headers = (("Content-Encoding", "gzip"),)
 
 
-def fed(chunks: list[bytes]) -> bytes:
+def inflate_all(chunks: list[bytes]) -> bytes:
     """Return the inflated body of these pieces."""
     inflater = Inflater()
     inflated = b"".join([inflater.feed(chunk) for chunk in chunks])
@@ -32,27 +32,27 @@ def split_at(data: bytes, offsets: list[int]) -> list[bytes]:
 
 
 @given(st.lists(st.binary(max_size=300), max_size=8), st.lists(st.integers(0, 5_000), max_size=12))
-def test_how_a_body_of_many_members_is_cut_never_matters(parts: list[bytes], offsets: list[int]) -> None:
+def test_a_body_of_many_members_may_be_split_anywhere(parts: list[bytes], offsets: list[int]) -> None:
     body = b"".join(gzip.compress(part) for part in parts)
-    assert fed(split_at(body, offsets)) == b"".join(parts)
+    assert inflate_all(split_at(body, offsets)) == b"".join(parts)
 
 
 def test_sp_10_members_may_end_anywhere_even_inside_a_character() -> None:
     line = '{"type":"ADDED","object":{"metadata":{"name":"größe-日本"}}}\n'.encode()
     for offset in range(len(line) + 1):
         body = gzip.compress(line[:offset]) + gzip.compress(line[offset:])
-        assert fed([body]) == line
-        assert fed([body[i : i + 1] for i in range(len(body))]) == line
+        assert inflate_all([body]) == line
+        assert inflate_all([body[i : i + 1] for i in range(len(body))]) == line
 
 
-def test_every_cut_inside_a_header_with_a_name_and_a_trailer_is_harmless() -> None:
+def test_a_header_with_a_name_and_a_trailer_may_be_split_anywhere() -> None:
     error = b"\x1f\x8b\x08\x08\x00\x00\x00\x00\x00\xffa name\x00" + gzip.compress(b"one")[10:]
     body = error + gzip.compress(b"two")
     for offset in range(len(body)):
-        assert fed([body[:offset], body[offset:]]) == b"onetwo"
+        assert inflate_all([body[:offset], body[offset:]]) == b"onetwo"
 
 
-def test_what_was_flushed_inside_a_member_is_given_at_once() -> None:
+def test_bytes_flushed_inside_a_member_are_returned_immediately() -> None:
     deflate = zlib.compressobj(wbits=31)
     inflater = Inflater()
     for event in (b'{"a":1}\n', b'{"b":2}\n'):
@@ -61,14 +61,14 @@ def test_what_was_flushed_inside_a_member_is_given_at_once() -> None:
     inflater.finish()
 
 
-def test_each_member_is_given_as_its_chunk_comes() -> None:
+def test_each_member_is_returned_as_its_chunk_arrives() -> None:
     inflater = Inflater()
     for event in (b"one\n", b"two\n"):
         assert inflater.feed(gzip.compress(event)) == event
         inflater.finish()
 
 
-def test_an_end_inside_a_member_is_told_from_one_between_two() -> None:
+def test_an_end_inside_a_member_differs_from_an_end_between_members() -> None:
     body = gzip.compress(b"one") + gzip.compress(b"two")
     border = len(gzip.compress(b"one"))
     for offset in range(1, len(body)):
@@ -81,7 +81,7 @@ def test_an_end_inside_a_member_is_told_from_one_between_two() -> None:
                 inflater.finish()
 
 
-def test_an_empty_body_is_whole() -> None:
+def test_an_empty_body_is_complete() -> None:
     assert inflate(GZIP, b"") == b""
 
 
@@ -161,14 +161,14 @@ def test_a_piece_that_inflates_to_too_much_is_refused_at_its_size() -> None:
         inflate(GZIP, split, max_size=999)
 
 
-def test_the_size_of_a_piece_counts_over_all_that_was_fed_at_once() -> None:
+def test_the_size_of_a_piece_is_counted_over_all_bytes_of_a_call() -> None:
     body = gzip.compress(random.Random(7).randbytes(64 << 10))
     assert len(inflate(GZIP, body, max_size=64 << 10)) == 64 << 10
     with pytest.raises(RemoteProtocolError, match="inflates to over 40960 bytes"):
         inflate(GZIP, body, max_size=40 << 10)
 
 
-def test_a_long_honest_life_earns_no_larger_bomb() -> None:
+def test_a_long_regular_stream_does_not_allow_a_larger_bomb() -> None:
     inflater = Inflater()
     for _ in range(16):
         inflater.feed(gzip.compress(random.Random(7).randbytes(64 << 10)))
@@ -176,8 +176,9 @@ def test_a_long_honest_life_earns_no_larger_bomb() -> None:
         inflater.feed(bomb(32 << 20))
 
 
-def test_a_stream_of_days_never_reaches_a_total() -> None:
-    # 40 to 1 forever: each piece earns more than it spends, so the allowance of a dense piece stays.
+def test_a_stream_of_days_is_not_limited_in_total() -> None:
+    # Forty to one without an end: each piece adds more allowance than it uses, so that a later dense piece is
+    # allowed.
     inflater = Inflater(max_size=1 << 20)
     event = gzip.compress(b"x" * 4_000 + bytes(range(256)))
     dense = gzip.compress(bytes(900_000))
@@ -200,7 +201,7 @@ def test_a_body_of_very_many_empty_members_is_read() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "identity", "Identity", " , identity"])
-def test_what_is_not_compressed_is_returned_as_the_very_same_bytes(value: str) -> None:
+def test_an_uncompressed_chunk_is_returned_as_the_same_object(value: str) -> None:
     headers: Headers = (("content-encoding", value),)
     body = b"as it came"
     assert isinstance(open_inflater(headers), IdentityInflater)
@@ -210,7 +211,7 @@ def test_what_is_not_compressed_is_returned_as_the_very_same_bytes(value: str) -
 
 
 @pytest.mark.parametrize("value", ["gzip", "GZIP", "x-gzip", "gzip, identity"])
-def test_gzip_is_known_by_its_names(value: str) -> None:
+def test_gzip_is_recognized_by_its_names(value: str) -> None:
     assert inflate((("CONTENT-ENCODING", value),), gzip.compress(b"one")) == b"one"
 
 
@@ -222,6 +223,6 @@ def test_gzip_is_known_by_its_names(value: str) -> None:
         ((("Content-Encoding", "gzip"), ("Content-Encoding", "gzip")), "'gzip, gzip'"),
     ],
 )
-def test_another_encoding_is_refused_by_name(headers: Headers, error: str) -> None:
+def test_another_encoding_is_refused_with_its_name(headers: Headers, error: str) -> None:
     with pytest.raises(RemoteProtocolError, match=error):
         open_inflater(headers)

@@ -1,4 +1,6 @@
-"""What a failure means: recorded refusals, every face of a 410, every spelling of too large, and the rest."""
+"""The outcome of each failure: recorded refusals, every form of a 410, every spelling of too large, and
+others.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +34,12 @@ from kubeproto.wire import (
     refusal,
 )
 
-# What a Kubernetes 1.36 API server answered, outside 2xx.
+# The responses of a Kubernetes 1.36 API server, outside 2xx.
 RECORDED: dict[str, Any] = json.loads(Path(__file__).with_name("refusals.json").read_text())
 
 
 def recorded(name: str) -> kp.ApiError:
-    """The error that a recorded refusal becomes."""
+    """Return the error of a recorded refusal."""
     entry = RECORDED[name]
     method, target = entry["request"].split(" ", 1)
     headers = tuple((key, value) for key, value in entry["headers"])
@@ -106,7 +108,7 @@ def test_every_recorded_refusal_is_in_the_table() -> None:
 
 
 @pytest.mark.parametrize("name", MEANINGS)
-def test_a_recorded_refusal_is_the_right_error_and_the_right_outcome(name: str) -> None:
+def test_a_recorded_refusal_has_the_right_error_and_the_right_outcome(name: str) -> None:
     error = recorded(name)
     outcome = classify(error)
     assert (type(error), type(outcome), outcome.retry_after) == MEANINGS[name]
@@ -125,7 +127,7 @@ def test_a_status_and_its_error_mean_the_same(name: str) -> None:
     )
 
 
-def test_the_token_of_an_expired_page_goes_with_the_outcome() -> None:
+def test_the_outcome_contains_the_token_of_an_expired_page() -> None:
     outcome = classify(recorded("list-continue-410"))
     assert isinstance(outcome, Expired)
     assert outcome.token.startswith("eyJ2IjoibWV0YS5rOHMuaW8vdjEi")
@@ -143,7 +145,7 @@ def test_the_token_of_an_expired_page_goes_with_the_outcome() -> None:
         Status(reason="Gone", code=200),
     ],
 )
-def test_each_face_of_a_410_is_expired(status: Status) -> None:
+def test_each_form_of_a_410_is_expired(status: Status) -> None:
     assert isinstance(classify(status), Expired)
     assert isinstance(classify(kp.ApiError(status)), Expired)
     assert classify(status).code == 410
@@ -169,8 +171,8 @@ def test_each_historical_spelling_of_too_large_is_too_large(status: Status) -> N
 
 
 def test_too_large_is_not_read_into_other_failures() -> None:
-    said = "Too large resource version: 20, current: 10"
-    assert isinstance(classify(Status(reason="Invalid", code=422, message=said)), Rejected)
+    message_ = "Too large resource version: 20, current: 10"
+    assert isinstance(classify(Status(reason="Invalid", code=422, message=message_)), Rejected)
     assert isinstance(classify(Status(reason="Timeout", code=504, message="deadline")), ServerFailed)
 
 
@@ -213,7 +215,7 @@ def test_too_large_is_not_read_into_other_failures() -> None:
     ],
     ids=repr,
 )
-def test_a_status_means_one_thing(status: Status, expected: type[Outcome]) -> None:
+def test_a_status_has_a_single_outcome(status: Status, expected: type[Outcome]) -> None:
     assert type(classify(status)) is expected
 
 
@@ -229,11 +231,11 @@ def test_a_status_means_one_thing(status: Status, expected: type[Outcome]) -> No
     ],
     ids=repr,
 )
-def test_a_failure_on_the_way_means_one_thing(failure: Failure, expected: Outcome) -> None:
+def test_a_failure_of_the_transport_has_a_single_outcome(failure: Failure, expected: Outcome) -> None:
     assert classify(failure) == expected
 
 
-def test_the_wait_that_an_error_carries_goes_before_the_one_in_its_status() -> None:
+def test_the_retry_after_of_an_error_takes_precedence_over_that_of_its_status() -> None:
     status = Status(code=429, details=StatusDetails(retry_after_seconds=7))
     assert classify(status).retry_after == 7.0
     assert classify(kp.ApiError(status)).retry_after == 7.0
@@ -259,7 +261,7 @@ def test_the_reason_names_request_code_and_message_on_one_line() -> None:
         details=st.builds(StatusDetails, retry_after_seconds=st.integers(-(2**2000), 2**2000)),
     )
 )
-def test_any_status_is_an_outcome_with_one_line_and_a_sane_wait(status: Status) -> None:
+def test_any_status_has_an_outcome_with_a_single_line_and_a_limited_wait(status: Status) -> None:
     outcome = classify(status)
     assert len(outcome.reason.splitlines()) <= 1
     assert outcome.retry_after is None or 0 < outcome.retry_after <= 86_400

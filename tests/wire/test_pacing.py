@@ -54,13 +54,13 @@ def conflict(failures: int) -> float:
     ],
     ids=["a retry", "a conflict", "the resync", "the queue"],
 )
-def test_the_waits_of_each_who_backs_off(wait: Callable[[int], float], expected: list[float]) -> None:
+def test_the_waits_of_each_backoff(wait: Callable[[int], float], expected: list[float]) -> None:
     assert [wait(failures) for failures in range(1, 8)] == pytest.approx(expected)
     assert wait(5_000) == max(wait(100), *expected)
 
 
 @given(st.integers(0, 10**12), st.floats(0, 100), st.floats(0, 1e6), st.sampled_from((1.0, 2.0, 5.0)))
-def test_a_backoff_never_shrinks_nor_passes_its_longest(
+def test_a_backoff_neither_decreases_nor_exceeds_its_maximum(
     failures: int, initial: float, maximum: float, factor: float
 ) -> None:
     wait = exponential_backoff(failures, initial=initial, maximum=maximum, factor=factor)
@@ -69,7 +69,9 @@ def test_a_backoff_never_shrinks_nor_passes_its_longest(
 
 
 @given(st.lists(st.floats(0, 30), max_size=60), st.sampled_from((Rate(0.5), Rate(1.0, burst=10))))
-def test_no_bucket_gives_more_than_its_burst_and_one_for_each_interval(gaps: list[float], rate: Rate) -> None:
+def test_no_bucket_grants_more_than_its_burst_and_a_token_for_each_interval(
+    gaps: list[float], rate: Rate
+) -> None:
     now, bucket, grants = 0.0, -inf, list[float]()
     for gap in gaps:
         now += gap
@@ -102,12 +104,12 @@ def test_no_bucket_gives_more_than_its_burst_and_one_for_each_interval(gaps: lis
         (504, ["Timeout"]),
     ],
 )
-def test_a_code_means_the_first_of_its_reasons(code: int, reasons: list[str]) -> None:
+def test_the_reason_of_a_code_is_the_first_of_its_reasons(code: int, reasons: list[str]) -> None:
     assert [code_of(reason) for reason in reasons] == [code] * len(reasons)
     assert reason_of(code) == reasons[0]
 
 
-def test_what_is_unknown_means_nothing() -> None:
+def test_an_unknown_code_has_no_reason() -> None:
     assert (code_of(""), code_of("Teapot"), reason_of(0), reason_of(200), reason_of(418)) == (
         0,
         0,
@@ -127,7 +129,7 @@ def test_a_status_line_has_the_phrase_of_its_code() -> None:
     )
 
 
-def test_there_is_one_table_of_reasons_and_one_power() -> None:
+def test_there_is_a_single_table_of_reasons_and_a_single_power() -> None:
     copied = {
         description
         for folder in ("kubeproto", "runtime", "simulator", "transports")
@@ -149,13 +151,13 @@ def copies(path: Path) -> Iterator[str]:
 
 
 def pairs(keys: list[ast.expr | None], values: list[ast.expr]) -> int:
-    """How many reasons this dict pairs with their codes, in either direction."""
+    """Return the number of reasons that this dict pairs with their codes, in either direction."""
     plain = [
         {key.value, value.value}
         for key, value in zip(keys, values, strict=True)
         if isinstance(key, ast.Constant) and isinstance(value, ast.Constant)
     ]
-    # A phrase is a reason with blanks: Not Found, NotFound.
+    # A phrase is a reason with spaces: Not Found, NotFound.
     texts = [(pair, text.decode() if isinstance(text, bytes) else text) for pair in plain for text in pair]
     return sum(code_of(text.replace(" ", "")) in pair for pair, text in texts if isinstance(text, str))
 

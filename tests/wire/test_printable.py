@@ -1,4 +1,4 @@
-"""What comes from outside reaches no log as it is: it is escaped, and of bounded length."""
+"""Text from the outside is escaped and shortened before it reaches a log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ESC = "\x1b[2J\r\nERROR forged\u202e\x9b"
 
 
 @given(st.text(), st.integers(0, 50))
-def test_a_text_is_shown_on_one_line_and_cut(text: str, limit: int) -> None:
+def test_a_text_is_printed_on_a_single_line_and_truncated(text: str, limit: int) -> None:
     printed = printable(text, limit)
     assert printed.isprintable()
     assert len(printed) <= 10 * limit + 40
@@ -42,7 +42,7 @@ def test_no_message_repeats_ten_megabytes(kind: type[KubeprotoError]) -> None:
     assert str(kind("two\nlines\x1b")) == "two\nlines\\x1b"
 
 
-def test_a_version_is_not_told_whole() -> None:
+def test_a_long_version_is_truncated() -> None:
     context = resync.SyncContext(resync.Settings(), resync.Endpoint(), "9" * 1000)
     state = resync.Watching(context, "9", 0.0)
     _, actions = resync.step(state, resync.Received(1, "8" * 999), 1.0)

@@ -49,7 +49,7 @@ def status_of(**fields: object) -> Status:
     ],
     ids=lambda value: repr(value)[:40],
 )  # fmt: skip
-def test_rq_26_a_body_that_is_not_a_status_is_quoted_in_a_made_one(
+def test_rq_26_a_body_that_is_not_a_status_is_quoted_in_a_new_status(
     code: int, body: bytes, error: type[kp.ApiError], message: str
 ) -> None:
     refused = refusal(GET, code, (("Retry-After", "7"),), body)
@@ -61,14 +61,14 @@ def test_rq_26_a_body_that_is_not_a_status_is_quoted_in_a_made_one(
     assert refused.status.details.retry_after_seconds == 7
 
 
-def test_rq_26_a_long_foreign_body_is_cut_and_the_cut_is_shown() -> None:
+def test_rq_26_a_long_foreign_body_is_visibly_truncated() -> None:
     exact = read_status(500, (), b"x" * 2048).message
     assert exact == "x" * 2048
     longer = read_status(500, (), b"x" * 2049).message
     assert longer == "x" * 2048 + "…"
 
 
-def test_a_bare_409_to_a_post_says_that_the_name_is_taken_and_else_conflict() -> None:
+def test_a_409_without_a_reason_means_already_exists_for_a_post_and_conflict_otherwise() -> None:
     assert type(refusal(POST, 409, (), b"conflict")) is kp.AlreadyExists
     assert type(refusal(GET, 409, (), b"conflict")) is kp.Conflict
     status_body = b'{"kind":"Status","status":"Failure","reason":"Conflict","code":409}'
@@ -89,7 +89,7 @@ def test_a_500_without_a_reason_stays_without_one() -> None:
     assert not error.status.has_cause("UnexpectedServerResponse")
 
 
-def test_a_field_that_does_not_fit_costs_itself_and_not_the_rest() -> None:
+def test_an_invalid_field_is_dropped_and_the_other_fields_are_read() -> None:
     assert status_of(code="410", reason="Expired").code == 410
     assert status_of(message=None, reason="Expired", details=None, metadata=None).reason == "Expired"
     assert status_of(message=["no"], reason="Expired", metadata="x").reason == "Expired"
@@ -102,11 +102,11 @@ def test_a_field_that_does_not_fit_costs_itself_and_not_the_rest() -> None:
 
 
 @pytest.mark.parametrize("status_body", [None, 0, -1, 200, 99999, "x", 10**25])
-def test_a_code_that_is_not_a_refusal_gives_way_to_the_one_on_the_wire(status_body: object) -> None:
+def test_a_code_that_is_not_a_refusal_is_replaced_by_the_code_on_the_wire(status_body: object) -> None:
     assert status_of(code=status_body).code == 503
 
 
-def test_the_status_goes_before_the_code_on_the_wire() -> None:
+def test_the_status_takes_precedence_over_the_code_on_the_wire() -> None:
     assert read_status(500, (), SAID).code == 403
 
 
@@ -116,7 +116,7 @@ def test_a_compressed_refusal_is_inflated() -> None:
         assert (type(error), error.status.message) == (kp.Forbidden, "no")
 
 
-def test_a_refusal_that_was_inflated_on_the_way_is_read_although_its_header_stayed() -> None:
+def test_a_refusal_that_a_proxy_inflated_is_read_despite_its_header() -> None:
     assert refusal(GET, 403, (("Content-Encoding", "gzip"),), SAID).status.message == "no"
 
 
@@ -204,16 +204,16 @@ def test_a_header_is_found_whatever_the_case_of_its_name() -> None:
         ("٣", None), ("²", None), ("Fri, 31 Dec 2027 23:59:59 GMT", None),
     ],
 )  # fmt: skip
-def test_only_whole_seconds_are_a_time_to_wait(value: str, expected: float | None) -> None:
+def test_only_whole_seconds_are_a_retry_after(value: str, expected: float | None) -> None:
     assert retry_after((("Retry-After", value),), Status()) == expected
 
 
-def test_the_wait_of_the_header_stands_in_the_status_too() -> None:
+def test_the_retry_after_of_the_header_is_in_the_status_too() -> None:
     assert read_status(403, (("Retry-After", "7"),), SAID).details.retry_after_seconds == 7
     assert read_status(403, (), SAID).details.retry_after_seconds == 0
 
 
-def test_the_header_goes_before_the_status_and_the_status_before_nothing() -> None:
+def test_the_retry_after_of_the_header_takes_precedence_over_that_of_the_status() -> None:
     status = Status(details=StatusDetails(retry_after_seconds=9))
     assert retry_after((("Retry-After", "1"),), status) == 1.0
     assert retry_after((("Retry-After", "soon"),), status) == 9.0
@@ -240,7 +240,7 @@ def test_the_header_goes_before_the_status_and_the_status_before_nothing() -> No
         ("", []),
     ],
 )  # fmt: skip
-def test_rq_31_a_warning_is_read_and_a_malformed_one_given_as_it_stands(
+def test_rq_31_a_warning_is_parsed_and_a_malformed_warning_is_returned_unchanged(
     value: str, expected: list[str]
 ) -> None:
     headers: Headers = (("Warning", value), ("X-Warning", "no"), ("warning", '299 - "next"'))
@@ -248,11 +248,11 @@ def test_rq_31_a_warning_is_read_and_a_malformed_one_given_as_it_stands(
 
 
 @given(st.text(max_size=80) | st.from_regex(r'(\d{3} - "[^"]*"[, ]*)*.*', fullmatch=True))
-def test_any_warning_gives_texts(value: str) -> None:
+def test_any_warning_header_is_parsed_into_texts(value: str) -> None:
     assert all(isinstance(text, str) for text in warnings((("Warning", value),)))
 
 
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\r\n"), max_size=20), max_size=4))
-def test_warnings_that_were_quoted_come_back(texts: list[str]) -> None:
+def test_quoted_warnings_are_unquoted(texts: list[str]) -> None:
     quoted = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
     assert warnings((("Warning", ", ".join(f'299 - "{text}"' for text in quoted)),)) == tuple(texts)

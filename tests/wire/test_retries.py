@@ -1,4 +1,4 @@
-"""The retry policy: the table of its opening, cell by cell, and the times that it plans."""
+"""The retry policy: each cell of the table of its docstring, and the times that it plans."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ POLICY = RetryPolicy()
 
 
 def retries(level: Safety, outcome: Outcome, policy: RetryPolicy = POLICY) -> int:
-    """How often a request is sent again when every attempt ends in the same outcome."""
+    """Return how often a request is sent again if every attempt ends in the same outcome."""
     attempt = 1
     while isinstance(policy.decide(level, outcome, attempt, 0.0, jitter=0.0), Retry):
         attempt += 1
@@ -91,24 +91,24 @@ def test_rq_03_a_lost_connection_is_retried_after_a_growing_delay() -> None:
     assert times[4] == GiveUp("4 retries are used up")
 
 
-def test_rq_04_a_429_that_says_when_is_retried_then() -> None:
+def test_rq_04_a_429_with_retry_after_is_retried_then() -> None:
     assert POLICY.decide(Safety.NOT_IDEMPOTENT, Throttled("busy", 429, 3.0), 1, 100.0, jitter=0.0) == Retry(
         103.0
     )
 
 
-def test_rq_05_a_5xx_that_says_when_is_retried_then() -> None:
+def test_rq_05_a_5xx_with_retry_after_is_retried_then() -> None:
     assert POLICY.decide(
         Safety.NOT_IDEMPOTENT, ServerFailed("soon", 503, 3.0), 1, 100.0, jitter=0.0
     ) == Retry(103.0)
 
 
-def test_rq_06_without_a_time_a_write_is_not_retried() -> None:
+def test_rq_06_without_retry_after_a_write_is_not_retried() -> None:
     for outcome in (Throttled("busy", 429), ServerFailed("down", 503)):
         assert isinstance(POLICY.decide(Safety.NOT_IDEMPOTENT, outcome, 1, 0.0, jitter=0.0), GiveUp)
 
 
-def test_rq_08_after_ten_retries_the_server_that_says_when_is_given_up() -> None:
+def test_rq_08_after_ten_retries_a_server_with_retry_after_is_given_up() -> None:
     busy = Throttled("busy", 429, 1.0)
     assert isinstance(POLICY.decide(Safety.READ, busy, 10, 0.0, jitter=0.0), Retry)
     assert POLICY.decide(Safety.READ, busy, 11, 0.0, jitter=0.0) == GiveUp("10 retries are used up")
@@ -120,7 +120,7 @@ def test_rq_23_a_reset_connection_is_retried_for_a_get_and_not_for_a_post() -> N
     assert isinstance(POLICY.decide(Safety.NOT_IDEMPOTENT, reset, 1, 0.0, jitter=0.0), GiveUp)
 
 
-def test_a_guarded_write_is_repeated_and_the_doubt_is_said() -> None:
+def test_a_guarded_write_is_repeated_and_the_uncertainty_is_reported() -> None:
     decide = POLICY.decide
     assert decide(Safety.GUARDED, Broken("reset"), 1, 0.0, jitter=0.0) == Retry(0.2, uncertain=True)
     assert decide(Safety.GUARDED, ServerFailed("x", 503), 1, 0.0, jitter=0.0) == Retry(0.2, uncertain=True)
@@ -129,7 +129,7 @@ def test_a_guarded_write_is_repeated_and_the_doubt_is_said() -> None:
     assert decide(Safety.READ, Broken("reset"), 1, 0.0, jitter=0.0) == Retry(0.2)
 
 
-def test_retry_after_is_a_lower_limit_and_so_is_the_own_backoff() -> None:
+def test_retry_after_is_a_lower_limit_and_so_is_the_backoff() -> None:
     zero = Throttled("busy", 429, 0.0)
     throttled = Throttled("busy", 429, 1.0)
     assert POLICY.decide(Safety.READ, zero, 1, 0.0, jitter=0.0) == Retry(0.2)
@@ -137,12 +137,12 @@ def test_retry_after_is_a_lower_limit_and_so_is_the_own_backoff() -> None:
     assert POLICY.decide(Safety.READ, throttled, 1, 0.0, jitter=0.5) == Retry(1.1)
 
 
-def test_a_server_that_asks_for_an_hour_is_not_waited_for() -> None:
+def test_a_retry_after_of_an_hour_is_not_awaited() -> None:
     decision = POLICY.decide(Safety.READ, Throttled("busy", 429, 3600.0), 1, 0.0, jitter=0.0)
     assert decision == GiveUp("the server asks for 3600 s, more than 60")
 
 
-def test_nothing_is_planned_for_after_the_deadline() -> None:
+def test_no_retry_is_planned_after_the_deadline() -> None:
     busy = Throttled("busy", 429, 3.0)
     decide = POLICY.decide
     assert decide(Safety.READ, busy, 1, 10.0, jitter=0.0, deadline=13.1) == Retry(13.0)
@@ -189,7 +189,7 @@ def test_a_plan_is_never_early_never_late_and_never_immediate(
 
 
 def conflicts(policy: ConflictPolicy, n: int) -> tuple[int, list[float]]:
-    """How many calls are made when the first n of them conflict, and the delays between them."""
+    """Return the number of calls if the first n of them conflict, and the delays between them."""
     delays: list[float] = []
     for attempt in range(1, n + 1):
         match policy.decide(Conflicted("modified", 409), attempt, 0.0, jitter=0.0):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from contract_certificates import Certificates, issue
+from contract_certificates import Certificates, issue_certificates
 from contract_server import Gate, Script, Server, ServerLoop
 from contract_transports import Rig, rigs
 
@@ -18,7 +18,7 @@ from contract_transports import Rig, rigs
 @pytest.fixture(scope="session")
 def servers() -> Generator[ServerLoop]:
     loop = ServerLoop()
-    look_for_garbage()
+    collect_garbage()
     yield loop
     gc.unfreeze()
     loop.close()
@@ -26,37 +26,37 @@ def servers() -> Generator[ServerLoop]:
 
 @pytest.fixture(scope="session")
 def certificates() -> Certificates:
-    return issue()
+    return issue_certificates()
 
 
 @pytest.fixture
 def serve(servers: ServerLoop) -> Generator[Callable[..., Server]]:
     """Start servers. At the end each connection must have been closed by the transport, at both ends."""
     sockets = open_sockets()
-    started: list[Server] = []
+    servers_of_test: list[Server] = []
 
     def serve(script: Script, context: ssl.SSLContext | None = None) -> Server:
-        started.append(servers.serve(script, context))
-        return started[-1]
+        servers_of_test.append(servers.serve(script, context))
+        return servers_of_test[-1]
 
     yield serve
-    for server in started:
+    for server in servers_of_test:
         try:
-            server.until_idle()
+            server.wait_until_idle()
         finally:
             server.stop()
     assert open_sockets() <= sockets, "a socket is left open"
-    look_for_garbage()  # what was forgotten and not closed speaks up now, in this test
+    collect_garbage()  # Report objects that were dropped without being closed now, in this test.
 
 
-def look_for_garbage() -> None:
-    """Collect it. What is left is in use, and the next search need not look at it again."""
+def collect_garbage() -> None:
+    """Collect garbage, and freeze the remaining objects: the next collection skips them."""
     gc.collect()
     gc.freeze()
 
 
 def open_sockets() -> set[str]:
-    """The sockets that this process has open, by their inodes."""
+    """Return the sockets that this process has open, by their inodes."""
     sockets: set[str] = set()
     for file in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(FileNotFoundError):

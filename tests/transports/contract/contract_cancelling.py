@@ -1,8 +1,8 @@
-"""Cancel a piece of work at its n-th wait, on asyncio and on trio alike.
+"""Cancel a coroutine at its n-th wait, on asyncio and on trio.
 
-The coroutine is stepped by hand: each time it hands something to the event loop, it waits. At the wait with
-the number wished for the task is cancelled in its loop's own way, before the loop hears of the wait; so the
-cancellation arrives exactly there, and every wait can be tried in turn.
+The coroutine is stepped by hand: it waits each time it yields to the event loop. At the requested wait the
+task is cancelled by the method of its loop, before the loop receives the wait. So the cancellation arrives
+exactly there, and a test can try every wait in turn.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from contract_transports import current_loop
 
 
 async def cancelled_at(number: int, work: Callable[[], Coroutine[Any, Any, None]]) -> bool:
-    """Do the work and cancel it at its wait of this number, from 0. False if it has fewer."""
+    """Run the coroutine and cancel it at the wait of this number, from 0. Return False if it has fewer
+    waits.
+    """
     if current_loop() == "trio":
         return await _on_trio(number, work)
     return await _on_asyncio(number, work)
@@ -33,7 +35,7 @@ class _Stepped:
         step = _bound(self._work.send, None)
         while True:
             try:
-                handed = step()
+                yielded = step()
             except StopIteration:
                 return
             if waits == self._number:
@@ -41,7 +43,7 @@ class _Stepped:
                 self._cancel()
             waits += 1
             try:
-                value = yield handed
+                value = yield yielded
             except BaseException as error:
                 step = _bound(self._work.throw, error)
             else:

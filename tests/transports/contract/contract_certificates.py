@@ -1,4 +1,4 @@
-"""Certificates for the servers and clients of the suite: good, strange, for elsewhere, and of long ago."""
+"""Certificates for the servers and clients of the suite: valid, untrusted, of another host, and expired."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ class Certificates(NamedTuple):
 
     @property
     def trusted(self) -> bytes:
-        """The CA as a client is told of it."""
+        """The certificate of the CA in PEM, as a client gets it."""
         return self.ca.cert_pem.bytes()
 
 
 def context(certificate: trustme.LeafCert, *, clients_of: trustme.CA | None = None) -> ssl.SSLContext:
-    """A server's side: what it shows, and whose clients it demands to see."""
+    """Return a server's TLS context. With `clients_of` it requires a client certificate of that CA."""
     tls_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with certificate.private_key_and_cert_chain_pem.tempfile() as path:
         tls_context.load_cert_chain(path)
@@ -38,12 +38,12 @@ def context(certificate: trustme.LeafCert, *, clients_of: trustme.CA | None = No
 
 
 def pem(leaf: trustme.LeafCert) -> tuple[bytes, bytes]:
-    """The chain and the key."""
+    """Return the certificate chain and the key of a leaf in PEM."""
     return b"".join(part.bytes() for part in leaf.cert_chain_pems), leaf.private_key_pem.bytes()
 
 
-def issue() -> Certificates:
-    """A set of them, made again."""
+def issue_certificates() -> Certificates:
+    """Issue a new set of certificates."""
     ca, stranger = trustme.CA(), trustme.CA()
     return Certificates(
         ca,

@@ -1,11 +1,11 @@
-"""`AnyClient`: the client for event loops and the client for threads, with one interface."""
+"""`AnyClient`: one interface for the client for event loops and the client for threads."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, TypeVar
 
-from contract_transports import Dressed, Rig
+from contract_transports import AsyncAdapter, Rig
 
 import kubeproto as kp
 from kubeproto import Transport
@@ -27,8 +27,8 @@ class AnyClient:
     """A client for event loops, or a client for threads, whose methods never wait."""
 
     def __init__(self, transport: Transport, **settings: Any) -> None:
-        self._threaded = isinstance(transport, Dressed)
-        blocking: Any = transport.blocking if isinstance(transport, Dressed) else None
+        self._threaded = isinstance(transport, AsyncAdapter)
+        blocking: Any = transport.blocking if isinstance(transport, AsyncAdapter) else None
         self._client: Any = (
             BlockingClient(blocking, **settings) if self._threaded else Client(transport, **settings)
         )

@@ -1,6 +1,6 @@
-"""Where the transports differ, as data: what each does where, as `test_contract_differences` tries.
+"""The differences between the transports, as data that `test_contract_differences` checks.
 
-Run as a program it writes the table as Markdown, for docs/guides/transports.md.
+Run as a program, this module writes the table as Markdown, for docs/guides/transports.md.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 
 class Difference(NamedTuple):
-    """What happens in a situation, in the words of the table: on each transport."""
+    """The results of a situation on each transport, in the words of the table."""
 
     situation: str
     trio: str
@@ -18,7 +18,7 @@ class Difference(NamedTuple):
     blocking: str
 
     def of(self, label: str) -> str:
-        """What the rig of this label does."""
+        """Return the result on the rig of this label."""
         match label:
             case "trio":
                 return self.trio
@@ -62,7 +62,7 @@ DIFFERENCES: Final = (PIECES, DOTS, INTERIM, UNREAD)
 
 
 def table() -> str:
-    """The differences in Markdown; what is the same everywhere is left out."""
+    """Return the differences in Markdown, without rows that are the same on every transport."""
     heads = ("", "kubeproto_trio", "kubeproto_asyncio", "kubeproto_httpx, async", "kubeproto_httpx, blocking")
     rows = [tuple(row) for row in DIFFERENCES if len(set(row[1:])) > 1]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, ("---",) * len(heads), *rows))

@@ -76,7 +76,7 @@ def sending(data: bytes, *, then: str = "wait") -> Script:
             case "reset":
                 await peer.reset()
             case _:
-                await peer.until_closed()
+                await peer.wait_closed()
 
     return script
 
@@ -94,7 +94,7 @@ def dripping(data: bytes, *, close: bool = False) -> Script:
 
 
 def proxying(user: str = "", password: str = "") -> Script:
-    """Run a proxy that opens tunnels, and requires the user if there is one."""
+    """Run a proxy that opens tunnels. If `user` is given, the proxy requires it."""
     secret = base64.b64encode(f"{user}:{password}".encode()).decode()
 
     async def script(peer: Peer) -> None:

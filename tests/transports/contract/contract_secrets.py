@@ -9,8 +9,8 @@ from typing import Final
 SECRET: Final = "hunter" + "2"  # tracebacks show lines of this file as well
 
 
-def shown(error: BaseException | None) -> Iterator[str]:
-    """The variables that hold the secret, in the frames of this project that an error has passed."""
+def secret_variables(error: BaseException | None) -> Iterator[str]:
+    """Yield the variables that contain the secret, in the frames of this project that an error has passed."""
     while error is not None:
         for frame, _ in traceback.walk_tb(error.__traceback__):
             if "kubeproto" in frame.f_globals["__name__"]:

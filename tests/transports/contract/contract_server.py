@@ -1,8 +1,8 @@
 """A server that runs a script: bytes, waits and broken connections, over real sockets on the loopback.
 
 It runs on an event loop in its own thread, so that any client can use it, also a blocking client. A script is
-an async function of one connection. It waits for events, never for time; the timeouts here only end a test
-that hangs.
+an async function with a connection as its argument. It waits for events, never for time; the timeouts here
+only end a test that hangs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Gate:
         """For the test: return whether the script waits here."""
         return self._reached.is_set()
 
-    def until_reached(self) -> None:
+    def wait_until_reached(self) -> None:
         """For the test: block until the script waits here."""
         assert self._reached.wait(BOUND), "the script did not reach its gate"
 
@@ -85,7 +85,7 @@ class Peer:
         return transport
 
     async def head(self) -> ReceivedRequest:
-        """Return the next request without its body; `IncompleteReadError` if the client has closed."""
+        """Return the next request without its body. Raise `IncompleteReadError` if the client has closed."""
         lines = (await self.reader.readuntil(b"\r\n\r\n")).decode().split("\r\n")
         method, target, _ = lines[0].split(" ")
         headers = tuple((name, value.strip()) for name, _, value in (x.partition(":") for x in lines[1:-2]))
@@ -124,7 +124,7 @@ class Peer:
         self.writer.close()
         await self.writer.wait_closed()
 
-    async def until_closed(self) -> None:
+    async def wait_closed(self) -> None:
         """Wait until the client closes."""
         while await self.reader.read(1 << 16):
             pass
@@ -134,7 +134,7 @@ Script = Callable[[Peer], Awaitable[None]]
 
 
 class Server:
-    """A listening port. Each connection is numbered from 0 and runs the script until the client leaves."""
+    """A listening port. Each connection is numbered from 0 and runs the script until the client closes it."""
 
     def __init__(self, loop: ServerLoop, script: Script, context: ssl.SSLContext | None) -> None:
         self.requests: list[ReceivedRequest] = []
@@ -161,8 +161,8 @@ class Server:
         """True if every connection is closed, also in the client's kernel."""
         return not self._tasks and not has_connection(self.port)
 
-    def until_idle(self) -> None:
-        """Block until every connection is closed; an error if the client keeps a connection."""
+    def wait_until_idle(self) -> None:
+        """Block until every connection is closed. Fail if the client keeps a connection."""
         self._loop.run(self._until_idle())
 
     def stop(self) -> None:
@@ -192,7 +192,7 @@ class Server:
         try:
             await self._script(peer)
             if not writer.is_closing():
-                await peer.until_closed()
+                await peer.wait_closed()
         except (OSError, EOFError):
             pass  # the client may close at any time
         except asyncio.CancelledError:
@@ -221,7 +221,7 @@ class Server:
 
 
 async def abort(writer: asyncio.StreamWriter) -> None:
-    """Close a socket at once, and wait: asyncio closes it in a later pass of its loop."""
+    """Abort a socket and wait until it is closed: asyncio closes it in a later pass of its loop."""
     writer.transport.abort()
     with contextlib.suppress(OSError):
         await writer.wait_closed()

@@ -1,6 +1,6 @@
-"""Which connections the kernel has, asked over netlink as `ss` does.
+"""Ask the kernel over netlink for its connections, as `ss` does.
 
-`/proc/net/tcp` says the same, but takes 6 ms on a machine with a large table of connections, 0.3 ms here.
+`/proc/net/tcp` has the same data, but takes 6 ms on a machine with a large table of connections, 0.3 ms here.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _ANSWER: Final = struct.Struct("!4xHH")  # the ports of both ends
 
 
 def has_connection(port: int) -> bool:
-    """Return whether a connection on this port has an end that has not heard of a close.
+    """Return whether a connection on this port has an end that has not received the other end's close.
 
-    What a closed socket tells its peer goes through a queue, and on a busy machine it may wait there.
+    The FIN of a closed socket goes through a queue, where it may wait on a busy machine.
     """
     return any(port in ends for ends in _established())
 

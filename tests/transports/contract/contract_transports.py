@@ -1,7 +1,7 @@
-"""The transports under contract: one entry each, and one way to run the same test on all of them.
+"""The transports under contract: an entry for each, and a function that runs the same test on all of them.
 
-A test's body is a coroutine over a `Transport`. On trio and asyncio it runs as usual. A blocking transport is
-dressed as an async one that never waits, and the body runs to its end in one step.
+The body of a test is a coroutine over a `Transport`. On trio and asyncio it runs as usual. A blocking
+transport is wrapped in an async adapter that never waits, and the body runs to its end in a single step.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ T = TypeVar("T")
 Body = Callable[[Transport], Coroutine[Any, Any, T]]
 
 
-# What makes of an opener of transports one of wrapped transports.
+# Wraps the factory of a transport.
 Wrapper = Callable[[Any], Any]
 
 
 class Rig(NamedTuple):
-    """A transport on the event loop that it is tried on; `module` and `name` say where it is found."""
+    """A transport and the event loop that runs it. `module` and `name` locate its class."""
 
     label: str
     loop: Literal["asyncio", "trio", "none"]
@@ -46,42 +46,44 @@ class Rig(NamedTuple):
     name: str
     needs: tuple[str, ...] = ()
     wrapper: Wrapper | None = None
-    thorough: str = ""  # why it is tried in the gate alone
+    thorough: str = ""  # the reason why only the gate runs it
 
     def __str__(self) -> str:
         return self.label
 
     @property
-    def waits(self) -> bool:
-        """True if it is async, so that what it does can be cancelled."""
+    def is_async(self) -> bool:
+        """True for an async transport, whose operations can be cancelled."""
         return self.loop != "none"
 
     @property
-    def upgrades(self) -> bool:
+    def has_websockets(self) -> bool:
         """True if it has WebSockets."""
         return self.module != "kubeproto_httpx"
 
     @property
-    def marks(self) -> tuple[pytest.MarkDecorator, ...]:
-        """When it is not tried: where what it needs is missing, or where the other loop has shown enough."""
+    def pytest_marks(self) -> tuple[pytest.MarkDecorator, ...]:
+        """The marks that skip the transport: a requirement is missing, or the other loop is enough outside of
+        the gate.
+        """
         needs = pytest.mark.needs(*self.needs)
         return (needs, pytest.mark.thorough(self.thorough)) if self.thorough else (needs,)
 
-    def wrapped(self, wrapper: Wrapper) -> Rig:
-        """The same transport inside of another one."""
+    def with_wrapper(self, wrapper: Wrapper) -> Rig:
+        """Return the same transport inside a wrapper."""
         return self._replace(wrapper=wrapper)
 
     def run(self, connection: Connection, body: Body[T]) -> T:
-        """Open the transport, run the body, close the transport; no task may be left behind."""
-        make = opener(self)
+        """Open the transport, run the body, close the transport, and check that no task remains."""
+        factory = transport_factory(self)
         if self.loop == "none":
-            with make(connection) as blocking:
-                return _at_once(body(Dressed(blocking)))
-        return anyio.run(_run, make, connection, body, backend=self.loop)
+            with factory(connection) as blocking:
+                return _run_without_waiting(body(AsyncAdapter(blocking)))
+        return anyio.run(_run, factory, connection, body, backend=self.loop)
 
 
-def opener(rig: Rig) -> Callable[[Connection], Any]:
-    """What makes a transport of this kind."""
+def transport_factory(rig: Rig) -> Callable[[Connection], Any]:
+    """Return the factory of this transport."""
     factory: Callable[[Connection], Any] = getattr(importlib.import_module(rig.module), rig.name)
     return factory if rig.wrapper is None else rig.wrapper(factory)
 
@@ -102,17 +104,19 @@ ALL_RIGS: Final = (
 )
 
 
-def rigs(*, waits: bool = False, upgrades: bool = False) -> list[Any]:
-    """The table as pytest's parameters; only those that can be cancelled, or have WebSockets, if so told."""
+def rigs(*, is_async: bool = False, has_websockets: bool = False) -> list[Any]:
+    """Return the table as pytest's parameters, optionally only async transports or transports with
+    WebSockets.
+    """
     return [
-        pytest.param(rig, id=rig.label.replace(", ", " ").replace(" ", "-"), marks=rig.marks)
+        pytest.param(rig, id=rig.label.replace(", ", " ").replace(" ", "-"), marks=rig.pytest_marks)
         for rig in ALL_RIGS
-        if rig.waits >= waits and rig.upgrades >= upgrades
+        if rig.is_async >= is_async and rig.has_websockets >= has_websockets
     ]
 
 
-class Answer(NamedTuple):
-    """A whole answer, its body in the pieces in which it came."""
+class ReceivedResponse(NamedTuple):
+    """A complete response, with its body in the pieces in which it arrived."""
 
     status: int
     headers: Headers
@@ -125,31 +129,31 @@ class Answer(NamedTuple):
 
 async def fetch(
     transport: Transport, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
-) -> Answer:
-    """Send a request and read all of the answer."""
+) -> ReceivedResponse:
+    """Send a request and read the complete response."""
     async with transport.send(request, timeout=timeout, idle=idle) as incoming:
-        return Answer(incoming.status, incoming.headers, [chunk async for chunk in incoming])
+        return ReceivedResponse(incoming.status, incoming.headers, [chunk async for chunk in incoming])
 
 
-def open_to(server: Server, **settings: Any) -> Connection:
-    """The plainest way to a server."""
+def connection_to(server: Server, **settings: Any) -> Connection:
+    """Return the connection settings for a server."""
     return Connection(server=server.url, **settings)
 
 
-def fetched(
+def fetch_once(
     rig: Rig,
     server: Server | Connection,
     request: RawRequest | None = None,
     *,
     timeout: float | None = None,
     idle: float | None = None,
-) -> Answer:
-    """The response to one request over a fresh transport."""
+) -> ReceivedResponse:
+    """Send a request over a new transport and return the response."""
 
-    async def body(transport: Transport) -> Answer:
+    async def body(transport: Transport) -> ReceivedResponse:
         return await fetch(transport, request or get(), timeout=timeout, idle=idle)
 
-    return rig.run(server if isinstance(server, Connection) else open_to(server), body)
+    return rig.run(server if isinstance(server, Connection) else connection_to(server), body)
 
 
 def get(target: str = "/", **headers: str) -> RawRequest:
@@ -160,26 +164,26 @@ def post(body: bytes = b"{}", target: str = "/") -> RawRequest:
     return RawRequest("POST", target, (("Content-Type", "application/json"),), body)
 
 
-async def until(happened: Callable[[], bool]) -> None:
-    """Let the loop go round until this is so."""
+async def until(condition: Callable[[], bool]) -> None:
+    """Yield to the loop until the condition is true."""
     with anyio.fail_after(BOUND):
-        while not happened():
+        while not condition():
             await anyio.lowlevel.checkpoint()
 
 
-async def until_idle(server: Server) -> None:
-    """Let time pass until every connection to this server is closed."""
+async def wait_until_idle(server: Server) -> None:
+    """Wait until every connection to this server is closed."""
     if current_loop() == "none":
-        server.until_idle()
+        server.wait_until_idle()
     else:
         await until(lambda: server.idle)
-        # What the server did last has arrived; the loop has yet to see it.
+        # The server's last bytes have arrived; the loop has yet to process them.
         for _ in range(5):
             await anyio.lowlevel.checkpoint()
 
 
-class Dressed:
-    """A blocking transport as an async one."""
+class AsyncAdapter:
+    """A blocking transport behind the interface of an async transport."""
 
     def __init__(self, blocking: BlockingTransport) -> None:
         self.blocking = blocking
@@ -189,10 +193,10 @@ class Dressed:
         self, request: RawRequest, *, timeout: float | None = None, idle: float | None = None
     ) -> AsyncGenerator[IncomingResponse]:
         with self.blocking.send(request, timeout=timeout, idle=idle) as incoming:
-            yield _DressedIncoming(incoming)
+            yield _AsyncIncoming(incoming)
 
 
-class _DressedIncoming:
+class _AsyncIncoming:
     def __init__(self, incoming: BlockingIncomingResponse) -> None:
         self.status = incoming.status
         self.headers = incoming.headers
@@ -203,35 +207,35 @@ class _DressedIncoming:
             yield chunk
 
 
-def _at_once(coroutine: Coroutine[Any, Any, T]) -> T:
+def _run_without_waiting(coroutine: Coroutine[Any, Any, T]) -> T:
     try:
         coroutine.send(None)
     except StopIteration as done:
         result: T = done.value
         return result
     coroutine.close()
-    raise AssertionError("the body of a test waits for something that a blocking transport cannot give")
+    raise AssertionError("the body of a test waits for something that a blocking transport does not support")
 
 
 async def _run(
-    make: Callable[[Connection], AbstractAsyncContextManager[Transport]],
+    factory: Callable[[Connection], AbstractAsyncContextManager[Transport]],
     connection: Connection,
     body: Callable[[Transport], Awaitable[T]],
 ) -> T:
     initial_tasks = living_tasks()
-    # Nothing takes so long but a fault, and that should be told, not waited for.
+    # Only a defect takes so long. Fail instead of waiting for it.
     with anyio.fail_after(6 * BOUND):
-        async with make(connection) as transport:
+        async with factory(connection) as transport:
             result = await body(transport)
-    # What was told to end may need a few rounds for it.
+    # Cancelled tasks may need a few rounds to end.
     for _ in range(20):
         await anyio.lowlevel.checkpoint()
-    assert living_tasks() <= initial_tasks, "a task is left"
+    assert living_tasks() <= initial_tasks, "a task is still running"
     return result
 
 
 def living_tasks() -> int:
-    """How many tasks this event loop has, of its own and of others."""
+    """Return the number of tasks of this event loop, including its own."""
     if current_loop() == "asyncio":
         return len(asyncio.all_tasks())
     import trio
@@ -240,7 +244,7 @@ def living_tasks() -> int:
 
 
 def current_loop() -> Literal["asyncio", "trio", "none"]:
-    """Which event loop runs this."""
+    """Return the name of the running event loop."""
     with contextlib.suppress(RuntimeError):
         asyncio.get_running_loop()
         return "asyncio"

@@ -12,7 +12,7 @@ import anyio
 from contract_certificates import Certificates, context
 from contract_scripts import chunk, chunked, response_bytes
 from contract_server import Peer, ReceivedRequest, Script, Server
-from contract_transports import Rig, opener
+from contract_transports import Rig, transport_factory
 
 from kubeproto.config import Config, Needs, infer
 from kubeproto_runtime.credentials import AuthorizedTransport
@@ -28,7 +28,7 @@ REFUSED: Final = response_bytes(
 
 
 class Visit(NamedTuple):
-    """A request, and the name in the client certificate."""
+    """A request, and the common name of the client certificate."""
 
     request: ReceivedRequest
     certificate: str
@@ -108,10 +108,10 @@ class Clock:
 def as_user(
     rig: Rig, config: Config, body: Callable[[AuthorizedTransport], Awaitable[T]], clock: Clock | None = None
 ) -> T:
-    """Run a body over a transport of this rig that has the credentials of a configuration."""
+    """Run a body over a transport of this rig with the credentials of a configuration."""
 
     async def run() -> T:
-        async with AuthorizedTransport(config, opener(rig), clock=clock or Clock()) as authorized:
+        async with AuthorizedTransport(config, transport_factory(rig), clock=clock or Clock()) as authorized:
             return await body(authorized)
 
     return anyio.run(run, backend=rig.loop)

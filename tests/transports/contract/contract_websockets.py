@@ -1,4 +1,4 @@
-"""The other side of a WebSocket, for scripts: a handshake, messages and farewells, by wsproto."""
+"""The server's end of a WebSocket, for scripts: the handshake, messages and close frames, by wsproto."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ THREE: Final = (
 )
 
 
-class Side:
-    """The server's end of one WebSocket. With `drips` it speaks byte by byte."""
+class WebSocketPeer:
+    """The server's end of a WebSocket. With `drips` it sends byte by byte."""
 
     def __init__(self, peer: Peer, *, drips: bool = False) -> None:
         self.peer = peer
@@ -33,16 +33,16 @@ class Side:
         for event in events:
             await self._write(self._wsproto.send(event))
 
-    async def say(self, *messages: bytes) -> None:
+    async def send_messages(self, *messages: bytes) -> None:
         await self.send(*[BytesMessage(data=message) for message in messages])
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        """Say farewell, and wait until the client has closed."""
+        """Send a close frame, and wait until the client has closed."""
         await self.send(CloseConnection(code=code, reason=reason))
-        await self.peer.until_closed()
+        await self.peer.wait_closed()
 
     async def events(self) -> AsyncIterator[Event]:
-        """What the client does, up to its farewell, which is returned to it."""
+        """Yield the events of the client up to its close frame, and respond to that."""
         while data := await self.peer.reader.read(1 << 16):
             self._wsproto.receive_data(data)
             for event in self._wsproto.events():
@@ -52,7 +52,7 @@ class Side:
                     return
 
     async def messages(self) -> AsyncIterator[bytes]:
-        """The messages of the client, each in one piece, up to its farewell."""
+        """Yield the messages of the client, joined from their fragments, up to its close frame."""
         pieces: list[bytes] = []
         async for event in self.events():
             if isinstance(event, BytesMessage):
@@ -62,11 +62,11 @@ class Side:
                     pieces = []
 
 
-Talk: TypeAlias = Callable[[Side], Awaitable[None]]
+Talk: TypeAlias = Callable[[WebSocketPeer], Awaitable[None]]
 
 
 def talking(talk: Talk, protocol: str = V5, *, drips: bool = False) -> Script:
-    """Shake hands and talk."""
+    """Accept the handshake, then run `talk`."""
 
     async def script(peer: Peer) -> None:
         request = await peer.request()
@@ -81,25 +81,25 @@ def talking(talk: Talk, protocol: str = V5, *, drips: bool = False) -> Script:
             length=False,
         )
         await (peer.drip(head) if drips else peer.send(head))
-        await talk(Side(peer, drips=drips))
+        await talk(WebSocketPeer(peer, drips=drips))
 
     return script
 
 
-async def cat(side: Side) -> None:
-    """What `cat` does: it says what it hears, until its stdin ends."""
-    await side.say(b"\1", b"\2")
-    async for message in side.messages():
+async def cat(websocket: WebSocketPeer) -> None:
+    """Send each received message back, as the command `cat` does, until stdin ends."""
+    await websocket.send_messages(b"\1", b"\2")
+    async for message in websocket.messages():
         if message == b"\xff\0":
-            await side.say(SUCCESS)
-            await side.close()
+            await websocket.send_messages(SUCCESS)
+            await websocket.close()
             return
         assert message[:1] == b"\0"
-        await side.say(b"\1" + message[1:])
+        await websocket.send_messages(b"\1" + message[1:])
 
 
-async def echo(side: Side) -> None:
-    """Two ports that send back what they hear."""
-    await side.say(b"\0\x90\x1f", b"\1\x90\x1f", b"\2\x35\0", b"\3\x35\0")
-    async for message in side.messages():
-        await side.say(message)
+async def echo(websocket: WebSocketPeer) -> None:
+    """Return the data of two ports to their senders."""
+    await websocket.send_messages(b"\0\x90\x1f", b"\1\x90\x1f", b"\2\x35\0", b"\3\x35\0")
+    async for message in websocket.messages():
+        await websocket.send_messages(message)

@@ -1,4 +1,4 @@
-"""Wherever a request is cancelled, nothing is left open, and the next request is not the worse for it."""
+"""Wherever a request is cancelled, no socket or task remains open, and the next request succeeds."""
 
 from __future__ import annotations
 
@@ -11,20 +11,30 @@ from contract_cancelling import cancelled_at
 from contract_certificates import Certificates, context
 from contract_scripts import HELLO, chunk, chunked, proxying, response_bytes
 from contract_server import Gate, Peer, Server
-from contract_transports import Rig, fetch, get, living_tasks, open_to, post, rigs, until, until_idle
+from contract_transports import (
+    Rig,
+    connection_to,
+    fetch,
+    get,
+    living_tasks,
+    post,
+    rigs,
+    until,
+    wait_until_idle,
+)
 
 from kubeproto import RawRequest, Transport
 from kubeproto.config import Connection
 
 Serve = Callable[..., Server]
 
-# More waits than this has no request; a mistake in the suite would otherwise go on forever.
+# No request has more waits. Without the bound a defect of the suite would loop forever.
 MANY: Final = 400
 
 WORK: Final = {"get": get("/sized"), "post": post(b"x" * 300_000, "/sized"), "watch": get("/watch")}
 
 
-@pytest.fixture(params=rigs(waits=True))
+@pytest.fixture(params=rigs(is_async=True))
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each transport that can be cancelled."""
     parameter: object = request.param
@@ -33,7 +43,7 @@ def rig(request: pytest.FixtureRequest) -> Rig:
 
 
 async def library(peer: Peer) -> None:
-    """An answer in several writes, so that there is something to wait for."""
+    """Send a response in several writes, so that the client waits several times."""
     while True:
         request = await peer.request()
         if request.target == "/sized":
@@ -48,7 +58,9 @@ async def library(peer: Peer) -> None:
 
 
 async def cancel_once(transport: Transport, request: RawRequest, number: int, server: Server) -> bool:
-    """Cancel one request at this wait, then see that all is well. False if the request has fewer waits."""
+    """Cancel a request at this wait, then check that the transport still works. Return False if the request
+    has fewer waits.
+    """
 
     async def work() -> None:
         await fetch(transport, request, timeout=60.0, idle=60.0)
@@ -56,15 +68,16 @@ async def cancel_once(transport: Transport, request: RawRequest, number: int, se
     tasks = living_tasks()
     reached = await cancelled_at(number, work)
     await until(lambda: living_tasks() <= tasks)
-    # It was cancelled once, and not forever.
+    # A single cancellation must not affect later requests.
     assert (await fetch(transport, get("/sized"))).body == HELLO
-    # One may be kept for the next request. The server may yet have to hear of one that came to nothing.
+    # The transport may keep a connection for the next request. The server may not have received the close of
+    # a failed connection yet.
     await until(lambda: server.open_connections <= 1)
     return reached
 
 
 def at_every_wait(rig: Rig, connection: Connection, request: RawRequest, server: Server) -> int:
-    """Cancel at each wait in turn, each time on a new transport; how many waits there are."""
+    """Cancel at each wait in turn, each time on a new transport. Return the number of waits."""
     for number in range(MANY):
 
         async def once(transport: Transport, number: int = number) -> bool:
@@ -72,45 +85,45 @@ def at_every_wait(rig: Rig, connection: Connection, request: RawRequest, server:
 
         if not rig.run(connection, once):
             return number
-        server.until_idle()
+        server.wait_until_idle()
     raise AssertionError("the request never got through")
 
 
-@pytest.mark.parametrize("what", WORK)
-def test_a_request_on_a_new_connection_is_cancelled_at_every_wait(rig: Rig, serve: Serve, what: str) -> None:
+@pytest.mark.parametrize("case", WORK)
+def test_a_request_on_a_new_connection_is_cancelled_at_every_wait(rig: Rig, serve: Serve, case: str) -> None:
     server = serve(library)
-    assert at_every_wait(rig, open_to(server), WORK[what], server) > 2
+    assert at_every_wait(rig, connection_to(server), WORK[case], server) > 2
 
 
 def test_a_request_over_tls_is_cancelled_at_every_wait(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(library, context(certificates.server))
-    assert at_every_wait(rig, open_to(server, ca=certificates.trusted), WORK["watch"], server) > 3
+    assert at_every_wait(rig, connection_to(server, ca=certificates.trusted), WORK["watch"], server) > 3
 
 
 def test_a_request_through_a_tunnel_is_cancelled_at_every_wait(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server, proxy = serve(library, context(certificates.server)), serve(proxying())
-    connection = open_to(server, ca=certificates.trusted, proxy=f"http://localhost:{proxy.port}")
+    connection = connection_to(server, ca=certificates.trusted, proxy=f"http://localhost:{proxy.port}")
     assert at_every_wait(rig, connection, WORK["get"], server) > 4
 
 
-@pytest.mark.parametrize("what", WORK)
+@pytest.mark.parametrize("case", WORK)
 def test_a_request_on_a_pooled_connection_is_cancelled_at_every_wait(
-    rig: Rig, serve: Serve, what: str
+    rig: Rig, serve: Serve, case: str
 ) -> None:
     server = serve(library)
 
     async def each(transport: Transport) -> int:
         await fetch(transport, get("/sized"))
         for number in range(MANY):
-            if not await cancel_once(transport, WORK[what], number, server):
+            if not await cancel_once(transport, WORK[case], number, server):
                 return number
         raise AssertionError("the request never got through")
 
-    assert rig.run(open_to(server), each) > 0
+    assert rig.run(connection_to(server), each) > 0
 
 
 def test_a_watch_that_is_cancelled_in_silence_closes_its_connection(
@@ -119,7 +132,7 @@ def test_a_watch_that_is_cancelled_in_silence_closes_its_connection(
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(chunked(HELLO, end=False))
-        await peer.until_closed()
+        await peer.wait_closed()
 
     server = serve(script)
 
@@ -135,9 +148,9 @@ def test_a_watch_that_is_cancelled_in_silence_closes_its_connection(
             group.start_soon(read)
             await until(lambda: bool(pieces))
             group.cancel_scope.cancel()
-        await until_idle(server)
+        await wait_until_idle(server)
 
-    rig.run(open_to(server), watch)
+    rig.run(connection_to(server), watch)
     assert server.connections == 1
 
 
@@ -154,6 +167,6 @@ def test_waiting_for_a_slow_head_can_be_cancelled(rig: Rig, serve: Serve, gate: 
             await until(lambda: gate.reached)
             group.cancel_scope.cancel()
         gate.open()
-        await until_idle(server)
+        await wait_until_idle(server)
 
-    rig.run(open_to(server), ask)
+    rig.run(connection_to(server), ask)

@@ -1,4 +1,4 @@
-"""Every way to say who asks, from the kubeconfig to a server that looks at it, over real TLS."""
+"""Every method of authentication, from the kubeconfig to a server that checks it, over real TLS."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Serve = Callable[..., Server]
 SECRET: Final = "hunter" + "2"  # tracebacks show lines of this file as well
 
 
-@pytest.fixture(params=rigs(waits=True))
+@pytest.fixture(params=rigs(is_async=True))
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each async transport: the credentials of blocking ones go the same way."""
     parameter: object = request.param
@@ -43,7 +43,7 @@ def rig(request: pytest.FixtureRequest) -> Rig:
 
 
 class Cluster:
-    """A server behind a guard, and the visits that it has had."""
+    """A server that checks credentials, and the visits that it received."""
 
     def __init__(self, serve: Serve, certificates: Certificates, folder: Path) -> None:
         self.visits: list[Visit] = []
@@ -75,7 +75,7 @@ async def once(transport: Transport) -> tuple[int, bytes]:
 
 
 def at_times(clock: Clock, *turns: Callable[[], object]) -> Callable[[AuthorizedTransport], Any]:
-    """Ask once, then after each turn of events a minute later."""
+    """Send a request, then another a minute after each event."""
 
     async def body(transport: AuthorizedTransport) -> list[tuple[int, bytes]]:
         statuses = [await once(transport)]
@@ -88,13 +88,13 @@ def at_times(clock: Clock, *turns: Callable[[], object]) -> Callable[[Authorized
     return body
 
 
-def test_a_token(rig: Rig, cluster: Cluster) -> None:
+def test_a_token_is_sent(rig: Rig, cluster: Cluster) -> None:
     cluster.good = {"Bearer t1"}
     assert as_user(rig, cluster.config(token="t1"), once) == (200, b"|Bearer t1")
     assert as_user(rig, cluster.config(token="t2"), once)[0] == 401
 
 
-def test_a_name_and_a_password(rig: Rig, cluster: Cluster) -> None:
+def test_a_name_and_a_password_are_sent(rig: Rig, cluster: Cluster) -> None:
     authorization = "Basic " + base64.b64encode(f"jané:{SECRET}".encode()).decode()
     cluster.good = {authorization}
     assert as_user(rig, cluster.config(username="jané", password=SECRET), once) == (
@@ -103,7 +103,7 @@ def test_a_name_and_a_password(rig: Rig, cluster: Cluster) -> None:
     )
 
 
-def test_a_token_file_that_rotates(rig: Rig, cluster: Cluster) -> None:
+def test_a_token_file_is_read_again_after_its_rotation(rig: Rig, cluster: Cluster) -> None:
     clock = Clock()
     path = cluster.write("token", "t1\n")
     cluster.good = {"Bearer t1"}
@@ -114,21 +114,23 @@ def test_a_token_file_that_rotates(rig: Rig, cluster: Cluster) -> None:
 
     statuses = as_user(rig, cluster.config(tokenFile=path), at_times(clock, rotate), clock)
     assert statuses == [(200, b"|Bearer t1"), (200, b"|Bearer t2")]
-    assert len(cluster.visits) == 2  # it was read in time, and no 401 was needed
+    assert len(cluster.visits) == 2  # the file was read before the request, so no 401 was needed
 
 
 def issued(certificates: Certificates, name: str) -> tuple[bytes, bytes]:
     return pem(certificates.ca.issue_cert(common_name=name))
 
 
-def test_a_client_certificate_in_the_kubeconfig(rig: Rig, cluster: Cluster) -> None:
+def test_a_client_certificate_in_the_kubeconfig_is_presented(rig: Rig, cluster: Cluster) -> None:
     certificate, key = (base64.b64encode(part).decode() for part in issued(cluster.certificates, "jane"))
     cluster.good = {"jane"}
     config = cluster.config(**{"client-certificate-data": certificate, "client-key-data": key})
     assert as_user(rig, config, once) == (200, b"jane|")
 
 
-def test_the_files_of_a_client_certificate_that_rotate(rig: Rig, cluster: Cluster) -> None:
+def test_the_files_of_a_client_certificate_are_read_again_after_their_rotation(
+    rig: Rig, cluster: Cluster
+) -> None:
     clock = Clock()
     cluster.good = {"jane", "joan"}
 
@@ -147,17 +149,17 @@ def test_the_files_of_a_client_certificate_that_rotate(rig: Rig, cluster: Cluste
 
 
 class Script:
-    """A plugin as a shell script: it counts its runs, and prints the line of that number."""
+    """A plugin as a shell script: it counts its runs, and prints the output of that number."""
 
     def __init__(self, folder: Path, *lines: str, more: str = "") -> None:
-        self.said = folder / "said"
+        self.outputs = folder / "outputs"
         self.runs = folder / "runs"
         self.info = folder / "info"
         self.path = folder / "login"
-        self.said.write_text("\n".join(lines) + "\n")
+        self.outputs.write_text("\n".join(lines) + "\n")
         self.path.write_text(
             f"#!/bin/sh\necho run >> '{self.runs}'\nprintf %s \"$KUBERNETES_EXEC_INFO\" > '{self.info}'\n"
-            f"sed -n \"$(wc -l < '{self.runs}' | tr -d ' ')p\" '{self.said}'\n{more}\n"
+            f"sed -n \"$(wc -l < '{self.runs}' | tr -d ' ')p\" '{self.outputs}'\n{more}\n"
         )
         self.path.chmod(stat.S_IRWXU)
 
@@ -178,7 +180,7 @@ def credential(version: str = "v1", **status: str) -> str:
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
-def test_a_plugin_whose_tokens_expire(rig: Rig, cluster: Cluster, version: str) -> None:
+def test_a_plugin_runs_again_when_its_token_expires(rig: Rig, cluster: Cluster, version: str) -> None:
     clock = Clock()
     script = Script(
         cluster.folder,
@@ -195,14 +197,14 @@ def test_a_plugin_whose_tokens_expire(rig: Rig, cluster: Cluster, version: str) 
     assert plugin_info["spec"]["cluster"]["server"] == cluster.server.url
 
 
-def test_a_plugin_that_gives_a_client_certificate(rig: Rig, cluster: Cluster) -> None:
+def test_the_client_certificate_of_a_plugin_is_presented(rig: Rig, cluster: Cluster) -> None:
     certificate, key = (part.decode() for part in issued(cluster.certificates, "jane"))
     output = credential(clientCertificateData=certificate, clientKeyData=key)
     cluster.good = {"jane"}
     assert as_user(rig, cluster.config(**Script(cluster.folder, output).user()), once) == (200, b"jane|")
 
 
-def test_impersonation(rig: Rig, cluster: Cluster) -> None:
+def test_headers_of_impersonation_are_sent(rig: Rig, cluster: Cluster) -> None:
     cluster.good = {"Bearer t1"}
     config = cluster.config(
         token="t1",
@@ -281,7 +283,7 @@ def test_a_token_that_expires_in_the_middle_of_a_watch_ends_no_watch_and_costs_o
                 assert incoming.status == 200
                 async for chunk in incoming:
                     pieces.append(chunk)
-                    # The server knows the token no longer, and lets go on what it let begin.
+                    # The server refuses the old token now, but continues the watch that it accepted.
                     cluster.good = {"Bearer t2"}
         return pieces
 
@@ -300,17 +302,17 @@ PLUGINS: Final = {
 }
 
 
-@pytest.mark.parametrize("what", PLUGINS)
-def test_a_broken_plugin_is_named_without_a_secret(
+@pytest.mark.parametrize("case", PLUGINS)
+def test_the_error_of_a_broken_plugin_contains_no_secret(
     rig: Rig,
     cluster: Cluster,
-    what: str,
+    case: str,
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    more, words = PLUGINS[what]
-    if what == "hangs":
+    more, words = PLUGINS[case]
+    if case == "hangs":
         monkeypatch.setattr(credentials, "TIMEOUT", 0.5)
     caplog.set_level(logging.DEBUG)
     script = Script(cluster.folder, more=more)
@@ -323,7 +325,7 @@ def test_a_broken_plugin_is_named_without_a_secret(
         texts.extend(traceback.format_exception(raised.value))
 
     as_user(rig, cluster.config(**script.user()), body)
-    assert cluster.visits == []  # nobody was asked without credentials
+    assert cluster.visits == []  # no request was sent without credentials
     assert SECRET not in "".join((*texts, caplog.text, capfd.readouterr().out))
     assert "plugin" in caplog.text
 

@@ -1,4 +1,6 @@
-"""What goes wrong on the way is reported as what it is: never connected, a broken connection, or too late."""
+"""Each failure of a connection is reported by its own error: never connected, a lost connection, or a
+timeout.
+"""
 
 from __future__ import annotations
 
@@ -9,16 +11,16 @@ from typing import Final
 
 import pytest
 from contract_scripts import HELLO, chunk, chunked, response_bytes, sending
-from contract_secrets import SECRET, shown
+from contract_secrets import SECRET, secret_variables
 from contract_server import Gate, Peer, Script, Server
-from contract_transports import Rig, fetched, get, open_to, post
+from contract_transports import Rig, connection_to, fetch_once, get, post
 
 from kubeproto import ConnectError, DeadlineExceeded, KubeprotoError, RawRequest, Transport, TransportError
 from kubeproto.config import Connection
 
 Serve = Callable[..., Server]
 
-# Long enough that nothing but a fault reaches it, and so short that a test for what reaches it is quick.
+# LONG is reached only by a defect. SHORT keeps a test quick that waits for it.
 LONG: Final = 60.0
 SHORT: Final = 0.02
 
@@ -41,12 +43,12 @@ def test_a_port_without_a_listener_is_a_connect_error(rig: Rig) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(ConnectError):
-        fetched(rig, Connection(server=f"http://127.0.0.1:{port}"))
+        fetch_once(rig, Connection(server=f"http://127.0.0.1:{port}"))
 
 
 def test_an_unknown_host_is_a_connect_error(rig: Rig) -> None:
     with pytest.raises(ConnectError):
-        fetched(rig, Connection(server="http://kubernetes.invalid"))
+        fetch_once(rig, Connection(server="http://kubernetes.invalid"))
 
 
 @pytest.mark.parametrize("end", ["close", "reset"])
@@ -54,8 +56,8 @@ def test_an_unknown_host_is_a_connect_error(rig: Rig) -> None:
 def test_a_connection_is_lost(rig: Rig, serve: Serve, stage: str, end: str) -> None:
     server = serve(sending(STAGES[stage], then=end))
     with pytest.raises(TransportError) as raised:
-        fetched(rig, server)
-    # Something was sent, so it is not a ConnectError; and nobody asked for haste.
+        fetch_once(rig, server)
+    # The request was sent, so the error is not a ConnectError, and no timeout was set.
     assert type(raised.value) is TransportError
     assert len(server.requests) == 1
 
@@ -77,17 +79,17 @@ def test_data_before_a_lost_connection_is_returned(rig: Rig, serve: Serve, gate:
                 gate.open()
 
     with pytest.raises(TransportError):
-        rig.run(open_to(serve(script)), watch)
+        rig.run(connection_to(serve(script)), watch)
     assert pieces == [HELLO]
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_a_server_that_falls_silent_times_out(rig: Rig, serve: Serve, stage: str) -> None:
     with pytest.raises(DeadlineExceeded):
-        fetched(rig, serve(sending(STAGES[stage])), timeout=SHORT)
+        fetch_once(rig, serve(sending(STAGES[stage])), timeout=SHORT)
 
 
-def flooding(head: bytes) -> Script:
+def flood(head: bytes) -> Script:
     async def script(peer: Peer) -> None:
         await peer.request()
         await peer.send(head)
@@ -99,32 +101,32 @@ def flooding(head: bytes) -> Script:
 
 def test_a_body_that_never_ends_times_out(rig: Rig, serve: Serve) -> None:
     with pytest.raises(DeadlineExceeded):
-        fetched(rig, serve(flooding(chunked(end=False))), timeout=SHORT, idle=LONG)
+        fetch_once(rig, serve(flood(chunked(end=False))), timeout=SHORT, idle=LONG)
 
 
 @pytest.mark.parametrize("stage", ["after the head", "in the body", "in a chunk", "between chunks"])
 def test_a_half_open_peer_times_out(rig: Rig, serve: Serve, stage: str) -> None:
     with pytest.raises(DeadlineExceeded):
-        fetched(rig, serve(sending(STAGES[stage])), idle=SHORT)
+        fetch_once(rig, serve(sending(STAGES[stage])), idle=SHORT)
 
 
 @pytest.mark.parametrize("stage", ["before the first byte", "in the head"])
 def test_a_server_that_is_silent_from_the_start_times_out(rig: Rig, serve: Serve, stage: str) -> None:
     with pytest.raises(DeadlineExceeded):
-        fetched(rig, serve(sending(STAGES[stage])), idle=SHORT)
+        fetch_once(rig, serve(sending(STAGES[stage])), idle=SHORT)
 
 
 def test_a_deadline_that_is_not_reached_changes_nothing(rig: Rig, serve: Serve) -> None:
-    assert fetched(rig, serve(sending(chunked(HELLO))), timeout=LONG, idle=LONG).body == HELLO
+    assert fetch_once(rig, serve(sending(chunked(HELLO))), timeout=LONG, idle=LONG).body == HELLO
 
 
-def early(*, drained: bool) -> Script:
+def respond_early(*, drained: bool) -> Script:
     async def script(peer: Peer) -> None:
         await peer.head()
         refusal = response_bytes(b"too large", ("Connection", "close"), status="413 Request Entity Too Large")
         await peer.send(refusal)
         if drained:
-            await peer.until_closed()
+            await peer.wait_closed()
         else:
             await peer.close()
 
@@ -132,14 +134,14 @@ def early(*, drained: bool) -> Script:
 
 
 def test_a_response_before_the_body_was_read_is_a_response(rig: Rig, serve: Serve) -> None:
-    response = fetched(rig, serve(early(drained=True)), post(b"x" * 8_000_000), timeout=LONG)
+    response = fetch_once(rig, serve(respond_early(drained=True)), post(b"x" * 8_000_000), timeout=LONG)
     assert (response.status, response.body) == (413, b"too large")
 
 
 def test_a_response_to_an_unread_small_body_is_a_response(rig: Rig, serve: Serve) -> None:
-    # The server's system answers the unread body with a reset, which may overtake the answer on its way.
+    # The kernel of the server responds to the unread body with a reset, which may overtake the response.
     try:
-        response = fetched(rig, serve(early(drained=False)), post(b"{}"))
+        response = fetch_once(rig, serve(respond_early(drained=False)), post(b"{}"))
     except TransportError:
         return
     assert response.status == 413
@@ -159,7 +161,7 @@ FATES: Final = {
 def test_no_error_contains_a_secret(rig: Rig, serve: Serve, fate: str) -> None:
     request = RawRequest("GET", f"/api?private={SECRET}", (("Authorization", f"Bearer {SECRET}"),))
     with pytest.raises(KubeprotoError) as raised:
-        fetched(rig, serve(FATES[fate]), request, timeout=LONG if "silent" not in fate else SHORT)
+        fetch_once(rig, serve(FATES[fate]), request, timeout=LONG if "silent" not in fate else SHORT)
     assert "GET /api" in str(raised.value)
     assert SECRET not in "".join(traceback.format_exception(raised.value))
-    assert list(shown(raised.value)) == []
+    assert list(secret_variables(raised.value)) == []

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from contract_scripts import HELLO, chunk, chunked, dripping, responding, response_bytes, sending
 from contract_server import Gate, Peer, Server
-from contract_transports import Rig, fetch, fetched, get, open_to
+from contract_transports import Rig, connection_to, fetch, fetch_once, get
 
 import kubeproto as kp
 from kubeproto import RawRequest, RemoteProtocolError, Transport
@@ -20,7 +20,7 @@ EARLY_HINTS: Final = b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n"
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 TRAILED: Final = b"d;a=b\r\n" + HELLO + b"\r\n0\r\nX-Sum: 1\r\n\r\n"
 
-# Each with whether the server closes at the end.
+# Each with a flag: the server closes at the end.
 ANSWERS: Final = {
     "a length": (response_bytes(), False),
     "chunks": (chunked(HELLO[:5], HELLO[5:]), False),
@@ -40,7 +40,7 @@ ANSWERS: Final = {
 def test_a_body_arrives_however_it_is_framed(rig: Rig, serve: Serve, framing: str, bytewise: bool) -> None:
     data, close = ANSWERS[framing]
     script = dripping(data, close=close) if bytewise else sending(data, then="close" if close else "wait")
-    response = fetched(rig, serve(script))
+    response = fetch_once(rig, serve(script))
     assert (response.status, response.body) == (200, HELLO)
 
 
@@ -52,7 +52,7 @@ def test_chunks_may_be_split_anywhere(rig: Rig, serve: Serve) -> None:
     async def all_cuts(transport: Transport) -> list[bytes]:
         return [(await fetch(transport, get())).body for _ in splits]
 
-    assert rig.run(open_to(server), all_cuts) == [body] * len(splits)
+    assert rig.run(connection_to(server), all_cuts) == [body] * len(splits)
     assert server.connections == 1
 
 
@@ -79,7 +79,7 @@ def test_a_response_that_has_no_body_ends_with_its_head(
         first = await fetch(transport, RawRequest(method, "/"))
         return first.body, (await fetch(transport, get())).body
 
-    assert rig.run(open_to(server), twice) == (b"", HELLO)
+    assert rig.run(connection_to(server), twice) == (b"", HELLO)
     assert server.connections == 1
 
 
@@ -94,18 +94,18 @@ def test_a_body_of_megabytes_arrives(rig: Rig, serve: Serve) -> None:
     async def twice(transport: Transport) -> tuple[bytes, bytes]:
         return (await fetch(transport, get())).body, (await fetch(transport, get())).body
 
-    assert rig.run(open_to(server), twice) == (body, body)
+    assert rig.run(connection_to(server), twice) == (body, body)
 
 
 def test_a_compressed_body_is_not_decompressed(rig: Rig, serve: Serve) -> None:
     body = gzip.compress(HELLO)
-    response = fetched(rig, serve(responding(response_bytes(body, ("Content-Encoding", "gzip")))))
+    response = fetch_once(rig, serve(responding(response_bytes(body, ("Content-Encoding", "gzip")))))
     assert response.body == body
 
 
 def test_gzip_in_several_members_is_read_to_its_end(rig: Rig, serve: Serve) -> None:
     lines = [watched(f"moby-{n}") for n in range(5)]
-    # One member ends inside a chunk, one chunk inside a member.
+    # The first member ends inside a chunk, and the first chunk ends inside a member.
     data = b"".join(map(gzip.compress, lines))
     chunks = [data[start : start + 50] for start in range(0, len(data), 50)]
     server = serve(responding(chunked(*chunks, headers=(("Content-Encoding", "gzip"),))))
@@ -118,7 +118,7 @@ def test_gzip_in_several_members_is_read_to_its_end(rig: Rig, serve: Serve) -> N
         events += decoder.finish()
         return [event.object.metadata.name for event in events if isinstance(event, kp.Modified)]
 
-    assert rig.run(open_to(server), watch) == [f"moby-{n}" for n in range(5)]
+    assert rig.run(connection_to(server), watch) == [f"moby-{n}" for n in range(5)]
 
 
 def test_data_is_returned_before_more_is_sent(rig: Rig, serve: Serve, gate: Gate) -> None:
@@ -136,18 +136,18 @@ def test_data_is_returned_before_more_is_sent(rig: Rig, serve: Serve, gate: Gate
                 gate.open()
         return pieces
 
-    assert rig.run(open_to(serve(script)), read) == [b"one\n", b"two\n"]
+    assert rig.run(connection_to(serve(script)), read) == [b"one\n", b"two\n"]
 
 
 def test_headers_arrive_as_they_were_sent(rig: Rig, serve: Serve) -> None:
     headers = (("Warning", '299 - "erster"'), ("WARNING", '299 - "größer"'), ("x-empty", ""))
-    response = fetched(rig, serve(responding(response_bytes(HELLO, *headers))))
+    response = fetch_once(rig, serve(responding(response_bytes(HELLO, *headers))))
     assert response.headers == (*headers, ("Content-Length", "13"))
 
 
 def test_a_long_head_is_read(rig: Rig, serve: Serve) -> None:
     warnings = tuple(("Warning", f'299 - "{"x" * 1000}"') for _ in range(30))
-    assert len(fetched(rig, serve(responding(response_bytes(HELLO, *warnings)))).headers) == 31
+    assert len(fetch_once(rig, serve(responding(response_bytes(HELLO, *warnings)))).headers) == 31
 
 
 @pytest.mark.parametrize("lines", [True, False], ids=["of many lines", "of one line"])
@@ -163,7 +163,7 @@ def test_an_endless_head_is_refused_and_does_not_fill_the_memory(rig: Rig, serve
             megabytes += 1
 
     with pytest.raises(RemoteProtocolError):
-        fetched(rig, serve(script))
+        fetch_once(rig, serve(script))
     # Some wait in the buffers of both sockets.
     assert megabytes < 30
 
@@ -181,7 +181,7 @@ def test_an_endless_head_is_refused_and_does_not_fill_the_memory(rig: Rig, serve
 )
 def test_a_malformed_response_is_a_remote_protocol_error(rig: Rig, serve: Serve, data: bytes) -> None:
     with pytest.raises(RemoteProtocolError):
-        fetched(rig, serve(sending(data)))
+        fetch_once(rig, serve(sending(data)))
 
 
 class BookSpec(kp.Fields):

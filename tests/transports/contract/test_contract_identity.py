@@ -1,4 +1,4 @@
-"""Whatever an identity provider answers, requests end over every transport, and a later renewal succeeds."""
+"""Requests end over every transport, whatever an identity provider responds, and a later renewal succeeds."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ DEEP: Final = b"[" * 100_000
 WITHIN: Final = 20.0
 
 
-@pytest.fixture(params=rigs(waits=True))
+@pytest.fixture(params=rigs(is_async=True))
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each async transport: the credentials of blocking ones go the same way."""
     parameter: object = request.param
@@ -58,7 +58,8 @@ class Login:
     """An identity provider, a server behind it, and a user whose token has expired."""
 
     def __init__(self, serve: Serve, certificates: Certificates, folder: Path) -> None:
-        self.broken: dict[str, bytes | Script] = {}  # what is answered instead, by the method of the request
+        # replacements of the normal responses, by the method of the request
+        self.broken: dict[str, bytes | Script] = {}
         self.issued = GOOD
         self.visits: list[Visit] = []
         script = guarded(lambda visit: visit.authorization == f"Bearer {self.issued}", self.visits)
@@ -96,7 +97,7 @@ def login(serve: Serve, certificates: Certificates, tmp_path: Path) -> Login:
 
 
 async def three_at_once(transport: AuthorizedTransport) -> list[str]:
-    """Send three requests side by side; return what became of each."""
+    """Send three requests concurrently, and return the outcome of each."""
     outcomes: list[str] = []
 
     async def fetch_one() -> None:
@@ -115,14 +116,14 @@ async def three_at_once(transport: AuthorizedTransport) -> list[str]:
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"], ids=["its addresses", "its tokens"])
-@pytest.mark.parametrize("what", GARBAGE)
+@pytest.mark.parametrize("case", GARBAGE)
 def test_a_malformed_response_of_a_provider_fails_waiting_requests_and_the_next_renewal_succeeds(
-    rig: Rig, login: Login, what: str, method: str
+    rig: Rig, login: Login, case: str, method: str
 ) -> None:
     clock = Clock()
 
     async def body(transport: AuthorizedTransport) -> tuple[list[str], list[str]]:
-        login.broken = {method: GARBAGE[what]}
+        login.broken = {method: GARBAGE[case]}
         refused = await three_at_once(transport)
         login.broken.clear()
         clock.now += 3600
@@ -144,7 +145,7 @@ def test_of_an_endless_response_of_a_provider_a_mebibyte_is_read(rig: Rig, login
 
     login.broken = {"POST": flood}
     assert as_user(rig, login.config, three_at_once) == ["no credentials"] * 3
-    assert sum(sizes) < 32 << 20  # what was on the way when it was left
+    assert sum(sizes) < 32 << 20  # the limit allows for bytes that were in flight when the client closed
 
 
 def test_a_token_whose_claims_are_nested_too_deeply_is_sent(rig: Rig, login: Login) -> None:

@@ -1,4 +1,4 @@
-"""Kernels that refuse an option of a socket, and connections that fail as they are made."""
+"""Kernels that refuse an option of a socket, and connections that fail while they are opened."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from contract_scripts import HELLO, responding, response_bytes
 from contract_server import Server
-from contract_transports import Rig, fetched
+from contract_transports import Rig, fetch_once
 
 from kubeproto import RawRequest, TransportError
 from kubeproto.config import Connection
@@ -34,11 +34,11 @@ def test_a_kernel_that_refuses_keep_alive_does_not_prevent_a_connection(
     server = serve(responding(response_bytes()))
     if rig.loop == "trio":
         pytest.importorskip("trio")
-        # trio makes its sockets of the standard library's, whose method it keeps.
+        # trio creates its sockets from the standard library's class, whose method it keeps.
         monkeypatch.setattr("trio._socket._SocketType.setsockopt", _refusing(refused))
     else:
         monkeypatch.setattr(socket, "socket", Stubborn)
-    assert fetched(rig, server).body == HELLO
+    assert fetch_once(rig, server).body == HELLO
     assert refused
 
 

@@ -1,4 +1,6 @@
-"""Servers that answer properly and lie: clients over every transport bound what they believe and keep."""
+"""Servers that send valid responses with false content: every transport's clients limit their trust and their
+memory.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from contract_certificates import Certificates, context
 from contract_clients import SMALL, AnyClient, Book, get_moby, with_client
 from contract_scripts import flooding, responding, response_bytes
 from contract_server import BOUND, Peer, ReceivedRequest, Script, Server
-from contract_transports import Rig, open_to, rigs
+from contract_transports import Rig, connection_to, rigs
 
 import kubeproto as kp
 from kubeproto import Transport
@@ -29,8 +31,8 @@ JSON: Final = ("Content-Type", "application/json")
 def connect(request: pytest.FixtureRequest, serve: Serve, certificates: Certificates) -> Any:
     def connect(script: Script) -> Connection:
         if request.param == "plain":
-            return open_to(serve(script))
-        return open_to(serve(script, context(certificates.server)), ca=certificates.trusted)
+            return connection_to(serve(script))
+        return connection_to(serve(script, context(certificates.server)), ca=certificates.trusted)
 
     return connect
 
@@ -55,7 +57,7 @@ def test_a_status_cannot_forge_lines_or_fill_a_log(rig: Rig, serve: Serve) -> No
     status = {"kind": "Status", "status": "Failure", "message": message, "code": 403, "reason": "Forbidden"}
     server = serve(responding(response_bytes(json.dumps(status).encode(), JSON, status="403 Forbidden")))
     with pytest.raises(kp.Forbidden) as caught:
-        with_client(rig, open_to(server), get_moby)
+        with_client(rig, connection_to(server), get_moby)
     assert caught.value.status.message == message
     text = str(caught.value)
     assert text.isprintable()
@@ -76,8 +78,8 @@ LIES: Final[dict[str, Callable[[int], bytes]]] = {
 }
 
 
-def lying(lie: str, requests: list[ReceivedRequest]) -> Script:
-    """Serve pages without an end, but a whole list to who asks for it in one piece; a watch stays open."""
+def lying(next_page: str, requests: list[ReceivedRequest]) -> Script:
+    """Serve pages without an end, but a complete list for a request without a limit. A watch stays open."""
 
     async def script(peer: Peer) -> None:
         while True:
@@ -85,31 +87,31 @@ def lying(lie: str, requests: list[ReceivedRequest]) -> Script:
             target = requests[-1].target
             if "watch=" in target:
                 await peer.send(response_bytes(b"", JSON, ("Transfer-Encoding", "chunked"), length=False))
-                await peer.until_closed()
+                await peer.wait_closed()
             complete = "limit=" not in target
             await peer.send(
-                response_bytes(page("moby", "typee") if complete else LIES[lie](len(requests)), JSON)
+                response_bytes(page("moby", "typee") if complete else LIES[next_page](len(requests)), JSON)
             )
 
     return script
 
 
-@pytest.mark.parametrize("lie", LIES)
-def test_an_endless_list_in_pages_is_refused(rig: Rig, serve: Serve, lie: str) -> None:
+@pytest.mark.parametrize("next_page", LIES)
+def test_an_endless_list_in_pages_is_refused(rig: Rig, serve: Serve, next_page: str) -> None:
     requests: list[ReceivedRequest] = []
 
     async def body(client: AnyClient) -> list[str]:
         return [name async for names in client.pages() for name in names]
 
     with pytest.raises(kp.RemoteProtocolError, match=r"token|page|version"):
-        with_client(rig, open_to(serve(lying(lie, requests))), body)
+        with_client(rig, connection_to(serve(lying(next_page, requests))), body)
     assert len(requests) <= 12
     assert max(len(request.target) for request in requests) < 1000
 
 
-@pytest.mark.parametrize("lie", LIES)
-@pytest.mark.parametrize("rig", rigs(waits=True))
-def test_a_cache_requests_an_endless_list_without_pages(rig: Rig, serve: Serve, lie: str) -> None:
+@pytest.mark.parametrize("next_page", LIES)
+@pytest.mark.parametrize("rig", rigs(is_async=True))
+def test_a_cache_requests_an_endless_list_without_pages(rig: Rig, serve: Serve, next_page: str) -> None:
     requests: list[ReceivedRequest] = []
     settings = resync.Settings(streaming=False, initial_version="", backoff=resync.Backoff(initial=0.01))
 
@@ -119,6 +121,6 @@ def test_a_cache_requests_an_endless_list_without_pages(rig: Rig, serve: Serve, 
             await books.wait_synced(timeout=BOUND)
             return books.keys()
 
-    assert rig.run(open_to(serve(lying(lie, requests))), body) == ["moby", "typee"]
+    assert rig.run(connection_to(serve(lying(next_page, requests))), body) == ["moby", "typee"]
     assert len(requests) <= 13
     assert max(len(request.target) for request in requests) < 1000

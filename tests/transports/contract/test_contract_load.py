@@ -1,4 +1,4 @@
-"""A thousand watches at once: all are heard, and all are closed."""
+"""A thousand watches at the same time: all receive data, and all are closed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from contract_scripts import chunk, chunked
 from contract_server import Gate, Peer, Server
-from contract_transports import Rig, get, open_to, until_idle
+from contract_transports import Rig, connection_to, get, wait_until_idle
 
 from kubeproto import Transport
 
@@ -17,7 +17,8 @@ Serve = Callable[..., Server]
 
 WATCHES: Final = 1000
 
-# A thousand take seconds, and httpx more: it goes through all its connections for each request. In the gate.
+# A thousand watches take seconds, and longer with httpx, which searches all its connections for each request.
+# Only the gate runs them.
 FEWER: Final = 200
 
 
@@ -44,7 +45,7 @@ def test_a_thousand_watches_are_open_at_once(
                 async for chunk in incoming:
                     heard.add(chunk)
                     break
-        await until_idle(server)
+        await wait_until_idle(server)
         return heard
 
-    assert rig.run(open_to(server), watch) == {b"%d\n" % number for number in range(count)}
+    assert rig.run(connection_to(server), watch) == {b"%d\n" % number for number in range(count)}

@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 from contract_scripts import HELLO, chunked, in_turn, responding, response_bytes, sending
 from contract_server import Gate, Peer, Script, Server
-from contract_transports import Rig, fetch, fetched, get, open_to, post, until_idle
+from contract_transports import Rig, connection_to, fetch, fetch_once, get, post, wait_until_idle
 from msgspec.structs import replace
 
 import kubeproto as kp
@@ -30,7 +30,7 @@ def test_a_connection_is_reused_for_ten_requests(rig: Rig, serve: Serve) -> None
             await fetch(transport, get())
             await fetch(transport, post())
 
-    rig.run(open_to(server), five)
+    rig.run(connection_to(server), five)
     assert [request.connection for request in server.requests] == [0] * 10
 
 
@@ -49,12 +49,12 @@ def test_a_connection_that_the_server_will_close_is_not_reused(rig: Rig, serve: 
     async def twice(transport: Transport) -> list[bytes]:
         return [(await fetch(transport, get())).body for _ in range(2)]
 
-    assert rig.run(open_to(server), twice) == [HELLO, HELLO]
+    assert rig.run(connection_to(server), twice) == [HELLO, HELLO]
     assert server.connections == 2
 
 
 class TooLate(Exception):
-    """A request must not be sent any more."""
+    """An error of a check before sending."""
 
 
 def too_late() -> None:
@@ -70,7 +70,7 @@ def test_a_request_whose_check_fails_is_not_sent(rig: Rig, serve: Serve) -> None
                 await fetch(transport, replace(post(), check=too_late))
             await fetch(transport, get())
 
-    rig.run(open_to(server), four)
+    rig.run(connection_to(server), four)
     assert [request.method for request in server.requests] == ["GET", "GET"]
 
 
@@ -78,7 +78,7 @@ def test_a_request_is_checked_when_it_has_a_connection(rig: Rig) -> None:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
     with pytest.raises(kp.ConnectError):
-        fetched(rig, Connection(server=f"http://127.0.0.1:{port}"), replace(post(), check=too_late))
+        fetch_once(rig, Connection(server=f"http://127.0.0.1:{port}"), replace(post(), check=too_late))
 
 
 def test_two_exchanges_at_once_have_two_connections(rig: Rig, serve: Serve) -> None:
@@ -88,7 +88,7 @@ def test_two_exchanges_at_once_have_two_connections(rig: Rig, serve: Serve) -> N
         async with transport.send(get()):
             await fetch(transport, get())
 
-    rig.run(open_to(server), nested)
+    rig.run(connection_to(server), nested)
     assert [request.connection for request in server.requests] == [0, 1]
 
 
@@ -99,11 +99,11 @@ def test_leaving_a_response_unread_closes_its_connection_at_once(rig: Rig, serve
         async with transport.send(get()) as incoming:
             async for _ in incoming:
                 break
-        await until_idle(server)  # while the transport is open
+        await wait_until_idle(server)  # while the transport is open
         await fetch_head(transport)
-        await until_idle(server)
+        await wait_until_idle(server)
 
-    rig.run(open_to(server), leave)
+    rig.run(connection_to(server), leave)
     assert server.connections == 2
 
 
@@ -123,9 +123,9 @@ def test_an_error_of_the_caller_propagates_and_closes_the_connection(rig: Rig, s
     async def fail(transport: Transport) -> None:
         with pytest.raises(ZeroDivisionError):
             await stumble(transport)
-        await until_idle(server)
+        await wait_until_idle(server)
 
-    rig.run(open_to(server), fail)
+    rig.run(connection_to(server), fail)
 
 
 def test_rq_33_after_a_timeout_the_connection_is_not_reused(rig: Rig, serve: Serve) -> None:
@@ -134,7 +134,7 @@ def test_rq_33_after_a_timeout_the_connection_is_not_reused(rig: Rig, serve: Ser
         await peer.send(response_bytes())
         if peer.number == 0:
             await peer.request()
-            await peer.until_closed()
+            await peer.wait_closed()
 
     server = serve(script)
 
@@ -144,8 +144,8 @@ def test_rq_33_after_a_timeout_the_connection_is_not_reused(rig: Rig, serve: Ser
             await fetch(transport, get("/2"), timeout=SHORT)
         return (await fetch(transport, get("/3"))).body
 
-    assert rig.run(open_to(server), thrice) == HELLO
-    # Where the time was up before the second request had left, the server has not heard of it.
+    assert rig.run(connection_to(server), thrice) == HELLO
+    # If the time had expired before the second request was sent, the server has not received it.
     connections = {request.target: request.connection for request in server.requests}
     assert connections | {"/2": 0} == {"/1": 0, "/2": 0, "/3": 1}
 
@@ -172,8 +172,8 @@ def test_rq_22_the_body_of_each_retried_response_is_read_and_closed_once(rig: Ri
             else:
                 return waits
 
-    assert rig.run(open_to(server), persevere) == [1.0, 1.0, 1.0]
-    # Read to the end, or the connection would have been closed; closed, or it would still be taken.
+    assert rig.run(connection_to(server), persevere) == [1.0, 1.0, 1.0]
+    # An unread response would have closed its connection; an open response would still occupy it.
     assert [received.connection for received in server.requests] == [0, 0, 0, 0]
 
 
@@ -181,7 +181,7 @@ BOOK: Final = response_bytes(b'{"apiVersion":"v1","kind":"ConfigMap","metadata":
 
 
 def leaving(farewell: str) -> Script:
-    """Answer once; read the second request, and go without a word."""
+    """Respond once, read the second request, and close with this farewell."""
 
     async def script(peer: Peer) -> None:
         await peer.request()
@@ -204,7 +204,7 @@ def test_rq_23_a_get_on_a_stale_connection_is_sent_again(
         await fetch(transport, get("/1"))
         return (await fetch(transport, RawRequest(method, "/2"))).status
 
-    assert rig.run(open_to(server), twice) == 200
+    assert rig.run(connection_to(server), twice) == 200
     assert [(request.target, request.connection) for request in server.requests] == [
         ("/1", 0),
         ("/2", 0),
@@ -224,7 +224,7 @@ def test_rq_23_a_write_on_a_stale_connection_is_not_sent_again(
         with pytest.raises(TransportError):
             await fetch(transport, RawRequest(method, "/2", (), b"{}"))
 
-    rig.run(open_to(server), twice)
+    rig.run(connection_to(server), twice)
     assert [request.target for request in server.requests] == ["/1", "/2"]
 
 
@@ -236,7 +236,7 @@ def test_there_is_no_third_attempt(rig: Rig, serve: Serve) -> None:
         with pytest.raises(TransportError):
             await fetch(transport, get("/2"))
 
-    rig.run(open_to(server), twice)
+    rig.run(connection_to(server), twice)
     assert [request.target for request in server.requests] == ["/1", "/2", "/2"]
 
 
@@ -247,7 +247,7 @@ def test_a_get_on_a_fresh_connection_is_not_sent_twice(rig: Rig, serve: Serve) -
         with pytest.raises(TransportError):
             await fetch(transport, get())
 
-    rig.run(open_to(server), once)
+    rig.run(connection_to(server), once)
     assert len(server.requests) == 1
 
 
@@ -266,7 +266,7 @@ def test_a_request_with_an_incomplete_response_is_not_sent_again(rig: Rig, serve
         with pytest.raises(TransportError):
             await fetch(transport, get())
 
-    rig.run(open_to(server), twice)
+    rig.run(connection_to(server), twice)
     assert len(server.requests) == 2
 
 
@@ -290,9 +290,9 @@ def test_a_connection_that_was_closed_while_idle_is_not_used(
     async def twice(transport: Transport) -> bytes:
         await fetch(transport, get("/1"))
         gate.open()
-        # The server's end is closed before its script ends, so its farewell has arrived here.
-        await until_idle(server)
+        # The server's end closes before its script ends, so the client has received the close.
+        await wait_until_idle(server)
         return (await fetch(transport, raw_request)).body
 
-    assert rig.run(open_to(server), twice) == HELLO
+    assert rig.run(connection_to(server), twice) == HELLO
     assert [(request.target, request.connection) for request in server.requests] == [("/1", 0), ("/2", 1)]

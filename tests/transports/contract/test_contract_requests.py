@@ -1,4 +1,4 @@
-"""What goes out is what was said, byte for byte, and nothing that nobody said."""
+"""A transport sends exactly the bytes of the request, and adds nothing."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Final
 import pytest
 from contract_scripts import responding, response_bytes
 from contract_server import ReceivedRequest, Server
-from contract_transports import Rig, fetch, fetched, get, open_to, post
+from contract_transports import Rig, connection_to, fetch, fetch_once, get, post
 
 from kubeproto import Headers, LocalProtocolError, RawRequest, Transport
 from kubeproto.config import Connection
 
 Serve = Callable[..., Server]
 
-# Said by any HTTP client, and by nobody else.
+# Headers that every HTTP client adds.
 PLUMBING: Final = frozenset(("host", "content-length", "connection"))
 
 
 def received_request(rig: Rig, serve: Serve, raw_request: RawRequest, **settings: object) -> ReceivedRequest:
-    """The request as the server sees it."""
+    """Return the request as the server received it."""
     server = serve(responding(response_bytes()))
-    fetched(rig, open_to(server, **settings), raw_request)
+    fetch_once(rig, connection_to(server, **settings), raw_request)
     [request] = server.requests
     return request
 
@@ -47,7 +47,7 @@ def test_the_target_is_sent_unchanged(rig: Rig, serve: Serve, target: str) -> No
 def test_the_base_path_of_a_server_comes_first(rig: Rig, serve: Serve) -> None:
     server = serve(responding(response_bytes()))
     connection = Connection(server=f"{server.url}/k8s/clusters/c-1/")
-    fetched(rig, connection, get("/api/v1/pods?limit=1"))
+    fetch_once(rig, connection, get("/api/v1/pods?limit=1"))
     assert server.requests[0].target == "/k8s/clusters/c-1/api/v1/pods?limit=1"
 
 
@@ -91,7 +91,7 @@ def test_an_empty_post_declares_its_length(rig: Rig, serve: Serve) -> None:
 
 def test_host_names_the_server(rig: Rig, serve: Serve) -> None:
     server = serve(responding(response_bytes()))
-    fetched(rig, server)
+    fetch_once(rig, server)
     assert server.requests[0].header("host") == f"localhost:{server.port}"
 
 
@@ -102,24 +102,24 @@ def test_a_cookie_is_not_sent_back(rig: Rig, serve: Serve) -> None:
         await fetch(transport, get())
         await fetch(transport, get())
 
-    rig.run(open_to(server), twice)
+    rig.run(connection_to(server), twice)
     assert [request.header("cookie") for request in server.requests] == ["", ""]
 
 
 def test_a_redirect_is_a_response(rig: Rig, serve: Serve) -> None:
     moved = response_bytes(b"", ("Location", "/elsewhere"), status="301 Moved Permanently")
     server = serve(responding(moved))
-    assert fetched(rig, server).status == 301
+    assert fetch_once(rig, server).status == 301
     assert len(server.requests) == 1
 
 
 def test_proxies_of_the_environment_are_ignored(
     rig: Rig, serve: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # What the environment says has been weighed when the connection was made.
+    # The variables of the environment were evaluated when the connection settings were made.
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:1")
-    assert fetched(rig, serve(responding(response_bytes()))).status == 200
+    assert fetch_once(rig, serve(responding(response_bytes()))).status == 200
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_an_invalid_request_is_refused_without_being_quoted(
 ) -> None:
     server = serve(responding(response_bytes()))
     with pytest.raises(LocalProtocolError) as raised:
-        fetched(rig, server, raw_request)
+        fetch_once(rig, server, raw_request)
     assert server.requests == []
     error: BaseException | None = raised.value
     while error is not None:

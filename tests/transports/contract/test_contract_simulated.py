@@ -1,7 +1,9 @@
-"""The transports of the simulator keep the contract too, and its faults are what real transports raise.
+"""The transports of the simulator also keep the contract, and their faults raise the errors of real
+transports.
 
-They have no sockets, so the suite's servers, which write bytes, are nothing to them; what a client relies on
-is tried here: on the transport alone, behind faults of which none strikes, and inside the runtime's wrappers.
+They have no sockets, so the byte scripts of the suite do not apply to them. The parts on which a client
+relies are tested here: on the transport alone, behind faults that never occur, and inside the runtime's
+wrappers.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from typing import Any, Final
 
 import anyio
 import pytest
-from contract_transports import Dressed
+from contract_transports import AsyncAdapter
 from msgspec.structs import replace
 
 import kubeproto as kp
@@ -42,11 +44,11 @@ def faulty(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
 
 
 def blocking(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
-    return Dressed(Faults(cluster, script=script).blocking_transport())
+    return AsyncAdapter(Faults(cluster, script=script).blocking_transport())
 
 
 def authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
-    """With credentials, here none."""
+    """Wrap the transport with empty credentials."""
 
     @asynccontextmanager
     async def opened(_: Connection) -> AsyncGenerator[Any]:
@@ -58,13 +60,13 @@ def authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
 
 
 def blocking_authorized(cluster: Cluster, script: tuple[Fault, ...]) -> Any:
-    """The same for threads."""
+    """Wrap the blocking transport with empty credentials."""
 
     def opened(_: Connection) -> Any:
         return nullcontext(Faults(cluster, script=script).blocking_transport())
 
     config = Config(connection=Connection(server="http://sim"), identity=Identity())
-    return Dressed(BlockingAuthorizedTransport(config, opened))
+    return AsyncAdapter(BlockingAuthorizedTransport(config, opened))
 
 
 MAKERS: Final = (plain, faulty, blocking, authorized, blocking_authorized)

@@ -1,4 +1,4 @@
-"""What the contract's server asks the kernel: whether a connection has an end that was not closed."""
+"""The contract's server asks the kernel whether a connection has an end that is still open."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from contract_sockets import has_connection
 def test_a_connection_exists_until_both_kernels_have_closed_it(first: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        assert not has_connection(port)  # who listens has none
+        assert not has_connection(port)  # a listener has no connection
         client = socket.create_connection(("127.0.0.1", port), timeout=BOUND)
         server, _ = listener.accept()
         with client, server:

@@ -1,4 +1,6 @@
-"""TLS: a server that is not who it should be is never spoken to, and it is told who asks."""
+"""TLS: no request is sent to a server with a wrong certificate, and the server learns the client's
+identity.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +11,9 @@ from pathlib import Path
 import pytest
 from contract_certificates import Certificates, context, pem
 from contract_scripts import HELLO, chunked, dripping, responding, response_bytes, sending
-from contract_secrets import SECRET, shown
+from contract_secrets import SECRET, secret_variables
 from contract_server import Peer, Server, abort
-from contract_transports import Rig, fetch, fetched, get, open_to
+from contract_transports import Rig, connection_to, fetch, fetch_once, get
 
 from kubeproto import ConnectError, Transport, TransportError
 from kubeproto.config import ConfigError, Connection
@@ -19,30 +21,32 @@ from kubeproto.config import ConfigError, Connection
 Serve = Callable[..., Server]
 
 
-def test_a_server_with_a_valid_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_server_with_a_valid_certificate_is_trusted(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
     server = serve(responding(response_bytes(), chunked(HELLO)), context(certificates.server))
 
     async def twice(transport: Transport) -> list[bytes]:
         return [(await fetch(transport, get())).body for _ in range(2)]
 
-    assert rig.run(open_to(server, ca=certificates.trusted), twice) == [HELLO, HELLO]
+    assert rig.run(connection_to(server, ca=certificates.trusted), twice) == [HELLO, HELLO]
     assert server.connections == 1
 
 
 def test_tls_records_may_be_split_anywhere(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server = serve(dripping(chunked(HELLO)), context(certificates.server))
-    assert fetched(rig, open_to(server, ca=certificates.trusted)).body == HELLO
+    assert fetch_once(rig, connection_to(server, ca=certificates.trusted)).body == HELLO
 
 
 def test_without_a_closing_alert_only_a_declared_length_shows_a_truncated_body(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(sending(response_bytes(), then="reset"), context(certificates.server))
-    connection = open_to(server, ca=certificates.trusted)
-    assert fetched(rig, connection).body == HELLO
+    connection = connection_to(server, ca=certificates.trusted)
+    assert fetch_once(rig, connection).body == HELLO
     server = serve(sending(chunked(HELLO, end=False), then="close"), context(certificates.server))
     with pytest.raises(TransportError):
-        fetched(rig, open_to(server, ca=certificates.trusted))
+        fetch_once(rig, connection_to(server, ca=certificates.trusted))
 
 
 def test_without_a_closing_alert_a_body_ends_with_the_connection(
@@ -54,7 +58,7 @@ def test_without_a_closing_alert_a_body_ends_with_the_connection(
         await abort(peer.writer)
 
     server = serve(script, context(certificates.server))
-    assert fetched(rig, open_to(server, ca=certificates.trusted)).body == HELLO
+    assert fetch_once(rig, connection_to(server, ca=certificates.trusted)).body == HELLO
 
 
 def test_the_file_of_a_ca_is_read_before_each_handshake(
@@ -80,7 +84,7 @@ def test_the_file_of_a_ca_is_read_before_each_handshake(
         path.write_bytes(certificates.stranger.cert_pem.bytes())
         for _ in range(2):
             assert (await fetch(transport, get())).body == HELLO
-        # Whom it trusted before it trusts no longer.
+        # The old certificate is no longer trusted.
         with certificates.server.private_key_and_cert_chain_pem.tempfile() as chain:
             tls_context.load_cert_chain(chain)
         with pytest.raises(ConnectError, match="certificate"):
@@ -88,7 +92,7 @@ def test_the_file_of_a_ca_is_read_before_each_handshake(
         path.write_bytes(certificates.trusted)
         assert (await fetch(transport, get())).body == HELLO
 
-    rig.run(open_to(server, ca=certificates.trusted, ca_file=str(path)), rotate)
+    rig.run(connection_to(server, ca=certificates.trusted, ca_file=str(path)), rotate)
 
 
 @pytest.mark.parametrize("fault", ["unknown CA", "another CA", "wrong name", "expired"])
@@ -99,7 +103,7 @@ def test_an_untrusted_server_gets_no_request(
     ca = {"unknown CA": b"", "another CA": certificates.stranger.cert_pem.bytes()}
     server = serve(responding(response_bytes()), context(server_certificates.get(fault, certificates.server)))
     with pytest.raises(ConnectError, match="certificate"):
-        fetched(rig, open_to(server, ca=ca.get(fault, certificates.trusted)))
+        fetch_once(rig, connection_to(server, ca=ca.get(fault, certificates.trusted)))
     assert server.requests == []
 
 
@@ -107,44 +111,46 @@ def test_an_untrusted_server_can_be_used_with_insecure(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(responding(response_bytes()), context(certificates.expired))
-    assert fetched(rig, open_to(server, insecure=True)).body == HELLO
+    assert fetch_once(rig, connection_to(server, insecure=True)).body == HELLO
 
 
 def test_tls_server_name_is_the_name_in_the_certificate(
     rig: Rig, serve: Serve, certificates: Certificates
 ) -> None:
     server = serve(responding(response_bytes()), context(certificates.elsewhere))
-    connection = open_to(server, ca=certificates.trusted, tls_server_name="kubernetes.default.svc")
-    assert fetched(rig, connection).body == HELLO
+    connection = connection_to(server, ca=certificates.trusted, tls_server_name="kubernetes.default.svc")
+    assert fetch_once(rig, connection).body == HELLO
     assert server.requests[0].header("host") == f"localhost:{server.port}"
 
 
-def test_one_certificate_of_several_is_enough(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_single_matching_ca_of_several_is_enough(
+    rig: Rig, serve: Serve, certificates: Certificates
+) -> None:
     bundle = b"# gr\xc3\xbcn\n" + certificates.stranger.cert_pem.bytes() + b"\n" + certificates.trusted
     server = serve(responding(response_bytes()), context(certificates.server))
-    assert fetched(rig, open_to(server, ca=bundle)).body == HELLO
+    assert fetch_once(rig, connection_to(server, ca=bundle)).body == HELLO
 
 
 def test_a_client_presents_its_certificate(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server = serve(responding(response_bytes()), context(certificates.server, clients_of=certificates.ca))
     certificate, key = pem(certificates.client)
     settings = {"ca": certificates.trusted, "client_certificate": certificate, "client_key": key}
-    assert fetched(rig, open_to(server, **settings)).body == HELLO
+    assert fetch_once(rig, connection_to(server, **settings)).body == HELLO
 
 
-@pytest.mark.parametrize("shown", ["none", "a strange one"])
+@pytest.mark.parametrize("presented", ["none", "untrusted"])
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3], ids=["1.2", "1.3"])
-def test_a_client_whose_certificate_is_not_accepted(
-    rig: Rig, serve: Serve, certificates: Certificates, shown: str, version: ssl.TLSVersion
+def test_a_client_without_an_accepted_certificate_gets_an_error(
+    rig: Rig, serve: Serve, certificates: Certificates, presented: str, version: ssl.TLSVersion
 ) -> None:
     demanding = context(certificates.server, clients_of=certificates.ca)
     demanding.maximum_version = version
     server = serve(responding(response_bytes()), demanding)
-    certificate, key = pem(certificates.strange_client) if shown != "none" else (b"", b"")
+    certificate, key = pem(certificates.strange_client) if presented != "none" else (b"", b"")
     settings = {"ca": certificates.trusted, "client_certificate": certificate, "client_key": key}
-    # With TLS 1.3 the client learns it when it waits for the answer.
+    # With TLS 1.3 the client receives the alert only when it waits for the response.
     with pytest.raises(TransportError):
-        fetched(rig, open_to(server, **settings))
+        fetch_once(rig, connection_to(server, **settings))
     assert server.requests == []
 
 
@@ -158,14 +164,14 @@ def test_a_key_of_another_certificate_is_refused_before_a_request(
         "client_key": pem(certificates.strange_client)[1],
     }
     with pytest.raises(ConfigError, match="client certificate") as raised:
-        fetched(rig, open_to(server, **settings))
+        fetch_once(rig, connection_to(server, **settings))
     assert "PRIVATE" not in str(raised.value)
 
 
 def test_an_invalid_ca_is_refused_before_a_request(rig: Rig) -> None:
     garbage = b"-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n"
     with pytest.raises(ConfigError, match="CA"):
-        fetched(rig, Connection(server="https://localhost:1", ca=garbage))
+        fetch_once(rig, Connection(server="https://localhost:1", ca=garbage))
 
 
 def test_a_server_without_tls_at_an_https_url(rig: Rig, serve: Serve) -> None:
@@ -175,7 +181,7 @@ def test_a_server_without_tls_at_an_https_url(rig: Rig, serve: Serve) -> None:
 
     server = serve(script)
     with pytest.raises(ConnectError):
-        fetched(rig, Connection(server=f"https://localhost:{server.port}"))
+        fetch_once(rig, Connection(server=f"https://localhost:{server.port}"))
 
 
 @pytest.mark.parametrize("broken", ["ca", "client_key"])
@@ -192,6 +198,6 @@ def test_a_connection_with_an_invalid_certificate_is_printed_without_its_key(
         client_key=key,
     )
     with pytest.raises(ConfigError) as raised:
-        fetched(rig, connection)
-    # A tool that logs variables asks the half-made transport for its repr as well.
-    assert list(shown(raised.value)) == []
+        fetch_once(rig, connection)
+    # A tool that logs variables calls the repr of the partly constructed transport as well.
+    assert list(secret_variables(raised.value)) == []

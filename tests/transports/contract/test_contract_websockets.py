@@ -1,4 +1,4 @@
-"""exec, attach and port-forward: over WebSockets, on each transport that has them."""
+"""exec, attach and port-forward over WebSockets, on each transport that has them."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from contract_cancelling import cancelled_at
 from contract_certificates import Certificates, context
 from contract_scripts import proxying, response_bytes, sending
 from contract_server import BOUND, Gate, Server
-from contract_transports import Rig, open_to, rigs, until, until_idle
-from contract_websockets import SUCCESS, THREE, V4, V5, Side, cat, echo, talking
+from contract_transports import Rig, connection_to, rigs, until, wait_until_idle
+from contract_websockets import SUCCESS, THREE, V4, V5, WebSocketPeer, cat, echo, talking
 from wsproto.events import BytesMessage, CloseConnection, Event, Ping, Pong, TextMessage
 
 import kubeproto as kp
@@ -47,7 +47,7 @@ FORWARD: Final = PODS.port_forward("web", [8080, 53])
 RECORDINGS: Final = Path(__file__).parents[2] / "recordings"
 
 
-@pytest.fixture(params=rigs(upgrades=True))
+@pytest.fixture(params=rigs(has_websockets=True))
 def rig(request: pytest.FixtureRequest) -> Rig:
     """Each transport that has WebSockets."""
     parameter: object = request.param
@@ -62,17 +62,17 @@ def upgraded(
     request: UpgradeRequest = EXEC,
     **times: float,
 ) -> T:
-    """What comes of a talk over a fresh transport."""
+    """Run a conversation over a new transport, and return its result."""
 
     async def body(transport: Transport) -> T:
         async with cast("Upgrader", transport).upgrade(request, **times) as socket:
             return await talk(socket)
 
-    return rig.run(server if isinstance(server, Connection) else open_to(server), body)
+    return rig.run(server if isinstance(server, Connection) else connection_to(server), body)
 
 
-async def meow(socket: WebSocket) -> list[object]:
-    """Talk to `cat`, and give what it said."""
+async def use_cat(socket: WebSocket) -> list[object]:
+    """Exchange messages with `cat`, and return its output."""
     process = Process(socket)
     await process.write(b"meow")
     assert await anext(process) == Stdout(b"meow")
@@ -84,13 +84,13 @@ async def listen(socket: WebSocket) -> list[object]:
     return [event async for event in Process(socket)]
 
 
-def well(events: list[object]) -> bool:
+def assert_success(events: list[object]) -> bool:
     return len(events) == 1 and isinstance(events[0], Exited) and events[0].code == 0
 
 
 def test_sv_24_a_command_reads_stdin_writes_stdout_and_ends_with_its_stdin(rig: Rig, serve: Serve) -> None:
     server = serve(talking(cat))
-    assert well(upgraded(rig, server, meow))
+    assert assert_success(upgraded(rig, server, use_cat))
     [request] = server.requests
     assert (
         request.target == "/api/v1/namespaces/w/pods/web/exec?command=cat&stdin=true&stdout=true&stderr=true"
@@ -98,31 +98,31 @@ def test_sv_24_a_command_reads_stdin_writes_stdout_and_ends_with_its_stdin(rig: 
     assert request.header("sec-websocket-protocol") == "v5.channel.k8s.io, v4.channel.k8s.io"
 
 
-def test_a_server_that_sends_byte_by_byte(rig: Rig, serve: Serve) -> None:
-    assert well(upgraded(rig, serve(talking(cat, drips=True)), meow))
+def test_a_websocket_that_arrives_byte_by_byte_works(rig: Rig, serve: Serve) -> None:
+    assert assert_success(upgraded(rig, serve(talking(cat, drips=True)), use_cat))
 
 
-def test_over_tls(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_websocket_works_over_tls(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server = serve(talking(cat), context(certificates.server))
-    assert well(upgraded(rig, open_to(server, ca=certificates.trusted), meow))
+    assert assert_success(upgraded(rig, connection_to(server, ca=certificates.trusted), use_cat))
 
 
-def test_over_tls_byte_by_byte(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_websocket_works_over_tls_byte_by_byte(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server = serve(talking(cat, drips=True), context(certificates.server))
-    assert well(upgraded(rig, open_to(server, ca=certificates.trusted), meow))
+    assert assert_success(upgraded(rig, connection_to(server, ca=certificates.trusted), use_cat))
 
 
-def test_through_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) -> None:
+def test_a_websocket_works_through_a_tunnel(rig: Rig, serve: Serve, certificates: Certificates) -> None:
     server, proxy = serve(talking(cat), context(certificates.server)), serve(proxying())
-    connection = open_to(server, ca=certificates.trusted, proxy=f"http://localhost:{proxy.port}")
-    assert well(upgraded(rig, connection, meow))
+    connection = connection_to(server, ca=certificates.trusted, proxy=f"http://localhost:{proxy.port}")
+    assert assert_success(upgraded(rig, connection, use_cat))
     assert [request.method for request in proxy.requests] == ["CONNECT"]
 
 
 def test_sv_24_an_exit_code_is_a_value(rig: Rig, serve: Serve) -> None:
-    async def fail(side: Side) -> None:
-        await side.say(b"\1", b"\2", b"\1out", b"\2err", THREE)
-        await side.close()
+    async def fail(websocket: WebSocketPeer) -> None:
+        await websocket.send_messages(b"\1", b"\2", b"\1out", b"\2err", THREE)
+        await websocket.close()
 
     events = upgraded(rig, serve(talking(fail)), listen)
     assert events[:-1] == [Stdout(b"out"), Stderr(b"err")]
@@ -146,7 +146,7 @@ def test_a_recorded_failure_has_the_message_of_the_server(rig: Rig, serve: Serve
     recording = json.loads((RECORDINGS / "exec-v5-kubelet-unreachable.json").read_text())
     frames = recording["response"]["frames"]
 
-    async def replay(side: Side) -> None:
+    async def replay(websocket: WebSocketPeer) -> None:
         for frame in frames:
             payload = base64.b64decode(frame["payload"]["base64"])
             size = (
@@ -154,8 +154,8 @@ def test_a_recorded_failure_has_the_message_of_the_server(rig: Rig, serve: Serve
                 if len(payload) < 126
                 else b"~" + len(payload).to_bytes(2, "big")
             )
-            await side.peer.send(bytes((0x80 | frame["opcode"],)) + size + payload)
-        await side.peer.until_closed()
+            await websocket.peer.send(bytes((0x80 | frame["opcode"],)) + size + payload)
+        await websocket.peer.wait_closed()
 
     [result] = upgraded(rig, serve(talking(replay)), listen)
     assert isinstance(result, Exited)
@@ -208,9 +208,11 @@ def test_ports_are_independent_streams(rig: Rig, serve: Serve) -> None:
 
 
 def test_an_unreachable_port_does_not_affect_another(rig: Rig, serve: Serve) -> None:
-    async def half(side: Side) -> None:
-        await side.say(b"\0\x90\x1f", b"\1\x90\x1f", b"\1nobody listens", b"\2\x35\0", b"\3\x35\0", b"\2dns")
-        await side.close()
+    async def serve_half(websocket: WebSocketPeer) -> None:
+        await websocket.send_messages(
+            b"\0\x90\x1f", b"\1\x90\x1f", b"\1nobody listens", b"\2\x35\0", b"\3\x35\0", b"\2dns"
+        )
+        await websocket.close()
 
     async def talk(socket: WebSocket) -> bytes:
         ports = PortForwarding(socket, [8080, 53], signal=anyio.Event)
@@ -218,58 +220,58 @@ def test_an_unreachable_port_does_not_affect_another(rig: Rig, serve: Serve) -> 
             await ports[8080].receive()
         return await ports[53].receive() + await ports[53].receive()
 
-    assert upgraded(rig, serve(talking(half, V4)), talk, FORWARD) == b"dns"
+    assert upgraded(rig, serve(talking(serve_half, V4)), talk, FORWARD) == b"dns"
 
 
 def test_pings_text_and_fragments_are_handled(rig: Rig, serve: Serve) -> None:
-    async def odd(side: Side) -> None:
-        await side.send(
+    async def send_unusual_frames(websocket: WebSocketPeer) -> None:
+        await websocket.send(
             Ping(payload=b"there?"),
             BytesMessage(data=b"\1frag", message_finished=False),
             BytesMessage(data=b"ments"),
             TextMessage(data="\1text"),
         )
-        async for event in side.events():
+        async for event in websocket.events():
             assert event == Pong(payload=b"there?")
-            await side.say(SUCCESS)
-            await side.close()
+            await websocket.send_messages(SUCCESS)
+            await websocket.close()
             return
 
-    events = upgraded(rig, serve(talking(odd)), listen)
+    events = upgraded(rig, serve(talking(send_unusual_frames)), listen)
     assert events[:-1] == [Stdout(b"fragments"), Stdout(b"text")]
 
 
 def test_leaving_the_context_closes_the_websocket_normally(rig: Rig, serve: Serve) -> None:
     heard: list[Event] = []
 
-    async def wait(side: Side) -> None:
-        heard.extend([event async for event in side.events()])
+    async def wait(websocket: WebSocketPeer) -> None:
+        heard.extend([event async for event in websocket.events()])
 
     async def leave(socket: WebSocket) -> None:
         assert socket.protocol == V5
 
     server = serve(talking(wait))
     upgraded(rig, server, leave)
-    server.until_idle()
+    server.wait_until_idle()
     assert [event.code for event in heard if isinstance(event, CloseConnection)] == [1000]
 
 
 @pytest.mark.parametrize("then", ["close", "reset", "farewell", "bad farewell", "nonsense"])
 def test_an_end_without_a_close_frame_is_an_error(rig: Rig, serve: Serve, then: str) -> None:
-    async def go(side: Side) -> None:
-        await side.say(b"\1out")
+    async def go(websocket: WebSocketPeer) -> None:
+        await websocket.send_messages(b"\1out")
         match then:
             case "close":
-                await side.peer.close()
+                await websocket.peer.close()
             case "reset":
-                await side.peer.reset()
+                await websocket.peer.reset()
             case "farewell":
-                await side.close()
+                await websocket.close()
             case "bad farewell":
-                await side.close(1011, "oops")
+                await websocket.close(1011, "oops")
             case _:
-                await side.peer.send(b"HTTP/1.1 500 Oops\r\n\r\n")
-                await side.peer.until_closed()
+                await websocket.peer.send(b"HTTP/1.1 500 Oops\r\n\r\n")
+                await websocket.peer.wait_closed()
 
     with pytest.raises((TransportError, kp.RemoteProtocolError)) as raised:
         upgraded(rig, serve(talking(go)), listen)
@@ -287,15 +289,15 @@ def test_a_websocket_whose_server_does_not_respond_times_out(rig: Rig, serve: Se
 
 
 def test_a_server_that_answers_no_ping_times_out(rig: Rig, serve: Serve) -> None:
-    async def sulk(side: Side) -> None:
-        await side.peer.until_closed()
+    async def stay_silent(websocket: WebSocketPeer) -> None:
+        await websocket.peer.wait_closed()
 
     with pytest.raises(DeadlineExceeded, match="silent"):
-        upgraded(rig, serve(talking(sulk)), listen, idle=SHORT)
+        upgraded(rig, serve(talking(stay_silent)), listen, idle=SHORT)
 
 
-async def until_still(count: Callable[[], int]) -> None:
-    """Let the loop go round until this has stood still for many rounds."""
+async def wait_until_unchanged(count: Callable[[], int]) -> None:
+    """Yield to the loop until the count has not changed for many rounds."""
     previous, rounds = -1, 0
     with anyio.fail_after(BOUND):
         while rounds < 300:
@@ -306,38 +308,38 @@ async def until_still(count: Callable[[], int]) -> None:
 def test_a_slow_reader_slows_the_command_down_and_loses_nothing(rig: Rig, serve: Serve) -> None:
     total, sent_count = 1000, 0
 
-    async def shout(side: Side) -> None:
+    async def send_forever(websocket: WebSocketPeer) -> None:
         nonlocal sent_count
         for _ in range(total):
-            await side.say(b"\1" + b"x" * PIECE)
+            await websocket.send_messages(b"\1" + b"x" * PIECE)
             sent_count += 1
-        await side.say(SUCCESS)
-        await side.close()
+        await websocket.send_messages(SUCCESS)
+        await websocket.close()
 
-    async def dawdle(socket: WebSocket) -> int:
-        await until_still(lambda: sent_count)
+    async def read_slowly(socket: WebSocket) -> int:
+        await wait_until_unchanged(lambda: sent_count)
         assert sent_count < total
         return sum([len(event.data) async for event in Process(socket) if isinstance(event, Stdout)])
 
-    assert upgraded(rig, serve(talking(shout)), dawdle) == total * PIECE
+    assert upgraded(rig, serve(talking(send_forever)), read_slowly) == total * PIECE
 
 
 def test_a_slow_command_slows_its_writer_down_and_loses_nothing(rig: Rig, serve: Serve, gate: Gate) -> None:
     total, written = 1000, 0
 
-    async def dawdle(side: Side) -> None:
+    async def read_slowly(websocket: WebSocketPeer) -> None:
         heard = 0
-        side.peer.transport.pause_reading()
+        websocket.peer.transport.pause_reading()
         await gate.wait()
-        side.peer.transport.resume_reading()
-        async for message in side.messages():
+        websocket.peer.transport.resume_reading()
+        async for message in websocket.messages():
             if message == b"\xff\0":
-                await side.say(b"\1%d" % heard, SUCCESS)
-                await side.close()
+                await websocket.send_messages(b"\1%d" % heard, SUCCESS)
+                await websocket.close()
                 return
             heard += len(message) - 1
 
-    async def shout(socket: WebSocket) -> list[object]:
+    async def send_forever(socket: WebSocket) -> list[object]:
         process = Process(socket)
         received: list[object] = []
 
@@ -351,25 +353,25 @@ def test_a_slow_command_slows_its_writer_down_and_loses_nothing(rig: Rig, serve:
         async with anyio.create_task_group() as group:
             group.start_soon(write)
             await until(lambda: gate.reached)
-            await until_still(lambda: written)
+            await wait_until_unchanged(lambda: written)
             assert written < total
             gate.open()
             received.extend([event async for event in process])
         return received
 
-    events = upgraded(rig, serve(talking(dawdle)), shout)
+    events = upgraded(rig, serve(talking(read_slowly)), send_forever)
     assert events[0] == Stdout(b"%d" % (total * PIECE))
 
 
 def test_a_blocked_writer_fails_when_the_server_closes(rig: Rig, serve: Serve, gate: Gate) -> None:
     written = 0
 
-    async def leave(side: Side) -> None:
-        side.peer.transport.pause_reading()
+    async def leave(websocket: WebSocketPeer) -> None:
+        websocket.peer.transport.pause_reading()
         await gate.wait()
-        await side.peer.reset()
+        await websocket.peer.reset()
 
-    async def shout(socket: WebSocket) -> None:
+    async def send_forever(socket: WebSocket) -> None:
         process = Process(socket)
 
         async def write_on() -> None:
@@ -385,10 +387,10 @@ def test_a_blocked_writer_fails_when_the_server_closes(rig: Rig, serve: Serve, g
         async with anyio.create_task_group() as group:
             group.start_soon(write)
             await until(lambda: gate.reached)
-            await until_still(lambda: written)
+            await wait_until_unchanged(lambda: written)
             gate.open()
 
-    upgraded(rig, serve(talking(leave)), shout)
+    upgraded(rig, serve(talking(leave)), send_forever)
 
 
 @pytest.mark.parametrize("way", ["plain", "tls", "tunnel"])
@@ -397,21 +399,21 @@ def test_a_websocket_is_cancelled_at_every_wait(
 ) -> None:
     if way == "plain":
         server = serve(talking(cat))
-        connection = open_to(server)
+        connection = connection_to(server)
     else:
         server = serve(talking(cat), context(certificates.server))
         proxy = f"http://localhost:{serve(proxying()).port}" if way == "tunnel" else ""
-        connection = open_to(server, ca=certificates.trusted, proxy=proxy)
+        connection = connection_to(server, ca=certificates.trusted, proxy=proxy)
 
     number = 0
 
     async def once(transport: Transport) -> bool:
         async def work() -> None:
             async with cast("Upgrader", transport).upgrade(EXEC, timeout=60.0, idle=60.0) as socket:
-                await meow(socket)
+                await use_cat(socket)
 
         reached = await cancelled_at(number, work)
-        await until_idle(server)  # it was closed, while the transport is open
+        await wait_until_idle(server)  # it was closed, while the transport is open
         return reached
 
     while rig.run(connection, once):
@@ -435,13 +437,13 @@ def test_closing_the_transport_ends_a_websocket(rig: Rig, serve: Serve) -> None:
             with pytest.raises(TransportError):
                 await listen(socket)
 
-    rig.run(open_to(serve(talking(cat))), body)
+    rig.run(connection_to(serve(talking(cat))), body)
 
 
 def test_an_upgrade_has_the_credentials_of_the_connection(rig: Rig, serve: Serve) -> None:
     server = serve(talking(cat))
     request = EXEC.with_headers(("Authorization", "Bearer hunter2"))
-    assert well(upgraded(rig, server, meow, request))
+    assert assert_success(upgraded(rig, server, use_cat, request))
     assert server.requests[0].header("authorization") == "Bearer hunter2"
 
 

@@ -1,4 +1,4 @@
-"""The readers of bodies say what h11's own say, however the bytes are cut, and give large pieces."""
+"""The readers of bodies agree with h11's own, however the bytes are split, and return large pieces."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from kubeproto.wire import BodyUntilClose, ChunkedBody, Headers, SizedBody, open
 
 HEAD: Final = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
-# What a chunked body is made of, and what int() or a lenient reader would take as well.
+# The parts of a chunked body, and bytes that int() or a lenient reader would accept as well.
 ODD: Final = b"\r\n019aAfFgxX;+_ -\t:\x00\x0b\xff"
 
 
 class Verdict(NamedTuple):
     end: Literal["finished", "more", "broken"]
     payload: bytes = b""
-    rest: bytes = b""
+    remainder: bytes = b""
 
 
 def ours(chunks: list[bytes]) -> Verdict:
@@ -58,8 +58,8 @@ def theirs(chunks: list[bytes]) -> Verdict:
     )
 
 
-def chunk(payload: bytes, *, digits: str = "x", extension: bytes = b"", blanks: bytes = b"") -> bytes:
-    return format(len(payload), digits).encode() + extension + blanks + b"\r\n" + payload + b"\r\n"
+def chunk(payload: bytes, *, digits: str = "x", extension: bytes = b"", spaces: bytes = b"") -> bytes:
+    return format(len(payload), digits).encode() + extension + spaces + b"\r\n" + payload + b"\r\n"
 
 
 chunks = st.builds(
@@ -67,7 +67,7 @@ chunks = st.builds(
     st.binary(min_size=1, max_size=40) | st.sampled_from([b"\r\n0\r\n\r\n", b"\r\n", b"5\r\n"]),
     digits=st.sampled_from(["x", "X", "04x", "020X"]),
     extension=st.sampled_from([b"", b"", b";", b';a="b"', b"; sig=\xff\r"]),
-    blanks=st.sampled_from([b"", b"", b" ", b"\t "]),
+    spaces=st.sampled_from([b"", b"", b" ", b"\t "]),
 )
 trailers = st.sampled_from(
     [
@@ -90,7 +90,7 @@ bodies = st.builds(
 
 @st.composite
 def damaged(draw: st.DrawFn) -> bytes:
-    """A body in which a few bytes are missing, added or others."""
+    """Draw a body in which a few bytes are missing, added or changed."""
     data = bytearray(draw(bodies))
     for _ in range(draw(st.integers(0, 3))):
         index = draw(st.integers(0, len(data)))
@@ -100,7 +100,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data[: draw(st.integers(0, len(data)) | st.just(len(data)))])
 
 
-def cut(data: bytes, boundaries: list[int]) -> list[bytes]:
+def split(data: bytes, boundaries: list[int]) -> list[bytes]:
     edges = [0, *sorted(boundary for boundary in boundaries if boundary < len(data)), len(data)]
     return [data[start:stop] for start, stop in pairwise(edges)]
 
@@ -118,15 +118,15 @@ def cut(data: bytes, boundaries: list[int]) -> list[bytes]:
 @example(b"5\r\nhelloX", [])
 @example(b"0\r\nA\r\n : 1\r\n\r\n", [])
 @example(b"000000000000000000001\r\na\r\n0\r\n\r\n", [])
-def test_a_chunked_body_is_read_as_by_h11_however_it_is_split(data: bytes, places: list[int]) -> None:
-    pieces = cut(data, places)
+def test_a_chunked_body_is_read_as_by_h11_however_it_is_split(data: bytes, split_indexes: list[int]) -> None:
+    pieces = split(data, split_indexes)
     assert ours(pieces) == theirs(pieces)
 
 
 @given(damaged(), st.lists(st.integers(0, 200), max_size=12))
-def test_a_chunked_body_is_the_same_however_it_is_split(data: bytes, places: list[int]) -> None:
+def test_a_chunked_body_is_the_same_however_it_is_split(data: bytes, split_indexes: list[int]) -> None:
     expected = ours([data])
-    assert ours(cut(data, places)) == expected
+    assert ours(split(data, split_indexes)) == expected
     assert ours([data[index : index + 1] for index in range(len(data))]) == expected
 
 
@@ -188,9 +188,9 @@ def test_a_connection_that_ends_before_the_last_chunk_is_an_error(data: bytes) -
 
 
 @given(st.binary(max_size=60), st.integers(0, 40), st.lists(st.integers(0, 60), max_size=6))
-def test_a_body_ends_after_its_declared_length(data: bytes, size: int, places: list[int]) -> None:
+def test_a_body_ends_after_its_declared_length(data: bytes, size: int, split_indexes: list[int]) -> None:
     body = SizedBody(size)
-    payload = b"".join(body.feed(chunk) for chunk in cut(data, places))
+    payload = b"".join(body.feed(chunk) for chunk in split(data, split_indexes))
     assert (payload, body.trailing_data, body.finished) == (data[:size], data[size:], len(data) >= size)
     if body.finished:
         body.close()

@@ -59,7 +59,7 @@ class ScriptedStream:
         self.used = False
         self.stale = False
         self.closed = 0
-        self.sent = b""
+        self.sent_bytes = b""
         self.sends_all = True
         self.deadlines: list[float] = []
         self._results = deque(results)
@@ -73,20 +73,20 @@ class ScriptedStream:
         return result
 
     async def send_and_listen(self, data: bytes, listen: Callable[[], Awaitable[None]]) -> bool:
-        self.sent += data
+        self.sent_bytes += data
         await listen()
         return self.sends_all
 
     async def send(self, data: bytes) -> None:
         await pause()
-        self.sent += data
+        self.sent_bytes += data
 
     def close(self) -> None:
         self.closed += 1
 
     @property
     def requests(self) -> int:
-        return self.sent.count(b" HTTP/1.1\r\n")
+        return self.sent_bytes.count(b" HTTP/1.1\r\n")
 
 
 class Network:
@@ -257,7 +257,8 @@ def test_each_wait_is_limited_by_the_idle_time_and_by_the_deadline() -> None:
     network = Network(stream := ScriptedStream(RESPONSE[:10], RESPONSE[10:-2], RESPONSE[-2:]))
     network.now = 100.0
     run(network.fetch(POST, deadline=130.0, idle=20.0))
-    # The server is silent while it reads a body; once its head has begun, it must complete that in time.
+    # The server is silent while it reads a body. Once the head of its response has begun, it must complete
+    # that in time.
     assert stream.deadlines == [130.0, 120.0, 120.0]
     network = Network(stream := ScriptedStream(RESPONSE[:-2], RESPONSE[-2:]))
     network.now = 100.0

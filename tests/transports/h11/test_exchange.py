@@ -234,10 +234,10 @@ def test_a_request_with_line_breaks_is_refused_without_being_quoted(raw_request:
     assert raised.value.__context__ is None
 
 
-# The request for one server.
+# A request to a certain server.
 
 
-def sent_by(connection: Connection, request: RawRequest) -> RawRequest:
+def encode_request(connection: Connection, request: RawRequest) -> RawRequest:
     return address_request(request, connection)
 
 
@@ -248,7 +248,7 @@ def test_the_server_s_base_path_and_headers_go_with_each_request() -> None:
     assert request.headers == (("Host", "h:6443"), ("accept", "y"), ("User-Agent", "u"))
 
 
-def test_how_a_request_is_carried_is_not_the_caller_s_to_say() -> None:
+def test_the_caller_cannot_set_headers_of_the_connection() -> None:
     odd = (
         ("Host", "evil"),
         ("Content-Length", "3"),
@@ -268,13 +268,13 @@ def test_an_upgrade_keeps_its_connection_header() -> None:
     )
 
 
-def test_where_compression_is_off_nobody_asks_for_it() -> None:
+def test_without_compression_only_identity_is_requested() -> None:
     request = RawRequest("GET", "/", (("Accept-Encoding", "gzip"),))
-    asked = [
+    requested_headers = [
         dict(address_request(request, Connection(server="http://h", compression=c)).headers)
         for c in (True, False)
     ]
-    assert [headers["Accept-Encoding"] for headers in asked] == ["gzip", "identity"]
+    assert [headers["Accept-Encoding"] for headers in requested_headers] == ["gzip", "identity"]
 
 
 def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
@@ -285,7 +285,7 @@ def test_a_proxy_that_forwards_gets_the_whole_url_and_its_password() -> None:
     assert SECRET not in repr(request)
 
 
-def test_a_proxy_that_tunnels_hears_nothing_of_the_request() -> None:
+def test_a_proxy_that_tunnels_does_not_receive_the_request() -> None:
     connection = Connection(server="https://h:6443", proxy="http://u:p@p:3128")
     assert address_request(RawRequest("GET", "/api"), connection).headers == (("Host", "h:6443"),)
 

@@ -1,4 +1,4 @@
-"""The pool's decisions, row by row, and its limits in any history."""
+"""The decisions of the pool, row by row, and its limits in any history."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_request_is_replayed_only_after_a_stale_connection_and_if_that_is_safe
 
 
 class AnyHistory(RuleBasedStateMachine):
-    """The pool, compared with a plain record of who has which connection."""
+    """The pool, compared with a plain record of the connection of each request."""
 
     def __init__(self) -> None:
         super().__init__()

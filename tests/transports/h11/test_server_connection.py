@@ -1,4 +1,6 @@
-"""The server's side of an HTTP/1.1 connection: whole requests from bytes, responses that our client reads."""
+"""The server's side of an HTTP/1.1 connection: complete requests from bytes, responses that our client
+reads.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ THREE = (
     b"POST /api/v1/namespaces HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n{...}"
     b"PATCH /x HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
 )
-WANTED = [
+EXPECTED = [
     ("GET", "/api/v1/pods?watch=1", b""), ("POST", "/api/v1/namespaces", b"{...}"), ("PATCH", "/x", b"abcde"),
 ]  # fmt: skip
 
@@ -32,11 +34,12 @@ def test_requests_are_the_same_however_their_bytes_are_split(cuts: list[int]) ->
         while (request := connection.next_request()) is not None:
             requests.append(request)
             connection.respond(200, (), b"ok")
-    assert [(one.method, one.target, one.body) for one in requests] == WANTED
+    assert [(request.method, request.target, request.body) for request in requests] == EXPECTED
     assert ("User-Agent", "kubectl") in requests[0].headers
 
 
-# Lines that a request may hold: some as clients write them, the others where two readers could differ.
+# Lines that a request may contain: some as clients write them, others that two readers could interpret
+# differently.
 LINES = (
     b"Host: h", b"host:h", b"HOST:  two words  ", b"Host:", b"Accept: */*", b"A: \t x \t", b"A:\x01",
     b"A:\x0b", b"A: \xc3\xbc", b"A: \xff", b"A : x", b"A", b": x", b" folded", b"\tfolded", b"A: x\ry",
@@ -54,8 +57,8 @@ FIRST = (
 ENDS = (b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\r\n", b"\n", b"\r\r\n")
 
 
-def of_h11(data: bytes) -> tuple[list[RawRequest], int | None]:
-    """The requests in these bytes as h11 reads them, and the status with which it refuses what follows."""
+def read_by_h11(data: bytes) -> tuple[list[RawRequest], int | None]:
+    """Return the requests that h11 reads in these bytes, and the status of its refusal."""
     connection, requests = h11.Connection(h11.SERVER), list[RawRequest]()
     try:
         connection.receive_data(data)
@@ -80,7 +83,7 @@ def of_h11(data: bytes) -> tuple[list[RawRequest], int | None]:
         return requests, error.error_status_hint
 
 
-def of_ours(data: bytes) -> tuple[list[RawRequest], int | None]:
+def read_by_us(data: bytes) -> tuple[list[RawRequest], int | None]:
     connection, requests = ServerConnection(), list[RawRequest]()
     try:
         connection.feed(data)
@@ -113,7 +116,7 @@ def requests(draw: st.DrawFn) -> bytes:
 @example(b"POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n")
 @example(b"GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n" + THREE)
 def test_requests_are_read_as_h11_reads_them(data: bytes) -> None:
-    assert of_ours(data) == of_h11(data)
+    assert read_by_us(data) == read_by_h11(data)
 
 
 @given(st.binary(max_size=200))
@@ -233,7 +236,7 @@ def test_after_an_upgrade_later_bytes_belong_to_the_other_protocol() -> None:
     assert connection.trailing_data == b"\x81\x00"
 
 
-def asked() -> ServerConnection:
+def connection_with_request() -> ServerConnection:
     connection = ServerConnection()
     connection.feed(b"GET / HTTP/1.1\r\nHost: h\r\n\r\n")
     assert connection.next_request() is not None
@@ -256,7 +259,7 @@ def test_a_response_without_a_request_is_a_local_protocol_error(name: str) -> No
 
 
 def test_a_second_response_to_a_request_is_a_local_protocol_error() -> None:
-    connection = asked()
+    connection = connection_with_request()
     connection.start(200, ())
     with pytest.raises(LocalProtocolError, match="has been started"):
         connection.start(200, ())
@@ -265,13 +268,13 @@ def test_a_second_response_to_a_request_is_a_local_protocol_error() -> None:
 @pytest.mark.parametrize("body", [b"ab", b"abcd"])
 def test_a_body_of_another_length_than_declared_is_a_local_protocol_error(body: bytes) -> None:
     with pytest.raises(LocalProtocolError):
-        asked().respond(200, (("Content-Length", "3"),), body)
+        connection_with_request().respond(200, (("Content-Length", "3"),), body)
 
 
 @pytest.mark.parametrize("value", ["x\r\nSet-Cookie: y", "x\ny", "x\ry", "x\0"])
 def test_a_header_cannot_contain_another(value: str) -> None:
     with pytest.raises(LocalProtocolError, match="line break"):
-        asked().respond(200, (("Warning", value),))
+        connection_with_request().respond(200, (("Warning", value),))
 
 
 def test_a_client_of_http_1_0_gets_a_body_that_ends_with_the_connection() -> None:

@@ -29,7 +29,7 @@ def converse(tunnel: Tunnel, responses: list[bytes], *, step: int = 1000) -> byt
 
 
 @pytest.mark.parametrize("step", [1, 1000])
-def test_an_http_proxy_is_asked_to_connect(step: int) -> None:
+def test_a_tunnel_through_an_http_proxy_is_requested_by_connect(step: int) -> None:
     tunnel = tunnel_through("http://p:3128")
     outgoing = converse(tunnel, [b"HTTP/1.1 200 Connection established\r\n\r\n"], step=step)
     assert outgoing == b"CONNECT h.example:6443 HTTP/1.1\r\nHost: h.example:6443\r\n\r\n"

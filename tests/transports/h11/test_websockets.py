@@ -190,8 +190,8 @@ def test_after_our_close_frame_the_server_may_send_messages_until_its_own() -> N
     server, framing = Server(), WebSocketFraming()
     assert [type(event) for event in server.decode(framing.close())] == [CloseConnection]
     assert framing.close() == b""
-    late = b"\x82\x04late" + server.encode(CloseConnection(code=1000))
-    assert framing.feed(b"\x89\0" + late) == [b"late"]
+    later_data = b"\x82\x04late" + server.encode(CloseConnection(code=1000))
+    assert framing.feed(b"\x89\0" + later_data) == [b"late"]
     assert (framing.outgoing, framing.close_reason) == (b"", CloseReason(1000))
 
 
@@ -225,7 +225,7 @@ class ScriptedStream:
         self.used = False
         self.stale = False
         self.closed = 0
-        self.sent: list[bytes] = []
+        self.sent_bytes: list[bytes] = []
         self.send_error: Exception | None = None
         self._network = network
         self._results = deque(results)
@@ -249,7 +249,7 @@ class ScriptedStream:
         await pause()
         if self.send_error is not None:
             raise self.send_error
-        self.sent.append(data)
+        self.sent_bytes.append(data)
 
     def close(self) -> None:
         self.closed += 1
@@ -302,7 +302,7 @@ def test_messages_that_arrive_with_the_head_of_an_upgrade_are_received() -> None
     socket = network.upgrade()
     assert repr(socket) == f"<{NAME}: v5.channel.k8s.io>"
     assert [run(socket.receive()) for _ in range(3)] == [b"\1hello", b"\1more", None]
-    events = server.decode(b"".join(network.stream.sent[1:]))
+    events = server.decode(b"".join(network.stream.sent_bytes[1:]))
     assert [type(event) for event in events] == [Pong, CloseConnection]
     run(socket.close())
     network.driver.close_websocket(socket)
@@ -378,7 +378,7 @@ def test_a_silent_server_is_pinged_and_times_out() -> None:
     with pytest.raises(DeadlineExceeded, match="silent for 61 s"):
         run(socket.receive())
     assert network.now == 161.0
-    assert [type(event) for data in network.stream.sent[1:] for event in Server().decode(data)] == [
+    assert [type(event) for data in network.stream.sent_bytes[1:] for event in Server().decode(data)] == [
         Ping,
         Ping,
     ]

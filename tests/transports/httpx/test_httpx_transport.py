@@ -1,4 +1,4 @@
-"""What is httpx's own: a client that somebody brings, its errors in our words, and what it cannot do."""
+"""The parts that only httpx has: a client of the user, its errors translated, and its limits."""
 
 from __future__ import annotations
 
@@ -106,23 +106,25 @@ ERRORS: Final = [
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    ("foreign", "ours"), ERRORS, ids=lambda value: getattr(value, "__name__", repr(value)[:40])
+    ("httpx_error", "expected_error"), ERRORS, ids=lambda value: getattr(value, "__name__", repr(value)[:40])
 )
-def test_each_error_of_httpx_is_translated(way: Way, foreign: Exception, ours: type[KubeprotoError]) -> None:
+def test_each_error_of_httpx_is_translated(
+    way: Way, httpx_error: Exception, expected_error: type[KubeprotoError]
+) -> None:
     tries = 0
 
     def handler(request: httpx.Request) -> httpx.Response:
         nonlocal tries
         tries += 1
-        raise foreign
+        raise httpx_error
 
     with pytest.raises(KubeprotoError) as raised:
         way(handler)
-    assert type(raised.value) is ours
+    assert type(raised.value) is expected_error
     assert str(raised.value).startswith("GET /api/v1/pods: ")
     assert "hunter2" not in str(raised.value)
     assert "SSH" not in str(raised.value)
-    # Nobody said that the connection had been used before, so nothing is sent twice.
+    # A new connection was used, so the request is not sent again.
     assert tries == 1
 
 
@@ -146,7 +148,7 @@ NOWHERE: Final = Connection(server="http://localhost:1")
 
 async def upgrade(request: RawRequest) -> None:
     async with HttpxTransport(NOWHERE) as transport, transport.send(request):
-        raise AssertionError("it went through")
+        raise AssertionError("the upgrade was not refused")
 
 
 def upgrade_blocking(request: RawRequest) -> None:

@@ -1,4 +1,4 @@
-"""Chunks are merged on their way to httpx: their content stays the same, however the bytes are split."""
+"""Chunks are merged on their way to httpx: their content does not change, however the bytes are split."""
 
 from __future__ import annotations
 
@@ -130,12 +130,12 @@ class ScriptedStream(httpcore.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None: ...
 
 
-READS = (CHUNKED, b"1", b"\r\n", b"a\r\n2\r\nb", b"c\r\n", b"nonsense\r\n")
+CASES = (CHUNKED, b"1", b"\r\n", b"a\r\n2\r\nb", b"c\r\n", b"nonsense\r\n")
 
 
 def test_an_incomplete_chunk_is_not_an_end_and_a_malformed_chunk_is_an_error() -> None:
     async def read_all() -> None:
-        stream = AsyncStream(ScriptedAsyncStream(*READS))
+        stream = AsyncStream(ScriptedAsyncStream(*CASES))
         await stream.write(GET)
         await stream.write(b"")
         assert [await stream.read(1) for _ in range(3)] == [CHUNKED, chunks(b"ab"), chunks(b"c")]
@@ -144,7 +144,7 @@ def test_an_incomplete_chunk_is_not_an_end_and_a_malformed_chunk_is_an_error() -
                 await stream.read(1)
 
     asyncio.run(read_all())
-    blocking = BlockingStream(ScriptedStream(*READS))
+    blocking = BlockingStream(ScriptedStream(*CASES))
     blocking.write(GET)
     blocking.write(b"")
     assert [blocking.read(1) for _ in range(3)] == [CHUNKED, chunks(b"ab"), chunks(b"c")]

@@ -1,4 +1,4 @@
-"""What the transports of asyncio and trio can get wrong: slow readers, proxies, keys, the end."""
+"""The parts in which the transports of asyncio and trio could fail: slow readers, proxies, keys, closing."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def served(serve: Callable[[socket.socket], None], connections: int = 1) -> Gene
             thread.join()
 
 
-def heard(connected: socket.socket) -> bytes:
+def read_request(connected: socket.socket) -> bytes:
     data = b""
     while not data.endswith(b"\r\n\r\n"):
         if not (received := connected.recv(4096)):
@@ -109,7 +109,7 @@ def heard(connected: socket.socket) -> bytes:
 
 
 def answer_once(connected: socket.socket) -> None:
-    heard(connected)
+    read_request(connected)
     connected.sendall(ANSWER)
 
 
@@ -137,7 +137,9 @@ def test_a_slow_reader_slows_its_server_down_and_loses_nothing(loop: str) -> Non
                         while True:
                             sent_size += server.send(chunk[sent_size % len(chunk) :])
                             rounds = 0
-                            assert sent_size < 64 * 1024 * 1024, "the reader reads without being asked"
+                            assert sent_size < 64 * 1024 * 1024, (
+                                "the transport reads although the caller does not"
+                            )
                     await anyio.lowlevel.checkpoint()
                 received = 0
                 expected_size = sent_size // len(chunk) * 0x10000
@@ -153,7 +155,7 @@ def test_a_slow_reader_slows_its_server_down_and_loses_nothing(loop: str) -> Non
 async def transport_stream(
     transport: TrioTransport | AsyncioTransport, listening: socket.socket
 ) -> AsyncGenerator[tuple[Any, socket.socket]]:
-    """A response that goes on, and the server's end of it, which is written to by hand."""
+    """Yield a response without an end, and the server's end of its connection, to which the test writes."""
     listening.setblocking(False)
     async with anyio.create_task_group() as group:
         server: list[socket.socket] = []
@@ -173,7 +175,7 @@ async def transport_stream(
 
 
 @pytest.mark.thorough("the contract has a thousand on one transport, and hundreds on each")
-def test_a_thousand_watches_at_once(loop: str) -> None:
+def test_a_thousand_watches_are_open_at_the_same_time(loop: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
 
@@ -229,7 +231,7 @@ def socks_proxy(connected: socket.socket) -> None:
 
 
 def pump_one_exchange(near: socket.socket, far: socket.socket) -> None:
-    """Both ways at once, until one side hangs up."""
+    """Copy bytes in both directions until a side closes."""
 
     def pump(source: socket.socket, target: socket.socket) -> None:
         with suppress(OSError):
@@ -244,7 +246,7 @@ def pump_one_exchange(near: socket.socket, far: socket.socket) -> None:
     back.join()
 
 
-def test_a_socks_proxy_with_a_password(loop: str) -> None:
+def test_a_socks_proxy_gets_its_password(loop: str) -> None:
     async def main(opener: Opener) -> None:
         async with opened(opener, plain(behind, proxy=f"socks5://user:pass@127.0.0.1:{port}")) as transport:
             assert await body_of(transport) == b"hello"
@@ -271,7 +273,7 @@ def test_tls_within_tls_through_an_https_proxy(loop: str, authority: trustme.CA)
 
     def proxy(connected: socket.socket) -> None:
         with context.wrap_socket(connected, server_side=True) as secure:
-            assert heard(secure).startswith(b"CONNECT localhost:")
+            assert read_request(secure).startswith(b"CONNECT localhost:")
             secure.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
             with socket.create_connection(("127.0.0.1", server_port)) as far:
                 pump_one_exchange(secure, far)
@@ -285,8 +287,8 @@ def test_tls_within_tls_through_an_https_proxy(loop: str, authority: trustme.CA)
         async with opened(opener, connection) as transport:
             assert await body_of(transport) == b"hello"
 
-    with served(serve) as behind, served(proxy) as before:
-        server_port, proxy_port = behind.getsockname()[1], before.getsockname()[1]
+    with served(serve) as server, served(proxy) as proxy_listener:
+        server_port, proxy_port = server.getsockname()[1], proxy_listener.getsockname()[1]
         on(loop, main)
 
 
@@ -310,7 +312,7 @@ def test_no_secret_is_in_the_repr(loop: str) -> None:
 
 def test_closing_breaks_open_responses_and_refuses_later_requests(loop: str) -> None:
     def serve(connected: socket.socket) -> None:
-        heard(connected)
+        read_request(connected)
         connected.sendall(STREAM + b"2\r\n[]\r\n")
         connected.recv(1)
 
@@ -331,7 +333,7 @@ def test_closing_breaks_open_responses_and_refuses_later_requests(loop: str) -> 
 
 
 def resolve(*addresses: tuple[int, Any]) -> Callable[..., list[Any]]:
-    """A resolver that knows these addresses of every name."""
+    """Return a resolver that has these addresses for every name."""
 
     def getaddrinfo(host: object, *_: object, flags: int = 0, **__: object) -> list[Any]:
         if flags & socket.AI_NUMERICHOST:
@@ -371,7 +373,7 @@ def test_on_asyncio_the_next_address_is_tried_while_another_is_silent(
 
 @contextmanager
 def full_house() -> Generator[Any]:
-    """An address where nobody refuses and nobody answers: its queue is full."""
+    """Yield an address that neither accepts nor refuses: its queue is full."""
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen(0)
@@ -405,7 +407,7 @@ def test_on_asyncio_two_addresses_that_accept_at_once_leave_one_socket(
         both = asyncio.Event()
 
         async def connected(address: tuple[int, Any]) -> socket.socket:
-            # The first waits for the second; by the time anyone looks, both are there.
+            # The first connection waits for the second, so that both are established when asyncio continues.
             if address[1] == "first":
                 await both.wait()
             both.set()
@@ -416,7 +418,7 @@ def test_on_asyncio_two_addresses_that_accept_at_once_leave_one_socket(
         monkeypatch.setattr(_happy_eyeballs, "_connect", connected)
         monkeypatch.setattr(_happy_eyeballs, "_ATTEMPT_DELAY", 0.0)
         (await _happy_eyeballs.connect_socket("two.example", 80)).close()
-        await asyncio.sleep(0)  # one that was called off needs a turn to go
+        await asyncio.sleep(0)  # a cancelled task needs another turn to end
 
     monkeypatch.setattr(socket, "getaddrinfo", resolve((socket.AF_INET, "first"), (socket.AF_INET, "second")))
     on("asyncio", main)
