@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from msgspec import json
 from msgspec.structs import replace
 
-from .._errors import LocalProtocolError
-from ..objects import to_plain
+from .._errors import InvalidObject, LocalProtocolError
+from ..objects import MicroTime, Reader, decode, kind_of, to_plain
+from ..objects._shared import text_of
 from ..wire import Outcome
 from ._election_values import (
     Acquiring,
     Action,
     CancelRequest,
+    Candidate,
     Ended,
     Event,
     Leaving,
@@ -30,6 +33,11 @@ from ._election_values import (
 if TYPE_CHECKING:
     from ..kinds.coordination_v1 import Lease
 
+# The largest int32, which is the type of the numbers in a Lease.
+MAX_NUMBER: Final = 2**31 - 1
+_TIMES: Final = ("acquireTime", "renewTime")
+_read_document: Final = Reader[dict[str, Any]](dict[str, Any]).read
+
 # A longer Retry-After is ignored: nobody would lead meanwhile.
 MAX_WAIT: Final = 60.0
 
@@ -43,6 +51,36 @@ def refuse(state: State, event: Event) -> LocalProtocolError:
 
 
 # Reading a lease
+
+
+def read_lease(lease: Lease) -> Lease:
+    """Return the lease with all of its fields read, and without times that Python has no value for.
+
+    A server stores times of the year 0, and times after the year 9999 where they are written with an offset.
+    No decision depends on a time, so such a lease must not end the election. Raise `InvalidObject` if another
+    field cannot be read.
+    """
+    try:
+        return to_plain(lease)
+    except InvalidObject:
+        if (text := text_of(lease)) is None:
+            raise
+        document = _read_document(text)
+        spec: Any = document.get("spec")
+        if not isinstance(spec, dict):
+            raise
+        document["spec"] = {name: value for name, value in spec.items() if _is_readable(name, value)}
+        return to_plain(decode(json.encode(document), kind_of(lease)))
+
+
+def _is_readable(name: str, value: Any) -> bool:
+    if name not in _TIMES or not isinstance(value, str):
+        return True
+    try:
+        MicroTime.parse(value)
+    except ValueError:
+        return False
+    return True
 
 
 def holder_of(lease: Lease) -> str:
@@ -61,9 +99,12 @@ def prefers_other(context: ObservedLease, lease: Lease) -> bool:
 
 def observe_lease(context: ObservedLease, lease: Lease, now: float) -> tuple[ObservedLease, Actions]:
     """Return the context after reading a lease. Only a changed spec shows that the holder is alive."""
-    lease = to_plain(lease)
-    leader = holder_of(lease)
-    since = context.since if lease.spec == context.lease.spec else now
+    leader, previous = holder_of(lease), context.lease
+    same = lease.spec == previous.spec
+    if same and leader and lease.spec.renew_time is None:
+        # A holder whose time was left out by `read_lease` renews a spec that looks the same each time.
+        same = lease.metadata.resource_version == previous.metadata.resource_version
+    since = context.since if same else now
     reports = () if leader == context.leader else (ReportLeader(leader),)
     return ObservedLease(context.candidate, lease, since, leader), reports
 
@@ -77,8 +118,7 @@ def acquire_or_observe(
     """Process a lease that was read by a candidate that does not lead."""
     context, reports = observe_lease(context, lease, now)
     candidate = context.candidate
-    duration = context.lease.spec.lease_duration_seconds
-    valid = now < context.since + (candidate.lease_duration if duration is None else duration)
+    valid = now < context.since + _duration(candidate, context.lease)
     is_holder = context.leader == candidate.identity
     if candidate.coordinated and (not is_holder or not valid or prefers_other(context, lease)):
         # The server chooses the leader, and has not chosen this candidate, or no longer does.
@@ -142,7 +182,7 @@ def acquire_lease(context: ObservedLease, now: float) -> SendUpdate:
         spec,
         holder_identity=candidate.identity,
         lease_duration_seconds=candidate.lease_duration,
-        lease_transitions=(spec.lease_transitions or 0) + 1,
+        lease_transitions=min((_transitions(context.lease) or 0) + 1, MAX_NUMBER),
         acquire_time=None,
         renew_time=None,
     )
@@ -151,16 +191,42 @@ def acquire_lease(context: ObservedLease, now: float) -> SendUpdate:
 
 def renew_lease(context: ObservedLease, send_at: float) -> SendUpdate:
     duration = context.candidate.lease_duration
-    spec = replace(context.lease.spec, lease_duration_seconds=duration, renew_time=None)
+    spec = replace(
+        context.lease.spec,
+        lease_duration_seconds=duration,
+        lease_transitions=_transitions(context.lease),
+        renew_time=None,
+    )
     return SendUpdate(replace(context.lease, spec=spec), send_at, send_at)
 
 
 def clear_holder(lease: Lease, now: float) -> SendUpdate:
     """Return a lease without a holder for one second, as every version of client-go writes it."""
     spec = replace(
-        lease.spec, holder_identity="", lease_duration_seconds=1, acquire_time=None, renew_time=None
+        lease.spec,
+        holder_identity="",
+        lease_duration_seconds=1,
+        lease_transitions=_transitions(lease),
+        acquire_time=None,
+        renew_time=None,
     )
     return SendUpdate(replace(lease, spec=spec), now, now)
+
+
+def _transitions(lease: Lease) -> int | None:
+    """Return the number of transitions as a server accepts it: it refuses negative and larger numbers.
+
+    After the largest one the number stays, because programs that use it as a fencing token rely on a number
+    that never falls. client-go overflows, and nobody leads again.
+    """
+    transitions = lease.spec.lease_transitions
+    return None if transitions is None else min(max(transitions, 0), MAX_NUMBER)
+
+
+def _duration(candidate: Candidate, lease: Lease) -> int:
+    """Return for how long a lease is valid without a change; the candidate's if it has no usable duration."""
+    duration = lease.spec.lease_duration_seconds
+    return candidate.lease_duration if duration is None or duration <= 0 else min(duration, MAX_NUMBER)
 
 
 # When the lease is read again

@@ -53,7 +53,10 @@ Rules
   immediately, and writes once more. If that fails too, it reads again after a retry period.
 - A lease that names the candidate is its own, also after a restart: it is renewed, which does not count as a
   transition.
-- A lease with a holder and without a duration is treated as having the candidate's duration.
+- A lease with a holder and without a positive duration is treated as having the candidate's duration. A long
+  duration is respected, however long: its holder may be alive.
+- Times that Python has no value for are left out of a lease, and numbers that a server refuses are corrected
+  when the lease is written. A lease that cannot be read for another reason is a failed request.
 - In a coordinated election the server writes a name into the lease. A candidate then renews a lease with its
   own name, as long as that has not expired and no other candidate is preferred; it acquires and creates none.
   client-go would lead until the lease expires when another candidate is preferred; here that ends the term.
@@ -69,7 +72,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from ._election_lease import Step, refuse
+from .._errors import InvalidObject
+from ..wire import Garbled
+from ._election_lease import Step, read_lease, refuse
 from ._election_phases import step_leading, step_leaving, step_standby
 from ._election_values import (
     Acquiring,
@@ -163,6 +168,11 @@ def leadership_status(state: State, now: float, *, tolerance: float = TOLERANCE)
 
 def step(state: State, event: Event, now: float) -> Step:
     """Return the next state and the actions for an event."""
+    if isinstance(event, LeaseRead | LeaseWritten):
+        try:
+            event = type(event)(read_lease(event.lease))
+        except InvalidObject as error:
+            event = Failed(Garbled(str(error)))
     match state, event:
         case (
             (Renewing(until=until) | Checking(until=until)),

@@ -25,14 +25,14 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
-from kubeproto import ObjectMeta
+from kubeproto import Conflict, NotFound, ObjectMeta
 from kubeproto.control import election
 from kubeproto.wire import NO_RETRIES
 
 from ..calls._outcomes import OUTCOMES, outcome_of
 from ..calls._outgoing import current_counts, current_fence
 from ..client._client import Client
-from ..tasks._error_texts import log_failure
+from ..tasks._error_texts import error_text, log_failure
 from ..tasks._stray_cancellations import failures, supervise
 from ._lease_candidate import CoordinatedElection, keep_candidacy
 from ._lease_clocks import LoopClock, MonotonicClock, default_clock
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 # Seconds for the release: a process must end even if the server does not respond. The lease expires then.
 _RELEASE_TIME: Final = 5.0
 _MIN_TIMEOUT: Final = 1.0
+_LONG_DURATION: Final = 3600  # seconds; nobody takes over sooner if the holder ends without a release
 
 _log: Final = logging.getLogger("kubeproto.leading")
 
@@ -106,6 +107,7 @@ class LeaderElector:
     def _reset(self) -> None:
         self._standby = anyio.CancelScope()
         self._fatal: BaseException | None = None  # raised by `on_leader`
+        self._logged_failure = ""
         self._state: election.State = election.begin(self._candidate)
         self._leads_until: float | None = None
         self._holds_until = -inf  # the end of the last term, unless another process has taken the lease
@@ -257,6 +259,16 @@ class LeaderElector:
         if event is not None and not self._exchange.cancel_called:
             self._advance(event)
 
+    def _log_leader(self, leader: str) -> None:
+        _log.info("%r: %s leads", self, leader or "nobody")
+        lease = self._state.context.lease if isinstance(self._state, election.Observing) else None
+        duration = 0 if lease is None else lease.spec.lease_duration_seconds or 0
+        if leader and duration > _LONG_DURATION:
+            _log.warning(
+                "%r: the lease allows %s to be silent for %d s; if that process has ended, delete the Lease",
+                self, leader, duration,
+            )  # fmt: skip
+
     def _notify(self, leader: str) -> None:
         if self._on_leader is not None:
             try:
@@ -283,11 +295,23 @@ class LeaderElector:
                         await self._call(self._api.replace(planned.body(self._client.wall_clock())))
                     )
         except OUTCOMES as error:
-            _log.debug("%r: %s", self, error)
+            self._log_failure(error)
             return election.Failed(outcome_of(error))
 
     async def _call(self, request: Request[Lease]) -> Lease:
-        return (await self._client.call(request)).value
+        lease = (await self._client.call(request)).value
+        self._logged_failure = ""
+        return lease
+
+    def _log_failure(self, error: Exception) -> None:
+        """Log a failed request: a warning for the first of several in a row with the same reason."""
+        reason = error_text(error)
+        # Another candidate was faster, or the lease does not exist yet.
+        usual = isinstance(error, Conflict | NotFound)
+        level = logging.DEBUG if usual or reason == self._logged_failure else logging.WARNING
+        _log.log(level, "%r: the lease could not be read or written: %s", self, reason)
+        if not usual:
+            self._logged_failure = reason
 
     def _advance(self, event: election.Event) -> None:
         self._state, actions = election.step(self._state, event, self.clock.now())
@@ -306,7 +330,7 @@ class LeaderElector:
                 case election.ReportLeader(leader):
                     if leader != self._candidate.identity:
                         self._holds_until = -inf
-                    _log.info("%r: %s leads", self, leader or "nobody")
+                    self._log_leader(leader)
                     self._notify(leader)
                 case election.SendGet() | election.SendCreate() | election.SendUpdate():
                     self._planned = action
