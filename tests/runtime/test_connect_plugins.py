@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import stat
 import time
 from collections.abc import Awaitable, Callable
@@ -159,3 +160,30 @@ def test_a_person_who_gives_up_waiting_leaves_no_plugin_behind(tmp_path: Path) -
     for backend in backends:
         pids.unlink(missing_ok=True)
         anyio.run(main, backend=backend)
+
+
+@pytest.mark.parametrize("interactive", [False, True])
+def test_a_child_that_outlives_the_plugin_is_killed_by_the_time_limit(
+    tmp_path: Path, perform: Runner, interactive: bool
+) -> None:
+    started = tmp_path / "child"
+    # The plugin exits, and its child keeps the output open; or the plugin waits for its child.
+    lines = (f"sh -c 'echo $$ > {started}; exec sleep 600' {'' if interactive else '&'}", "exit 0")
+    task = c.RunPlugin(command=script(tmp_path, *lines), timeout=1.0, interactive=interactive)
+    assert perform(task) == c.Failed("it did not exit within 1 s")
+    deadline = time.monotonic() + 10
+    while alive(int(started.read_text())):
+        assert time.monotonic() < deadline
+
+
+def test_a_daemon_of_a_plugin_that_has_exited_continues(tmp_path: Path, perform: Runner) -> None:
+    started = tmp_path / "child"
+    lines = (
+        f"sh -c 'echo $$ > {started}; exec sleep 600' > /dev/null &",
+        f"until [ -s {started} ]; do sleep 0.01; done",
+        "echo credentials",
+    )
+    assert perform(c.RunPlugin(command=script(tmp_path, *lines))) == c.PluginExited(0, b"credentials\n")
+    pid = int(started.read_text())
+    assert alive(pid)
+    os.kill(pid, signal.SIGKILL)

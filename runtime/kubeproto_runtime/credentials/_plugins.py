@@ -11,6 +11,8 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -40,15 +42,18 @@ async def run_plugin(task: c.RunPlugin) -> c.Event:
         return c.PluginMissing()
     except (OSError, ValueError) as error:
         return c.Failed(f"it cannot be started: {_reason(error)}")
+    exited = False
     try:
         with anyio.move_on_after(task.timeout):
             stdout = await _read(process)
             if stdout is None:
                 return c.Failed(f"it printed more than {_MAX_OUTPUT} bytes")
-            return c.PluginExited(await process.wait(), stdout)
+            code = await process.wait()
+            exited = True
+            return c.PluginExited(code, stdout)
         return c.Failed(f"it did not exit within {task.timeout:g} s")
     finally:
-        await _end(process, alone=task.interactive)
+        await _end(process, exited=exited, alone=task.interactive)
 
 
 async def _start(task: c.RunPlugin) -> Process:
@@ -84,22 +89,52 @@ async def _read(process: Process) -> bytes | None:
     return bytes(output)
 
 
-async def _end(process: Process, *, alone: bool) -> None:
-    """Kill the remaining processes of a plugin, and leave no zombie."""
+async def _end(process: Process, *, exited: bool, alone: bool) -> None:
+    """Kill the remaining processes of a plugin that did not exit by itself, and leave no zombie.
+
+    Children of a plugin that did exit continue: some plugins start a daemon that caches credentials.
+    """
     with anyio.CancelScope(shield=True):
-        if process.returncode is None:
-            _kill(process.pid, alone=alone)
+        if not exited:
+            _kill(process, alone=alone)
         await process.aclose()
 
 
-def _kill(pid: int, *, alone: bool) -> None:
-    try:
-        if alone or sys.platform == "win32":
-            os.kill(pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
-        else:
-            os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass  # it has ended meanwhile
+def _kill(process: Process, *, alone: bool) -> None:
+    """Kill a plugin and its children.
+
+    Its process group may still exist after it has ended, with a child that keeps its standard output open.
+    """
+    if sys.platform == "win32":
+        if process.returncode is None:
+            process.terminate()
+        return
+    # A plugin that talks to a person is in the process group of this program.
+    children = _descendants(process.pid) if alone else []
+    if alone and process.returncode is None:
+        children.append(process.pid)
+    for pid in children:
+        with suppress(ProcessLookupError, PermissionError):
+            os.kill(pid, signal.SIGKILL)
+    if not alone:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def _descendants(pid: int) -> list[int]:
+    """Return the processes that a process has started, and those that they have; none without /proc."""
+    children: dict[int, list[int]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError, ValueError, IndexError):
+            # The second field is the name in parentheses, which may contain anything.
+            parent = int(status.read_text("utf-8", "replace").rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(status.parent.name))
+    descendants: list[int] = []
+    parents = [pid]
+    while parents:
+        parents = [child for parent in parents for child in children.get(parent, ())]
+        descendants += parents
+    return descendants
 
 
 def _reason(error: OSError | ValueError) -> str:
