@@ -200,3 +200,34 @@ class BreakingSocket:
             raise kp.TransportError("the server hung up")
         message: bytes | None = await self._socket.receive()
         return message
+
+
+def test_a_refusal_of_the_local_file_system_is_an_error_of_the_copy(copying: Callable[[Work], None]) -> None:
+    async def work(client: SimulatedClient, folder: Path) -> None:
+        (folder / "file").write_text("x")
+        (folder / "loop").symlink_to("loop")
+        for target in (folder / "file" / "motd", folder / ("n" * 256), folder / "loop" / "motd"):
+            with pytest.raises(CopyError, match=r"cannot be written: .*; |is not a folder|is a link"):
+                await copy_from(client, "shell", "/etc/motd", target)
+        with pytest.raises(
+            CopyError, match="loop cannot be read: Too many levels of symbolic links; its links"
+        ):
+            await copy_to(client, "shell", folder / "loop", "/etc/motd")
+
+    copying(work)
+
+
+def test_a_tree_that_is_deeper_than_the_stack_of_python_is_copied(copying: Callable[[Work], None]) -> None:
+    async def work(client: SimulatedClient, folder: Path) -> None:
+        path = folder / "tree"
+        for _ in range(1200):  # os.makedirs is recursive
+            path.mkdir()
+            path /= "d"
+        path.write_text("deep\n")
+        try:
+            copied = await copy_to(client, "machine", folder / "tree", "tree")
+        finally:
+            subprocess.run(["rm", "-r", folder / "tree", folder / "container" / "tree"], check=False)
+        assert copied.files == 1
+
+    copying(work)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
 import stat
@@ -16,7 +17,7 @@ from hypothesis import given, strategies as st
 
 from kubeproto import RemoteProtocolError
 from kubeproto_runtime.pods import CopyError
-from kubeproto_runtime.pods._extracting import Extraction
+from kubeproto_runtime.pods._extracting import Extraction, describe_failure
 from kubeproto_runtime.pods._packing import TarPacking
 from kubeproto_runtime.pods._tar_reader import TarReader
 
@@ -270,3 +271,37 @@ def test_tarfile_reads_the_packed_files(tmp_path: Path) -> None:
     assert "renamed/pipe" not in members_
     assert packing.copied.skipped == ((str(top / "pipe"), "it is neither a file nor a folder nor a link"),)
     assert (packing.copied.files, packing.copied.bytes) == (4, 3001)
+
+
+LONG = "n" * 256
+REFUSED: dict[str, list[Member]] = {
+    "a file": [(f"data/{LONG}", FILE, "x")],
+    "a folder": [(f"data/{LONG}/", DIR, "")],
+    "a file in a folder": [(f"data/{LONG}/a", FILE, "x")],
+    "a link": [(f"data/{LONG}", SYM, "a")],
+    "a hard link": [("data/a", FILE, "x"), (f"data/{LONG}", HARD, "data/a")],
+    "a hard link to it": [(f"data/{LONG[1:]}/a", HARD, f"data/{LONG}")],
+    "a long path": [("data/" + "/".join(["d" * 250] * 20), FILE, "x")],
+    "a link to a long path": [("data/l", SYM, "/".join(["d" * 250] * 20))],
+    "bytes, not characters": [("data/" + "é" * 128, FILE, "x")],
+}
+
+
+@pytest.mark.parametrize("row", REFUSED)
+def test_a_name_that_the_file_system_refuses_is_an_error_with_the_name_and_the_remedy(
+    row: str, tmp_path: Path
+) -> None:
+    members = [("data/before", FILE, "one"), *REFUSED[row]]
+    with pytest.raises(CopyError, match="cannot be written: File name too long; most file systems") as raised:
+        extract(archive(*members), tmp_path / "here")
+    assert any(part in str(raised.value) for part in ("nnnn", "dddd", "éééé", "/l "))
+    assert len(str(raised.value)) < 1000
+    assert raised.value.copied.files >= 1
+    assert (tmp_path / "here" / "before").read_text() == "one"
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.ENOSPC, errno.EROFS, errno.EISDIR, errno.ELOOP])
+def test_a_refusal_of_the_file_system_is_described_with_its_remedy(number: int) -> None:
+    text = describe_failure(OSError(number, os.strerror(number), "/a/b"), "b", "written")
+    assert text.startswith(f"/a/b cannot be written: {os.strerror(number)}; ")
+    assert describe_failure(OSError(errno.EIO, "broken"), "b", "read") == "b cannot be read: broken"

@@ -17,7 +17,7 @@ from anyio.to_thread import run_sync
 from kubeproto import Dynamic, InvalidRequest, KubeprotoError, LocalProtocolError
 from kubeproto.streams import Exited, Stderr, Stdout
 
-from ._extracting import Copied, CopyError, Extraction
+from ._extracting import Copied, CopyError, Extraction, describe_failure
 from ._packing import TarPacking
 from ._pod_choice import PODS
 
@@ -59,7 +59,8 @@ async def copy_from(
     remote = _Container(client, pod, namespace, container)
     parent, name = _split(source)
     path = Path(target)
-    if path.is_dir() and await remote.test("-f", source):
+    # Unlike the method of a path, this is False where the path cannot be read: writing it says why.
+    if os.path.isdir(path) and await remote.test("-f", source):
         path /= name
     extraction = Extraction(name, path)
     command = ["tar", "-cf", "-", "-C", parent, f"./{name}" if name.startswith("-") else name]
@@ -70,7 +71,7 @@ async def copy_from(
         await run_sync(extraction.finish)
     except CopyError:
         raise
-    except (KubeprotoError, OSError) as error:
+    except KubeprotoError as error:
         raise CopyError(str(error), extraction.copied) from error
     finally:
         extraction.close()
@@ -118,7 +119,10 @@ async def copy_to(
         raise CopyError(str(error), packing.copied) from error
     remote.check(exited, messages, packing.copied)
     for failure in failures:
-        raise CopyError(str(failure), packing.copied) from failure
+        reason = (
+            describe_failure(failure, packing.member, "read") if isinstance(failure, OSError) else failure
+        )
+        raise CopyError(str(reason), packing.copied) from failure
     return packing.copied
 
 

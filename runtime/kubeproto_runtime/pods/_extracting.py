@@ -14,10 +14,12 @@ Devices, pipes and links that lead out are skipped and reported; names that lead
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 import tarfile
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -30,6 +32,20 @@ from ._tar_reader import TarReader
 if TYPE_CHECKING:
     from io import FileIO
 
+_MAX_SHOWN: Final = 400  # characters of a path in an error
+_REMEDIES: Final = {
+    errno.ENAMETOOLONG: "most file systems allow 255 bytes for a name and 4096 for a path: rename it, or copy"
+    " its folder's other files one by one",
+    errno.EACCES: "grant this user access to it, or choose another path",
+    errno.EPERM: "grant this user access to it, or choose another path",
+    errno.EROFS: "choose a path on a file system that can be written",
+    errno.ENOSPC: "free some space, or choose a path on another file system",
+    errno.EDQUOT: "free some space, or choose a path on another file system",
+    errno.ENOTDIR: "a part of its path is a file: remove that file, or choose another path",
+    errno.EISDIR: "it is a folder: remove it, or choose another path",
+    errno.ELOOP: "its links lead to each other: correct them, or choose another path",
+    errno.EMFILE: "this process has too many open files: raise its limit",
+}
 _MAX_SKIPPED: Final = 1000  # names in the report
 _DATA_FILTER: Final = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
 
@@ -55,6 +71,14 @@ class CopyError(KubeprotoError):
         return f"{self.args[0]}; {progress}" if self.copied.files else str(self.args[0])
 
 
+def describe_failure(error: OSError, name: str, action: str) -> str:
+    """Return what the local file system refused, for which file, and the remedy if it is known."""
+    path = str(error.filename or name)
+    shown = path if len(path) <= _MAX_SHOWN else f"{path[: _MAX_SHOWN // 2]}…{path[-_MAX_SHOWN // 2 :]}"
+    remedy = _REMEDIES.get(error.errno or 0, "")
+    return f"{shown} cannot be {action}: {error.strerror or error}{remedy and '; '}{remedy}"
+
+
 class Extraction:
     """Writes an archive that comes in chunks: the member `name` as `target`, the members below it inside."""
 
@@ -68,6 +92,7 @@ class Extraction:
         self._files = 0
         self._bytes = 0
         self._last_path = ""
+        self._member = name  # the last one that was read
         self._skipped: list[tuple[str, str]] = []
 
     @property
@@ -81,6 +106,7 @@ class Extraction:
             for event in self._reader.feed(data):
                 if isinstance(event, tarfile.TarInfo):
                     self._end_file()
+                    self._member = event.name
                     self._begin(event)
                 elif self._file is not None:
                     self._file.write(event)
@@ -88,6 +114,8 @@ class Extraction:
         except (RemoteProtocolError, ValueError, OverflowError) as error:
             # The last two errors: a time, a number or a target that no file can have.
             raise CopyError(f"the archive is broken: {error}", self.copied) from error
+        except OSError as error:
+            raise CopyError(describe_failure(error, self._member, "written"), self.copied) from error
 
     def finish(self) -> None:
         """Finish the last file; raise a `CopyError` if the archive is not complete."""
@@ -97,13 +125,18 @@ class Extraction:
             self._end_file()
         except (ValueError, OverflowError) as error:
             raise CopyError(f"the archive is broken: {error}", self.copied) from error
+        except OSError as error:
+            raise CopyError(describe_failure(error, self._member, "written"), self.copied) from error
 
     def close(self) -> None:
         """Remove a file that is not complete."""
-        if self._file is not None:
-            self._file.close()
-            Path(self._last_path).unlink(missing_ok=True)
-            self._file = None
+        file, self._file = self._file, None
+        if file is not None:
+            # The error that ended the copy must not be replaced by one of the same broken disk.
+            with suppress(OSError):
+                file.close()
+            with suppress(OSError):
+                Path(self._last_path).unlink(missing_ok=True)
 
     def _begin(self, info: tarfile.TarInfo) -> None:
         parts = self._below(info.name)

@@ -23,6 +23,7 @@ class TarPacking:
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
         self._name = name
+        self.member = str(path)  # the last one that was read
         self._files = 0
         self._bytes = 0
         self._last_path = ""
@@ -36,10 +37,15 @@ class TarPacking:
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the archive."""
-        yield from self._pack(self._path, self._name)
+        # Not recursive: a tree of folders may be deeper than Python's stack.
+        entries = [(self._path, self._name)]
+        while entries:
+            path, name = entries.pop()
+            self.member = str(path)
+            yield from self._pack(path, name, entries)
         yield _END
 
-    def _pack(self, path: Path, name: str) -> Iterator[bytes]:
+    def _pack(self, path: Path, name: str, entries: list[tuple[Path, str]]) -> Iterator[bytes]:
         # Of links, only the path of the user is followed.
         status = path.lstat() if name != self._name else path.stat()
         info = tarfile.TarInfo(name)
@@ -47,8 +53,8 @@ class TarPacking:
         if stat.S_ISDIR(status.st_mode):
             info.type = tarfile.DIRTYPE
             yield _header(info)
-            for entry in sorted(os.listdir(path)):
-                yield from self._pack(path / entry, f"{name}/{entry}")
+            names = sorted(os.listdir(path), reverse=True)
+            entries += ((path / entry, f"{name}/{entry}") for entry in names)
             return
         key = (status.st_dev, status.st_ino)
         if stat.S_ISLNK(status.st_mode):
