@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from .._errors import InvalidObject, LocalProtocolError
 from ..objects import MicroTime, Reader, decode, kind_of, to_plain
-from ..objects._shared import text_of
+from ..objects._shared import received_text
 from ..wire import Outcome
 from ._election_values import (
     Acquiring,
@@ -63,7 +63,7 @@ def read_lease(lease: Lease) -> Lease:
     try:
         return to_plain(lease)
     except InvalidObject:
-        if (text := text_of(lease)) is None:
+        if (text := received_text(lease)) is None:
             raise
         document = _read_document(text)
         spec: Any = document.get("spec")
