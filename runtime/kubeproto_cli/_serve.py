@@ -107,7 +107,9 @@ _DEFAULTS: Final = ServeOptions()
 )  # fmt: skip
 @click.option("--client-certificates", is_flag=True, help="With --tls: require a client certificate.")
 @click.option(
-    "--client-ca", type=_FILE, help="With --tls-cert: require a client certificate issued by this authority."
+    "--client-ca",
+    type=_FILE,
+    help="With --tls-cert: require a client certificate issued by this authority, or a token.",
 )
 @click.option(
     "--controllers", default=_DEFAULTS.controllers, show_default=True, metavar="NAMES",
@@ -222,8 +224,9 @@ def _read_security(options: ServeOptions) -> Security:
         if not (options.tls_cert and options.tls_key):
             raise click.UsageError("--tls-cert and --tls-key belong together: use both")
         return certificate_files(
-            options.tls_cert, options.tls_key, client_authority=options.client_ca or "", tokens=tokens
-        )
+            options.tls_cert, options.tls_key, client_authority=options.client_ca or "", tokens=tokens,
+            requires_certificate=not options.token_auth_file,
+        )  # fmt: skip
     if options.tls:
         return self_signed(options.host, tokens=tokens, certificates=options.client_certificates)
     if options.client_certificates or options.client_ca:

@@ -43,7 +43,8 @@ class Security(Struct, frozen=True, kw_only=True):
     @property
     def requires_credentials(self) -> bool:
         """Whether a client must authenticate."""
-        return bool(self.tokens) or self.client is not None
+        has_authority = self.context is not None and self.context.verify_mode != ssl.CERT_NONE
+        return bool(self.tokens) or self.client is not None or has_authority
 
 
 def self_signed(*hosts: str, tokens: Mapping[str, str] | None = None, certificates: bool = False) -> Security:
@@ -67,15 +68,24 @@ def self_signed(*hosts: str, tokens: Mapping[str, str] | None = None, certificat
 
 
 def certificate_files(
-    certificate: str, key: str, *, client_authority: str = "", tokens: Mapping[str, str] | None = None
+    certificate: str,
+    key: str,
+    *,
+    client_authority: str = "",
+    tokens: Mapping[str, str] | None = None,
+    requires_certificate: bool = True,
 ) -> Security:
-    """Return security with existing certificates."""
+    """Return security with existing certificates.
+
+    Clients without a certificate of `client_authority` need a token: of `tokens`, or of the cluster if the
+    certificate is not required.
+    """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.set_alpn_protocols(["http/1.1"])
     context.load_cert_chain(certificate, key)
     if client_authority:
         context.load_verify_locations(client_authority)
-        context.verify_mode = ssl.CERT_OPTIONAL if tokens else ssl.CERT_REQUIRED
+        context.verify_mode = ssl.CERT_REQUIRED if requires_certificate and not tokens else ssl.CERT_OPTIONAL
     return Security(context=context, authority=Path(certificate).read_text(), tokens=dict(tokens or {}))
 
 

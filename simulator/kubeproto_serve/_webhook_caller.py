@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import posixpath
 import ssl
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
 
 import anyio
 import h11
@@ -29,8 +30,8 @@ class WebhookCaller:
 
     async def call(self, call: WebhookCall) -> WebhookReply:
         """Return the outcome of a call; a failure is an outcome, not an exception."""
-        posted = f'Post "{call.url}{"&" if "?" in call.url else "?"}timeout={call.timeout}s"'
-        url = urlsplit(call.url)
+        url = _request_url(call)
+        posted = f'Post "{urlunsplit(url)}"'
         host, port = url.hostname or "", url.port or 443
         peer = host, port
         if call.service:
@@ -58,6 +59,8 @@ class WebhookCaller:
 
     async def _exchange(self, call: WebhookCall, peer: tuple[str, int], host: str) -> WebhookReply:
         context = ssl.create_default_context(cadata=call.authority or None)
+        # Like Go: the bundle may be the certificate of the webhook itself.
+        context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
         stream = await anyio.connect_tcp(
             *peer, tls=True, ssl_context=context, tls_hostname=host, tls_standard_compatible=False
         )
@@ -65,15 +68,21 @@ class WebhookCaller:
             return await _post(stream, call)
 
 
-async def _post(stream: ByteStream, call: WebhookCall) -> WebhookReply:
+def _request_url(call: WebhookCall) -> SplitResult:
+    """Return the URL with the time limit, and with a path without double slashes and dots."""
     url = urlsplit(call.url)
     query = "&".join(part for part in (url.query, f"timeout={call.timeout}s") if part)
+    return url._replace(path="/" + posixpath.normpath(f"/{url.path}").strip("/"), query=query)
+
+
+async def _post(stream: ByteStream, call: WebhookCall) -> WebhookReply:
+    url = _request_url(call)
     connection = h11.Connection(h11.CLIENT)
     headers = [
         ("Host", url.netloc), ("Accept", "application/json, */*"), ("Content-Type", "application/json"),
         ("Content-Length", str(len(call.body))), ("Connection", "close"),
     ]  # fmt: skip
-    request = h11.Request(method="POST", target=f"{url.path or '/'}?{query}", headers=headers)
+    request = h11.Request(method="POST", target=f"{url.path}?{url.query}", headers=headers)
     for event in (request, h11.Data(data=call.body), h11.EndOfMessage()):
         await stream.send(connection.send(event) or b"")
     status, body = 0, bytearray()

@@ -30,8 +30,8 @@ class WebhookServer(ThreadingHTTPServer):
         self.ended = threading.Event()
         self.authority = trustme.CA()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        certificate: Any = self.authority.issue_cert("127.0.0.1", "hooks.default.svc")
-        certificate.configure_cert(context)
+        self.certificate: Any = self.authority.issue_cert("127.0.0.1", "hooks.default.svc")
+        self.certificate.configure_cert(context)
         self.socket = context.wrap_socket(self.socket, server_side=True)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -23,8 +23,10 @@ def sending(server: RealServer) -> Generator[cases.Send]:
     """Return a function that sends requests to the server."""
     with BlockingHttpxTransport(server.connection) as transport:
 
-        def send(method: str, target: str, body: bytes, media: str) -> tuple[int, list[str], Any]:
-            headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
+        def send(
+            method: str, target: str, body: bytes, media: str, accept: str
+        ) -> tuple[int, list[str], Any]:
+            headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
             with transport.send(RawRequest(method, target, headers, body), timeout=30) as response:
                 text = inflate(response.headers, b"".join(response))
             return response.status, list(warnings(response.headers)), json.loads(text)

@@ -19,6 +19,7 @@ from typing import Any
 import anyio
 import pytest
 import trio.testing
+import trustme
 
 import kubeproto as kp
 import kubeproto_sim as sim
@@ -26,7 +27,7 @@ from kubeproto.crd import definition_of
 from kubeproto.kinds.authentication_v1 import SelfSubjectReview
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto_runtime import Client, connect
-from kubeproto_serve import Limits, Security, read_token_file, self_signed, serve
+from kubeproto_serve import Limits, Security, certificate_files, read_token_file, self_signed, serve
 
 Main = Callable[[], Awaitable[None]]
 
@@ -267,6 +268,34 @@ def test_a_client_certificate_names_its_user_and_groups(
                 assert (info.username, info.groups) == (
                     "kubernetes-admin", ["system:masters", "system:authenticated"],
                 )  # fmt: skip
+
+    on_loop(main)
+
+
+def test_a_token_of_the_cluster_replaces_the_certificate_of_a_client(
+    on_loop: Callable[[Main], None], tmp_path: Path
+) -> None:
+    authority = trustme.CA()
+    server_certificate = authority.issue_cert("127.0.0.1")
+    authority.cert_pem.write_to_path(tmp_path / "ca.crt")
+    server_certificate.private_key_and_cert_chain_pem.write_to_path(tmp_path / "server.pem")
+    pem = str(tmp_path / "server.pem")
+    security = certificate_files(
+        pem, pem, client_authority=str(tmp_path / "ca.crt"), requires_certificate=False
+    )
+
+    async def main() -> None:
+        cluster = sim.Cluster(tokens={"s3cret": sim.User("alice")})
+        async with serve(cluster, security=security) as url:
+            port = int(url.rpartition(":")[2])
+            context = ssl.create_default_context(cadata=authority.cert_pem.bytes().decode())
+            for header, status in ((b"", 401), (b"Authorization: Bearer s3cret\r\n", 200)):
+                stream = await anyio.connect_tcp(
+                    "127.0.0.1", port, tls=True, ssl_context=context, tls_standard_compatible=False
+                )
+                async with stream:
+                    await stream.send(b"GET /version HTTP/1.1\r\nHost: h\r\n" + header + b"\r\n")
+                    assert (await stream.receive()).startswith(b"HTTP/1.1 %d " % status)
 
     on_loop(main)
 

@@ -90,6 +90,27 @@ def test_webhooks_are_called_over_https(on: str, service: bool) -> None:
 
 
 @pytest.mark.parametrize("on", ["asyncio", "trio"])
+def test_the_bundle_may_be_the_certificate_of_the_webhook_and_its_path_is_cleaned(on: str) -> None:
+    async def main() -> None:
+        with serving_webhooks() as webhooks:
+            webhooks.behaviours["hook"] = add
+            cluster = sim.Cluster()
+            configure(cluster, webhooks)
+            leaf = base64.b64encode(webhooks.certificate.cert_chain_pems[0].bytes()).decode()
+            client = {"url": f"https://127.0.0.1:{webhooks.server_port}//hook/", "caBundle": leaf}
+
+            def replace_client(configuration: dict[str, Any]) -> None:
+                configuration["webhooks"][0]["clientConfig"] = client
+
+            kind = "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration"
+            cluster.edit(kind, "hooks", replace_client, namespace="")
+            async with serve(cluster) as url:
+                assert await create(url, "a") == "{'added': '1', 'x': '1'}"
+
+    run(on, main)
+
+
+@pytest.mark.parametrize("on", ["asyncio", "trio"])
 def test_an_untrusted_or_late_or_unreachable_webhook_refuses_the_write(on: str) -> None:
     async def main() -> None:
         with serving_webhooks() as webhooks:

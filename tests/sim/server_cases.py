@@ -17,6 +17,8 @@ RECORDED: Final = Path(__file__).parent / "server_cases.json"
 MERGE: Final = "application/merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 YAML: Final = "application/yaml"
+TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
+JSON: Final = "application/json"
 Json = dict[str, Any]
 
 
@@ -27,11 +29,12 @@ class Step(Struct, frozen=True):
     target: str
     body: Any = None
     media: str = "application/json"
+    accept: str = "application/json"
     compared: bool = True
 
 
 # Sends a request with a user agent of "suite", and returns the status, the warnings and the body.
-Send = Callable[[str, str, bytes, str], tuple[int, list[str], Any]]
+Send = Callable[[str, str, bytes, str, str], tuple[int, list[str], Any]]
 
 PODS: Final = "/api/v1/namespaces/<ns>/pods"
 CLAIMS: Final = "/api/v1/namespaces/<ns>/persistentvolumeclaims"
@@ -426,6 +429,88 @@ def _pods() -> Iterator[tuple[str, tuple[Step, ...]]]:
     )
 
 
+def _pod_tables() -> Iterator[tuple[str, tuple[Step, ...]]]:
+    """Statuses of a pod, and the rows that kubectl prints."""
+
+    def state(
+        name: str, *, ready: bool = False, restarts: int = 0, last: Json | None = None, **state: Json
+    ) -> Json:
+        entry: Json = {
+            "name": name, "image": "i:1", "imageID": "", "ready": ready, "restartCount": restarts,
+            "state": state,
+        }  # fmt: skip
+        return entry | ({"lastState": {"terminated": last}} if last else {})
+
+    def ended(code: int, reason: str = "", **more: Any) -> Json:
+        return {"exitCode": code, **({"reason": reason} if reason else {}), **more}
+
+    times = dict.fromkeys(("lastProbeTime", "lastTransitionTime"), "2026-01-01T00:00:00Z")
+    ready = {"type": "Ready", "status": "True", **times}
+    initialized = {"type": "Initialized", "status": "True", **times}
+    crashed = ended(1, "Error", finishedAt="2026-01-01T00:00:00Z")
+    statuses: tuple[Json, ...] = (
+        {"phase": "Succeeded"},
+        {
+            "initContainerStatuses": [
+                state("i", running={}),
+                state("s", waiting={"reason": "PodInitializing"}),
+            ]
+        },
+        {"initContainerStatuses": [state("i", terminated=ended(2)), state("s", waiting={})]},
+        {"initContainerStatuses": [state("i", terminated=ended(2, "Error")), state("s", waiting={})]},
+        {"initContainerStatuses": [state("i", terminated=ended(0, signal=9)), state("s", waiting={})]},
+        {
+            "initContainerStatuses": [
+                state("i", waiting={"reason": "CrashLoopBackOff"}, restarts=3, last=crashed)
+            ]
+        },
+        {
+            "initContainerStatuses": [
+                state("i", terminated=ended(0, "Completed")),
+                state("s", running={}, ready=True) | {"started": True},
+            ],
+            "containerStatuses": [
+                state("c", running={}, ready=True),
+                state("d", terminated=ended(0, "Completed")),
+            ],
+            "conditions": [ready, initialized],
+            "phase": "Running",
+        },
+        {
+            "containerStatuses": [
+                state("c", running={}, ready=True),
+                state("d", terminated=ended(0, "Completed")),
+            ],
+            "conditions": [initialized],
+            "phase": "Running",
+        },
+        {
+            "containerStatuses": [
+                state("c", terminated=ended(137), restarts=2, last=crashed),
+                state("d", waiting={"reason": "ImagePullBackOff"}),
+            ],
+            "phase": "Running",
+        },
+        {"containerStatuses": [state("c", terminated=ended(0, signal=15))], "phase": "Failed"},
+        {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "SchedulingGated", **times}]},
+        {"reason": "Evicted", "phase": "Failed"},
+    )
+    image = {"image": "i:1"}
+    spec = {
+        "containers": [{"name": "c", **image}, {"name": "d", **image}],
+        "initContainers": [{"name": "i", **image}, {"name": "s", **image, "restartPolicy": "Always"}],
+    }
+    steps: list[Step] = []
+    for index, status in enumerate(statuses):
+        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{index}"}, "spec": spec}
+        steps += [
+            given(PODS, body),
+            Step("PATCH", f"{PODS}/p{index}/status", {"status": status}, MERGE, compared=False),
+            Step("GET", f"{PODS}/p{index}", accept=TABLE),
+        ]
+    yield "rows of pods", tuple(steps)
+
+
 def _defaults() -> Iterator[tuple[str, tuple[Step, ...]]]:
     def dry(collection: str, *bodies: Json) -> tuple[Step, ...]:
         return tuple(create(f"{collection}?dryRun=All", body) for body in bodies)
@@ -512,6 +597,8 @@ CASES: Final = dict(
     (
         *_subresources(),
         *_valid_objects(),
+        *_pods(),
+        *_pod_tables(),
         *_defaults(),
         *_limit_ranges(),
         *_priorities(),
@@ -525,6 +612,7 @@ _SCRUBBED: Final = (
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r'"resourceVersion": "\d+"'), '"resourceVersion": "<version>"'),
 )
+_AGE: Final = re.compile(r"\b(\d+[smhdy])+( ago\)|\")")
 
 
 def outcomes(send: Send, name: str, attempt: int = 0) -> list[Json]:
@@ -534,7 +622,8 @@ def outcomes(send: Send, name: str, attempt: int = 0) -> list[Json]:
         "POST",
         "/api/v1/namespaces",
         json.dumps({"metadata": {"name": namespace}}).encode(),
-        "application/json",
+        JSON,
+        JSON,
     )
     responses: list[Json] = []
     for step in CASES[name]:
@@ -547,7 +636,7 @@ def outcomes(send: Send, name: str, attempt: int = 0) -> list[Json]:
         )
         target = step.target.replace("<ns>", namespace)
         status, warnings, body = send(
-            step.method, target, text.replace("<ns>", namespace).encode(), step.media
+            step.method, target, text.replace("<ns>", namespace).encode(), step.media, step.accept
         )
         if step.compared:
             response = {
@@ -574,4 +663,6 @@ def scrub(value: Any, namespace: str) -> Any:
     text = json.dumps(value, sort_keys=True).replace(namespace, "<ns>")
     for pattern, replacement in _SCRUBBED:
         text = pattern.sub(replacement, text)
+    if value["body"].get("kind") == "Table":
+        text = _AGE.sub(r"<age>\2", text)
     return json.loads(text)

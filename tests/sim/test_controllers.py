@@ -49,6 +49,16 @@ def test_in_the_foreground_what_blocks_goes_first(asker: Asker) -> None:
     assert asker.cluster.get("v1/ConfigMap", "owner") is None
 
 
+def test_owners_in_a_cycle_do_not_wait_for_each_other(asker: Asker) -> None:
+    owner = asker.config("owner")
+    child = asker.config("child", **owned_by(owner))
+    asker.ask("PATCH", f"{CONFIGMAPS}/owner", {"metadata": owned_by(child)}, MERGE)
+    asker.ask("DELETE", f"{CONFIGMAPS}/owner", {"propagationPolicy": "Foreground"})
+    asker.cluster.advance(1)
+    assert asker.cluster.get("v1/ConfigMap", "owner") is None
+    assert asker.cluster.get("v1/ConfigMap", "child") is None
+
+
 def test_orphans_stay_and_lose_their_owner(asker: Asker) -> None:
     owner = asker.config("owner")
     asker.config("child", **owned_by(owner))

@@ -20,8 +20,10 @@ class SimulatedServer:
     def __init__(self) -> None:
         self.cluster = sim.Cluster(populated=True)
 
-    def send(self, method: str, target: str, body: bytes, media: str) -> tuple[int, list[str], Any]:
-        headers = (("Accept", "application/json"), ("Content-Type", media), ("User-Agent", "suite/1.0"))
+    def send(
+        self, method: str, target: str, body: bytes, media: str, accept: str
+    ) -> tuple[int, list[str], Any]:
+        headers = (("Accept", accept), ("Content-Type", media), ("User-Agent", "suite/1.0"))
         response = self.cluster.respond(RawRequest(method, target, headers, body), ADMIN)
         self.cluster.settle()
         assert isinstance(response.body, bytes)

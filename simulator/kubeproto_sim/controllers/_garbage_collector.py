@@ -135,13 +135,21 @@ class GarbageCollector:
                 stored,
                 lambda obj: obj["metadata"].update(ownerReferences=remaining_owners),
             )
-        else:
-            self._delete(served, stored, "Foreground" if self.dependents.get(stored.uid) else "Background")
+            return
+        dependents = [
+            dependent for key in self.dependents.get(stored.uid, ()) if (dependent := self.state.find(key))
+        ]
+        if any(not self._keeps(dependent[1].uid) for dependent in dependents):
+            # A cycle: without this, each owner would wait for the other.
+            edit(self.state, served, stored, _unblock_owners)
+        self._delete(served, stored, "Foreground" if dependents else "Background")
 
     def _remains(self, owner: dict[str, Any], namespace: str) -> bool:
-        if not self._exists(owner, namespace):
-            return False
-        address = self.waiting.get(owner["uid"])
+        return self._exists(owner, namespace) and self._keeps(owner["uid"])
+
+    def _keeps(self, uid: str) -> bool:
+        """Return whether an object stays: it does not wait for the deletion of its dependents."""
+        address = self.waiting.get(uid)
         target = self.state.find(address) if address else None
         if target is None:
             return True
@@ -155,6 +163,11 @@ class GarbageCollector:
         # Some namespaces cannot be deleted, and an object may have been deleted in the meantime.
         with suppress(Rejection):
             delete(self.state, served, stored.key, stored.name, DeleteOptions(propagation_policy=policy))
+
+
+def _unblock_owners(obj: dict[str, Any]) -> None:
+    for owner in obj["metadata"]["ownerReferences"]:
+        owner["blockOwnerDeletion"] = False
 
 
 def _blocks(stored: StoredRecord, uid: str) -> bool:

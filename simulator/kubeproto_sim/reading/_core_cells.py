@@ -27,6 +27,7 @@ from ._cell_values import (
 _ACCESS: Final = {
     "ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP",
 }  # fmt: skip
+_GATED: Final = "SchedulingGated"
 _ROLE: Final = "node-role.kubernetes.io/"
 
 
@@ -104,23 +105,89 @@ def volume(obj: Json, time: float) -> list[Any]:
 
 def pod(obj: Json, time: float) -> list[Any]:
     spec, status = member(obj, "spec"), member(obj, "status")
+    sidecars = {
+        container["name"]
+        for container in objects_in(spec, "initContainers")
+        if container.get("restartPolicy") == "Always"
+    }
+    init_statuses = objects_in(status, "initContainerStatuses")
     statuses = objects_in(status, "containerStatuses")
-    ready = sum(bool(container_status.get("ready")) for container_status in statuses)
+    sidecar_statuses = [entry for entry in init_statuses if entry.get("name") in sidecars]
+    container_count = len(objects_in(spec, "containers")) + len(sidecars)
     phase = status.get("reason") or status.get("phase", "Pending")
-    for container_status in statuses:
-        state = member(container_status, "state")
-        if reason := member(state, "waiting").get("reason") or member(state, "terminated").get("reason"):
-            phase = reason
+    conditions = {str(entry.get("type")): entry for entry in objects_in(status, "conditions")}
+    if member(conditions, "PodScheduled").get("reason") == _GATED:
+        phase = _GATED
+    init_phase = _init_phase(objects_in(spec, "initContainers"), init_statuses, sidecars)
+    if init_phase is None or member(conditions, "Initialized").get("status") == "True":
+        counted_statuses = [*sidecar_statuses, *statuses]
+        phase = _containers_phase(phase, statuses, is_ready="Ready" in true_conditions(status))
+    else:
+        counted_statuses, phase = init_statuses, init_phase
+    ready = sum(bool(entry.get("ready")) for entry in (*sidecar_statuses, *statuses))
     if value_at(obj, "metadata.deletionTimestamp"):
-        phase = "Terminating"
+        if status.get("reason") == "NodeLost":
+            phase = "Unknown"
+        elif status.get("phase") not in ("Succeeded", "Failed"):
+            phase = "Terminating"
     gates = objects_in(spec, "readinessGates")
     met = sum(gate.get("conditionType") in true_conditions(status) for gate in gates)
     return [
-        name_of(obj), f"{ready}/{len(objects_in(spec, 'containers'))}", phase,
-        str(sum(container_status.get("restartCount", 0) for container_status in statuses)), age_of(obj, time),
+        name_of(obj), f"{ready}/{container_count}", phase, _restarts(counted_statuses, time),
+        age_of(obj, time),
         status.get("podIP") or NONE, spec.get("nodeName") or NONE,
         status.get("nominatedNodeName") or NONE, f"{met}/{len(gates)}" if gates else NONE,
     ]  # fmt: skip
+
+
+def _init_phase(init_containers: list[Json], statuses: list[Json], sidecars: set[str]) -> str | None:
+    """Return the phase of the first init container that has not ended; None if all have."""
+    for index, container_status in enumerate(statuses):
+        state = member(container_status, "state")
+        terminated, waiting = member(state, "terminated"), member(state, "waiting")
+        if (terminated and not terminated.get("exitCode")) or (
+            container_status.get("name") in sidecars and container_status.get("started")
+        ):
+            continue
+        if terminated:
+            return f"Init:{terminated.get('reason') or _exit_text(terminated)}"
+        if waiting.get("reason", "PodInitializing") != "PodInitializing":
+            return f"Init:{waiting['reason']}"
+        return f"Init:{index}/{len(init_containers)}"
+    return None
+
+
+def _containers_phase(phase: str, statuses: list[Json], *, is_ready: bool) -> str:
+    is_running = False
+    for container_status in reversed(statuses):
+        state = member(container_status, "state")
+        terminated = member(state, "terminated")
+        if reason := member(state, "waiting").get("reason"):
+            phase = reason
+        elif terminated:
+            phase = terminated.get("reason") or _exit_text(terminated)
+        elif container_status.get("ready") and "running" in state:
+            is_running = True
+    if phase == "Completed" and is_running:
+        return "Running" if is_ready else "NotReady"
+    return phase
+
+
+def _exit_text(terminated: Json) -> str:
+    if signal := terminated.get("signal"):
+        return f"Signal:{signal}"
+    return f"ExitCode:{terminated.get('exitCode', 0)}"
+
+
+def _restarts(statuses: list[Json], time: float) -> str:
+    """Return the number of restarts, and the time since the last restart."""
+    count = sum(container_status.get("restartCount", 0) for container_status in statuses)
+    ends = [
+        finished
+        for container_status in statuses
+        if (finished := value_at(container_status, "lastState.terminated.finishedAt"))
+    ]
+    return f"{count} ({since(max(ends), time)} ago)" if ends and count else str(count)
 
 
 def pod_template(obj: Json, _: float) -> list[Any]:

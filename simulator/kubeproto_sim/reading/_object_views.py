@@ -15,6 +15,12 @@ from ._negotiation import View
 _META: Final = b'{"kind":"PartialObjectMetadata","apiVersion":"meta.k8s.io/v1","metadata":'
 _TABLE: Final = b'{"kind":"Table","apiVersion":"meta.k8s.io/v1","metadata":{"resourceVersion":"%s"},'
 _encode: Final = msgspec.json.Encoder(order="deterministic").encode
+_POD_CONDITIONS: Final = {
+    "Succeeded": b'"conditions":[{"type":"Completed","status":"True","reason":"Succeeded",'
+    b'"message":"The pod has completed successfully."}],',
+    "Failed": b'"conditions":[{"type":"Completed","status":"True","reason":"Failed",'
+    b'"message":"The pod failed."}],',
+}
 END_MARK: Final = "k8s.io/initial-events-end"
 
 
@@ -58,7 +64,8 @@ class Viewer:
                 row_object = self.served.encode_response(data)
             case _:
                 row_object = partial(self.served.encode_response(data) if self.served.converts else data)
-        return b'{"cells":%s,"object":%s}' % (go_escaped(cells), row_object)
+        conditions = _POD_CONDITIONS.get(_phase_of(obj), b"") if self.served.full_name == "pods" else b""
+        return b'{"cells":%s,%s"object":%s}' % (go_escaped(cells), conditions, row_object)
 
     def columns(self) -> bytes:
         """Return the definitions of the columns, the first time; null after that."""
@@ -110,3 +117,7 @@ def partial(data: bytes) -> bytes:
 
 def _encode_plain(value: Any) -> bytes:
     return msgspec.json.encode(value)
+
+
+def _phase_of(pod: dict[str, Any]) -> str:
+    return str((pod.get("status") or {}).get("phase", ""))
