@@ -16,7 +16,7 @@ import pytest
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto_runtime.pods import Copied, CopyError, copy_from, copy_to
+from kubeproto_runtime.pods import CopyError, CopyResult, copy_from, copy_to
 from kubeproto_runtime.testing import SimulatedClient, simulated
 
 Work = Callable[[SimulatedClient, Path], Awaitable[None]]
@@ -102,7 +102,7 @@ def assert_same_files(source: Path, target: Path) -> None:
 def test_a_folder_is_the_same_after_both_copies(copying: Callable[[Work], None]) -> None:
     async def work(client: SimulatedClient, folder: Path) -> None:
         make_files(folder / "mine")
-        progress: list[Copied] = []
+        progress: list[CopyResult] = []
         uploaded = await copy_to(client, "machine", folder / "mine", "theirs", on_progress=progress.append)
         assert (uploaded.files, uploaded.bytes, uploaded.skipped) == (3, 700_003, ())
         assert_same_files(folder / "mine", folder / "container" / "theirs")

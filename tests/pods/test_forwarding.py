@@ -150,7 +150,9 @@ def test_a_used_port_and_a_target_without_pods_are_refused(served: Callable[[Wor
             with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{used_port}"):
                 async with forward_ports(client, "web-0", [":9090", f"{used_port}:8080"]):
                     pass
-        with pytest.raises(kp.KubeprotoError, match="pods with app=none in default: no pod of it runs"):
+        with pytest.raises(
+            kp.KubeprotoError, match="pods with app=none in default: none of its pods is running"
+        ):
             async with forward_ports(client, "", [":80"], selector="app=none", within=0):
                 pass
         with pytest.raises(kp.InvalidRequest, match="Service shop has no port 81; it has 80"):
@@ -188,5 +190,5 @@ def test_a_port_of_a_service_or_by_name_is_resolved_to_that_of_the_pod() -> None
     assert [pod_port(service, pod_, port) for port in ("80", "web", "81")] == [8080, 8080, 81]
     assert pod_port(headless, pod_, "80") == 80
     assert [pod_port({}, pod_, port) for port in ("http", "5")] == [8080, 5]
-    with pytest.raises(kp.InvalidRequest, match="Pod web-0 has no port 'grpc'; it names http"):
+    with pytest.raises(kp.InvalidRequest, match="Pod web-0 has no port 'grpc'; its named ports are http"):
         pod_port({}, pod_, "grpc")

@@ -187,7 +187,7 @@ def test_a_permanent_refusal_is_raised(go: Go) -> None:
                     await anext(lines)
             with pytest.raises(kp.InvalidRequest, match="previous run does not grow"):
                 read_logs(client, "web-0", follow=True, previous=True)
-            with pytest.raises(kp.InvalidRequest, match="one is required"):
+            with pytest.raises(kp.InvalidRequest, match="or a selector"):
                 async with read_logs(client):
                     pass
 

@@ -154,7 +154,7 @@ class BlockingClient(BlockingObjectVerbs):
 
     def _follow(self, effect: Follow) -> None:
         finished = Event()
-        effect.observer.finished = finished.set
+        effect.observer.on_finish = finished.set
         driver = BlockingResyncDriver(
             self,
             effect.requests,

@@ -14,7 +14,7 @@ from kubeproto.wire import Refused
 
 from ..calls._discovery import KindNotServed
 from ..tasks._logged_lines import LoggedLines
-from ..watching._follow_stream import split_replaced, warn_unplaced
+from ..watching._follow_stream import split_replaced, warn_unnamed
 from ._resync_driver import BlockingResyncDriver
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class StoreSink(Generic[K]):
 
     def stage(self, items: list[Any]) -> None:
         """Take a part of the next snapshot."""
-        warn_unplaced(_log, self._resource, self.store.stage(items))
+        warn_unnamed(_log, self._resource, self.store.stage(items))
 
     def replace(self, version: str) -> None:
         """Replace the snapshot with the staged one, which is complete at this version."""

@@ -24,7 +24,7 @@ from ..calls._discovery import KindNotServed
 from ..tasks._error_texts import value_repr
 from ..tasks._logged_lines import LoggedLines
 from ..tasks._stray_cancellations import failures, is_cancelled
-from ..watching._follow_stream import warn_unplaced
+from ..watching._follow_stream import warn_unnamed
 from ..watching._resync_driver import ResyncDriver
 from ._indexes import Index
 
@@ -240,7 +240,7 @@ class Reflector(Generic[K]):
 
     def stage(self, items: list[Any]) -> None:
         """Take a part of the next snapshot."""
-        warn_unplaced(_log, self.resource, self.store.stage(items))
+        warn_unnamed(_log, self.resource, self.store.stage(items))
 
     def replace(self, version: str) -> None:
         """Replace the snapshot with the staged one, which is complete at this version."""

@@ -169,5 +169,5 @@ class Client(ObjectVerbs):
             selection=effect.selection,
         )
         with anyio.CancelScope(deadline=effect.until) as scope:
-            effect.observer.finished = scope.cancel
+            effect.observer.on_finish = scope.cancel
             await driver.run()

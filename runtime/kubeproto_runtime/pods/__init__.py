@@ -3,7 +3,7 @@
 from ._blocking_pods import BlockingPods, BlockingProcess, connect_pods_blocking
 from ._container_log import LogLine
 from ._copying import copy_from, copy_to
-from ._extracting import Copied, CopyError
+from ._extracting import CopyError, CopyResult
 from ._forwarding import ForwardedPort, ForwardingError, PortForwarder, forward_ports
 from ._merged_logs import MergedLogs, ReadLogsOptions as ReadLogsOptions, read_logs
 from ._pod_choice import NoRunningPod
@@ -11,8 +11,8 @@ from ._pod_choice import NoRunningPod
 __all__ = [
     "BlockingPods",
     "BlockingProcess",
-    "Copied",
     "CopyError",
+    "CopyResult",
     "ForwardedPort",
     "ForwardingError",
     "LogLine",

@@ -1,4 +1,4 @@
-"""The functions for pods in programs without an event loop: a thread runs one while they are in use."""
+"""The functions for pods in programs without an event loop: a thread runs an event loop for them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from ..client._client import Client
     from ..client._verbs import BoundApi
     from ._container_log import LogLine
-    from ._extracting import Copied
+    from ._extracting import CopyResult
     from ._forwarding import ForwardingError
     from ._port_pairs import PortLike
 
@@ -37,19 +37,19 @@ if TYPE_CHECKING:
 def connect_pods_blocking(
     *, config: Config | None = None, **options: Unpack[ConnectOptions]
 ) -> Generator[BlockingPods]:
-    """Connect as `connect` does, and provide the functions of this package without an event loop.
+    """Connect like `connect`, and provide the functions of this package without an event loop.
 
     ::
 
         with connect_pods_blocking() as pods, pods.forward_ports("svc/shop", [":80"]) as forwarded:
             urlopen(f"http://127.0.0.1:{forwarded.ports[0].local}")
 
-    Commands, files and ports need a connection that sends in both directions at once, which blocking
+    Commands, files and ports need a connection that sends and receives at the same time, which blocking
     transports do not support. An event loop in a thread uses the transport of asyncio instead.
     """
     with start_blocking_portal() as portal:
-        entering: Any = connect(config=config, **options)
-        with portal.wrap_async_context_manager(entering) as client:
+        connection: Any = connect(config=config, **options)
+        with portal.wrap_async_context_manager(connection) as client:
             yield BlockingPods(portal, client)
 
 
@@ -117,8 +117,8 @@ class BlockingPods:
         *,
         container: str = "",
         namespace: str = "",
-        on_progress: Callable[[Copied], object] | None = None,
-    ) -> Copied:
+        on_progress: Callable[[CopyResult], object] | None = None,
+    ) -> CopyResult:
         """Copy a file or folder from a container; see `copy_from`."""
         return self._portal.call(
             partial(
@@ -135,8 +135,8 @@ class BlockingPods:
         *,
         container: str = "",
         namespace: str = "",
-        on_progress: Callable[[Copied], object] | None = None,
-    ) -> Copied:
+        on_progress: Callable[[CopyResult], object] | None = None,
+    ) -> CopyResult:
         """Copy a local file or folder to a container; see `copy_to`."""
         return self._portal.call(
             partial(
@@ -176,7 +176,7 @@ class BlockingPods:
 class BlockingProcess:
     """A command in a container, for threads: a `kubeproto.streams.Process` whose methods block.
 
-    Iterate over its output and its end; another thread may write to it.
+    Iterate over its output events and its `Exited` event. Another thread may write to it.
     """
 
     def __init__(self, portal: BlockingPortal, process: Process) -> None:
@@ -185,7 +185,7 @@ class BlockingProcess:
 
     @property
     def exited(self) -> Exited | None:
-        """The end of the command; None until it has been read."""
+        """The `Exited` event of the command; None until it has been read."""
         return self._process.exited
 
     def write(self, data: bytes) -> None:
@@ -193,7 +193,7 @@ class BlockingProcess:
         self._portal.call(self._process.write, data)
 
     def end_stdin(self) -> None:
-        """Close the command's stdin; raise `LocalProtocolError` if the server supports only v4."""
+        """Close the command's stdin. Raise `LocalProtocolError` if the server supports only protocol v4."""
         self._portal.call(self._process.end_stdin)
 
     def resize(self, width: int, height: int) -> None:
@@ -201,7 +201,7 @@ class BlockingProcess:
         self._portal.call(self._process.resize, width, height)
 
     def wait(self) -> Exited:
-        """Wait for the end of the command; its further output is dropped."""
+        """Wait until the command exits, and drop its remaining output."""
         return self._portal.call(self._process.wait)
 
     def __iter__(self) -> Self:
@@ -216,4 +216,4 @@ class BlockingProcess:
     async def _next(self) -> CommandEvent | None:
         async for event in self._process:
             return event
-        return None  # a portal does not pass StopAsyncIteration on
+        return None  # a portal does not propagate StopAsyncIteration

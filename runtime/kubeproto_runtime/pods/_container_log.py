@@ -37,16 +37,16 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.logs")
 
-# A silent connection may belong to a silent program, or its other end may be gone. A new request finds out.
+# Seconds. Silence may mean a silent program or a dead connection; a new request distinguishes them.
 _IDLE: Final = 300.0
 _MAX_FAILURES: Final = 5  # in a row, of a log that is not followed
 
 
 class LogLine(Struct, frozen=True, gc=False):
-    """A line of the log of a container, without its end.
+    """A line of the log of a container, without its line end.
 
-    `time` is the text of the kubelet, in RFC 3339; it is empty for messages of the kubelet itself. A line of
-    more than a mebibyte arrives in parts; only the last part is `complete`.
+    `time` is the timestamp of the kubelet, in RFC 3339; it is empty for messages of the kubelet itself. A
+    line of more than a mebibyte is returned in parts; `complete` is True for the last part.
     """
 
     namespace: str
@@ -58,7 +58,7 @@ class LogLine(Struct, frozen=True, gc=False):
 
 
 class LogStart(Struct, frozen=True, kw_only=True):
-    """The start of a log to read, and its limits.
+    """The position at which reading a log begins, and its limits.
 
     `since_seconds` counts back from `started`, on the clock of the event loop.
     """
@@ -86,12 +86,12 @@ class _LimitReached(Exception):
 
 
 class _RawReader(Struct, frozen=True):
-    """Passes the bytes of a log on; `opener` reads a refusal."""
+    """Returns the bytes of a log unchanged; `opener` reads a refusal."""
 
     opener: Any
 
     def open(self, request: RawRequest, status: int, headers: Headers) -> Decoder[bytes]:
-        """Return a decoder for a response: of a log, or of a refusal."""
+        """Return a decoder for the response, which is a log or a refusal."""
         return _RawDecoder() if 200 <= status < 300 else self.opener.open(request, status, headers)
 
 
@@ -128,9 +128,9 @@ class ContainerLog:
         self._bytes_left = start.limit_bytes
         self._cursor = log_tail.LogCursor()
         self._state: log_tail.State = log_tail.Waiting()
-        self._first_run: int | None = None  # the run at the start
+        self._first_run: int | None = None  # the run of the container when reading began
         self._plan: log_tail.OpenLog | None = None
-        self._run_ended = False  # then the last line that the cursor retains is complete
+        self._run_ended = False  # if True, the last line in the cursor is complete
         self._changed = anyio.Event()
         self._logged = LoggedLines()
 
@@ -146,11 +146,11 @@ class ContainerLog:
         self._step(event)
 
     async def follow(self) -> None:
-        """Read until the container will not run again; raise errors that waiting cannot solve."""
+        """Read until the container will not run again. Raise errors that a retry would repeat."""
         try:
             await self._follow()
         except _LimitReached:
-            self._step(log_tail.PodDeleted())  # as if nothing more could come
+            self._step(log_tail.PodDeleted())  # as if no more lines could follow
 
     async def _follow(self) -> None:
         while not self.finished:
@@ -168,7 +168,7 @@ class ContainerLog:
                 await self._deliver_lines(self._cursor.finish())
 
     async def read(self) -> None:
-        """Read the present log once, across lost connections."""
+        """Read the current log once, across lost connections."""
         with suppress(_LimitReached):
             await self._read()
 
@@ -274,16 +274,16 @@ class ContainerLog:
         self._changed = anyio.Event()
 
     def _warn(self, error: KubeprotoError) -> None:
-        # A silent log is requested again every few minutes, which needs no warning.
+        # A silent log is requested again every five minutes, which needs no warning.
         level = logging.DEBUG if isinstance(error, DeadlineExceeded) else logging.WARNING
         level = self._logged.level(level, str(error), anyio.current_time())
         _log.log(level, "the log of %s/%s: %s", self.pod, self.container, error)
 
 
 def _limit_lines(lines: list[log_tail.TimedLine], bytes_left: int) -> tuple[list[log_tail.TimedLine], int]:
-    """Return the lines that are within a limit, and the rest of the limit.
+    """Return the lines within a limit, and the remaining number of bytes.
 
-    A server's `limitBytes` would count the times too, and restart after a lost connection.
+    A server's `limitBytes` would count the timestamps too, and begin again after a lost connection.
     """
     for index, line in enumerate(lines):
         size = len(line.text) + line.complete

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 _SPEC_FIELDS: Final = ("initContainers", "containers", "ephemeralContainers")
 _STATUS_FIELDS: Final = ("initContainerStatuses", "containerStatuses", "ephemeralContainerStatuses")
 # The phases in which no container of a pod will run again.
-ENDED: Final = ("Succeeded", "Failed")
+FINISHED_PHASES: Final = ("Succeeded", "Failed")
 _DEFAULT_CONTAINER: Final = "kubectl.kubernetes.io/default-container"
 
 
 def containers_of(pod: Json, container: str, *, all_containers: bool) -> Sequence[str]:
-    """Return the names of the containers to read: the given one, all, or the default one."""
+    """Return the names of the containers to read: the named container, all, or the default container."""
     names = [str(spec["name"]) for field in _SPEC_FIELDS for spec in _list_at(pod["spec"], field)]
     if container:
         return [container] if container in names else []
@@ -28,7 +28,7 @@ def containers_of(pod: Json, container: str, *, all_containers: bool) -> Sequenc
 
 
 def _default_container(pod: Json) -> str:
-    """Return the container of the annotation, or the first one."""
+    """Return the container that the annotation names, or the first container."""
     names = [str(spec["name"]) for spec in _list_at(pod["spec"], "containers")]
     annotations: Json = pod["metadata"].get("annotations") or {}
     annotated = str(annotations.get(_DEFAULT_CONTAINER, ""))
@@ -36,7 +36,7 @@ def _default_container(pod: Json) -> str:
 
 
 def run_events(pod: Json) -> dict[str, log_tail.RunStarted | log_tail.RunEnded]:
-    """Return an event for each container that has run: its current run, or its last one."""
+    """Return an event for each container that has run, about its current or last run."""
     status: Json = pod.get("status") or {}
     events: dict[str, log_tail.RunStarted | log_tail.RunEnded] = {}
     for field in _STATUS_FIELDS:
@@ -59,7 +59,11 @@ def _will_restart(pod: Json, status_field: str, name: str, succeeded: bool) -> b
     """Return whether a container that has ended will be started again."""
     status: Json = pod.get("status") or {}
     policy = pod["spec"].get("restartPolicy", "Always")
-    if status.get("phase") in ENDED or policy == "Never" or status_field == "ephemeralContainerStatuses":
+    if (
+        status.get("phase") in FINISHED_PHASES
+        or policy == "Never"
+        or status_field == "ephemeralContainerStatuses"
+    ):
         return False
     if status_field == "initContainerStatuses":
         init_containers = _list_at(pod["spec"], "initContainers")

@@ -1,6 +1,6 @@
-"""`copy_from` and `copy_to`: files from a container and to a container, by a `tar` that runs in it.
+"""`copy_from` and `copy_to`: copy files from and to a container, by a `tar` that runs in it.
 
-Both keep only a chunk of the archive in memory, whatever its size. Files are read and written by threads.
+Only a chunk of the archive is in memory at any time. Threads read and write the files.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from anyio.to_thread import run_sync
 from kubeproto import Dynamic, InvalidRequest, KubeprotoError, LocalProtocolError
 from kubeproto.streams import Exited, Stderr, Stdout
 
-from ._extracting import Copied, CopyError, Extraction, describe_failure
+from ._extracting import CopyError, CopyResult, Extraction, describe_failure
 from ._packing import TarPacking
 from ._pod_choice import PODS
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from ..client._client import Client
 
-    OnProgress: TypeAlias = Callable[[Copied], object] | None
+    OnProgress: TypeAlias = Callable[[CopyResult], object] | None
 
 _CHUNK_SIZE: Final = 256 * 1024
 _MAX_STDERR: Final = 4096  # bytes of tar's messages for an error
@@ -46,15 +46,15 @@ async def copy_from(
     container: str = "",
     namespace: str = "",
     on_progress: OnProgress = None,
-) -> Copied:
+) -> CopyResult:
     """Copy a file or folder from a container, and return how much was copied.
 
-    A file becomes `target`, or goes into it if `target` is a folder; the content of a folder goes into
-    `target`, as by kubectl. Modes, times and links are preserved. The container may be hostile: names that
-    lead out of `target` end the copy, and links that do are skipped. Existing files are replaced.
+    As with kubectl, a file is written as `target`, or into `target` if that is a folder, and the content of a
+    folder is written into `target`. Modes, times and links are preserved. The container may be hostile: a
+    name outside of `target` ends the copy, and a link to the outside is skipped. Existing files are replaced.
 
-    The container needs a `tar`. A `CopyError` has the files that were copied before it. `on_progress` is
-    called after each chunk.
+    The container needs a `tar`. `CopyError.copied` counts the files that were copied before the error.
+    `on_progress` is called after each chunk.
     """
     remote = _Container(client, pod, namespace, container)
     parent, name = _split(source)
@@ -87,12 +87,12 @@ async def copy_to(
     container: str = "",
     namespace: str = "",
     on_progress: OnProgress = None,
-) -> Copied:
+) -> CopyResult:
     """Copy a local file or folder to a container, and return how much was copied.
 
-    It becomes `target`, or goes into it if `target` is a folder or ends with a slash. Modes, times and links
-    are preserved; owners are not. The container needs a `tar`. A `CopyError` has the files that were sent
-    before it.
+    It is written as `target`, or into `target` if that is a folder or ends with a slash. Modes, times and
+    links are preserved; owners are not. The container needs a `tar`. `CopyError.copied` counts the files that
+    were sent before the error.
     """
     path = Path(source)
     if not os.path.lexists(path):
@@ -127,7 +127,7 @@ async def copy_to(
 
 
 class _Container:
-    """A container in which `tar` and `test` run."""
+    """A container that runs the commands `tar` and `test`."""
 
     def __init__(self, client: Client, pod: str, namespace: str, container: str) -> None:
         self._api = client.api(Dynamic, namespace=namespace, resource=PODS)
@@ -144,8 +144,8 @@ class _Container:
         async with self.exec(["test", operator, path]) as process:
             return (await process.wait()).code == 0
 
-    def check(self, exited: Exited | None, messages: bytes, copied: Copied) -> None:
-        """Raise the failure of tar, if any."""
+    def check(self, exited: Exited | None, messages: bytes, copied: CopyResult) -> None:
+        """Raise `CopyError` if tar has failed."""
         if exited is None or exited.code == 0:
             return
         text = " ".join(messages.decode("utf-8", "replace").split()) or exited.status.message
@@ -158,7 +158,7 @@ class _Container:
 async def _extract(
     process: Process, extraction: Extraction, on_progress: OnProgress
 ) -> tuple[Exited | None, bytes]:
-    """Write the archive from stdout; return the end of the process, and its messages."""
+    """Write the files of the archive from stdout. Return the end of the process, and its stderr."""
     data, messages = bytearray(), bytearray()
 
     async def write() -> None:
@@ -185,7 +185,7 @@ async def _extract(
 
 
 async def _read_messages(process: Process) -> tuple[Exited | None, bytes]:
-    """Return the end of the process, and its messages."""
+    """Return the end of the process, and its output."""
     messages = bytearray()
     exited: Exited | None = None
     async for event in process:
@@ -217,7 +217,7 @@ async def _send(
         failures.append(error)
         scope.cancel()
     except KubeprotoError:
-        pass  # tar or the connection has ended: reading raises the reason
+        pass  # tar or the connection has ended: the reader raises the reason
 
 
 def _split(path: str) -> tuple[str, str]:

@@ -1,15 +1,15 @@
-"""`Extraction`: writes the files of an archive below a path, and touches nothing else.
+"""`Extraction`: writes the files of an archive below a path, and changes no other file.
 
 The archive comes from a container, which may be hostile. Each member must pass tarfile's data filter, and
 these rules:
 
 - its name is the requested name or below it: not absolute, and without ``..``;
-- it is not written through a link, neither a link of this archive nor an older one;
+- no folder of its path is a link, of this archive or existing before;
 - the target of a link is below the path too, without a ``..`` after another name: a link that is created
   later could otherwise move the target after the check;
 - an existing file is not written to: a new file replaces it.
 
-Devices, pipes and links that lead out are skipped and reported; names that lead out end the copy.
+Devices, pipes and links to the outside are skipped and reported; names outside of the path end the copy.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from ._tar_reader import TarReader
 if TYPE_CHECKING:
     from io import FileIO
 
-_MAX_SHOWN: Final = 400  # characters of a path in an error
+_MAX_PATH: Final = 400  # characters of a path in an error
 _REMEDIES: Final = {
     errno.ENAMETOOLONG: "most file systems allow 255 bytes for a name and 4096 for a path: rename it, or copy"
     " its folder's other files one by one",
@@ -50,8 +50,8 @@ _MAX_SKIPPED: Final = 1000  # names in the report
 _DATA_FILTER: Final = getattr(tarfile, "data_filter", None)  # since Python 3.11.4
 
 
-class Copied(Struct, frozen=True):
-    """The number of copied files and bytes. `skipped` has the names of the others, each with the reason."""
+class CopyResult(Struct, frozen=True):
+    """The number of copied files and bytes, and the names of skipped files, each with the reason."""
 
     files: int = 0
     bytes: int = 0
@@ -60,9 +60,9 @@ class Copied(Struct, frozen=True):
 
 
 class CopyError(KubeprotoError):
-    """A copy has failed; `copied` has the files that were copied before. They are not removed."""
+    """A copy has failed. `copied` counts the files that were copied before, which are not removed."""
 
-    def __init__(self, reason: str, copied: Copied) -> None:
+    def __init__(self, reason: str, copied: CopyResult) -> None:
         super().__init__(reason, copied)
         self.copied = copied
 
@@ -72,18 +72,19 @@ class CopyError(KubeprotoError):
 
 
 def describe_failure(error: OSError, name: str, action: str) -> str:
-    """Return what the local file system refused, for which file, and the remedy if it is known."""
+    """Describe an error of the local file system: the file, the problem, and the remedy if it is known."""
     path = str(error.filename or name)
-    shown = path if len(path) <= _MAX_SHOWN else f"{path[: _MAX_SHOWN // 2]}…{path[-_MAX_SHOWN // 2 :]}"
+    if len(path) > _MAX_PATH:
+        path = f"{path[: _MAX_PATH // 2]}…{path[-_MAX_PATH // 2 :]}"
     remedy = _REMEDIES.get(error.errno or 0, "")
-    return f"{shown} cannot be {action}: {error.strerror or error}{remedy and '; '}{remedy}"
+    return f"{path} cannot be {action}: {error.strerror or error}{remedy and '; '}{remedy}"
 
 
 class Extraction:
-    """Writes an archive that comes in chunks: the member `name` as `target`, the members below it inside."""
+    """Writes an archive that arrives in chunks: the member `name` as `target`, members below it inside."""
 
     def __init__(self, name: str, target: Path) -> None:
-        # Links in the user's own path are followed; below it, none are.
+        # Links in the user's path are followed; links below it are not.
         self._top = Path(os.path.realpath(target))
         self._name = tuple(part for part in name.split("/") if part not in ("", "."))
         self._reader = TarReader()
@@ -92,37 +93,37 @@ class Extraction:
         self._files = 0
         self._bytes = 0
         self._last_path = ""
-        self._member = name  # the last one that was read
+        self._member = name  # the last member that was read
         self._skipped: list[tuple[str, str]] = []
 
     @property
-    def copied(self) -> Copied:
+    def copied(self) -> CopyResult:
         """The files that have been copied."""
-        return Copied(self._files, self._bytes, self._last_path, tuple(self._skipped))
+        return CopyResult(self._files, self._bytes, self._last_path, tuple(self._skipped))
 
     def feed(self, data: bytes) -> None:
         """Write the members that these bytes complete."""
         try:
             for event in self._reader.feed(data):
                 if isinstance(event, tarfile.TarInfo):
-                    self._end_file()
+                    self._finish_file()
                     self._member = event.name
-                    self._begin(event)
+                    self._begin_member(event)
                 elif self._file is not None:
                     self._file.write(event)
                     self._bytes += len(event)
         except (RemoteProtocolError, ValueError, OverflowError) as error:
-            # The last two errors: a time, a number or a target that no file can have.
+            # ValueError and OverflowError: a time, a number or a link target that is invalid for a file.
             raise CopyError(f"the archive is broken: {error}", self.copied) from error
         except OSError as error:
             raise CopyError(describe_failure(error, self._member, "written"), self.copied) from error
 
     def finish(self) -> None:
-        """Finish the last file; raise a `CopyError` if the archive is not complete."""
+        """Finish the last file. Raise `CopyError` if the archive is not complete."""
         if not self._reader.complete:
             raise CopyError("the archive is not complete", self.copied)
         try:
-            self._end_file()
+            self._finish_file()
         except (ValueError, OverflowError) as error:
             raise CopyError(f"the archive is broken: {error}", self.copied) from error
         except OSError as error:
@@ -138,19 +139,19 @@ class Extraction:
             with suppress(OSError):
                 Path(self._last_path).unlink(missing_ok=True)
 
-    def _begin(self, info: tarfile.TarInfo) -> None:
-        parts = self._below(info.name)
+    def _begin_member(self, info: tarfile.TarInfo) -> None:
+        parts = self._relative_parts(info.name)
         path = self._top.joinpath(*parts)
         if info.isdir():
             self._make_folders(path)
             path.chmod(info.mode & 0o755 | 0o700)
             return
         self._make_folders(path.parent if parts else self._top.parent)
-        if reason := self._refusal(info, parts):
+        if reason := self._reason_to_skip(info, parts):
             if len(self._skipped) < _MAX_SKIPPED:
                 self._skipped.append((info.name, reason))
             return
-        self._clear(path, info.name)
+        self._remove_existing(path, info.name)
         if info.issym():
             # Python's realpath mistakes the part after ``//`` in a link to itself for an absolute path.
             path.symlink_to(re.sub("/{2,}", "/", info.linkname))
@@ -159,23 +160,23 @@ class Extraction:
         else:
             self._last_path = str(path)
             flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
-            self._file = open(os.open(path, flags, 0o600), "wb", buffering=0)  # noqa: SIM115 # closed by _end_file
+            self._file = open(os.open(path, flags, 0o600), "wb", buffering=0)  # noqa: SIM115 # closed by _finish_file
             self._info = info
             return
         self._files += 1
 
-    def _end_file(self) -> None:
+    def _finish_file(self) -> None:
         file, info, self._file = self._file, self._info, None
         if file is None or info is None:
             return
-        # As by the data filter: no write permission for others, and no special bits.
+        # Like tarfile's data filter: no write permission for others, and no special bits.
         os.fchmod(file.fileno(), info.mode & 0o755 | 0o600)
         file.close()
         os.utime(self._last_path, (info.mtime, info.mtime))
         self._files += 1
 
-    def _below(self, name: str) -> tuple[str, ...]:
-        """Return the parts of a name below the requested name; other names end the copy."""
+    def _relative_parts(self, name: str) -> tuple[str, ...]:
+        """Return the parts of a name below the requested name. Raise `CopyError` for a name outside of it."""
         parts = tuple(part for part in name.split("/") if part not in ("", "."))
         if name.startswith("/") or ".." in parts or parts[: len(self._name)] != self._name or "\0" in name:
             raise CopyError(f"the archive names {name!r}, which is outside of the request", self.copied)
@@ -194,26 +195,27 @@ class Extraction:
                 kind = "a link" if stat.S_ISLNK(mode) else "not a folder"
                 raise CopyError(f"{folder} is {kind}: files are not written through it", self.copied)
 
-    def _refusal(self, info: tarfile.TarInfo, parts: tuple[str, ...]) -> str:
-        """Return why a member is skipped; empty if it is not."""
+    def _reason_to_skip(self, info: tarfile.TarInfo, parts: tuple[str, ...]) -> str:
+        """Return the reason why a member is skipped; empty if it is extracted."""
         if not (info.isreg() or info.issym() or info.islnk()):
             return "it is neither a file nor a folder nor a link"
         if info.islnk():
-            self._below(info.linkname)
-        if info.issym() and _leads_out(info.linkname, len(parts) - 1):
+            self._relative_parts(info.linkname)
+        if info.issym() and _leads_outside(info.linkname, len(parts) - 1):
             return f"it is a link to {info.linkname}, which leads out of the copy"
         if _DATA_FILTER is None or not parts:
             return "the requested path is itself a link" if info.issym() else ""
         relative = info.replace(name="/".join(parts), deep=False)
         if info.islnk():
-            relative = relative.replace(linkname="/".join(self._below(info.linkname)), deep=False)
+            linkname = "/".join(self._relative_parts(info.linkname))
+            relative = relative.replace(linkname=linkname, deep=False)
         try:
             _DATA_FILTER(relative, str(self._top))
         except tarfile.FilterError as error:
             return str(error)
         return ""
 
-    def _clear(self, path: Path, name: str) -> None:
+    def _remove_existing(self, path: Path, name: str) -> None:
         """Remove the file to be replaced. Writing to it would change its other hard links too."""
         try:
             mode = path.lstat().st_mode
@@ -224,7 +226,7 @@ class Extraction:
         path.unlink()
 
     def _link(self, path: Path, info: tarfile.TarInfo) -> None:
-        source = self._top.joinpath(*self._below(info.linkname))
+        source = self._top.joinpath(*self._relative_parts(info.linkname))
         self._make_folders(source.parent)
         try:
             is_file = stat.S_ISREG(source.lstat().st_mode)
@@ -235,8 +237,8 @@ class Extraction:
         os.link(source, path, follow_symlinks=False)
 
 
-def _leads_out(target: str, depth: int) -> bool:
-    """Return whether a link at this depth below the top may lead above it."""
+def _leads_outside(target: str, depth: int) -> bool:
+    """Return whether the target of a link at this depth below the top may be above the top."""
     parts = [part for part in target.split("/") if part not in ("", ".")]
     up = next((index for index, part in enumerate(parts) if part != ".."), len(parts))
     return target.startswith("/") or up > depth or ".." in parts[up:] or not target

@@ -1,11 +1,11 @@
 """`PortForwarder`: local ports whose connections lead to a pod, or to its replacement.
 
-Each connection has its own WebSocket: a slow or broken one does not delay the others. A pod is chosen again
-when the current one cannot be reached, so that a rollout costs only the open connections.
+Each connection has its own WebSocket: a slow or broken connection does not delay the others. If the pod
+cannot be reached, another pod is chosen, so that a rollout breaks only the open connections.
 
-The protocol of these WebSockets has no half-close. A client that has ended its side still gets what the pod
-sends, until the pod closes the connection or has been silent for `LINGER` seconds; the pod does not learn
-that the client has ended its side.
+The protocol of these WebSockets has no half-close: the pod does not learn that a client has closed its
+sending direction. The client still receives the pod's bytes, until the pod closes the connection or has been
+silent for `LINGER` seconds.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _MAX_PAUSE: Final = 2.0
 
 
 class ForwardedPort(Struct, frozen=True):
-    """A local address, and the port of a pod to which it leads."""
+    """A local address, and the port of the pod to which its connections are forwarded."""
 
     host: str
     local: int
@@ -88,7 +88,7 @@ def forward_ports(
 
     A port is ``80``, ``8080:80``, ``:80`` for a free local port, or a name; for a Service it is a port of the
     Service. A connection waits up to `within` seconds for a reachable pod. The failure of a connection does
-    not affect the others: `on_error` gets its `ForwardingError`, which is logged otherwise.
+    not affect the others: `on_error` is called with its `ForwardingError`; without `on_error` it is logged.
     """
     pairs = [parse_port(port) for port in ports]
     if not pairs:
@@ -126,7 +126,7 @@ class PortForwarder:
         self._choice = await choose_pods(self._client, *self._target)
         pod = await self._find_pod(anyio.current_time() + self._within)
         for pair in self._pairs:
-            pod_port(self._choice.owner, pod, pair.remote)  # raises at once for a port that does not exist
+            pod_port(self._choice.owner, pod, pair.remote)  # raises now if the port does not exist
         try:
             for pair in self._pairs:
                 self._listen(pair)
@@ -168,7 +168,7 @@ class PortForwarder:
             self._report(ForwardingError(self._choice.description, port, str(error)))
 
     async def _connect(self, stack: AsyncExitStack, port: ForwardedPort) -> PortStream:
-        """Connect to the pod, or to its replacement."""
+        """Connect to the current pod, or to its replacement."""
         deadline, pause = anyio.current_time() + self._within, _INITIAL_PAUSE
         while True:
             pod = await self._find_pod(deadline)
@@ -188,7 +188,7 @@ class PortForwarder:
                 return forwarding[number]
 
     async def _find_pod(self, deadline: float) -> Json:
-        """Return the current pod; choose a new one if there is none."""
+        """Return the current pod. If there is none, choose a pod."""
         pause = _INITIAL_PAUSE
         while self._pod is None:
             try:
@@ -217,7 +217,7 @@ class _Relay:
         self._last_received = 0.0  # time of the last bytes from the pod
 
     async def run(self) -> None:
-        """Relay until the pod has closed the connection, or the client has gone."""
+        """Relay until the pod or the client has closed the connection."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._send, tasks.cancel_scope)
             await self._receive()

@@ -1,4 +1,4 @@
-"""Local TCP connections that read only on request.
+"""Local TCP connections that read only when `receive` is called.
 
 On asyncio, anyio reads from an accepted connection as fast as bytes arrive: a gibibyte that was sent to a
 slow pod took 800 MiB of memory.
@@ -18,7 +18,7 @@ from anyio.lowlevel import checkpoint
 if TYPE_CHECKING:
     from typing import Self
 
-# anyio before 4.7 has the second name only.
+# anyio before 4.7 has only the second name.
 _readable, _writable = (
     getattr(anyio, f"wait_{state}", None) or getattr(anyio, f"wait_socket_{state}")
     for state in ("readable", "writable")
@@ -29,7 +29,7 @@ _PAUSE: Final = 0.1
 
 
 class LocalListener:
-    """Listens on one address; `port` is its number, also where a free port was requested."""
+    """Listens on one address. `port` is the number of the port, also if a free port was requested."""
 
     def __init__(self, host: str, port: int) -> None:
         try:
@@ -80,7 +80,7 @@ class LocalConnection:
         self._socket.close()
 
     async def receive(self, max_bytes: int) -> bytes:
-        """Return the next bytes; empty when the client has ended its side."""
+        """Return the next bytes; empty when the client has closed its sending direction."""
         await checkpoint()
         while True:
             try:
@@ -89,7 +89,7 @@ class LocalConnection:
                 await _readable(self._socket)
 
     async def send(self, data: bytes) -> None:
-        """Send bytes, as fast as the client accepts them."""
+        """Send bytes. Return when the client has accepted them."""
         await checkpoint()
         unsent = memoryview(data)
         while unsent:

@@ -1,8 +1,8 @@
 """`MergedLogs`: the lines of many containers as one iterator, in the order of their arrival.
 
-Only one chunk of each container is read ahead: a slow reader slows down the servers, and costs no memory.
-Followed pods are watched: containers that start later join, restarted containers continue, and each line is
-returned exactly once.
+Only one chunk of each container is read ahead, so that a slow reader slows down the servers and does not fill
+the memory. Pods are watched if their logs are followed: containers that start later are added, restarted
+containers continue, and each line is returned exactly once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from kubeproto.watching import log_tail
 from .._documents import to_builtins
 from ..tasks._background import Background, spawn
 from ._container_log import ContainerLog, LogLine, LogStart
-from ._container_runs import ENDED, containers_of, run_events
+from ._container_runs import FINISHED_PHASES, containers_of, run_events
 from ._pod_choice import PODS, PodChoice, choose_pods, chosen_pods
 from ._pods_end import PodsEnd
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 _log: Final = logging.getLogger("kubeproto.logs")
 
-# Each container costs a connection, on the client and on the server. stern has the same default.
+# Each container needs a connection, of the client and of the server. stern has the same default.
 MAX_CONTAINERS: Final = 50
 
 
@@ -67,11 +67,11 @@ def read_logs(client: Client, target: str = "", **options: Unpack[ReadLogsOption
                 print(line.pod, line.container, line.text.decode(errors="replace"))
 
     All containers are read by default: `container` is the name of a single container, and
-    ``all_containers=False`` reads kubectl's default container. Without `follow` one log comes after the
-    other. With it, lines come as they are written: pods that appear later join, restarted containers
-    continue, and after a lost connection no line is repeated or dropped. Iteration ends when the named pod
-    has ended, or the Job with all its pods; for other objects and for labels never, since pods may always be
-    added.
+    ``all_containers=False`` reads kubectl's default container. Without `follow` the logs are read one after
+    the other. With `follow`, lines are returned as they are written: pods that appear later are added,
+    restarted containers continue, and after a lost connection no line is repeated or dropped. Iteration ends
+    with the named pod, or with the Job and all its pods. For other objects and for labels it never ends,
+    since pods may always be added.
 
     `since_seconds` or `since_time`, and `tail_lines` (of each container), limit the existing lines;
     `previous` reads the run before the last restart. `limit_bytes` ends the log of each container after this
@@ -95,7 +95,6 @@ class MergedLogs:
         self._sources: dict[tuple[str, str], ContainerLog] = {}  # by the uid of the pod, and the container
         self._tasks: dict[int, Background] = {}  # the running tasks by their number
         self._task_count = 0
-        self._end: PodsEnd | None = None
         self._ready: deque[LogLine] = deque()
         self._failure: Exception | None = None
         self._send: MemoryObjectSendStream[list[LogLine]] | None = None
@@ -111,7 +110,7 @@ class MergedLogs:
         if not options.get("follow"):
             self._spawn(lambda: self._read(pods))
             return self
-        self._end = end = PodsEnd(choice)
+        end = PodsEnd(choice)
         self._spawn(lambda: self._watch(choice, end))
         if end.awaits_job:
             self._spawn(lambda: end.follow_job(self._client))
@@ -167,7 +166,7 @@ class MergedLogs:
         if (container := self._options.get("container")) and pods and not containers:
             raise InvalidRequest(f"none of the {len(pods)} pods has a container {container}")
         for pod, name in containers:
-            source = self._source(pod, name, start)
+            source = self._create_source(pod, name, start)
             try:
                 await source.read()
             except KubeprotoError as error:
@@ -182,7 +181,7 @@ class MergedLogs:
     async def _watch(self, choice: PodChoice, end: PodsEnd) -> None:
         api = self._client.api(Dynamic, namespace=choice.namespace, resource=PODS)
         start = self._log_start()
-        # A log that starts later is read from its beginning.
+        # The log of a container that starts later is read from its beginning.
         later_start = LogStart(started=start.started, limit_bytes=start.limit_bytes)
         synced = False
         with end.scope:
@@ -193,10 +192,12 @@ class MergedLogs:
                             pod: Json = to_builtins(obj)
                             for source in self._update(pod, later_start if synced else start):
                                 if synced:
-                                    self._join(source)
-                            end.update_pod(obj.metadata.uid, ended=pod["status"].get("phase") in ENDED)
+                                    self._add_source(source)
+                            end.update_pod(
+                                obj.metadata.uid, ended=pod["status"].get("phase") in FINISHED_PHASES
+                            )
                         case Deleted(obj):
-                            self._forget(obj.metadata.uid)
+                            self._remove_pod(obj.metadata.uid)
                             end.update_pod(obj.metadata.uid, ended=True)
                         case Bookmark(initial_events_end=True) if not synced:
                             synced = True
@@ -214,7 +215,7 @@ class MergedLogs:
             if (event := events.get(name)) is None:
                 continue
             if (source := self._sources.get(key)) is None:
-                source = self._sources[key] = self._source(pod, name, start)
+                source = self._sources[key] = self._create_source(pod, name, start)
                 new.append(source)
             source.update(event)
         return new
@@ -229,7 +230,7 @@ class MergedLogs:
         for source in sources:
             self._spawn_following(source)
 
-    def _join(self, source: ContainerLog) -> None:
+    def _add_source(self, source: ContainerLog) -> None:
         if sum(not source.finished for source in self._sources.values()) > self._max_containers:
             _log.warning(
                 "the log of %s/%s is skipped: %d containers are followed already; raise max_containers",
@@ -239,12 +240,11 @@ class MergedLogs:
         else:
             self._spawn_following(source)
 
-    def _forget(self, uid: str) -> None:
+    def _remove_pod(self, uid: str) -> None:
         for key in [key for key in self._sources if key[0] == uid]:
             self._sources.pop(key).update(log_tail.PodDeleted())
 
-    # Both ways
-
+    # In both cases
     def _log_start(self) -> LogStart:
         options = self._options
         return LogStart(
@@ -261,7 +261,7 @@ class MergedLogs:
         all_containers = options.get("all_containers", True)
         return containers_of(pod, options.get("container", ""), all_containers=all_containers)
 
-    def _source(self, pod: Json, container: str, start: LogStart) -> ContainerLog:
+    def _create_source(self, pod: Json, container: str, start: LogStart) -> ContainerLog:
         api = self._client.requests(Dynamic, namespace=pod["metadata"]["namespace"], resource=PODS)
         return ContainerLog(self._client, api, pod["metadata"]["name"], container, start, self._deliver)
 
@@ -289,7 +289,7 @@ class MergedLogs:
         try:
             await function()
         except (anyio.ClosedResourceError, anyio.BrokenResourceError):
-            pass  # another task has failed, or the reader has left the block
+            pass  # another task has failed, or the block has exited
         except Exception as error:  # raised in the task that reads the lines
             self._failure = self._failure or error
         finally:

@@ -8,13 +8,13 @@ import tarfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from ._extracting import Copied
+from ._extracting import CopyResult
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _CHUNK_SIZE: Final = 256 * 1024
-_END: Final = bytes(2 * tarfile.BLOCKSIZE)
+_END_OF_ARCHIVE: Final = bytes(2 * tarfile.BLOCKSIZE)
 
 
 class TarPacking:
@@ -23,7 +23,7 @@ class TarPacking:
     def __init__(self, path: Path, name: str) -> None:
         self._path = path
         self._name = name
-        self.member = str(path)  # the last one that was read
+        self.member = str(path)  # the last file that was read
         self._files = 0
         self._bytes = 0
         self._last_path = ""
@@ -31,9 +31,9 @@ class TarPacking:
         self._links: dict[tuple[int, int], str] = {}
 
     @property
-    def copied(self) -> Copied:
+    def copied(self) -> CopyResult:
         """The files that have been packed."""
-        return Copied(self._files, self._bytes, self._last_path, tuple(self._skipped))
+        return CopyResult(self._files, self._bytes, self._last_path, tuple(self._skipped))
 
     def chunks(self) -> Iterator[bytes]:
         """Yield the bytes of the archive."""
@@ -43,16 +43,16 @@ class TarPacking:
             path, name = entries.pop()
             self.member = str(path)
             yield from self._pack(path, name, entries)
-        yield _END
+        yield _END_OF_ARCHIVE
 
     def _pack(self, path: Path, name: str, entries: list[tuple[Path, str]]) -> Iterator[bytes]:
-        # Of links, only the path of the user is followed.
+        # The path of the user may be a link. Links below it are not followed.
         status = path.lstat() if name != self._name else path.stat()
         info = tarfile.TarInfo(name)
         info.mode, info.mtime = stat.S_IMODE(status.st_mode), int(status.st_mtime)
         if stat.S_ISDIR(status.st_mode):
             info.type = tarfile.DIRTYPE
-            yield _header(info)
+            yield _encode_header(info)
             names = sorted(os.listdir(path), reverse=True)
             entries += ((path / entry, f"{name}/{entry}") for entry in names)
             return
@@ -69,15 +69,15 @@ class TarPacking:
                 self._links[key] = name
             yield from self._pack_file(path, info)
             return
-        yield _header(info)
+        yield _encode_header(info)
         self._count(path)
 
     def _pack_file(self, path: Path, info: tarfile.TarInfo) -> Iterator[bytes]:
         with path.open("rb", buffering=0) as file:
             info.size = remaining = os.fstat(file.fileno()).st_size
-            yield _header(info)
-            # The header has the size: bytes that are added during the copy are ignored, missing bytes are an
-            # error.
+            yield _encode_header(info)
+            # The header has the size. So bytes that are added during the copy are ignored, and missing bytes
+            # are an error.
             while remaining:
                 chunk = file.read(min(remaining, _CHUNK_SIZE))
                 if not chunk:
@@ -93,6 +93,6 @@ class TarPacking:
         self._last_path = str(path)
 
 
-def _header(info: tarfile.TarInfo) -> bytes:
-    # Every tar reads GNU's form of long names and sizes, also that of busybox.
+def _encode_header(info: tarfile.TarInfo) -> bytes:
+    # Every tar reads GNU's form of long names and sizes, including busybox.
     return info.tobuf(tarfile.GNU_FORMAT, "utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""The pods of ``web-0``, ``deploy/shop`` or ``svc/shop``, as kubectl reads such a name."""
+"""The choice of pods by a name in kubectl's form (``web-0``, ``deploy/shop``, ``svc/shop``) or by labels."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 
 PODS: Final = Resource("", "v1", "Pod", "pods")
 _POD_TYPES: Final = ("pod", "pods", "po")
-# Their selector is a map of labels; that of every other kind is a LabelSelector.
+# The selector of these kinds is a map of labels; that of every other kind is a LabelSelector.
 _KINDS_WITH_LABEL_MAP: Final = ("Service", "ReplicationController")
 
 
 class PodChoice(Struct, frozen=True, kw_only=True):
-    """The pods of a name or a selector. `description` names them in messages; `owner` has the selector."""
+    """A choice of pods by name or selector. `owner` is the object whose selector it is, if any.
+
+    `description` names the pods in messages.
+    """
 
     namespace: str
     description: str
@@ -43,33 +46,33 @@ class PodChoice(Struct, frozen=True, kw_only=True):
 
 
 class NoRunningPod(KubeprotoError):
-    """None of the chosen pods runs, so that there is nothing to connect to."""
+    """None of the chosen pods is running."""
 
     def __init__(self, description: str) -> None:
-        super().__init__(f"{description}: no pod of it runs")
+        super().__init__(f"{description}: none of its pods is running")
 
 
 async def choose_pods(client: Client, target: str = "", selector: str = "", namespace: str = "") -> PodChoice:
     """Return a choice of pods: by the name of a pod, of an object that selects pods, or by labels."""
     namespace = namespace or client.namespace
     if bool(target) == bool(selector):
-        raise InvalidRequest("name a pod or an object that selects pods, or use a selector: one is required")
+        raise InvalidRequest("expected either the name of a pod or of an object with pods, or a selector")
     if selector:
         description = f"pods with {selector} in {namespace}"
         return PodChoice(namespace=namespace, description=description, selector=selector)
     kind, slash, name = target.rpartition("/")
     if not name or (slash and not kind):
-        raise InvalidRequest(f"{target!r} names no object: expected NAME, pod/NAME or KIND/NAME")
+        raise InvalidRequest(f"{target!r} is not the name of an object: expected NAME, pod/NAME or KIND/NAME")
     if not slash or kind.lower() in _POD_TYPES:
         return PodChoice(namespace=namespace, description=f"Pod {namespace}/{name}", name=name)
     api = await client.resource(kind, namespace=namespace)
     owner: Json = to_builtins(await api.get(name))
     description = f"{owner['kind']} {namespace}/{name}"
-    selector = _selector(owner, description)
+    selector = _selector_of(owner, description)
     return PodChoice(namespace=namespace, description=description, selector=selector, owner=owner)
 
 
-def _selector(owner: Json, description: str) -> str:
+def _selector_of(owner: Json, description: str) -> str:
     spec: Mapping[str, Any] = owner.get("spec") or {}
     plain_selector: Mapping[str, Any] = spec.get("selector") or {}
     if owner["kind"] in _KINDS_WITH_LABEL_MAP:
@@ -77,12 +80,12 @@ def _selector(owner: Json, description: str) -> str:
     else:
         selector = str(Selector.from_object(plain_selector))
     if not selector:
-        raise InvalidRequest(f"{description} selects no pods by its spec.selector")
+        raise InvalidRequest(f"{description} has no spec.selector that selects pods")
     return selector
 
 
 async def chosen_pods(client: Client, choice: PodChoice) -> list[Json]:
-    """Return the existing pods, by name."""
+    """Return the existing pods of a choice, in the order of their names."""
     api = client.api(Dynamic, namespace=choice.namespace, resource=PODS)
     if choice.name:
         return [to_builtins(await api.get(choice.name))]
@@ -91,7 +94,7 @@ async def chosen_pods(client: Client, choice: PodChoice) -> list[Json]:
 
 
 async def serving_pod(client: Client, choice: PodChoice) -> Json:
-    """Return a pod to connect to: the oldest running one, and a ready one if there is any."""
+    """Return the oldest ready pod or, if no pod is ready, the oldest running pod."""
     pods = [pod for pod in await chosen_pods(client, choice) if pod["status"].get("phase") == "Running"]
     pods = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]] or pods
     if not pods:

@@ -1,7 +1,7 @@
-"""The end of the logs of followed pods: with a named pod, or with a Job and all of its pods.
+"""The end of following logs: with the named pod, or with a Job and all of its pods.
 
 Other objects may create a pod at any time, so following their pods never ends. A Job creates no pods once it
-is complete or has failed; its pods may end before that, when it retries, or after that.
+is complete or has failed. Its pods may end before that, when it retries, or after that.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _FINISHED: Final = ("Complete", "Failed")
 
 
 class PodsEnd:
-    """Waits for the end of the chosen pods, and cancels `scope`, in which the pods are watched."""
+    """Waits for the end of the chosen pods, then cancels `scope`, in which the pods are watched."""
 
     def __init__(self, choice: PodChoice) -> None:
         self.scope = anyio.CancelScope()

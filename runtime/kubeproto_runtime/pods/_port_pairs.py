@@ -16,14 +16,14 @@ PortLike: TypeAlias = "int | str"
 
 
 class PortPair(Struct, frozen=True):
-    """A local port, 0 for a free one, and the number or name of the port to which it leads."""
+    """A local port (0 for a free port), and the number or name of the port of the pod or Service."""
 
     local: int
     remote: str
 
 
 def parse_port(port: PortLike) -> PortPair:
-    """Parse a port as kubectl does; a number alone is both ports."""
+    """Parse a port like kubectl: a single number is both the local and the remote port."""
     text = str(port)
     local, colon, remote = text.partition(":")
     if not colon:
@@ -44,7 +44,7 @@ def _is_port(remote: str) -> bool:
 
 
 def pod_port(owner: Json, pod: Json, port: str) -> int:
-    """Return the number of a port in a pod; a port of a Service leads to its targetPort."""
+    """Return the number of a port in a pod: for a port of a Service, its targetPort."""
     if owner.get("kind") == "Service" and owner["spec"].get("clusterIP") != "None":
         port = _target_port(owner, port)
     if port.isdigit():
@@ -58,7 +58,7 @@ def pod_port(owner: Json, pod: Json, port: str) -> int:
                 numbers.setdefault(container_port["name"], int(container_port["containerPort"]))
     if port not in numbers:
         pod_name, names = pod["metadata"]["name"], ", ".join(numbers) or "none"
-        raise InvalidRequest(f"Pod {pod_name} has no port {port!r}; it names {names}")
+        raise InvalidRequest(f"Pod {pod_name} has no port {port!r}; its named ports are {names}")
     return numbers[port]
 
 

@@ -28,12 +28,12 @@ _EXTENDED_HEADERS: Final = (
 
 
 class TarReader:
-    """Converts bytes to members: each is a `TarInfo`, followed by the chunks of its content."""
+    """Converts bytes to members. A member is a `TarInfo`, followed by the chunks of its content."""
 
     def __init__(self) -> None:
         self.ended = False  # the end of the archive was read
         self._buffer = bytearray()
-        self._missing = 0  # bytes of the content
+        self._content_left = 0  # bytes of the content
         self._padding = 0
         self._header: tuple[bytes, bytearray] | None = None  # the type of an extended header, and its content
         self._overrides: dict[str, str] = {}  # fields of the next member, from extended headers
@@ -41,26 +41,26 @@ class TarReader:
     @property
     def complete(self) -> bool:
         """Whether the archive has ended, and not in the middle of a member."""
-        return self.ended and not self._missing
+        return self.ended and not self._content_left
 
     def feed(self, data: bytes) -> Iterator[tarfile.TarInfo | bytes]:
-        """Process the next bytes, and yield their members; raise `RemoteProtocolError` for anything else."""
+        """Process the next bytes, and yield their members. Raise `RemoteProtocolError` for invalid bytes."""
         if self.ended:
             return  # tar pads its last record with zeros
         self._buffer += data
         while not self.ended:
-            if self._missing:
-                chunk = bytes(self._buffer[: self._missing])
+            if self._content_left:
+                chunk = bytes(self._buffer[: self._content_left])
                 del self._buffer[: len(chunk)]
-                self._missing -= len(chunk)
+                self._content_left -= len(chunk)
                 if self._header is not None:
                     self._header[1].extend(chunk)
                 elif chunk:
                     yield chunk
-                if self._missing:
+                if self._content_left:
                     return
             if self._header is not None:
-                self._end_header(*self._header)
+                self._finish_header(*self._header)
             if len(self._buffer) < self._padding + BLOCK:
                 return
             block = bytes(self._buffer[self._padding : self._padding + BLOCK])
@@ -82,16 +82,16 @@ class TarReader:
             if info.size > _MAX_HEADER:
                 raise RemoteProtocolError(f"the archive has a header of {info.size} bytes")
             self._header = info.type, bytearray()
-            self._expect(info.size)
+            self._expect_content(info.size)
             return None
-        self._apply(info)
-        self._expect(info.size if info.isreg() else 0)
+        self._apply_overrides(info)
+        self._expect_content(info.size if info.isreg() else 0)
         return info
 
-    def _expect(self, size: int) -> None:
-        self._missing, self._padding = size, -size % BLOCK
+    def _expect_content(self, size: int) -> None:
+        self._content_left, self._padding = size, -size % BLOCK
 
-    def _end_header(self, kind: bytes, content: bytearray) -> None:
+    def _finish_header(self, kind: bytes, content: bytearray) -> None:
         self._header = None
         text = content.rstrip(b"\0").decode("utf-8", "surrogateescape")
         if kind == tarfile.GNUTYPE_LONGNAME:
@@ -99,10 +99,10 @@ class TarReader:
         elif kind == tarfile.GNUTYPE_LONGLINK:
             self._overrides["linkpath"] = text
         elif kind != tarfile.XGLTYPE:  # a global header is not about a single member
-            self._overrides |= _records(bytes(content))
+            self._overrides |= _parse_records(bytes(content))
             self._overrides["path"] = self._overrides.get("path", "").rstrip("/")
 
-    def _apply(self, info: tarfile.TarInfo) -> None:
+    def _apply_overrides(self, info: tarfile.TarInfo) -> None:
         overrides, self._overrides = self._overrides, {}
         if any(key.startswith("GNU.sparse") for key in overrides):
             raise RemoteProtocolError(
@@ -115,7 +115,7 @@ class TarReader:
             info.size = int(size)
 
 
-def _records(content: bytes) -> dict[str, str]:
+def _parse_records(content: bytes) -> dict[str, str]:
     """Parse an extended header of POSIX: lines that begin with their own length."""
     records: dict[str, str] = {}
     while content:

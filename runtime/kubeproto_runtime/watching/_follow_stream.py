@@ -1,10 +1,10 @@
-"""`follow`: the events of one kind forever, as an iterator that survives all failures, and is exact.
+"""`FollowStream`: the changes of the objects of a kind, as an iterator that never ends and survives failures.
 
-It caches the objects that it returned. So after a gap it reports deleted objects with their last known state,
-and reports nothing twice.
+It caches the objects that it returned. So after a gap it reports deleted objects with their last state, and
+reports no change twice.
 
-It runs in the task that iterates, and only then; between two steps only an open response remains. A slow
-consumer does no harm: the server ends the watch, and the next watch begins where it ended.
+It runs only while a task iterates over it; between two steps it holds only an open response. If the consumer
+is slow, the server ends the watch, and the next watch continues at the last version.
 """
 
 from __future__ import annotations
@@ -99,8 +99,9 @@ class BaseFollowStream(Generic[K, E]):
             try:
                 await self._driver.advance()
             except BaseException:
-                # A plan stays as it is. A new plan for each call that is cancelled would delay it forever: a
-                # consumer that looks every half second would outrun each backoff and each token of a second.
+                # A planned request remains planned. A new plan after each cancellation would delay it
+                # forever: a consumer that waits for half a second at a time would restart each backoff of a
+                # second.
                 if not self._driver.waiting:
                     await self._driver.pause()
                 raise
@@ -114,23 +115,23 @@ class BaseFollowStream(Generic[K, E]):
 
     @property
     def version(self) -> str:
-        """The resource version that has been reached."""
+        """The resource version of the last event."""
         return self._store.version
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the time of the last byte, the version, and why it is not in step."""
+        """The time of the last byte, the version, and the reason if the stream is not in step."""
         return self._driver.sync_status
 
     # The sink of the resync driver
 
     def update(self, events: list[Any]) -> None:
-        """Update the snapshot by the events of a watch."""
+        """Apply the events of a watch to the snapshot."""
         self._ready += self._store.update(events)
 
     def stage(self, items: list[Any]) -> None:
-        """Take a part of the next snapshot."""
-        warn_unplaced(_log, self._resource, self._store.stage(items))
+        """Add a part of the next snapshot."""
+        warn_unnamed(_log, self._resource, self._store.stage(items))
 
     def replace(self, version: str) -> None:
         """Replace the snapshot with the staged one, which is complete at this version."""
@@ -143,7 +144,7 @@ class BaseFollowStream(Generic[K, E]):
         self._store.discard()
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Log a failure, which is retried."""
+        """Log a failure. The request is retried."""
         level = self._lines.level(logging.WARNING, failure.text, anyio.current_time())
         _log.log(level, "%s: %s: %s", self._resource, failure.source, failure.text)
         if self._failures:
@@ -153,8 +154,8 @@ class BaseFollowStream(Generic[K, E]):
             self._failure = KindNotServed(self._resource)
 
     def abandon(self, outcome: Outcome) -> None:
-        """Log that following has ended, which only happens where lists are not allowed."""
-        _log.error("%s: given up: %s", self._resource, outcome.reason)
+        """Log that the stream ends, which only happens if lists are not allowed."""
+        _log.error("%s: the stream ends: %s", self._resource, outcome.reason)
         self._closed = True
 
 
@@ -167,36 +168,36 @@ class FollowStream(BaseFollowStream[K, FollowEvent[K]]):
             async for event in events:
                 match event: ...
 
-    It begins with an `Added` for each existing object, followed by a `Bookmark`. It works without ``async
-    with`` too, but a loop that is left early then leaves the connection to the garbage collector.
+    It begins with an `Added` for each existing object, followed by a `Bookmark`. Without ``async with``, a
+    loop that exits early leaves the connection to the garbage collector.
 
-    A call that is cancelled (``move_on_after`` around ``anext``) loses nothing: the response is closed, and
-    the next call continues from there. A list has to fit into one call, so choose the timeout accordingly.
+    A cancelled call (``move_on_after`` around ``anext``) loses no event: the response is closed, and the next
+    call continues at the same version. A list must fit into one call, so the timeout must be long enough.
 
     Failures are logged and retried forever. Only `KindNotServed` ends the iteration, if the server does not
-    know the kind and ``wait_for_definition`` is False. A malformed object comes as `Malformed`; with
-    ``strict=True`` so does an object that does not fit its class, which otherwise raises `InvalidObject` when
-    the part in question is read.
+    serve the kind and ``wait_for_definition`` is False. A malformed object is reported as `Malformed`. An
+    object that does not fit its class raises `InvalidObject` when the invalid part is read; with
+    ``strict=True`` it is reported as `Malformed` instead.
     """
 
 
 class FollowStreamWithFailures(BaseFollowStream[K, "FollowEvent[K] | resync.SyncFailure"]):
-    """The same with a `resync.SyncFailure` for each failure: ``follow(failures=True)``."""
+    """A `FollowStream` that also reports each failure: ``follow(failures=True)``."""
 
 
-def warn_unplaced(log: logging.Logger, resource: Resource, unplaced: list[Malformed]) -> None:
-    """Log items of a list that are not objects with a name: no cache shows them."""
-    if unplaced:
+def warn_unnamed(log: logging.Logger, resource: Resource, unnamed: list[Malformed]) -> None:
+    """Log the items of a list that have no name, and are in no cache therefore."""
+    if unnamed:
         log.warning(
-            "%s: %d items of a list have no readable name and are left out: %s",
+            "%s: %d items of a list have no readable name and are skipped: %s",
             resource,
-            len(unplaced),
-            unplaced[0].error,
+            len(unnamed),
+            unnamed[0].error,
         )
 
 
 def split_replaced(change: Change[K]) -> tuple[Change[K], ...]:
-    """Return the changes of a name during a gap: if another object has it now, the old one was deleted."""
+    """Return the changes of a name during a gap: a deletion and a creation if its object was replaced."""
     if not change.replaced:
         return (change,)
     from kubeproto.control import Change
@@ -208,7 +209,7 @@ def split_replaced(change: Change[K]) -> tuple[Change[K], ...]:
 def event_of(
     change: Change[K] | Bookmark | resync.SyncFailure, *, strict: bool
 ) -> FollowEvent[K] | resync.SyncFailure:
-    """Return the event of a change; with `strict`, every part of its object has been read."""
+    """Return the event of a change. With `strict`, decode its whole object now."""
     if isinstance(change, Bookmark | resync.SyncFailure):
         return change
     metadata = None

@@ -1,4 +1,4 @@
-"""A long list as an iterator: page by page, object by object, or as tables."""
+"""Long lists as iterators: over pages, over objects, or over tables."""
 
 from __future__ import annotations
 
@@ -34,29 +34,29 @@ OnExpired: TypeAlias = Literal["fail", "go on"]
 
 
 class Selection(TypedDict, total=False):
-    """Which objects are selected."""
+    """The selectors of a list or a watch."""
 
     label_selector: str | Selector
     field_selector: str | FieldSelector
     shard_selector: str | Shard
 
 
-class Lists(Protocol[P]):
-    """The interface that makes the request for a page: the verbs on a kind, or their tables."""
+class ListRequests(Protocol[P]):
+    """The interface that creates the request for a page: the verbs on a kind, or their tables."""
 
     @property
     def list(self) -> Callable[..., Request[P]]:
-        """Read the objects, or a page of them."""
+        """Return the request for a list, or for a page of it."""
         ...
 
 
 class Paging(Generic[P]):
-    """The pages of one list. A page that failed, or was cancelled, is requested again by the next call."""
+    """The pages of a list. A page that failed, or was cancelled, is requested again by the next call."""
 
     def __init__(
         self,
         client: ClientCore,
-        api: Lists[P],
+        api: ListRequests[P],
         *,
         limit: int,
         on_expired: OnExpired,
@@ -66,20 +66,20 @@ class Paging(Generic[P]):
         self._api = api
         self._selection = selection
         self._shard = shard_of(selection)
-        self._seen: set[tuple[str, str]] = set()
-        self._anew = False
+        self._returned_keys: set[tuple[str, str]] = set()
+        self._restarted = False
         self._plan = pager.Plan(limit=limit, on_expired=on_expired)
         self._state: pager.State = pager.Ready(self._plan)
-        self._lost: Exception | None = None
+        self._error: Exception | None = None
         self._advance(pager.Started())
 
     @property
     def consistent(self) -> bool:
-        """Whether all pages so far show one moment: False if the list continued after its version expired."""
-        return not self._anew and getattr(self._state, "consistent", True)
+        """Whether all pages so far have the same version: False after the version of the list expired."""
+        return not self._restarted and getattr(self._state, "consistent", True)
 
     def next(self) -> Effects[P | None]:
-        """Return the next page; None after the last."""
+        """Return the next page; None after the last page."""
         while isinstance(self._state, pager.First | pager.Following | pager.Whole):
             now = self._client.now()
             send = pager.request(self._state, earliest=now, latest=now)
@@ -89,31 +89,31 @@ class Paging(Generic[P]):
             except ApiError as error:
                 outcome = classify(error)
                 if not isinstance(outcome, Expired):
-                    raise  # the pages before it are valid, and the same page may be served later
+                    raise  # the earlier pages are valid, and a later request for this page may succeed
                 self._advance(pager.Failed(outcome))
                 if isinstance(self._state, pager.Lost):
-                    self._lost = error
+                    self._error = error
             else:
                 items, version, token = _contents(page)
                 first = first_name(items)
                 self._advance(pager.Listed(version, token, len(items), first))
                 if isinstance(self._state, pager.Lost):
-                    self._lost = RemoteProtocolError(self._state.outcome.reason)
+                    self._error = RemoteProtocolError(self._state.outcome.reason)
                 else:
-                    return self._new_ones(page)
-        if self._lost is not None:
-            raise self._lost
+                    return self._drop_repeated(page)
+        if self._error is not None:
+            raise self._error
         return None
 
-    def _new_ones(self, page: P) -> P:
-        """Return the page without objects of earlier ones, which recur where the list began again."""
+    def _drop_repeated(self, page: P) -> P:
+        """Return the page without the objects of earlier pages, which are repeated if the list restarted."""
         all_items = _contents(page)[0]
         items = all_items if self._shard is None else in_shard(self._shard, all_items)
-        more = isinstance(self._state, pager.Following)
-        if self._anew:
-            items = [item for item in items if item.metadata is None or _key(item) not in self._seen]
-        elif more and self._plan.on_expired != "fail":
-            self._seen.update(_key(item) for item in items if item.metadata is not None)
+        has_more = isinstance(self._state, pager.Following)
+        if self._restarted:
+            items = [item for item in items if item.metadata is None or _key(item) not in self._returned_keys]
+        elif has_more and self._plan.on_expired != "fail":
+            self._returned_keys.update(_key(item) for item in items if item.metadata is not None)
         if len(items) == len(all_items):
             return page
         return replace(page, raw_rows=items) if isinstance(page, Table) else replace(page, items=items)
@@ -121,15 +121,16 @@ class Paging(Generic[P]):
     def _advance(self, event: pager.Event) -> None:
         self._state, actions = pager.step(self._state, event, self._client.now())
         if any(isinstance(action, pager.Discard) for action in actions):
-            self._anew = True
+            self._restarted = True
 
 
 class ListPages(Generic[K]):
-    """The pages of a list: each is requested when the iteration comes to it, and none ahead.
+    """The pages of a list. A page is requested when the iteration reaches it, and not earlier.
 
-    If the server forgets the version of the list midway, the rest is of a later moment: no object comes
-    twice, and `consistent` is False from then on. With "fail" that is a `Gone`. An iteration that ended with
-    an error, or was cancelled, may be continued: the page that is missing is requested again.
+    If the version of the list expires between two pages, the remaining pages have a later version: no object
+    is returned twice, and `consistent` is False from then on. With ``on_expired="fail"``, `Gone` is raised
+    instead. After an error or a cancellation the iteration may be continued: the missing page is requested
+    again.
     """
 
     def __init__(self, client: BaseClient, paging: Paging[ObjectList[K]]) -> None:
@@ -138,7 +139,7 @@ class ListPages(Generic[K]):
 
     @property
     def consistent(self) -> bool:
-        """Whether all pages so far are of one moment."""
+        """Whether all pages so far have the same version."""
         return self._paging.consistent
 
     def __aiter__(self) -> Self:
@@ -152,7 +153,7 @@ class ListPages(Generic[K]):
 
 
 class Items(Generic[K]):
-    """The objects of a list, one by one; a page is requested when the one before is used up."""
+    """The objects of a list. A page is requested when all objects of the previous page were returned."""
 
     def __init__(self, pages: ListPages[K]) -> None:
         self._pages = pages
@@ -168,7 +169,7 @@ class Items(Generic[K]):
 
 
 class BlockingPages(Generic[K]):
-    """The same for threads; see `ListPages`."""
+    """A `ListPages` for threads."""
 
     def __init__(self, client: BlockingBaseClient, paging: Paging[ObjectList[K]]) -> None:
         self._client = client
@@ -176,7 +177,7 @@ class BlockingPages(Generic[K]):
 
     @property
     def consistent(self) -> bool:
-        """Whether all pages so far are of one moment."""
+        """Whether all pages so far have the same version."""
         return self._paging.consistent
 
     def __iter__(self) -> Self:
@@ -190,7 +191,7 @@ class BlockingPages(Generic[K]):
 
 
 class BlockingItems(Generic[K]):
-    """The same for threads; see `Items`."""
+    """A `Items` for threads."""
 
     def __init__(self, pages: BlockingPages[K]) -> None:
         self._pages = pages
@@ -206,9 +207,10 @@ class BlockingItems(Generic[K]):
 
 
 class TablePages:
-    """The pages of a list as tables, each requested when the iteration comes to it; see `ListPages`.
+    """The pages of a list as tables; see `ListPages`.
 
-    Where the list began again, only rows that include their metadata can be told to be the same.
+    If the version of the list expires, repeated rows are recognized by their metadata. So rows without
+    metadata may be returned twice.
     """
 
     def __init__(self, client: BaseClient, paging: Paging[Table]) -> None:
@@ -217,7 +219,7 @@ class TablePages:
 
     @property
     def consistent(self) -> bool:
-        """Whether all pages so far are of one moment."""
+        """Whether all pages so far have the same version."""
         return self._paging.consistent
 
     def __aiter__(self) -> Self:
@@ -231,7 +233,7 @@ class TablePages:
 
 
 class BlockingTablePages:
-    """The same for threads; see `TablePages`."""
+    """A `TablePages` for threads."""
 
     def __init__(self, client: BlockingBaseClient, paging: Paging[Table]) -> None:
         self._client = client
@@ -239,7 +241,7 @@ class BlockingTablePages:
 
     @property
     def consistent(self) -> bool:
-        """Whether all pages so far are of one moment."""
+        """Whether all pages so far have the same version."""
         return self._paging.consistent
 
     def __iter__(self) -> Self:
@@ -253,7 +255,7 @@ class BlockingTablePages:
 
 
 def _contents(page: ObjectList[Any] | Table) -> tuple[list[Any], str, str]:
-    """Return the objects or rows of a page, its version, and the token of the next one."""
+    """Return the objects or rows of a page, its version, and the token of the next page."""
     if isinstance(page, Table):
         return page.rows, page.metadata.resource_version, page.metadata.continue_
     return page.items, page.version, page.next_page

@@ -4,11 +4,11 @@
        ▲                                                       │
        └─────────────── a summary of each chunk ───────────────┘
 
-Nothing is decided here. `advance` sends the planned request, or takes the next slice of the open response. So
-a task can follow forever (`run`), and an iterator for as long as its consumer wants more. No cancel scope is
-open between two calls.
+The machine makes the decisions. `advance` sends the planned request, or reads the next slice of the open
+response, so that a task (`run`) or the consumer of an iterator can drive it. No cancel scope is open between
+two calls.
 
-A response that the machine gives up is closed, and the rest of it is dropped.
+If the machine abandons a response, the response is closed, and its remaining bytes are dropped.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _SETTINGS: Final = resync.Settings()
 class ResyncDriver(SinkDriver, Generic[K]):
     """Keeps one sink in step with the server while `run` runs, or `advance` is called.
 
-    `selection` are parameters that list and watch share: selectors, and a shard. `on_live` is called when a
-    watch begins to keep the sink in step, and when it no longer does.
+    `selection` has the parameters that list and watch share: selectors, and a shard. `on_live` is called when
+    a watch begins to keep the sink in step, and when that ends.
     """
 
     def __init__(
@@ -81,13 +81,13 @@ class ResyncDriver(SinkDriver, Generic[K]):
             await self.pause()
 
     def begin(self) -> None:
-        """Plan the first request, or, after a pause, the one that continues from there."""
+        """Plan the first request or, after a pause, the request that continues at the last version."""
         if isinstance(self.state, resync.Idle):
             self.state = self._server.apply_to(self.state)
             self._step(resync.Started(), [], anyio.current_time())
 
     async def advance(self) -> None:
-        """Send the planned request, or take the next slice of the open response."""
+        """Send the planned request, or read the next slice of the open response."""
         try:
             response = self._response
             parts = await (self._send() if response is None else self._receive(response))
@@ -102,7 +102,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
                 await self._close()
         except OUTCOMES as error:
             await self._close(error)
-            # The machine has planned something else if it gave the response up before the error.
+            # If the machine abandoned the response before the error, it has planned another request.
             if self._planned is None and not isinstance(self.state, resync.Idle | resync.Ended):
                 self._step(resync.Failed(outcome_of(error)), [], anyio.current_time())
         except BaseException as error:
@@ -111,7 +111,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
 
     @property
     def waiting(self) -> bool:
-        """Whether the next request has a time, and nothing is open."""
+        """Whether the next request is planned, and no response is open."""
         return self._planned is not None and self._response is None
 
     async def pause(self) -> None:
@@ -121,7 +121,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
             self._step(resync.Paused(), [], anyio.current_time())
 
     def refresh(self) -> None:
-        """Relist; readers keep the old snapshot until the new one is complete."""
+        """Relist. Readers see the old snapshot until the new snapshot is complete."""
         if not isinstance(self.state, resync.Idle | resync.Ended):
             self._interrupt(resync.Refreshed())
 
@@ -132,18 +132,18 @@ class ResyncDriver(SinkDriver, Generic[K]):
 
     @property
     def sync_status(self) -> resync.SyncStatus:
-        """The sync status: the last byte, the version, and why it is not in step."""
+        """The time of the last byte, the version, and the reason if the sink is not in step."""
         return resync.sync_status(self.state, anyio.current_time())
 
     def _interrupt(self, event: resync.Event) -> None:
-        """Pass an event of the program to the machine, and wake the task that waits for another one."""
+        """Pass an event of the program to the machine, and wake the task that waits for the server."""
         previous = self.state
         self._step(event, [], anyio.current_time())
         if self.state is not previous:
             self._scope.cancel()
 
     def _plan(self, planned: Planned) -> None:
-        # Drawn once: a wait that is cancelled continues for the same moment.
+        # The time is drawn once: after a cancellation, the next call waits until the same time.
         self._planned = planned
         self._send_at = self._client.random.uniform(planned.earliest, planned.latest)
 
@@ -158,7 +158,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
         await anyio.sleep_until(self._send_at)
         await client.admit()
         if self._planned is not planned:
-            return ()  # an interrupt in the moment in which a wait ends has planned another one
+            return ()  # an interrupt has planned another request while this task was scheduled
         self._planned = None
         exchange: ResyncExchange
         if isinstance(planned, resync.SendList):
@@ -172,7 +172,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
             incoming = await response.stack.enter_async_context(sending)
             sent.responded(incoming.status)
         response.chunks = aiter(incoming)
-        # A generator would be left to the garbage collector, which trio warns about.
+        # Otherwise the garbage collector would close a generator, and trio warns about that.
         if (close := getattr(response.chunks, "aclose", None)) is not None:
             response.stack.push_async_callback(close)
         return exchange.open(incoming.status, incoming.headers, anyio.current_time())
@@ -183,7 +183,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
         if not slices:
             try:
                 if exchange.refused:
-                    chunk = await _next_of_refusal(response)
+                    chunk = await _next_error_chunk(response)
                 else:
                     chunk = await anext(response.chunks)
             except StopAsyncIteration:
@@ -191,8 +191,8 @@ class ResyncDriver(SinkDriver, Generic[K]):
             except TransportError:
                 if not exchange.refused:
                     raise
-                return exchange.finish()  # the arrived part of a refusal has the reason
-            # Decoding a list of megabytes at once would block the event loop for as long as it takes.
+                return exchange.finish()  # the received part of an error has the reason
+            # In slices: decoding megabytes in one step would block the event loop.
             slices += [chunk[start : start + SLICE] for start in range(0, len(chunk), SLICE)] or [chunk]
             slices.reverse()
         data = slices.pop()
@@ -204,7 +204,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
         return [*parts, *end] if end else parts
 
     async def _finish(self, response: _OpenResponse, outcome: resync.Event) -> None:
-        """Close a response, then report its outcome, unless the machine gives it up meanwhile."""
+        """Close a response, then report its outcome, unless the machine abandons it meanwhile."""
         late = await self._close()
         if not response.dropped:
             outcome = outcome if late is None else resync.Failed(outcome_of(late))
@@ -217,11 +217,11 @@ class ResyncDriver(SinkDriver, Generic[K]):
             return None
         try:
             with anyio.CancelScope(shield=True):
-                # By hand, because a response stays open from one call of `advance` to another. The transport
-                # gets the error as in an `async with`: it may send a reset, or reuse its connection.
+                # Without `async with`, because a response is open across several calls of `advance`. The
+                # transport needs the error to decide whether it resets or reuses the connection.
                 await response.stack.__aexit__(None if error is None else type(error), error, None)
         except OUTCOMES as late:
-            # A context manager raises the error that it gets once more: that is not an error of closing.
+            # A context manager may raise the error that it received again: closing has not failed then.
             return None if late is error else late
         except BaseException as late:
             if late is not error:
@@ -232,7 +232,7 @@ class ResyncDriver(SinkDriver, Generic[K]):
 
 
 class _OpenResponse:
-    """The response to an exchange. The machine has given it up once it is `dropped`."""
+    """The response to an exchange. `dropped` is True if the machine has abandoned it."""
 
     __slots__ = ("chunks", "dropped", "exchange", "slices", "stack")
 
@@ -244,9 +244,9 @@ class _OpenResponse:
         self.chunks: AsyncIterator[bytes]
 
 
-async def _next_of_refusal(response: _OpenResponse) -> bytes:
-    """Return the next chunk of a refusal. A watch may be silent for ten minutes, its refusal may not."""
+async def _next_error_chunk(response: _OpenResponse) -> bytes:
+    """Return the next chunk of an error response. A watch may be silent for ten minutes, an error may not."""
     with anyio.move_on_after(REFUSAL_TIME):
         return await anext(response.chunks)
     method = response.exchange.request.method
-    raise DeadlineExceeded(f"{method}: no more of a refusal came in {REFUSAL_TIME:g} s")
+    raise DeadlineExceeded(f"{method}: the error response was silent for {REFUSAL_TIME:g} s")

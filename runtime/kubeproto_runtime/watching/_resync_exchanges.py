@@ -1,8 +1,8 @@
-"""A list or a watch under way: its request, and what its response means to the resync machine. No I/O.
+"""The exchange of a list or a watch, without I/O: converts its response to events of the resync machine.
 
-A driver sends `request` and passes on the head of the response (`open`), its bytes (`feed`) and its end
-(`finish`). Each returns parts: an event of the machine, and the objects or watch events that it is about. An
-outcome (`Listed`, `Closed`, `Failed`) is the last part.
+A driver sends `request` and calls `open` with the head of the response, `feed` with its bytes, and `finish`
+at its end. Each returns parts: an event of the machine, and its objects or watch events. An outcome
+(`Listed`, `Closed`, `Failed`) is the last part.
 """
 
 from __future__ import annotations
@@ -37,28 +37,28 @@ class ResyncExchange:
         self._progressed_at = 0.0  # when a check noticed that, or when the head came
 
     def open(self, status: int, headers: Headers, now: float) -> Parts:
-        """Take the head of the response."""
+        """Process the head of the response."""
         self._status, self.refused = status, not 200 <= status < 300
         self._progressed_at = now
         return ()
 
     def feed(self, data: bytes) -> Parts:
-        """Take the next bytes of the body."""
+        """Process the next bytes of the body."""
         raise NotImplementedError
 
     def finish(self) -> Parts:
-        """Take the end of the body, or of the readable part of a refusal."""
+        """Process the end of the body, or of the readable part of an error."""
         raise NotImplementedError
 
     def check_progress(self, now: float) -> Parts:
-        """Return the end of a response that makes no progress although bytes arrive; () while it does."""
+        """Return the end of a response without progress, although bytes arrive; () if there is progress."""
         if self._progressed:
             self._progressed_at, self._progressed = now, False
         elif self.refused and is_enough(self._status, self._size, now - self._progressed_at):
             return self.finish()
         elif self.idle is not None and now - self._progressed_at >= self.idle:
             request = f"{self.request.method} {self.request.target.partition('?')[0]}"
-            reason = f"{request}: bytes came, and no object in {self.idle:g} s"
+            reason = f"{request}: bytes arrived, but no object in {self.idle:g} s"
             return [([], resync.Failed(TimedOut(reason)))]
         return ()
 
@@ -79,17 +79,17 @@ class ListExchange(ResyncExchange, Generic[K]):
         self._first = ""
 
     def open(self, status: int, headers: Headers, now: float) -> Parts:
-        """Take the head of the response."""
+        """Process the head of the response."""
         self._decoder = ListDecoder(self._kind, status=status, headers=headers)
         return super().open(status, headers, now)
 
     def feed(self, data: bytes) -> Parts:
-        """Take the next bytes of the body."""
+        """Process the next bytes of the body."""
         self._size += len(data)
         return self._received(self._decoder.feed(data))
 
     def finish(self) -> Parts:
-        """Take the end of the body, or of the readable part of a refusal."""
+        """Process the end of the body, or of the readable part of an error."""
         parts = self._received(self._decoder.finish())
         if isinstance(parts[-1][1], resync.Failed):
             return parts
@@ -122,25 +122,25 @@ class WatchExchange(ResyncExchange, Generic[K]):
         self._kind = api.kind
 
     def open(self, status: int, headers: Headers, now: float) -> Parts:
-        """Take the head of the response."""
+        """Process the head of the response."""
         super().open(status, headers, now)
-        # The sink keeps all objects, so each line is read to its last byte at once.
+        # `checked`: the sink stores all objects, so each line is decoded completely now.
         self._decoder = WatchDecoder(self._kind, status=status, headers=headers, checked=True)
         return () if self.refused else [([], resync.Opened())]
 
     def feed(self, data: bytes) -> Parts:
-        """Take the next bytes of the body."""
+        """Process the next bytes of the body."""
         events = self._decoder.feed(data)
         self._size += len(data)
         if self.refused:
-            return ()  # the reason of a refusal is known at its end
+            return ()  # the reason of an error is known at its end
         if events:
             self._progressed = True
         return resync.digest(events)
 
     def finish(self) -> Parts:
-        """Take the end of the body, or of the readable part of a refusal."""
-        # Without events there is no part: `Received(0)` would count as a sign of life of a mute watch.
+        """Process the end of the body, or of the readable part of an error."""
+        # Without events there is no part: a silent watch would seem alive after `Received(0)`.
         parts = resync.digest(events) if (events := self._decoder.finish()) else []
         if parts and isinstance(parts[-1][1], resync.Failed):
             return parts
@@ -148,6 +148,6 @@ class WatchExchange(ResyncExchange, Generic[K]):
 
 
 def first_name(items: Sequence[Any]) -> str:
-    """Return namespace and name of the first object of a page; "" if there is none, or it has no name."""
+    """Return the namespace and name of the first object of a page; "" if there is no object, or no name."""
     metadata = items[0].metadata if items else None
     return "" if metadata is None else f"{metadata.namespace}/{metadata.name}"

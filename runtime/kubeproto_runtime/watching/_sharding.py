@@ -1,8 +1,8 @@
-"""Keeps the objects of a shard, whatever the server sends.
+"""Filters the objects of a shard.
 
-A server that does not know sharding ignores the selector and sends everything, and of several servers behind
-one address (an upgrade in progress) each may know it or not. So objects are always checked on this side too:
-it costs some microseconds an object, where a missed check delivers each object to every shard.
+A server without support for sharding ignores the selector and sends all objects, and during an upgrade only
+some servers behind an address support it. So the client always checks objects too. That takes some
+microseconds per object; without the check each object would be delivered to every shard.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from kubeproto.requests import Shard
 
 
 def shard_of(selection: Mapping[str, Any]) -> Shard | None:
-    """Return the shard that a selection names, if it does."""
+    """Return the shard of a selection; None without a shard selector."""
     shard = selection.get("shard_selector") or None
     return Shard.parse(shard) if isinstance(shard, str) else shard
 
 
 def in_shard(shard: Shard, items: list[Any]) -> list[Any]:
-    """Return the objects or events that belong to the shard, and the events that are about no object."""
+    """Return the objects and events of the shard, and the events without an object."""
     return [item for item in items if (metadata := _metadata(item)) is None or shard.contains(metadata)]
 
 
 def _metadata(item: Any) -> Any:
-    event = item  # the match narrows only `item`, to a kind that nobody knows
+    event = item  # `match` would narrow `item` to an event of an unknown kind
     match item:
         case Added() | Modified() | Deleted():
             return event.object.metadata

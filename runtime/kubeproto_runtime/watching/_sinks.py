@@ -1,4 +1,5 @@
-"""The common part of both resync drivers: the machine and its sink, which advance together or not at all."""
+"""The common part of both resync drivers: the machine and its sink. If the sink fails, the machine rolls
+back."""
 
 from __future__ import annotations
 
@@ -19,14 +20,14 @@ Planned: TypeAlias = resync.SendList | resync.SendWatch
 
 
 class Sink(Protocol):
-    """Takes what a `ResyncDriver` receives. The first four methods are those of a `Store`."""
+    """Receives the objects and events of a `ResyncDriver`. The first four methods are those of a `Store`."""
 
     def update(self, events: list[Any]) -> object:
-        """Update the snapshot by the events of a watch."""
+        """Apply the events of a watch to the snapshot."""
         ...
 
     def stage(self, items: list[Any]) -> object:
-        """Take a part of the next snapshot: objects of a list's page, or events of a streaming list."""
+        """Add a part of the next snapshot: objects of a list's page, or events of a streaming list."""
         ...
 
     def replace(self, version: str) -> object:
@@ -38,18 +39,18 @@ class Sink(Protocol):
         ...
 
     def report(self, failure: resync.SyncFailure) -> None:
-        """Take note of a failure; the request is retried."""
+        """Report a failure. The request is retried."""
         ...
 
     def abandon(self, outcome: Outcome) -> None:
-        """Take note that following has ended, because its version has expired or was refused."""
+        """Report that following has ended, because its version has expired or was refused."""
         ...
 
 
 class SinkDriver:
-    """Steps the machine and passes objects to its sink; the drivers send the requests.
+    """Steps the machine and passes objects to its sink; its subclasses send the requests.
 
-    `on_live` is called when a watch begins to keep the sink in step, and when it no longer does.
+    `on_live` is called when a watch begins to keep the sink in step, and when that ends.
     """
 
     def __init__(
@@ -98,8 +99,8 @@ class SinkDriver:
                     case resync.Abandon(outcome):
                         sink.abandon(outcome)
         except BaseException:
-            # What the sink has not taken must be sent again, so the next watch starts at the version of the
-            # sink, unless the sink itself has requested something else meanwhile.
+            # The server must send the events again that the sink has not processed. So the next watch starts
+            # at the version of the sink, unless the sink itself has stepped the machine meanwhile.
             if self.state is state:
                 self.state = previous
             raise
@@ -112,5 +113,5 @@ class SinkDriver:
         self._planned = planned
 
     def _drop(self) -> None:
-        """Give up the response that is open."""
+        """Abandon the open response."""
         raise NotImplementedError

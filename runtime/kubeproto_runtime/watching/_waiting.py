@@ -1,8 +1,8 @@
-"""`wait_for`: one object is read, then followed, until a condition holds for it.
+"""`Waiting`: reads an object, then follows it until a condition is met.
 
-Each state of the object is checked, so that a condition that holds for a moment is not missed. It survives a
-watch that ends, a server that restarts and a version that expires, because the resync machine follows the
-object.
+Each state of the object is checked, so that a condition that is met only for a moment is not missed. The
+resync machine follows the object, so it survives the end of a watch, restarts of the server and expired
+versions.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ if TYPE_CHECKING:
 
 K = TypeVar("K", bound=KubeObject)
 
-WAIT: Final = 60.0  # seconds; twice what kubectl waits, since a program waits for more than one pod
+WAIT: Final = 60.0  # seconds; twice the timeout of kubectl wait, since programs wait for several pods
 
-# The server's cache could be older than what was read before.
+# The watch cache of a server could be older than the state that was read before.
 _LATEST: Final = resync.Settings(initial_version="")
 
 
 class WaitTimeout(KubeprotoError, TimeoutError):
-    """The wait timed out. `last` is the last state of the object, None if there was none."""
+    """The wait timed out. `last` is the last state of the object; None if it does not exist."""
 
     def __init__(self, message: str, last: KubeObject | None) -> None:
         super().__init__(message)
@@ -56,7 +56,7 @@ class WaitTimeout(KubeprotoError, TimeoutError):
 
 
 class Waiting(Generic[K]):
-    """One wait: `observe` runs until it is over, `result` returns its object or raises its error."""
+    """A wait. `observe` runs until it ends, then `result` returns the object or raises the error."""
 
     def __init__(
         self,
@@ -74,26 +74,26 @@ class Waiting(Generic[K]):
         self._timeout = timeout
 
     def observe(self) -> Effects[None]:
-        """Read the object, and follow it until the condition holds or the time is up."""
-        end = self._client.now() + self._timeout
+        """Read the object, and follow it until the condition is met or the timeout has passed."""
+        deadline = self._client.now() + self._timeout
         observer = self._observer
         yield from _read_first(self._client, self._api, self._name, observer, self._timeout)
-        if not observer.done and self._client.now() < end:
+        if not observer.finished and self._client.now() < deadline:
             yield Follow(
                 requests=self._api,
                 observer=observer,
                 version=observer.version,
                 settings=_LATEST,
                 selection={"field_selector": FieldSelector.of({"metadata.name": self._name})},
-                until=end,
+                until=deadline,
             )
 
     def result(self) -> K | None:
-        """Return the object for which the condition holds; or raise the error."""
+        """Return the object that meets the condition, or raise the error."""
         observer, namespace = self._observer, self._api.namespace
         if observer.error is not None:
             raise observer.error
-        if observer.done:
+        if observer.finished:
             return observer.last
         subject = f"{self._api.resource.kind} {f'{namespace}/' if namespace else ''}{self._name}"
         failure = f"; {observer.failure}" if observer.failure else ""
@@ -106,7 +106,7 @@ class Waiting(Generic[K]):
 def _read_first(
     client: ClientCore, api: Api[K], name: str, observer: _Observer[K], timeout: float
 ) -> Effects[None]:
-    """Read the object. Failures that may be over soon are retried: a server that restarts, a plugin."""
+    """Read the object. Temporary failures (of a restarting server, of a plugin) are retried by the watch."""
     limit = timeout if client.timeout is None else min(timeout, client.timeout)
     try:
         obj: K | None = (yield from call(client, api.get(name), timeout=limit)).value
@@ -126,30 +126,30 @@ def _read_first(
 
 
 class _Observer(Generic[K]):
-    """Checks each state of one object, until the condition holds or never will."""
+    """Checks each state of an object, until the condition is met or cannot be met any more."""
 
     def __init__(self, condition: Condition[K]) -> None:
         self.last: K | None = None
-        self.missing = "it was not seen"
+        self.missing = "it has not been read"
         self.failure = ""
         self.error: Exception | None = None
-        self.done = False
-        self.finished: Callable[[], object] = lambda: None  # wakes the tasks that follow
+        self.finished = False
+        self.on_finish: Callable[[], object] = lambda: None  # wakes the tasks that follow
         self._condition = condition
         self._staged: K | None = None
 
     @property
     def version(self) -> str:
-        """The resource version that it has reached."""
+        """The resource version of the last state."""
         return "" if self.last is None else self.last.metadata.resource_version
 
     def check(self, obj: K | None) -> None:
-        if self.done:
+        if self.finished:
             return
         self.last, self.failure = obj, ""
         try:
             self.missing = self._condition.missing(obj)
-        except Exception as error:  # it is raised where the caller waits
+        except Exception as error:  # raised by `result`
             self.error = error
         if self.error is not None or not self.missing:
             self._finish()
@@ -187,7 +187,7 @@ class _Observer(Generic[K]):
 
     def report(self, failure: resync.SyncFailure) -> None:
         self.failure = f"the last failure was: {failure.text}"
-        # A 401 may be a plugin that fails for a while. Wrong credentials were refused at the first read.
+        # A 401 may come from a plugin that fails temporarily. The first read fails with wrong credentials.
         if isinstance(failure.outcome, Refused) and failure.outcome.code != 401:
             self.abandon(failure.outcome)
 
@@ -196,10 +196,10 @@ class _Observer(Generic[K]):
         self._finish()
 
     def _finish(self) -> None:
-        self.done = True
-        self.finished()
+        self.finished = True
+        self.on_finish()
 
     def _check_malformed(self, event: object) -> None:
-        if isinstance(event, Malformed) and not self.done:
+        if isinstance(event, Malformed) and not self.finished:
             self.error = event.error
             self._finish()
