@@ -103,6 +103,18 @@ def test_fn_06_a_patch_works_on_what_was_seen_and_never_touches_another(
     assert (MINE in patched_names) is isinstance(decision, AddFinalizer)
 
 
+def test_fn_06_a_clean_up_removes_no_other_finalizer_that_has_moved_to_its_index() -> None:
+    decision = decide(tome(OTHER, MINE, deleting=True), MINE)
+    with pytest.raises(PatchError):
+        patched(tome(MINE, "a.io/a", deleting=True), decision)
+
+
+def test_fn_06_a_finalizer_is_not_added_twice_by_a_patch_that_is_sent_twice() -> None:
+    decision = decide(tome(OTHER), MINE)
+    with pytest.raises(PatchError):
+        patched(patched(tome(OTHER), decision), decision)
+
+
 def test_of_two_that_add_at_once_the_second_reads_again_and_stands_behind() -> None:
     first, second = decide(tome(), MINE), decide(tome(), OTHER)
     now = patched(tome(), first)

@@ -240,6 +240,15 @@ def test_a_deletion_is_looked_up_by_its_uid() -> None:
     assert waiting.progress(1, "7", entries.get, 10) == ["a"]
 
 
+def test_a_write_without_an_order_is_forgotten_after_its_time() -> None:
+    waiting, found = OwnWrites[str](), list[str]()
+    waiting.hold("a", [(1, write("x-7"))], 10)
+    assert waiting.expire(11) == ["a"]
+    for version in ("x-8", "x-9"):
+        assert waiting.progress(1, version, found.append, 12) == []
+    assert found == ["a/web"]
+
+
 def test_the_end_releases_all() -> None:
     waiting = OwnWrites[str]()
     waiting.hold("a", [(1, write("7"))], 10)

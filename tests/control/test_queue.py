@@ -627,6 +627,19 @@ def test_wq_11_keys_that_change_their_place_forever_leave_little_behind() -> Non
     assert sum(ref() is not None for ref in refs) < 300
 
 
+def test_wq_11_what_was_discarded_before_its_time_is_not_held() -> None:
+    queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
+
+    def delay_and_discard(key: Key) -> None:
+        queue.add(key, 0, after=600)
+        queue.discard(key)
+
+    for _ in range(1000):
+        delay_and_discard(remembered(refs))
+    gc.collect()
+    assert sum(ref() is not None for ref in refs) < 100
+
+
 def test_wq_11_what_was_raised_and_done_is_not_held_by_the_line_it_left() -> None:
     queue, refs = WorkQueue[Key](), list[weakref.ref[Key]]()
 

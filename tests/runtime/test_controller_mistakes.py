@@ -15,7 +15,7 @@ import kubeproto_sim as sim
 from kubeproto.control import Action, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap
 from kubeproto.kinds.events_v1 import Event
-from kubeproto_runtime import Caches, Context, Controller, Operator, recording
+from kubeproto_runtime import Caches, Context, Controller, Operator, Terminal, recording
 from kubeproto_runtime.operator import LeaderElector
 from kubeproto_runtime.testing import BACKENDS, Backend, SimulatedClient, run, simulated
 
@@ -270,6 +270,30 @@ def test_a_failure_that_repeats_shows_its_traceback_once(
     told = [record for record in caplog.records if record.levelname == "ERROR"][:5]
     assert [record.exc_info is not None for record in told] == [True, False, True, True, False]
     assert [record.getMessage().partition(" failed")[0][-1] for record in told] == ["1", "2", "3", "4", "5"]
+
+
+def test_a_new_object_of_the_name_shows_the_traceback_of_its_first_failure(
+    backend: Backend, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def body(client: SimulatedClient) -> None:
+        async def fail(subject: Book, ctx: Context[None]) -> Action:
+            raise Terminal("no")
+
+        def failures() -> int:
+            return sum(record.levelname == "ERROR" for record in caplog.records)
+
+        operator = Operator()
+        client.start(operator.run(Controller(client, Book, namespace="prod").run(fail)))
+        await client.until(lambda: failures() == 1)
+        client.cluster.remove(Book, "moby", "prod")
+        await anyio.sleep(2)  # the same line is not logged twice within a second
+        assert operator.debug().controllers[0].failing == ()
+        client.cluster.put(Book(metadata=kp.ObjectMeta(name="moby", namespace="prod"), spec=Spec()))
+        await client.until(lambda: failures() == 2)
+
+    on(backend, body)
+    told = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert [record.exc_info is not None for record in told] == [True, True]
 
 
 def test_an_operator_tells_its_life(backend: Backend, caplog: pytest.LogCaptureFixture) -> None:

@@ -91,9 +91,9 @@ def test_fields_that_this_program_does_not_know_are_kept_by_a_commit_and_lost_by
         async with simulated(cluster) as client:
             entry = await client.api(Slim).entry("moby")
             assert entry.obj is not None
-            entry.obj.spec.title = "The Whale"
+            entry.obj.spec.title = "Whale"
             await entry.commit()
-            assert stored(cluster) == {"title": "The Whale", "pages": 100, "authors": ["Melville"]}
+            assert stored(cluster) == {"title": "Whale", "pages": 100, "authors": ["Melville"]}
             entry.obj.spec.title = "Omoo"
             await entry.replace()
             assert stored(cluster) == {"title": "Omoo", "authors": []}  # as the definition's default has it
@@ -174,6 +174,45 @@ def test_a_commit_whose_answer_was_lost_finds_that_it_was_done(go: Go) -> None:
             assert faults.script == []
             assert [one.status for one in cluster.log if one.request.method == "PATCH"] == [200, 409]
             assert not would_send(entry)
+
+    go(main)
+
+
+def test_a_commit_that_may_have_been_done_makes_no_more_attempts_than_others(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book(pages=100))
+        faults = sim.Faults(cluster)
+        async with simulated(cluster, faults=faults) as client:
+            entry = await client.api(Book).entry("moby")
+            assert entry.obj is not None
+            entry.obj.spec.pages = 200
+            cluster.edit(Book, "moby", lambda obj: obj["spec"].update(title="Whale"))
+            faults.script.append(sim.Html())  # the server may have got the patch, and had not
+            with pytest.raises(kp.Conflict):
+                await entry.commit(conflicts=ConflictPolicy(max_attempts=1))
+            assert faults.script == []
+            assert (stored(cluster)["title"], stored(cluster)["pages"]) == ("Whale", 100)
+
+    go(main)
+
+
+def test_an_update_that_may_have_been_done_makes_its_change_again(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        cluster.put(book(pages=100))
+        faults = sim.Faults(cluster)
+
+        def count_title(one: Book) -> None:
+            if one.spec.title != "Whale":
+                cluster.edit(Book, "moby", lambda obj: obj["spec"].update(title="Whale"))
+                faults.script.append(sim.Html())
+            one.spec.pages = len(one.spec.title)
+
+        async with simulated(cluster, faults=faults) as client:
+            await client.api(Book).update("moby", count_title)
+            assert faults.script == []
+            assert (stored(cluster)["title"], stored(cluster)["pages"]) == ("Whale", len("Whale"))
 
     go(main)
 

@@ -304,6 +304,15 @@ def test_an_item_over_the_limit_is_refused_however_it_arrives() -> None:
     assert len(items) == 3
 
 
+def test_the_chunk_that_exceeds_the_limit_of_an_item_is_refused() -> None:
+    start = page()[:-2]
+    for size in (2_450, 2_900):
+        decoder = ListDecoder(Widget, max_item=3_000)
+        assert decoder.feed(start + b'{"metadata":{"name":"' + b"a" * size) == []
+        with pytest.raises(RemoteProtocolError, match="an item of a list has grown to 3001 bytes"):
+            decoder.feed(b"a" * (3_001 - len(b'{"metadata":{"name":"') - size))
+
+
 def test_long_items_in_small_pieces_are_not_quadratic() -> None:
     nested = ",".join([item("x")] * 20_000)
     body = page(item("a"), item("big", f'{{"template":{{"items":[{nested}]}}}}'), item("c"))

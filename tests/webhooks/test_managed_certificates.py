@@ -234,6 +234,49 @@ def test_certificates_of_a_leader_whose_clock_was_ahead_are_replaced(backend: Ba
     run(main, backend=backend)
 
 
+@ONE_LOOP
+def test_a_leader_that_leads_again_does_not_know_which_authorities_were_published_meanwhile(
+    backend: Backend,
+) -> None:
+    async def main() -> None:
+        cluster, shipped = make_cluster()
+        async with simulated(cluster) as client:
+
+            def candidate() -> ManagedCertificates:
+                return ManagedCertificates(
+                    client, ADDRESS, secret="hooks", configurations=shipped, lifetimes=SHORT
+                )
+
+            async def chain() -> c.Chain:
+                found = read_chain((await client.api(Secret).get("hooks")).data)
+                assert found is not None
+                return found
+
+            first = candidate()
+            async with anyio.create_task_group() as term:
+                term.start_soon(first.renew)
+                await anyio.sleep(60)
+                while len((await chain()).authorities) < 2:
+                    await anyio.sleep(50)
+                await anyio.sleep(50)
+                term.cancel_scope.cancel()
+            await anyio.sleep(SHORT.settle)
+            cluster.put(shipped[0])  # without a bundle
+            async with anyio.create_task_group() as term:
+                term.start_soon(candidate().renew)
+                await anyio.sleep(10)
+                term.cancel_scope.cancel()
+            assert len(set(bundles(cluster, shipped))) == 1
+            client.start(first.renew())
+            await anyio.sleep(SHORT.settle - 30)
+            oldest, newest = (await chain()).authorities
+            assert (await chain()).leaf.issuer == oldest.id
+            await anyio.sleep(60)
+            assert (await chain()).leaf.issuer == newest.id
+
+    run(main, backend=backend)
+
+
 def test_a_new_or_overwritten_configuration_gets_the_bundle(backend: Backend) -> None:
     async def main() -> None:
         cluster, shipped = make_cluster()

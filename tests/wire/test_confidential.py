@@ -85,6 +85,11 @@ def test_numbers_and_short_values_are_hidden_if_they_stand_alone() -> None:
     assert error.status.message == "Secret ***: got ***, *** and *** in 17 words"
 
 
+def test_a_value_that_contains_another_value_is_hidden_as_a_whole() -> None:
+    request = SECRETS.create(a_secret(user="admin", password="admin-hunter2"))
+    assert refused(request, "got admin-hunter2 of admin").status.message == "got *** of ***"
+
+
 def test_a_value_of_several_lines_is_hidden_when_it_is_quoted_escaped_or_in_part() -> None:
     key = "-----BEGIN KEY-----\nabcdefgh\nijklmnop\n-----END KEY-----\n"
     request = SECRETS.create(make_secret(key=key))
