@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Callable
+from random import Random
 from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 from virtual_time import Book, Go, book, go, library
 
 import kubeproto as kp
@@ -273,6 +275,64 @@ def test_who_waits_for_a_version_is_woken_by_a_server_that_was_set_back(go: Go) 
                 assert len(reached) == 1
                 assert reached[0] - set_back_at < 60
                 tasks.cancel_scope.cancel()
+
+    go(main)
+
+
+def test_a_version_that_a_restored_server_gives_again_is_waited_for_again(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        backup = cluster.snapshot()
+        for pages in range(5):
+            cluster.put(book(pages=pages))
+        async with simulated(cluster) as client, Caches(client) as caches:
+            books = caches.cache(Book)
+            await books.wait_synced()
+            cluster.restore(backup)
+            books.refresh()
+            await client.until(lambda: books.version == str(backup.version))
+            cluster.lag = 1
+            cluster.put(book(pages=7))
+            with pytest.raises(kp.DeadlineExceeded):
+                await books.reached(str(cluster.version), timeout=5)
+            cluster.lag = 0
+            await books.reached(str(cluster.version), timeout=60)
+            assert "default/moby" in books
+
+    go(main)
+
+
+class Earliest(Random):
+    """Sends each request at the first moment at which it may be sent."""
+
+    def uniform(self, a: float, b: float) -> float:
+        return a
+
+
+def test_a_refresh_at_the_moment_of_another_request_replaces_it(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        faults = sim.Faults(cluster)
+        async with simulated(cluster, faults=faults) as client, Caches(client) as caches:
+            client.random = Earliest()
+            books = caches.cache(Book)
+            await books.wait_synced()
+            await anyio.sleep_until(5.0)
+            faults.script.append(sim.RefuseConnection())
+
+            async def refresh() -> None:
+                await anyio.sleep_until(5.0 + resync.Backoff().initial)
+                books.refresh()
+
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(refresh)
+                await checkpoint()
+                cluster.end_watches()
+            requests = len(cluster.log)
+            cluster.put(book())
+            await client.until(lambda: "default/moby" in books)
+            assert len(cluster.log) <= requests + 2
+            assert books.snapshots == 2
 
     go(main)
 

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 import kubeproto as kp
 import kubeproto_sim as sim
-from kubeproto.control import LOW_PRIORITY, Action, await_change, requeue
+from kubeproto.control import LOW_PRIORITY, Action, Change, await_change, requeue
 from kubeproto.kinds.core_v1 import ConfigMap, Secret
 from kubeproto.objects import OwnerReference
 from kubeproto_runtime import Context, Controller, ControllerRun, Operator, ReconcileTimeout, Terminal
@@ -620,6 +620,56 @@ def test_an_object_that_does_not_fit_is_reported_once_a_version_and_never_reconc
             entitle(client, "odd", "Six")
             await anyio.sleep(5)
         assert diary.names == ["odd"]
+
+    on(backend, body)
+
+
+def test_an_invalid_object_is_reported_again_if_a_restored_server_gives_its_version_again(
+    backend: Backend,
+) -> None:
+    async def body(client: SimulatedClient) -> None:
+        reported: list[str] = []
+
+        def on_invalid(error: kp.InvalidObject, ctx: Context[None]) -> None:
+            assert ctx.entry is not None
+            reported.append(ctx.entry.version)
+
+        def store() -> None:
+            client.cluster.store(kp.encode(book("odd")).replace(b'"title":"Odd"', b'"title":5'))
+
+        backup = client.cluster.snapshot()
+        async with operating(Controller(client, Book).run(Diary(), on_invalid=on_invalid)):
+            store()
+            await anyio.sleep(5)
+            client.cluster.remove(Book, "odd")
+            await anyio.sleep(5)
+            client.cluster.restore(backup)
+            client.cluster.end_watches()
+            await anyio.sleep(3600)  # until watches at a version of the future are noticed
+            store()
+            await anyio.sleep(5)
+        assert len(reported) == 2
+        assert reported[0] == reported[1]
+
+    on(backend, body)
+
+
+def test_a_change_that_comes_during_a_long_list_is_taken_after_it(backend: Backend) -> None:
+    async def body(client: SimulatedClient) -> None:
+        taken: list[str] = []
+        for number in range(5_000):
+            client.cluster.store(book(f"b{number:04}", namespace="default"))
+
+        def when(change: Change[Book]) -> bool:
+            if change.key == "default/b0000" and change.initial:
+                resize(client, "b4999", 7)
+            if change.key == "default/b4999":
+                taken.append(change.type)
+            return False
+
+        async with operating(Controller(client, Book, when=when).run(Diary())):
+            await anyio.sleep(60)
+        assert taken == ["ADDED", "MODIFIED"]
 
     on(backend, body)
 

@@ -160,6 +160,31 @@ def test_a_budget_that_never_allows_it_is_named_in_time() -> None:
             client.drain("node-9")
 
 
+def test_a_pod_that_takes_the_name_of_an_evicted_one_stays(go: Go) -> None:
+    async def main() -> None:
+        cluster = cluster_of_two()
+        async with simulated(cluster) as client:
+            pod = alone() | {"metadata": {"name": "alone", "labels": {"app": "web"}}}
+            cluster.put(pod)
+            cluster.put(budget(1))
+            await client.api(Pod).wait_for("alone", conditions.condition("Ready"))
+            refusals: list[str] = []
+
+            def replace(ref: object, state: str) -> None:
+                if "disruption budget" in state and not refusals:
+                    refusals.append(state)
+                    cluster.remove(Pod, "alone")
+                    cluster.remove("policy/v1/PodDisruptionBudget", "web")
+                    cluster.put(pod | {"spec": pod["spec"] | {"nodeName": "node-2"}})
+
+            await client.drain("node-1", force=True, progress=replace)
+            assert len(refusals) == 1
+            found: Any = cluster.get(Pod, "alone")
+            assert "deletionTimestamp" not in found["metadata"]
+
+    go(main)
+
+
 def test_a_node_is_drained_as_on_a_real_server(go: Go) -> None:
     async def main() -> None:
         cluster = sim.Cluster(populated=True, controllers=True)

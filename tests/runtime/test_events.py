@@ -153,6 +153,26 @@ def test_what_is_recorded_last_is_retried_while_there_is_time(go: Go) -> None:
     go(main)
 
 
+def test_what_was_cancelled_while_it_was_sent_is_sent_by_the_next_run(go: Go) -> None:
+    async def main() -> None:
+        cluster = library()
+        faults = sim.Faults(cluster, script=[sim.Delay(1000)])
+        async with simulated(cluster, faults=faults) as client:
+            events = Events(client, controller="example.com/shelves", instance="pod-1")
+            events.record(MOBY, "Shelved")
+            with anyio.move_on_after(1):
+                await events.run()
+            assert events.recorder.sent == 0
+            events.stop()
+            await events.run()
+            assert events.recorder.sent == 1
+            posts = [one.request for one in cluster.log if one.request.method == "POST"]
+            assert len(posts) == 2
+            assert posts[0] == posts[1]
+
+    go(main)
+
+
 def test_a_server_that_does_not_answer_holds_the_end_up_for_two_seconds_at_most(go: Go) -> None:
     async def main() -> None:
         cluster = library()

@@ -187,6 +187,28 @@ def test_a_lease_that_another_has_taken_stops_the_work_at_once(go: Go) -> None:
     go(main)
 
 
+def test_a_lease_that_another_takes_after_the_term_is_not_held_any_longer(go: Go) -> None:
+    async def main() -> None:
+        cluster = sim.Cluster()
+        faults = sim.Faults(cluster)
+        async with simulated(cluster, faults=faults) as client, anyio.create_task_group() as tasks:
+            leading = LeaderElector(client, name="books", identity="a")
+            tasks.start_soon(leading.run, anyio.sleep_forever)
+            await anyio.sleep(1)
+            faults.script += [sim.RefuseConnection()] * 1000
+            await anyio.sleep(10)
+            assert (leading.is_leader, leading.holds) == (False, True)
+            spec = {"holderIdentity": "thief", "leaseDurationSeconds": 15, "leaseTransitions": 7}
+            cluster.edit(Lease, "books", lambda one: one.update(spec=spec))
+            faults.calm()
+            await anyio.sleep(2.5)
+            assert leading.leadership_status.leader == "thief"
+            assert not leading.holds
+            tasks.cancel_scope.cancel()
+
+    go(main)
+
+
 def test_a_callback_that_fails_is_logged_and_costs_no_lead(go: Go, caplog: pytest.LogCaptureFixture) -> None:
     async def main() -> None:
         cluster, acting = sim.Cluster(), Acting()

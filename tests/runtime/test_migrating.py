@@ -199,6 +199,26 @@ def test_a_definition_whose_status_is_written_meanwhile_is_read_again() -> None:
     assert stored(cluster) == ["v2"]
 
 
+def test_a_definition_that_changes_at_the_last_moment_keeps_its_versions() -> None:
+    cluster = cluster_of()
+
+    class Changing(sim.BlockingSimTransport):
+        """Another client changes the definition just before its status is written."""
+
+        def send(self, request: kp.RawRequest, **options: Any) -> Any:
+            if request.method == "PATCH" and "/status" in request.target:
+                with simulated_blocking(cluster) as other:
+                    spec = definition(storage="v1").spec
+                    other.api(CustomResourceDefinition).update(NAME, partial(set_spec, spec))
+            return super().send(request, **options)
+
+    with simulated_blocking(cluster) as client:
+        client.transport = Changing(cluster, cluster.respond)
+        with pytest.raises(MigrationError, match="it was changed while its objects were rewritten"):
+            client.migrate_storage(Book)
+    assert "v1" in stored(cluster)
+
+
 def test_a_page_that_cannot_be_read_ends_it() -> None:
     cluster = cluster_of("b1")
     faults = sim.Faults(cluster)

@@ -10,7 +10,7 @@ from anyio.lowlevel import checkpoint
 from asked_examples import examples
 from hypothesis import given, settings, strategies as st
 
-from kubeproto.control import ExponentialBackoff, Rate, Work, WorkQueue
+from kubeproto.control import LOW_PRIORITY, ExponentialBackoff, Rate, Work, WorkQueue
 from kubeproto_runtime.reconciling._workers import Workers
 from kubeproto_runtime.testing import BACKENDS, Backend, run
 
@@ -350,6 +350,22 @@ def test_what_a_cancellation_cuts_off_is_done_by_those_who_come_next(backend: Ba
 
         await rig.during(body)
         assert sorted(key for _, key in rig.told("ends")) == ["a", "b", "c"]
+
+    run(main, backend=backend)
+
+
+def test_what_a_cancellation_cuts_off_keeps_its_priority(backend: Backend) -> None:
+    async def main() -> None:
+        rig = Rig(a_second)
+        rig.queue.add("listed", 0.0, priority=LOW_PRIORITY, reason="Book listed")
+        with anyio.move_on_after(0.5):
+            await rig.workers.run()
+        rig.add("changed")
+        left = [rig.queue.get(anyio.current_time()) for _ in range(2)]
+        assert [(work.key, work.priority) for work in left if work] == [
+            ("changed", 0),
+            ("listed", LOW_PRIORITY),
+        ]
 
     run(main, backend=backend)
 

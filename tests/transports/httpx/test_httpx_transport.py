@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+import anyio
 import httpx
 import pytest
 import trio
@@ -16,6 +17,7 @@ import kubeproto as kp
 from kubeproto import KubeprotoError, RawRequest
 from kubeproto.config import ConfigError, Connection
 from kubeproto_httpx import BlockingHttpxTransport, HttpxTransport, _blocking_transport
+from kubeproto_runtime.testing import BACKENDS, Backend, run
 
 GET: Final = RawRequest("GET", "/api/v1/pods?limit=1", (("Accept", "application/json"),))
 
@@ -136,6 +138,39 @@ def test_a_body_is_read_once() -> None:
     with client, BlockingHttpxTransport(client).send(GET) as incoming:
         assert list(incoming) == [b"hello"]
         assert list(incoming) == []
+
+
+class StaleConnection(httpx.AsyncBaseTransport):
+    """Breaks after four seconds, as a pooled connection does; opening another one takes four seconds."""
+
+    def __init__(self) -> None:
+        self.attempts = 0
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        trace, info = request.extensions["trace"], {"request": request}
+        self.attempts += 1
+        if self.attempts == 2:
+            await trace("connection.connect_tcp.started", {})
+            await anyio.sleep(4)
+        await trace("http11.send_request_headers.started", info)
+        await trace("http11.receive_response_headers.started", info)
+        if self.attempts == 2:
+            return httpx.Response(200, stream=httpx.ByteStream(b"hello"))
+        await anyio.sleep(4)
+        raise httpx.ReadError("the connection broke")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_request_that_is_sent_again_has_the_whole_time_for_its_head(backend: Backend) -> None:
+    stale = StaleConnection()
+
+    async def main() -> None:
+        client = httpx.AsyncClient(transport=stale, base_url="http://k8s")
+        async with client, HttpxTransport(client).send(GET, idle=5) as incoming:
+            assert b"".join([chunk async for chunk in incoming]) == b"hello"
+
+    run(main, backend=backend)
+    assert stale.attempts == 2
 
 
 def test_a_client_without_a_base_url_is_refused() -> None:

@@ -174,6 +174,39 @@ async def transport_stream(
                 yield incoming, server[0]
 
 
+class TimedLoop(asyncio.SelectorEventLoop):
+    """Remembers its timers."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.timers: list[asyncio.TimerHandle] = []
+
+    def call_at(self, when: float, callback: Callable[..., object], *args: Any, **options: Any) -> Any:
+        self.timers.append(timer := super().call_at(when, callback, *args, **options))
+        return timer
+
+
+def test_on_asyncio_no_timer_of_a_wait_outlives_it() -> None:
+    def serve_five(connected: socket.socket) -> None:
+        for _ in range(5):
+            answer_once(connected)
+
+    async def main() -> None:
+        with served(serve_five) as listening:
+            async with AsyncioTransport(plain(listening)) as transport:
+                for _ in range(5):
+                    async with transport.send(GET, idle=60) as incoming:
+                        assert [chunk async for chunk in incoming] == [b"hello"]
+                loop = asyncio.get_running_loop()
+                assert isinstance(loop, TimedLoop)
+                timers = loop.timers
+                assert len(timers) >= 5
+                assert all(timer.cancelled() for timer in timers)
+
+    with asyncio.Runner(loop_factory=TimedLoop) as runner:
+        runner.run(main())
+
+
 @pytest.mark.thorough("the contract has a thousand on one transport, and hundreds on each")
 def test_a_thousand_watches_are_open_at_the_same_time(loop: str) -> None:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
