@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 import sys
 from pathlib import Path
@@ -63,6 +64,18 @@ def test_a_restart_preserves_objects_kinds_and_pending_deletions(tmp_path: Path)
             answer = second.respond(kp.RawRequest("GET", "/api/v1/configmaps?watch=1&resourceVersion=1"))
             assert not isinstance(answer.body, bytes)
             assert b'"code":410' in answer.body.take()
+
+    anyio.run(main)
+
+
+def test_a_server_that_is_killed_before_the_first_write_has_stored_its_objects(tmp_path: Path) -> None:
+    async def main() -> None:
+        first = sim.Cluster(seed=1)
+        async with serve(first, state=tmp_path / "running"):
+            shutil.copytree(tmp_path / "running", tmp_path / "killed")
+        second = sim.Cluster(seed=2)
+        async with serve(second, state=tmp_path / "killed"):
+            assert second.get("v1/Namespace", "default", "") == first.get("v1/Namespace", "default", "")
 
     anyio.run(main)
 

@@ -207,3 +207,26 @@ def test_pods_end_before_what_they_use(asker: Asker) -> None:
     asker.cluster.advance(20)
     assert asker.cluster.get("v1/Namespace", "n", "") is None
     assert asker.cluster.get("v1/ConfigMap", "a", "n") is None
+
+
+def test_a_former_owner_that_goes_does_not_touch_the_object(asker: Asker) -> None:
+    owner, other = asker.config("owner"), asker.config("other")
+    asker.config("child", **owned_by(owner))
+    changed = asker.ask("PATCH", f"{CONFIGMAPS}/child", {"metadata": owned_by(other)}, MERGE)
+    asker.ask("DELETE", f"{CONFIGMAPS}/owner", {"propagationPolicy": "Foreground"})
+    asker.cluster.advance(1)
+    assert asker.cluster.get("v1/ConfigMap", "owner") is None
+    assert asker.cluster.get("v1/ConfigMap", "child") == changed
+
+
+def test_a_namespace_that_is_created_again_accepts_objects_while_its_controller_is_stopped(
+    asker: Asker,
+) -> None:
+    asker.cluster.namespace("n")
+    asker.cluster.controllers["namespace-controller"].stop()
+    asker.ask("DELETE", "/api/v1/namespaces/n")
+    body = {"metadata": {"name": "a"}}
+    asker.refused("POST", "/api/v1/namespaces/n/configmaps", body)
+    asker.cluster.remove("v1/Namespace", "n", "")
+    asker.cluster.namespace("n")
+    asker.create("/api/v1/namespaces/n/configmaps", body)

@@ -181,6 +181,27 @@ def test_history_reaches_as_far_as_its_window_and_little_further() -> None:
             assert expired == [("ERROR", "410")]
 
 
+def test_a_kind_that_is_defined_after_a_compaction_has_no_history_before_it() -> None:
+    asker = Asker(sim.Cluster())
+    asker.config("a")
+    compacted_version = asker.cluster.version
+    asker.config("b")
+    asker.cluster.compact()
+    asker.cluster.define(Book)
+    assert told(asker.watch(f"{BOOKS}?resourceVersion={compacted_version}").take()) == [("ERROR", "410")]
+
+
+def test_a_watch_at_a_future_version_gets_no_bookmark_before_it(asker: Asker) -> None:
+    future = asker.cluster.version + 2
+    watch = asker.watch(f"{CONFIGMAPS}?allowWatchBookmarks=true&resourceVersion={future}")
+    asker.cluster.advance(61)
+    assert watch.take() == b""
+    for name in "abc":
+        asker.config(name)
+    asker.cluster.advance(60)
+    assert [change for change, _ in events(watch.take())] == ["ADDED", "BOOKMARK"]
+
+
 def test_a_collection_can_be_watched_by_the_old_path_and_one_object_too(asker: Asker) -> None:
     asker.config("a")
     asker.config("b")

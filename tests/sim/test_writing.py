@@ -418,3 +418,28 @@ def test_a_pod_without_a_node_is_gone_at_once_after_two_versions(asker: Asker) -
     assert (deleted["kind"], deleted["metadata"]["deletionGracePeriodSeconds"]) == ("Pod", 0)
     assert asker.cluster.version == version + 2
     assert asker.cluster.get("v1/Pod", "p") is None
+
+
+def test_each_port_of_a_service_gets_a_node_port_of_its_own(asker: Asker) -> None:
+    ports = [{"name": name, "port": port} for name, port in (("a", 80), ("b", 443))]
+    node_ports: list[int] = []
+    for name in ("first", "second"):
+        body = {"metadata": {"name": name}, "spec": {"type": "NodePort", "ports": ports}}
+        service = asker.create("/api/v1/namespaces/default/services", body)
+        node_ports += [port["nodePort"] for port in service["spec"]["ports"]]
+    assert len(set(node_ports)) == 4
+
+
+def test_a_pod_that_enters_the_scope_of_a_quota_is_charged(asker: Asker) -> None:
+    quotas, pods = (f"/api/v1/namespaces/default/{plural}" for plural in ("resourcequotas", "pods"))
+    spec = {"hard": {"pods": "1"}, "scopes": ["Terminating"]}
+    asker.create(quotas, {"metadata": {"name": "jobs"}, "spec": spec})
+    status = {"status": {"hard": {"pods": "1"}, "used": {"pods": "0"}}}
+    asker.ask("PATCH", f"{quotas}/jobs/status", status, MERGE)
+    for name in "ab":
+        asker.pod(name)
+    deadline = {"spec": {"activeDeadlineSeconds": 60}}
+    asker.ask("PATCH", f"{pods}/a", deadline, MERGE)
+    assert asker.ask("GET", f"{quotas}/jobs")["status"]["used"] == {"pods": "1"}
+    refusal = asker.refused("PATCH", f"{pods}/b", deadline, MERGE)
+    assert "exceeded quota: jobs, requested: pods=1, used: pods=1, limited: pods=1" in refusal["message"]

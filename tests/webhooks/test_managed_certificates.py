@@ -335,6 +335,27 @@ def test_a_certificate_is_renewed_even_if_a_bundle_cannot_be_written(
     assert "the bundle of authorities was not written to" in caplog.text
 
 
+@ONE_LOOP
+def test_an_authority_issues_nothing_before_all_bundles_have_it(backend: Backend) -> None:
+    async def main() -> None:
+        cluster, shipped = make_cluster(PERMISSIONS + "---" + CLUSTER_PERMISSIONS)
+        async with simulated(cluster, user=LEADER) as client:
+            managed = ManagedCertificates(
+                client, ADDRESS, secret="hooks", configurations=shipped, lifetimes=SHORT
+            )
+            client.start(managed.renew())
+            await anyio.sleep(60)
+            binding = "rbac.authorization.k8s.io/v1/ClusterRoleBinding"
+            cluster.remove(binding, "leader", "")
+            await anyio.sleep(SHORT.authority - SHORT.overlap + 3 * SHORT.settle)
+            chain = read_chain((await client.api(Secret).get("hooks")).data)
+            assert chain is not None
+            assert len(chain.authorities) == 2
+            assert all(chain.leaf.issuer in ids for ids in bundles(cluster, shipped))
+
+    run(main, backend=backend)
+
+
 def test_a_certificate_expires_no_later_than_its_authority() -> None:
     issued_data = perform(c.Begin(), None, ADDRESS.hosts, 0.0, SHORT)
     issue_time = SHORT.authority - 100.0

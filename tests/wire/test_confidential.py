@@ -86,7 +86,7 @@ def test_numbers_and_short_values_are_hidden_if_they_stand_alone() -> None:
 
 
 def test_a_value_that_contains_another_value_is_hidden_as_a_whole() -> None:
-    request = SECRETS.create(a_secret(user="admin", password="admin-hunter2"))
+    request = SECRETS.create(make_secret(user="admin", password="admin-hunter2"))
     assert refused(request, "got admin-hunter2 of admin").status.message == "got *** of ***"
 
 
