@@ -230,3 +230,19 @@ def test_a_namespace_that_is_created_again_accepts_objects_while_its_controller_
     asker.cluster.remove("v1/Namespace", "n", "")
     asker.cluster.namespace("n")
     asker.create("/api/v1/namespaces/n/configmaps", body)
+
+
+def test_a_controller_that_has_succeeded_forgets_its_failures() -> None:
+    cluster = sim.Cluster(controllers=True)
+    asker = Asker(cluster)
+    labels = {"app": "web"}
+    template = {"metadata": {"labels": labels}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    spec = {"replicas": 0, "selector": {"matchLabels": labels}, "template": template}
+    replica_sets = "/apis/apps/v1/namespaces/default/replicasets"
+    asker.create(replica_sets, {"metadata": {"name": "web"}, "spec": spec})
+    for replicas in range(1, 9):
+        cluster.settle()
+        cluster.controllers["replicaset-controller"].fail(1)
+        asker.ask("PATCH", f"{replica_sets}/web", {"spec": {"replicas": replicas}}, MERGE)
+        cluster.advance(0.1)
+        assert len(cluster.objects("v1/Pod")) == replicas
