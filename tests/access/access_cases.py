@@ -1,8 +1,8 @@
-"""Random roles, bindings and requests, and what a server with RBAC says of each request.
+"""Random roles, bindings and requests, and the verdict of a server with RBAC on each request.
 
-The same cases are put to a real server (``make access``, ``make real``) and to the simulated one. An
-administrator makes the roles, and asks as others by impersonation; "nobody", who has a token, impersonates
-by rights that a role gives.
+The same cases run against a real server (``make access``, ``make real``) and the simulated server. An
+administrator creates the roles, and impersonates other users; the user "nobody", who has a token, may
+impersonate users if a role permits it.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ IMPERSONATION: Final = (
 Json = dict[str, Any]
 
 
-class Ask(Struct, frozen=True):
-    """One request; `by` is "admin" or "nobody", and the headers say as whom."""
+class AccessRequest(Struct, frozen=True):
+    """A request; `by` is "admin" or "nobody", and the headers contain the impersonated user."""
 
     method: str
     target: str
@@ -52,68 +52,72 @@ class Ask(Struct, frozen=True):
 
 
 # Sends a request and returns the status and the decoded body.
-Send = Callable[[Ask], tuple[int, Any]]
+Send = Callable[[AccessRequest], tuple[int, Any]]
 
 
 class Cases:
-    """The objects and the requests that a seed decides."""
+    """Random objects and requests, which depend only on the seed."""
 
     def __init__(self, seed: str, count: int) -> None:
         self.rng = random.Random(seed)
-        self.mark = f"{self.rng.randrange(16**6):06x}"
-        self.spaces = [f"access-{self.mark}-{letter}" for letter in "ab"]
-        self.users = [f"user-{self.mark}-{letter}" for letter in "abcd"]
-        self.groups = [f"group-{self.mark}-{letter}" for letter in "ab"]
-        self.cluster_roles = [f"cluster-role-{self.mark}-{number}" for number in range(5)]
-        self.writers = f"writers-{self.mark}"
-        self.roles = [f"role-{self.mark}-{number}" for number in range(4)]
+        self.suffix = f"{self.rng.randrange(16**6):06x}"
+        self.spaces = [f"access-{self.suffix}-{letter}" for letter in "ab"]
+        self.users = [f"user-{self.suffix}-{letter}" for letter in "abcd"]
+        self.groups = [f"group-{self.suffix}-{letter}" for letter in "ab"]
+        self.cluster_roles = [f"cluster-role-{self.suffix}-{number}" for number in range(5)]
+        self.writers = f"writers-{self.suffix}"
+        self.roles = [f"role-{self.suffix}-{number}" for number in range(4)]
         self.objects = list(self._objects())
-        self.asks = [self._ask() for _ in range(count)]
+        self.requests = [self._request() for _ in range(count)]
 
-    # What the administrator makes.
+    # Objects that the administrator creates.
 
     def _objects(self) -> Any:
         for space in self.spaces:
-            yield Ask("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
-            yield Ask("POST", f"/api/v1/namespaces/{space}/serviceaccounts", {"metadata": {"name": "robot"}})
+            yield AccessRequest("POST", "/api/v1/namespaces", {"metadata": {"name": space}})
+            yield AccessRequest(
+                "POST", f"/api/v1/namespaces/{space}/serviceaccounts", {"metadata": {"name": "robot"}}
+            )
         for name in self.cluster_roles:
             rules = [self._rule(cluster=True) for _ in range(self.rng.randint(1, 3))]
-            yield Ask("POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
+            yield AccessRequest("POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
         for space in self.spaces:
             for name in self.roles:
                 rules = [self._rule(cluster=False) for _ in range(self.rng.randint(1, 3))]
-                yield Ask(
+                yield AccessRequest(
                     "POST", f"{RBAC}/namespaces/{space}/roles", {"metadata": {"name": name}, "rules": rules}
                 )
         for number in range(4):
-            yield Ask("POST", f"{RBAC}/clusterrolebindings", self._binding(f"b-{self.mark}-{number}"))
+            yield AccessRequest(
+                "POST", f"{RBAC}/clusterrolebindings", self._binding(f"b-{self.suffix}-{number}")
+            )
         for space in self.spaces:
             for number in range(5):
                 body = self._binding(f"b-{number}", space)
-                yield Ask("POST", f"{RBAC}/namespaces/{space}/rolebindings", body)
+                yield AccessRequest("POST", f"{RBAC}/namespaces/{space}/rolebindings", body)
         rules = [
             {"verbs": [verb], "apiGroups": [group], "resources": [resource]}
             for verb, group, resource in self.rng.sample(IMPERSONATION, 8)
         ]
-        yield from self._granted(f"impersonator-{self.mark}", rules, "User", "nobody")
+        yield from self._granted(f"impersonator-{self.suffix}", rules, "User", "nobody")
         rules = [{"verbs": ["create", "update"], "apiGroups": [GROUP], "resources": ["*"]}]
         yield from self._granted(self.writers, rules, "Group", self.writers)
 
     def _granted(self, name: str, rules: list[Json], kind: str, subject: str) -> Any:
-        """A role for the whole cluster, and its binding to one user or group, all by one name."""
-        yield Ask("POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
+        """Return a ClusterRole, and a binding of the same name to a user or group."""
+        yield AccessRequest("POST", f"{RBAC}/clusterroles", {"metadata": {"name": name}, "rules": rules})
         subjects = [{"kind": kind, "name": subject, "apiGroup": GROUP}]
         body = {"metadata": {"name": name}, "roleRef": _role("ClusterRole", name), "subjects": subjects}
-        yield Ask("POST", f"{RBAC}/clusterrolebindings", body)
+        yield AccessRequest("POST", f"{RBAC}/clusterrolebindings", body)
 
     def _rule(self, *, cluster: bool) -> Json:
         rng = self.rng
         if cluster and rng.random() < 0.25:
-            return {"nonResourceURLs": _some(rng, URLS), "verbs": _some(rng, ("get", "post", "*"))}
-        rule: Json = {"apiGroups": _some(rng, GROUPS), "resources": _some(rng, RESOURCES, 3)}
-        rule["verbs"] = _some(rng, VERBS, 4)
+            return {"nonResourceURLs": _sample(rng, URLS), "verbs": _sample(rng, ("get", "post", "*"))}
+        rule: Json = {"apiGroups": _sample(rng, GROUPS), "resources": _sample(rng, RESOURCES, 3)}
+        rule["verbs"] = _sample(rng, VERBS, 4)
         if rng.random() < 0.3:
-            rule["resourceNames"] = _some(rng, ("one", "two", *self.roles))
+            rule["resourceNames"] = _sample(rng, ("one", "two", *self.roles))
         if rng.random() < 0.1:
             rule |= {
                 "apiGroups": [GROUP],
@@ -140,9 +144,9 @@ class Cases:
                     subjects.append({"kind": "User", "name": rng.choice(self.users), "apiGroup": GROUP})
         return {"metadata": {"name": name}, "roleRef": _role(kind, role), "subjects": subjects}
 
-    # What is asked.
+    # Requests.
 
-    def _ask(self) -> Ask:
+    def _request(self) -> AccessRequest:
         match self.rng.randrange(14):
             case 0 | 12:
                 return self._grant()
@@ -153,7 +157,7 @@ class Cases:
             case 3:
                 space = self.rng.choice(self.spaces)
                 return self._as(
-                    Ask("POST", _review("selfsubjectrulesreviews"), {"spec": {"namespace": space}})
+                    AccessRequest("POST", _review("selfsubjectrulesreviews"), {"spec": {"namespace": space}})
                 )
             case 4:
                 return self._impersonating()
@@ -161,11 +165,11 @@ class Cases:
                 path = self.rng.choice(
                     ("/healthz", "/metrics", "/metrics/a", "/logs/a/b", "/x", "/xy", "/api", "/nope/")
                 )
-                return self._as(Ask("GET", path))
+                return self._as(AccessRequest("GET", path))
             case _:
                 return self._as(self._resource())
 
-    def _resource(self) -> Ask:
+    def _resource(self) -> AccessRequest:
         rng = self.rng
         root, resource = rng.choice((
             ("/api/v1", "pods"), ("/api/v1", "configmaps"), ("/api/v1", "secrets"),
@@ -173,31 +177,31 @@ class Cases:
             ("/apis/example.io/v1", "widgets"), (RBAC, "roles"),
         ))  # fmt: skip
         if rng.random() < 0.12:
-            return Ask(
+            return AccessRequest(
                 "GET", "/api/v1/" + rng.choice(("nodes", "namespaces", "namespaces/one", "nodes/one", "pods"))
             )
         target = f"{root}/namespaces/{rng.choice(self.spaces)}/{resource}"
         method = rng.choice(("GET", "GET", "GET", "POST", "PUT", "PATCH", "DELETE"))
         if method == "POST":
-            return Ask(method, f"{target}?dryRun=All", {})
+            return AccessRequest(method, f"{target}?dryRun=All", {})
         if method == "DELETE" and rng.random() < 0.3:
-            return Ask(method, f"{target}?dryRun=All")
+            return AccessRequest(method, f"{target}?dryRun=All")
         if method == "GET" and rng.random() < 0.5:
             query = rng.choice(("", "", "?watch=true&timeoutSeconds=1", "?fieldSelector=metadata.name%3Done"))
-            return Ask(method, target + query)
+            return AccessRequest(method, target + query)
         target += f"/{rng.choice(('one', 'two', 'three'))}"
         if rng.random() < 0.3:
             target += "/" + rng.choice(
                 {"pods": ("log", "status"), "deployments": ("scale", "status")}.get(resource, ("status",))
             )
-        return Ask(
+        return AccessRequest(
             method,
             target if method == "GET" else f"{target}?dryRun=All",
             None if method in ("GET", "DELETE") else {},
         )
 
-    def _grant(self) -> Ask:
-        """A role that its writer may not be able to grant."""
+    def _grant(self) -> AccessRequest:
+        """Return a write of a role that the writer may not be able to grant."""
         rng, space = self.rng, self.rng.choice(self.spaces)
         cluster = rng.random() < 0.3
         target = f"{RBAC}/clusterroles" if cluster else f"{RBAC}/namespaces/{space}/roles"
@@ -208,20 +212,21 @@ class Cases:
         if rng.random() < 0.4:
             name = rng.choice(self.cluster_roles if cluster else self.roles)
             body["metadata"]["name"] = name
-            return self._as(Ask("PUT", f"{target}/{name}?dryRun=All", body), writer=True)
-        return self._as(Ask("POST", f"{target}?dryRun=All", body), writer=True)
+            return self._as(AccessRequest("PUT", f"{target}/{name}?dryRun=All", body), writer=True)
+        return self._as(AccessRequest("POST", f"{target}?dryRun=All", body), writer=True)
 
-    def _bind(self) -> Ask:
+    def _bind(self) -> AccessRequest:
         rng, space = self.rng, self.rng.choice(self.spaces)
         name = f"new-{rng.randrange(9)}"
         if rng.random() < 0.3:
             return self._as(
-                Ask("POST", f"{RBAC}/clusterrolebindings?dryRun=All", self._binding(name)), writer=True
+                AccessRequest("POST", f"{RBAC}/clusterrolebindings?dryRun=All", self._binding(name)),
+                writer=True,
             )
         target = f"{RBAC}/namespaces/{space}/rolebindings?dryRun=All"
-        return self._as(Ask("POST", target, self._binding(name, space)), writer=True)
+        return self._as(AccessRequest("POST", target, self._binding(name, space)), writer=True)
 
-    def _access_review(self) -> Ask:
+    def _access_review(self) -> AccessRequest:
         rng = self.rng
         spec: Json = {}
         if rng.random() < 0.2:
@@ -234,17 +239,17 @@ class Cases:
             attributes |= {"namespace": rng.choice(self.spaces)} if rng.random() < 0.7 else {}
             spec["resourceAttributes"] = attributes
         if rng.random() < 0.5:
-            return self._as(Ask("POST", _review("selfsubjectaccessreviews"), {"spec": spec}))
+            return self._as(AccessRequest("POST", _review("selfsubjectaccessreviews"), {"spec": spec}))
         spec |= {"user": rng.choice(self.users)} if rng.random() < 0.8 else {}
         spec |= {"groups": [rng.choice(self.groups)]} if rng.random() < 0.6 else {}
         if rng.random() < 0.3:
             space = rng.choice(self.spaces)
             target = f"/apis/authorization.k8s.io/v1/namespaces/{space}/localsubjectaccessreviews"
-            return Ask("POST", target, {"metadata": {"namespace": space}, "spec": spec})
-        return Ask("POST", _review("subjectaccessreviews"), {"spec": spec})
+            return AccessRequest("POST", target, {"metadata": {"namespace": space}, "spec": spec})
+        return AccessRequest("POST", _review("subjectaccessreviews"), {"spec": spec})
 
-    def _impersonating(self) -> Ask:
-        """A request of "nobody", who acts as somebody else if some role allows it."""
+    def _impersonating(self) -> AccessRequest:
+        """Return a request of "nobody" that impersonates a user."""
         rng = self.rng
         space = rng.choice(self.spaces)
         name = rng.choice((*self.users, f"system:serviceaccount:{space}:robot", "system:node:one"))
@@ -259,13 +264,13 @@ class Cases:
             (f"/api/v1/namespaces/{space}/pods", "/api/v1/nodes", f"/api/v1/namespaces/{space}/pods/one")
         )
         if rng.random() < 0.2:
-            return Ask(
+            return AccessRequest(
                 "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", {}, tuple(headers), "nobody"
             )
-        return Ask("GET", target, None, tuple(headers), "nobody")
+        return AccessRequest("GET", target, None, tuple(headers), "nobody")
 
-    def _as(self, ask: Ask, *, writer: bool = False) -> Ask:
-        """The same request, made as one of the users."""
+    def _as(self, request: AccessRequest, *, writer: bool = False) -> AccessRequest:
+        """Return the request with the impersonation of a random user."""
         rng = self.rng
         if rng.random() < 0.15 and not writer:
             name = f"system:serviceaccount:{rng.choice(self.spaces)}:robot"
@@ -276,14 +281,14 @@ class Cases:
                 headers.append(("Impersonate-Group", rng.choice(self.groups)))
             if writer and rng.random() < 0.8:
                 headers.append(("Impersonate-Group", self.writers))
-        return Ask(ask.method, ask.target, ask.body, tuple(headers), ask.by)
+        return AccessRequest(request.method, request.target, request.body, tuple(headers), request.by)
 
 
 def _role(kind: str, name: str) -> Json:
     return {"apiGroup": GROUP, "kind": kind, "name": name}
 
 
-def _some(rng: random.Random, values: tuple[str, ...], max_count: int = 2) -> list[str]:
+def _sample(rng: random.Random, values: tuple[str, ...], max_count: int = 2) -> list[str]:
     return rng.sample(values, rng.randint(1, min(max_count, len(values))))
 
 
@@ -298,26 +303,25 @@ def verdict(status: int, body: Any) -> Any:
     content: Json = body
     missing_role = status == 404 and f".{GROUP}" in str(content.get("message"))
     if status in (401, 403) or missing_role:
-        return [status, _ordered(content)]
+        return [status, _with_sorted_roles(content)]
     if status == 400 and "impersonating" in str(content):
         return [status, content["message"]]
     if status == 201 and str(content.get("kind", "")).endswith("Review"):
-        return [status, _of_review(content["status"])]
+        return [status, _review_status(content["status"])]
     if status == 422 and content["details"].get("group") == "authorization.k8s.io":
         return [status, _without_address(content)]
     return "passed"
 
 
-def _of_review(status: Json) -> Json:
-    """The status of a review. Which of several bindings is named is chance on a server, and so is the order
-    of rules."""
+def _review_status(status: Json) -> Json:
+    """Return the status of a review without random parts: the named binding and the order of rules."""
     status = json.loads(json.dumps(status))
     if "RBAC: allowed by" in status.get("reason", ""):
         status["reason"] = "RBAC: allowed by"
     elif "reason" in status:
-        status["reason"] = _ordered_text(status["reason"])
+        status["reason"] = _sort_missing_roles(status["reason"])
     if "evaluationError" in status:
-        status["evaluationError"] = _ordered_text(status["evaluationError"])
+        status["evaluationError"] = _sort_missing_roles(status["evaluationError"])
     for name in ("resourceRules", "nonResourceRules"):
         if name in status:
             status[name] = sorted(status[name] or (), key=lambda rule: json.dumps(rule, sort_keys=True))
@@ -325,23 +329,23 @@ def _of_review(status: Json) -> Json:
 
 
 def _without_address(body: Json) -> Json:
-    """A refusal without the values that it shows, some of which are addresses in the server's memory."""
+    """Remove quoted values from a refusal: some of them are memory addresses of the server."""
     return {**body, "message": re.sub(r"Invalid value: .*?: ", "", body["message"])} | {
         "details": {**body["details"], "causes": [cause["field"] for cause in body["details"]["causes"]]}
     }
 
 
-def _ordered(body: Json) -> Json:
-    return {**body, "message": _ordered_text(body["message"])}
+def _with_sorted_roles(body: Json) -> Json:
+    return {**body, "message": _sort_missing_roles(body["message"])}
 
 
-def _ordered_text(text: str) -> str:
-    """A text whose list of missing roles stands in one order."""
+def _sort_missing_roles(text: str) -> str:
+    """Sort the list of missing roles in a message."""
     return re.sub(
         r"(?<=\[)[^\[\]]* not found(?=\])", lambda match: ", ".join(sorted(match[0].split(", "))), text
     )
 
 
 def verdicts(cases: Cases, send: Send) -> list[Any]:
-    """What a server says of the requests of these cases; their objects are there already."""
-    return [verdict(*send(ask)) for ask in cases.asks]
+    """Return the verdicts of a server on the requests; the objects must exist already."""
+    return [verdict(*send(request)) for request in cases.requests]

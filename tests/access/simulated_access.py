@@ -1,11 +1,11 @@
-"""The simulated server behind the cases: an administrator in process, and "nobody" by a token."""
+"""The simulated server for the cases of access: an administrator in process, and "nobody" with a token."""
 
 from __future__ import annotations
 
 import json
 from typing import Any, Final
 
-from access_cases import Ask
+from access_cases import AccessRequest
 
 import kubeproto_sim as sim
 from kubeproto.wire import RawRequest
@@ -14,22 +14,22 @@ ADMIN: Final = sim.User("admin", "1", ("system:masters",))
 NOBODY: Final = sim.User("nobody", "2")
 
 
-def simulated() -> sim.Cluster:
-    """A cluster that asks its roles."""
+def simulated_cluster() -> sim.Cluster:
+    """Return a cluster with RBAC."""
     return sim.Cluster(authorization="RBAC", tokens={"nobody-token": NOBODY}, populated=True)
 
 
-def sender(cluster: sim.Cluster) -> Any:
-    """A function that sends a request to the cluster as its user."""
+def make_sender(cluster: sim.Cluster) -> Any:
+    """Return a function that sends a request to the cluster as the user of the request."""
 
-    def send(ask: Ask) -> tuple[int, Any]:
-        body = b"" if ask.body is None else json.dumps(ask.body).encode()
-        media = "application/merge-patch+json" if ask.method == "PATCH" else "application/json"
-        headers = (("Accept", "application/json"), ("Content-Type", media), *ask.headers)
+    def send(request: AccessRequest) -> tuple[int, Any]:
+        body = b"" if request.body is None else json.dumps(request.body).encode()
+        media = "application/merge-patch+json" if request.method == "PATCH" else "application/json"
+        headers = (("Accept", "application/json"), ("Content-Type", media), *request.headers)
         user: sim.User | None = ADMIN
-        if ask.by == "nobody":
+        if request.by == "nobody":
             headers, user = (*headers, ("Authorization", "Bearer nobody-token")), None
-        answer = cluster.respond(RawRequest(ask.method, ask.target, headers, body), user)
+        answer = cluster.respond(RawRequest(request.method, request.target, headers, body), user)
         if not isinstance(answer.body, bytes):
             answer.body.close()
             return answer.status, None

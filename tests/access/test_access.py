@@ -1,4 +1,4 @@
-"""Who may do what in a simulated cluster: users, tokens, roles, reviews and impersonation."""
+"""Authorization in a simulated cluster: users, tokens, roles, reviews and impersonation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Json = dict[str, Any]
 
 
 class Cluster:
-    """A cluster with RBAC that a test asks as several users."""
+    """A cluster with RBAC, and requests to it as several users."""
 
     def __init__(self, **options: Any) -> None:
         self.cluster = sim.Cluster(authorization="RBAC", **options)
@@ -69,7 +69,7 @@ def rule(verbs: str, resources: str, group: str = "", **more: Any) -> Json:
 
 PODS: Final = "/api/v1/namespaces/default/pods"
 ATTRIBUTES: Final = (
-    # the request, what is forbidden, and what the user cannot do
+    # the request, the resource in the message, and the missing permission
     ("GET", "/healthz/x", "forbidden", 'get path "/healthz/x"'),
     ("POST", "/api/v1", "forbidden", 'post path "/api/v1"'),
     ("GET", "/apis/apps/v1/", "forbidden", 'get path "/apis/apps/v1/"'),
@@ -93,7 +93,7 @@ ATTRIBUTES: Final = (
 
 
 @pytest.mark.parametrize(("method", "target", "resource", "cannot"), ATTRIBUTES)
-def test_a_url_has_the_attributes_of_what_it_is_about(
+def test_a_url_determines_the_attributes_of_a_request(
     method: str, target: str, resource: str, cannot: str
 ) -> None:
     assert refusal(method, target) == f'{resource}: User "system:anonymous" cannot {cannot}'
@@ -111,7 +111,7 @@ def test_a_url_has_the_attributes_of_what_it_is_about(
         ("fieldSelector=metadata.name", "list", ""),
     ],
 )
-def test_a_list_of_one_name_is_about_that_name(query: str, verb: str, name: str) -> None:
+def test_a_list_with_a_name_selector_is_authorized_by_that_name(query: str, verb: str, name: str) -> None:
     assert refusal("GET", f"/api/v1/pods?{query}") == (
         f'pods{name} is forbidden: User "system:anonymous" cannot {verb} resource "pods" in API group ""'
         " at the cluster scope"
@@ -119,13 +119,13 @@ def test_a_list_of_one_name_is_about_that_name(query: str, verb: str, name: str)
 
 
 def refusal(method: str, target: str) -> Any:
-    """Why nobody in particular may send this request."""
+    """Return the reason of the refusal for a user without permissions."""
     status, refused = Cluster().send(None, method, target)
     assert status == 403
     return refused["message"]
 
 
-def test_nobody_is_anonymous_and_may_ask_for_health_alone() -> None:
+def test_anonymous_requests_may_only_read_the_health() -> None:
     cluster = Cluster()
     assert cluster.send(None, "GET", "/healthz") == (200, b"ok")
     status, refused = cluster.send(None, "GET", PODS)
@@ -139,13 +139,13 @@ def test_nobody_is_anonymous_and_may_ask_for_health_alone() -> None:
     )
 
 
-def test_what_does_not_exist_is_forbidden_before_it_is_not_found() -> None:
+def test_a_missing_object_is_forbidden_rather_than_not_found() -> None:
     cluster = Cluster()
     assert cluster.send("alice", "GET", "/apis/none.io/v1/things")[0] == 403
     assert cluster.send(ADMIN, "GET", "/apis/none.io/v1/things")[0] == 404
 
 
-def test_names_of_resources_restrict_single_objects_and_lists_by_name() -> None:
+def test_resource_names_restrict_requests_for_single_objects_and_lists_by_name() -> None:
     cluster = Cluster()
     cluster.role("one", rule("get list create", "pods", resourceNames=["one"]))
     cluster.bind("one", user("alice"))
@@ -156,7 +156,7 @@ def test_names_of_resources_restrict_single_objects_and_lists_by_name() -> None:
     assert not cluster.may("alice", "POST", PODS)  # a new object has no name yet
 
 
-def test_a_right_ends_with_its_binding() -> None:
+def test_a_permission_ends_with_its_binding() -> None:
     cluster = Cluster()
     cluster.role("readers", rule("get", "pods"))
     cluster.bind("readers", user("alice"))
@@ -166,14 +166,14 @@ def test_a_right_ends_with_its_binding() -> None:
     assert not cluster.may("alice", "GET", f"{PODS}/a")
 
 
-def test_a_role_that_is_missing_is_named_in_the_refusal() -> None:
+def test_a_refusal_names_the_missing_role() -> None:
     cluster = Cluster()
     cluster.bind("gone", user("alice"))
     message = cluster.send("alice", "GET", PODS)[1]["message"]
     assert message.endswith(': RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found')
 
 
-def test_aggregated_roles_hold_the_rules_of_those_they_select() -> None:
+def test_aggregated_roles_contain_the_rules_of_selected_roles() -> None:
     cluster = Cluster()
     gathers = {"clusterRoleSelectors": [{"matchLabels": {"to": "all"}}]}
     cluster.make(
@@ -187,7 +187,7 @@ def test_aggregated_roles_hold_the_rules_of_those_they_select() -> None:
     assert not cluster.may("alice", "GET", f"{PODS}/a")
 
 
-def test_nobody_grants_what_they_do_not_have() -> None:
+def test_users_cannot_grant_permissions_that_they_lack() -> None:
     cluster = Cluster()
     writes = rule("create update", "clusterroles clusterrolebindings", "rbac.authorization.k8s.io")
     cluster.role("writers", writes, rule("get", "pods"))
@@ -217,7 +217,7 @@ def test_nobody_grants_what_they_do_not_have() -> None:
     assert cluster.send("alice", "POST", f"{RBAC}/clusterrolebindings", binding)[0] == 201
 
 
-def test_who_gathers_the_rules_of_others_has_to_hold_all_rights() -> None:
+def test_a_user_needs_all_permissions_to_write_an_aggregation_rule() -> None:
     cluster = Cluster()
     cluster.role("writers", rule("create", "clusterroles", "rbac.authorization.k8s.io"))
     cluster.bind("writers", user("alice"))
@@ -228,7 +228,7 @@ def test_who_gathers_the_rules_of_others_has_to_hold_all_rights() -> None:
     assert "must have cluster-admin privileges to use the aggregationRule" in refused["message"]
 
 
-def test_a_review_names_the_binding_that_allows() -> None:
+def test_a_review_names_the_binding_that_allows_the_request() -> None:
     cluster = Cluster()
     cluster.role("readers", rule("list", "pods"))
     cluster.bind("readers", {"kind": "ServiceAccount", "name": "robot", "namespace": "default"})
@@ -251,7 +251,7 @@ def review(cluster: Cluster, token: str, **spec: Any) -> Json:
     return dict(cluster.make(TOKENS, {"spec": {"token": token, **spec}})["status"])
 
 
-def test_the_token_of_a_service_account_says_who_it_is() -> None:
+def test_a_token_identifies_its_service_account() -> None:
     cluster = Cluster()
     uid = cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})["metadata"]["uid"]
     token = token_of(cluster)
@@ -265,7 +265,7 @@ def test_the_token_of_a_service_account_says_who_it_is() -> None:
     assert cluster.send(None, "GET", PODS, Authorization="Bearer wrong")[0] == 401
 
 
-def test_a_token_is_good_for_its_audiences_its_time_and_its_objects() -> None:
+def test_a_token_is_valid_for_its_audiences_lifetime_and_bound_objects() -> None:
     cluster = Cluster()
     cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})
     cluster.make("/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}})
@@ -291,7 +291,7 @@ def test_a_token_is_good_for_its_audiences_its_time_and_its_objects() -> None:
     assert "does not match claim" in review(cluster, fresh)["error"]
 
 
-def test_a_token_dies_with_the_pod_that_it_is_bound_to() -> None:
+def test_a_token_becomes_invalid_with_its_bound_pod() -> None:
     cluster = Cluster()
     cluster.make(ACCOUNTS, {"metadata": {"name": "robot"}})
     spec = {"containers": [{"name": "c", "image": "i"}], "serviceAccountName": "robot", "nodeName": "n"}
@@ -309,7 +309,7 @@ def test_a_token_dies_with_the_pod_that_it_is_bound_to() -> None:
     assert (status, refused["reason"]) == (404, "NotFound")
 
 
-def test_impersonation_needs_a_right_and_takes_the_other_users_rights() -> None:
+def test_impersonation_needs_a_permission_and_uses_those_of_the_other_user() -> None:
     cluster = Cluster()
     cluster.role("readers", rule("list", "pods"))
     cluster.bind("readers", user("bob"))
@@ -328,7 +328,7 @@ def test_impersonation_needs_a_right_and_takes_the_other_users_rights() -> None:
     assert answer["status"]["userInfo"] == {"username": "bob", "groups": ["x", "system:authenticated"]}
 
 
-def test_where_everybody_may_do_everything_nobody_needs_credentials() -> None:
+def test_always_allow_needs_no_credentials() -> None:
     cluster = sim.Cluster()
     answer = cluster.respond(RawRequest("GET", PODS, (("Authorization", "Bearer whatever"),)))
     assert answer.status == 200
@@ -353,7 +353,7 @@ def test_a_fork_and_a_snapshot_keep_roles_and_tokens() -> None:
 
 
 @pytest.mark.parametrize("backend", ["asyncio", "trio"])
-def test_an_operator_is_tried_under_the_rights_of_its_own_account(backend: Any) -> None:
+def test_an_operator_runs_with_the_permissions_of_its_account(backend: Any) -> None:
     cluster = Cluster()
     cluster.role("operator", rule("get list watch", "configmaps"))
     cluster.bind("operator", {"kind": "ServiceAccount", "name": "operator", "namespace": "default"})
@@ -379,7 +379,7 @@ MAPS: Final = "/api/v1/namespaces/default/configmaps"
         ("PUT", f"{LEASES}/moby", "application/json", "update"),
     ],
 )
-def test_a_write_that_creates_needs_the_right_to_create_as_well(
+def test_a_write_that_creates_needs_the_create_permission(
     method: str, target: str, content: str, verb: str
 ) -> None:
     cluster = Cluster()

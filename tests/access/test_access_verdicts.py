@@ -1,4 +1,4 @@
-"""The simulated server says of random requests under random roles what a real one said of them."""
+"""The simulated server authorizes random requests under random roles like a real server."""
 
 from __future__ import annotations
 
@@ -9,25 +9,27 @@ from typing import Any
 import pytest
 from access_cases import RECORDED, SEED, Cases, verdicts
 from hypothesis import given, strategies as st
-from simulated_access import sender, simulated
+from simulated_access import make_sender, simulated_cluster
 
 from kubeproto_sim.access._escalation import uncovered
 from kubeproto_sim.access._policy_rules import PolicyRule
 
 
-def test_each_verdict_and_each_message_is_that_of_the_real_server() -> None:
+def test_verdicts_and_messages_equal_those_of_a_real_server() -> None:
     recorded: list[Any] = json.loads(RECORDED.read_text())
-    cases, cluster = Cases(SEED, len(recorded)), simulated()
-    send = sender(cluster)
-    for ask in cases.objects:
-        status, body = send(ask)
+    cases, cluster = Cases(SEED, len(recorded)), simulated_cluster()
+    send = make_sender(cluster)
+    for request in cases.objects:
+        status, body = send(request)
         assert status == 201, body
         cluster.settle()
-    mine = verdicts(cases, send)
+    simulated = verdicts(cases, send)
     differences = [
-        (ask, mine_says, theirs)
-        for ask, mine_says, theirs in zip(cases.asks, mine, recorded, strict=True)
-        if mine_says != theirs
+        (request, simulated_verdict, recorded_verdict)
+        for request, simulated_verdict, recorded_verdict in zip(
+            cases.requests, simulated, recorded, strict=True
+        )
+        if simulated_verdict != recorded_verdict
     ]
     assert differences == []
     kinds = collections.Counter(verdict if isinstance(verdict, str) else verdict[0] for verdict in recorded)
@@ -37,7 +39,7 @@ def test_each_verdict_and_each_message_is_that_of_the_real_server() -> None:
 
 
 @pytest.mark.parametrize(
-    ("granted", "required", "covered"),
+    ("granted_names", "required", "is_covered"),
     [
         ((), (), True),
         (("one",), (), False),
@@ -46,11 +48,11 @@ def test_each_verdict_and_each_message_is_that_of_the_real_server() -> None:
         ((), ("one",), True),
     ],
 )
-def test_a_right_to_one_object_covers_no_right_to_all(
-    granted: tuple[str, ...], required: tuple[str, ...], covered: bool
+def test_a_permission_for_an_object_does_not_cover_all_objects(
+    granted_names: tuple[str, ...], required: tuple[str, ...], is_covered: bool
 ) -> None:
-    rules = [PolicyRule(("get",), ("",), ("pods",), names) for names in (granted, required)]
-    assert (uncovered(rules[:1], rules[1:]) == []) == covered
+    rules = [PolicyRule(("get",), ("",), ("pods",), names) for names in (granted_names, required)]
+    assert (uncovered(rules[:1], rules[1:]) == []) == is_covered
 
 
 _names = st.lists(st.sampled_from(["a", "b", "*", "a/x", "*/x"]), max_size=2).map(tuple)
@@ -64,14 +66,14 @@ _rules = st.builds(
 
 
 @given(st.lists(_rules, max_size=4))
-def test_who_holds_rules_may_grant_each_of_them(rules: list[PolicyRule]) -> None:
+def test_each_rule_of_a_user_can_be_granted(rules: list[PolicyRule]) -> None:
     assert uncovered(rules, rules) == []
 
 
 @given(st.lists(_rules, max_size=3), st.lists(_rules, max_size=3), _rules)
-def test_another_rule_never_takes_a_permission_away(
-    granted: list[PolicyRule], required: list[PolicyRule], more: PolicyRule
+def test_an_additional_rule_never_removes_a_permission(
+    granted_names: list[PolicyRule], required: list[PolicyRule], more: PolicyRule
 ) -> None:
-    lacking = uncovered(granted, required)
-    assert all(permission in lacking for permission in uncovered([*granted, more], required))
+    lacking = uncovered(granted_names, required)
+    assert all(permission in lacking for permission in uncovered([*granted_names, more], required))
     assert len(lacking) <= len(uncovered([], required))

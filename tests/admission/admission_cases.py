@@ -1,8 +1,7 @@
-"""Webhook configurations and writes, and what a server makes of them: which webhooks it calls with what, and
-what it answers.
+"""Webhook configurations and writes, and the calls of webhooks and responses of a server.
 
-The same steps are taken with a real server, whose webhooks are answered on this machine (``make admission``,
-``make real``), and with the simulated one, whose webhooks are Python functions.
+The same steps run against a real server, whose webhooks are served on this machine (``make admission``,
+``make real``), and against the simulated server, whose webhooks are Python functions.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ MAPS: Final = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
 MERGE: Final = "application/merge-patch+json"
 APPLY: Final = "application/apply-patch+yaml"
 Json = dict[str, Any]
-# What a webhook answers to a review: a response, a status and other bytes, or a word for silence.
+# The answer of a webhook to a review: a response, a status and a body, or the name of a failure.
 Answer = Json | tuple[int, bytes] | str
 Behaviour = Callable[[Json], Answer]
 
 
 class Step(Struct, frozen=True):
-    """One request, and how the webhooks behave meanwhile, by path; the others allow everything."""
+    """A request, and the behaviour of webhooks by path during the request; others allow everything."""
 
     method: str
     target: str
@@ -39,24 +38,24 @@ class Step(Struct, frozen=True):
 
 
 class Case(Struct, frozen=True):
-    """Configurations, and the steps that are taken under them."""
+    """Webhook configurations, and steps with these configurations."""
 
     name: str
     mutating: tuple[Json, ...]
     validating: tuple[Json, ...]
     steps: tuple[Step, ...]
-    objects: tuple[tuple[str, Json], ...] = ()  # what is made before, and removed after
+    objects: tuple[tuple[str, Json], ...] = ()  # created before the steps, deleted after them
 
 
-class Taker(Protocol):
-    """A server with webhooks: takes a step and returns the status, the warnings, the body and the calls."""
+class WebhookCaller(Protocol):
+    """A server with webhooks: performs a step, and returns the status, warnings, body and calls."""
 
     def configure(self, case: Case) -> None: ...
 
-    def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]: ...
+    def perform(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]: ...
 
 
-# What webhooks do.
+# Behaviours of webhooks.
 
 
 def patch(*operations: Json) -> Json:
@@ -64,8 +63,8 @@ def patch(*operations: Json) -> Json:
     return {"allowed": True, "patchType": "JSONPatch", "patch": data}
 
 
-def adds(key: str, value: str = "x") -> Behaviour:
-    """Add a key to the data of a map, unless it is there."""
+def add_key(key: str, value: str = "x") -> Behaviour:
+    """Add a key to the data of a ConfigMap without that key."""
 
     def behave(request: Json) -> Answer:
         if request["object"] is None or key in request["object"].get("data", {}):
@@ -75,18 +74,18 @@ def adds(key: str, value: str = "x") -> Behaviour:
     return behave
 
 
-def says(answer: Answer) -> Behaviour:
+def always_answer(answer: Answer) -> Behaviour:
     return lambda _: answer
 
 
-def denies(**status: Any) -> Behaviour:
-    return says({"allowed": False, "status": status} if status else {"allowed": False})
+def deny(**status: Any) -> Behaviour:
+    return always_answer({"allowed": False, "status": status} if status else {"allowed": False})
 
 
 # Configurations and steps.
 
 
-def hook(path: str, *resources: str, **more: Any) -> Json:
+def webhook_configuration(path: str, *resources: str, **more: Any) -> Json:
     rule = {
         "operations": ["*"],
         "apiGroups": ["*"],
@@ -105,7 +104,7 @@ def hook(path: str, *resources: str, **more: Any) -> Json:
     }
 
 
-def make(
+def create_map(
     name: str, query: str = "", *, data: Json | None = None, labels: Json | None = None, **webhooks: Behaviour
 ) -> Step:
     meta = {"name": name} | ({"labels": labels} if labels else {})
@@ -113,8 +112,8 @@ def make(
     return Step("POST", f"{MAPS}?fieldManager=me{query}", body, webhooks=webhooks)
 
 
-def tried(**webhooks: Behaviour) -> Step:
-    return make("tried", "&dryRun=All", data=None, labels=None, **webhooks)
+def try_to_create(**webhooks: Behaviour) -> Step:
+    return create_map("tried", "&dryRun=All", data=None, labels=None, **webhooks)
 
 
 _BROKEN: Final[tuple[Answer, ...]] = (
@@ -160,16 +159,16 @@ _SEES: Final = "object.metadata.name == 'seen'"
 CASES: Final[tuple[Case, ...]] = (
     Case(
         "the life of an object",
-        (hook("m1"), hook("m2", reinvocationPolicy="IfNeeded")),
-        (hook("v1"), hook("v2")),
+        (webhook_configuration("m1"), webhook_configuration("m2", reinvocationPolicy="IfNeeded")),
+        (webhook_configuration("v1"), webhook_configuration("v2")),
         (
-            make("one", m1=adds("m"), m2=says({"allowed": True, "warnings": ['w "2"']})),
+            create_map("one", m1=add_key("m"), m2=always_answer({"allowed": True, "warnings": ['w "2"']})),
             Step("PATCH", f"{MAPS}/one?fieldValidation=Strict", {"data": {"b": "1"}}, MERGE),
             Step(
                 "PUT",
                 f"{MAPS}/one",
                 {"metadata": {"name": "one"}, "data": {"c": "1"}},
-                webhooks={"m1": adds("m")},
+                webhooks={"m1": add_key("m")},
             ),
             Step("PUT", f"{MAPS}/one", {"metadata": {"name": "one"}, "data": {"c": "1", "m": "x"}}),
             Step(
@@ -182,7 +181,7 @@ CASES: Final[tuple[Case, ...]] = (
                     "data": {"d": "1"},
                 },
                 APPLY,
-                {"m1": adds("n")},
+                {"m1": add_key("n")},
             ),
             Step(
                 "PATCH",
@@ -194,106 +193,126 @@ CASES: Final[tuple[Case, ...]] = (
                     "data": {"d": "1"},
                 },
                 APPLY,
-                {"m1": adds("n")},
+                {"m1": add_key("n")},
             ),
             Step(
                 "DELETE",
                 f"{MAPS}/one",
-                webhooks={"m1": says(patch({"op": "add", "path": "/data/x", "value": "1"}))},
+                webhooks={"m1": always_answer(patch({"op": "add", "path": "/data/x", "value": "1"}))},
             ),
             Step(
                 "DELETE",
                 f"{MAPS}/one",
-                webhooks={"v1": denies(message="stays", code=403, reason="Forbidden")},
+                webhooks={"v1": deny(message="stays", code=403, reason="Forbidden")},
             ),
             Step("DELETE", f"{MAPS}/one?gracePeriodSeconds=0"),
             Step("DELETE", f"{MAPS}/one"),
-            make("two", v1=denies(message="never asked twice")),
-            make("two"),
+            create_map("two", v1=deny(message="never asked twice")),
+            create_map("two"),
         ),
     ),
     Case(
         "reinvocation",
         (
-            hook("a", reinvocationPolicy="IfNeeded"),
-            hook("b", reinvocationPolicy="Never"),
-            hook("c", reinvocationPolicy="IfNeeded"),
+            webhook_configuration("a", reinvocationPolicy="IfNeeded"),
+            webhook_configuration("b", reinvocationPolicy="Never"),
+            webhook_configuration("c", reinvocationPolicy="IfNeeded"),
         ),
         (),
         (
-            make("r1"),
-            make("r2", a=adds("a")),
-            make("r3", b=adds("b")),
-            make("r4", c=adds("c")),
-            make("r5", a=adds("a"), b=adds("b"), c=adds("c")),
-            make("r6", b=adds("b"), a=says(patch({"op": "add", "path": "/data/again", "value": "1"}))),
+            create_map("r1"),
+            create_map("r2", a=add_key("a")),
+            create_map("r3", b=add_key("b")),
+            create_map("r4", c=add_key("c")),
+            create_map("r5", a=add_key("a"), b=add_key("b"), c=add_key("c")),
+            create_map(
+                "r6",
+                b=add_key("b"),
+                a=always_answer(patch({"op": "add", "path": "/data/again", "value": "1"})),
+            ),
         ),
     ),
     Case(
         "denials",
-        (hook("m1"),),
-        (hook("v1"),),
+        (webhook_configuration("m1"),),
+        (webhook_configuration("v1"),),
         (
-            tried(v1=denies()),
-            tried(v1=denies(message="no", code=418, reason="Teapot", details={"causes": [{"message": "m"}]})),
-            tried(v1=denies(reason="Because", code=200, status="Success")),
-            tried(v1=denies(message="no", code=302)),
-            tried(m1=denies(message="at once", code=403)),
-            tried(m1=denies(code=404)),
-            tried(
-                m1=says({"allowed": True, "warnings": ["from m"]}),
-                v1=says({"allowed": False, "warnings": ["from v"]}),
+            try_to_create(v1=deny()),
+            try_to_create(
+                v1=deny(message="no", code=418, reason="Teapot", details={"causes": [{"message": "m"}]})
             ),
-            tried(v1=says(patch({"op": "add", "path": "/data/x", "value": "1"}))),
+            try_to_create(v1=deny(reason="Because", code=200, status="Success")),
+            try_to_create(v1=deny(message="no", code=302)),
+            try_to_create(m1=deny(message="at once", code=403)),
+            try_to_create(m1=deny(code=404)),
+            try_to_create(
+                m1=always_answer({"allowed": True, "warnings": ["from m"]}),
+                v1=always_answer({"allowed": False, "warnings": ["from v"]}),
+            ),
+            try_to_create(v1=always_answer(patch({"op": "add", "path": "/data/x", "value": "1"}))),
         ),
     ),
     Case(
-        "broken webhooks that must be asked", (), (hook("v1"),), tuple(tried(v1=says(one)) for one in _BROKEN)
+        "broken webhooks that must be asked",
+        (),
+        (webhook_configuration("v1"),),
+        tuple(try_to_create(v1=always_answer(answer)) for answer in _BROKEN),
     ),
     Case(
         "broken webhooks that need not be asked",
-        (hook("m1", failurePolicy="Ignore"),),
-        (hook("v1", failurePolicy="Ignore"),),
+        (webhook_configuration("m1", failurePolicy="Ignore"),),
+        (webhook_configuration("v1", failurePolicy="Ignore"),),
         (
-            *(tried(v1=says(one)) for one in _BROKEN[::3]),
-            tried(m1=says((500, b"x"))),
-            tried(m1=says({"allowed": False})),
+            *(try_to_create(v1=always_answer(answer)) for answer in _BROKEN[::3]),
+            try_to_create(m1=always_answer((500, b"x"))),
+            try_to_create(m1=always_answer({"allowed": False})),
         ),
     ),
-    Case("patches", (hook("m1"),), (), tuple(tried(m1=says(one)) for one in _PATCHES)),
+    Case(
+        "patches",
+        (webhook_configuration("m1"),),
+        (),
+        tuple(try_to_create(m1=always_answer(answer)) for answer in _PATCHES),
+    ),
     Case(
         "dry run",
-        (hook("m1", sideEffects="NoneOnDryRun"),),
-        (hook("v1", sideEffects="None"),),
-        (tried(), tried(m1=adds("m"))),
+        (webhook_configuration("m1", sideEffects="NoneOnDryRun"),),
+        (webhook_configuration("v1", sideEffects="None"),),
+        (try_to_create(), try_to_create(m1=add_key("m"))),
     ),
     Case(
         "selectors",
         (),
         (
-            hook("v1", objectSelector={"matchLabels": {"app": "x"}}),
-            hook("v2", namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "other"}}),
-            hook("v3", objectSelector={"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}),
+            webhook_configuration("v1", objectSelector={"matchLabels": {"app": "x"}}),
+            webhook_configuration(
+                "v2", namespaceSelector={"matchLabels": {"kubernetes.io/metadata.name": "other"}}
+            ),
+            webhook_configuration(
+                "v3", objectSelector={"matchExpressions": [{"key": "app", "operator": "DoesNotExist"}]}
+            ),
         ),
         (
-            make("s1", labels={"app": "x"}),
-            make("s2"),
-            make("s3", labels={"app": "y"}),
+            create_map("s1", labels={"app": "x"}),
+            create_map("s2"),
+            create_map("s3", labels={"app": "y"}),
             Step("PATCH", f"{MAPS}/s2", {"metadata": {"labels": {"app": "x"}}}, MERGE),
             Step("PATCH", f"{MAPS}/s1", {"metadata": {"labels": {"app": None}}}, MERGE),
         ),
     ),
     Case(
         "match conditions",
-        (hook("m1", matchConditions=[{"name": "seen", "expression": _SEES}]),),
+        (webhook_configuration("m1", matchConditions=[{"name": "seen", "expression": _SEES}]),),
         (
-            hook("v1", matchConditions=[{"name": "a", "expression": "object.metadata.labels.foo == 'a'"}]),
-            hook(
+            webhook_configuration(
+                "v1", matchConditions=[{"name": "a", "expression": "object.metadata.labels.foo == 'a'"}]
+            ),
+            webhook_configuration(
                 "v2",
                 failurePolicy="Ignore",
                 matchConditions=[{"name": "a", "expression": "object.metadata.labels.foo == 'a'"}],
             ),
-            hook(
+            webhook_configuration(
                 "v3",
                 matchConditions=[
                     {"name": "a", "expression": "request.operation == 'CREATE'"},
@@ -302,16 +321,16 @@ CASES: Final[tuple[Case, ...]] = (
             ),
         ),
         (
-            make("seen", labels={"foo": "a"}),
-            make("unseen", labels={"foo": "b"}),
-            tried(),
-            make("dry", "&dryRun=All", labels={"foo": "a"}),
+            create_map("seen", labels={"foo": "a"}),
+            create_map("unseen", labels={"foo": "b"}),
+            try_to_create(),
+            create_map("dry", "&dryRun=All", labels={"foo": "a"}),
         ),
     ),
     Case(
         "versions of a kind",
         (
-            hook(
+            webhook_configuration(
                 "m1",
                 "horizontalpodautoscalers",
                 rules=[
@@ -325,7 +344,7 @@ CASES: Final[tuple[Case, ...]] = (
             ),
         ),
         (
-            hook(
+            webhook_configuration(
                 "v1",
                 "horizontalpodautoscalers",
                 matchPolicy="Exact",
@@ -344,7 +363,9 @@ CASES: Final[tuple[Case, ...]] = (
                 "POST",
                 _HPAS,
                 _HPA,
-                webhooks={"m1": says(patch({"op": "replace", "path": "/spec/maxReplicas", "value": 7}))},
+                webhooks={
+                    "m1": always_answer(patch({"op": "replace", "path": "/spec/maxReplicas", "value": 7}))
+                },
             ),
         ),
     ),
@@ -352,10 +373,10 @@ CASES: Final[tuple[Case, ...]] = (
         "subresources and operations",
         (),
         (
-            hook("v1", "pods/status"),
-            hook("v2", "pods/*"),
-            hook("v3", "*/*"),
-            hook(
+            webhook_configuration("v1", "pods/status"),
+            webhook_configuration("v2", "pods/*"),
+            webhook_configuration("v3", "*/*"),
+            webhook_configuration(
                 "v4",
                 rules=[
                     {
@@ -366,7 +387,7 @@ CASES: Final[tuple[Case, ...]] = (
                     }
                 ],
             ),
-            hook(
+            webhook_configuration(
                 "v5",
                 rules=[
                     {
@@ -399,7 +420,7 @@ CASES: Final[tuple[Case, ...]] = (
 )
 
 
-# Policies, which stand for what webhooks do in other cases.
+# Policies instead of webhooks.
 
 _LIMITED: Final[Json] = {
     "matchConstraints": {
@@ -443,27 +464,27 @@ def _policy(*actions: str, params: str = "limits", **more: Any) -> tuple[tuple[s
     )
 
 
-def _policed() -> tuple[Step, ...]:
+def _policy_steps() -> tuple[Step, ...]:
     return (
-        make("p1", "&dryRun=All", data={"bad": "1"}),
-        make("p1", "&dryRun=All", data={"a": "1", "b": "1", "c": "1"}),
-        make("x", "&dryRun=All"),
-        make("y", "&dryRun=All"),
-        make("fine", "&dryRun=All"),
+        create_map("p1", "&dryRun=All", data={"bad": "1"}),
+        create_map("p1", "&dryRun=All", data={"a": "1", "b": "1", "c": "1"}),
+        create_map("x", "&dryRun=All"),
+        create_map("y", "&dryRun=All"),
+        create_map("fine", "&dryRun=All"),
     )
 
 
 POLICIES: Final = (
-    Case("a policy denies", (), (), _policed(), _policy("Deny")),
-    Case("a policy warns", (), (), _policed(), _policy("Warn")),
-    Case("a policy that ignores failures", (), (), _policed(), _policy("Deny", failurePolicy="Ignore")),
-    Case("a policy without its parameters", (), (), _policed()[-1:], _policy("Deny", params="none")),
+    Case("a policy denies", (), (), _policy_steps(), _policy("Deny")),
+    Case("a policy warns", (), (), _policy_steps(), _policy("Warn")),
+    Case("a policy that ignores failures", (), (), _policy_steps(), _policy("Deny", failurePolicy="Ignore")),
+    Case("a policy without its parameters", (), (), _policy_steps()[-1:], _policy("Deny", params="none")),
 )
 
 
-# What counts.
+# Comparable outcomes.
 
-_SCRUBBED: Final = (
+_RANDOM_PARTS: Final = (
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "<uid>"),
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z"), "<time>"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:<port>"),
@@ -472,31 +493,33 @@ _SCRUBBED: Final = (
 )
 
 
-def scrubbed(value: Any) -> Any:
-    """A value without what each server draws for itself, and without the order of its keys."""
+def replace_random_parts(value: Any) -> Any:
+    """Replace the parts of a value that each server generates, and sort the keys."""
     text = json.dumps(value, sort_keys=True)
-    for pattern, name in _SCRUBBED:
+    for pattern, name in _RANDOM_PARTS:
         text = pattern.sub(name, text)
     return json.loads(text)
 
 
-def outcome(taker: Taker, case: Case) -> list[Any]:
-    """What comes of the steps of a case."""
-    taker.configure(case)
+def run_case(caller: WebhookCaller, case: Case) -> list[Any]:
+    """Perform the steps of a case, and return their outcomes."""
+    caller.configure(case)
     outcomes: list[Any] = []
     for step in case.steps:
-        status, warnings, body, calls = taker.take(step)
+        status, warnings, body, calls = caller.perform(step)
         validating = sorted(
-            (call for call in calls if call[0].startswith("v")), key=lambda one: one[0]
-        )  # those run side by side
+            (call for call in calls if call[0].startswith("v")), key=lambda call: call[0]
+        )  # validating webhooks are called in parallel
         mutating = [call for call in calls if not call[0].startswith("v")]
         outcomes.append(
             {
                 "step": f"{step.method} {step.target}",
                 "status": status,
                 "warnings": warnings,
-                "body": scrubbed(body),
-                "calls": scrubbed([[path, _shown(request)] for path, request in [*mutating, *validating]]),
+                "body": replace_random_parts(body),
+                "calls": replace_random_parts(
+                    [[path, _comparable_review(request)] for path, request in [*mutating, *validating]]
+                ),
             }
         )
     return outcomes
@@ -505,13 +528,13 @@ def outcome(taker: Taker, case: Case) -> list[Any]:
 _BODIES: Final = ("Binding", "Scale", "TokenRequest")
 
 
-def _shown(request: Json) -> Json:
-    """A review without what is not of this comparison: what a kind's own admission has filled in."""
+def _comparable_review(request: Json) -> Json:
+    """Remove the parts of a review that differ for other reasons, such as built-in defaults."""
     fields = dict(request)
     if fields["kind"]["kind"] == "Pod":
         fields["object"] = fields["oldObject"] = None
     if fields["kind"]["kind"] in _BODIES:
-        # A real server notes the managers of these as well, though they are never stored.
+        # A real server sets managedFields in these objects too, which are never stored.
         for name in ("object", "oldObject"):
             body: Json = fields[name] or Json()
             metadata: Json = body.get("metadata") or Json()

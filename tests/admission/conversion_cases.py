@@ -1,7 +1,7 @@
-"""A custom resource whose versions a webhook converts: requests, and what a server makes of them.
+"""Requests for a custom resource whose versions a webhook converts, and the responses of a server.
 
-The same steps are taken with a real server, whose webhook is answered on this machine (``make admission``,
-``make real``), and with the simulated one, whose webhook is a Python function.
+The same steps run against a real server, whose webhook is served on this machine (``make admission``,
+``make real``), and against the simulated server, whose webhook is a Python function.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Final, Protocol, TypeGuard
 
-from admission_cases import APPLY, MERGE, Answer, Behaviour, Json, says, scrubbed
+from admission_cases import APPLY, MERGE, Answer, Behaviour, Json, always_answer, replace_random_parts
 from msgspec import Struct, structs
 
 RECORDED: Final = Path(__file__).parent / "conversion_answers.json"
@@ -22,12 +22,12 @@ DEFINITIONS: Final = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 DEFINITION: Final = f"{DEFINITIONS}/widgets.{GROUP}"
 NAMESPACE: Final = "conversion"
 _CONTINUE: Final = re.compile(r'"continue": "[^"]+"')
-# Which of its timers runs out first decides what Go says of a webhook that does not respond.
+# Go has several timers: the first that expires decides the error about a webhook that does not respond.
 _LATE: Final = re.compile(
     r"(net/http: request canceled|context deadline exceeded)"
     r"( \(Client.Timeout exceeded while awaiting headers\))?"
 )
-_PATH: Final = re.compile(r"/convert-\d+\?")  # a webhook has another one in each case
+_PATH: Final = re.compile(r"/convert-\d+\?")  # the port of the webhook differs
 JSON_PATCH: Final = "application/json-patch+json"
 TABLE: Final = "application/json;as=Table;v=v1;g=meta.k8s.io"
 METADATA: Final = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
@@ -35,7 +35,7 @@ METADATA_LIST: Final = "application/json;as=PartialObjectMetadataList;v=v1;g=met
 
 
 class Step(Struct, frozen=True):
-    """One request; `convert` is what the webhook does meanwhile instead of converting."""
+    """A request; `convert` replaces the conversion of the webhook during the request."""
 
     method: str  # WATCH reads a watch to its end
     target: str
@@ -46,7 +46,7 @@ class Step(Struct, frozen=True):
 
 
 class Case(Struct, frozen=True):
-    """Steps with a definition of their own."""
+    """Steps with a new definition."""
 
     name: str
     steps: tuple[Step, ...]
@@ -56,12 +56,12 @@ class Case(Struct, frozen=True):
     hooks: tuple[Json, ...] = ()  # validating webhooks, which allow everything
 
 
-class Taker(Protocol):
-    """A server with a conversion webhook: takes a step, and returns the status, the body and the reviews."""
+class WebhookCaller(Protocol):
+    """A server with a conversion webhook: performs a step, and returns the status, body and reviews."""
 
     def configure(self, case: Case) -> None: ...
 
-    def take(self, step: Step) -> tuple[int, list[str], Any, list[Json]]: ...
+    def perform(self, step: Step) -> tuple[int, list[str], Any, list[Json]]: ...
 
 
 # The definition, and the webhook that converts its objects.
@@ -96,7 +96,7 @@ def _version(name: str, storage: str, spec: Json) -> Json:
 
 
 def definition(case: Case, client: Json) -> Json:
-    """The definition of a case; its webhook is at `client`."""
+    """Return the definition of a case with its webhook at `client`."""
     width_and_height = {"width": {"type": "integer"}, "height": {"type": "integer"}}
     color = {"color": {"type": "string", "default": "red"}}
     return {
@@ -120,8 +120,8 @@ def definition(case: Case, client: Json) -> Json:
     }
 
 
-def converted(obj: Json, version: str) -> Json:
-    """The object in another version: ``size: 2x3`` in v1, ``width: 2`` and ``height: 3`` in the others."""
+def convert_widget(obj: Json, version: str) -> Json:
+    """Convert the object: v1 has ``size: 2x3``, the other versions have ``width: 2`` and ``height: 3``."""
     copied = copy.deepcopy(obj)
     copied["apiVersion"] = version
     spec = copied.get("spec", {})
@@ -132,17 +132,17 @@ def converted(obj: Json, version: str) -> Json:
     return copied
 
 
-def converts(request: Json) -> Answer:
-    """Answer a review as a good webhook does."""
-    objects = [converted(obj, request["desiredAPIVersion"]) for obj in request["objects"]]
+def answer_conversion(request: Json) -> Answer:
+    """Answer a review correctly."""
+    objects = [convert_widget(obj, request["desiredAPIVersion"]) for obj in request["objects"]]
     return {"convertedObjects": objects, "result": {"status": "Success"}}
 
 
-def spoils(change: Callable[[Json], object]) -> Behaviour:
-    """Convert, then spoil each object."""
+def convert_and_change(change: Callable[[Json], object]) -> Behaviour:
+    """Convert, then change each object."""
 
     def behave(request: Json) -> Answer:
-        answer = converts(request)
+        answer = answer_conversion(request)
         assert isinstance(answer, dict)
         for obj in answer["convertedObjects"]:
             change(obj)
@@ -151,95 +151,99 @@ def spoils(change: Callable[[Json], object]) -> Behaviour:
     return behave
 
 
-def lists(change: Callable[[list[Json]], list[Any]]) -> Behaviour:
+def convert_list(change: Callable[[list[Json]], list[Any]]) -> Behaviour:
     """Convert, then return another list of objects."""
 
     def behave(request: Json) -> Answer:
-        answer = converts(request)
+        answer = answer_conversion(request)
         assert isinstance(answer, dict)
         return answer | {"convertedObjects": change(answer["convertedObjects"])}
 
     return behave
 
 
-def only_to(version: str) -> Behaviour:
-    """Convert to one version alone."""
+def convert_to_version_only(version: str) -> Behaviour:
+    """Convert to a single version only."""
 
     def behave(request: Json) -> Answer:
         if request["desiredAPIVersion"] == f"{GROUP}/{version}":
-            return converts(request)
+            return answer_conversion(request)
         return {"result": {"status": "Failure", "message": f"only to {version}"}}
 
     return behave
 
 
-def labels(value: Any) -> Behaviour:
-    return spoils(lambda obj: obj["metadata"].__setitem__("labels", value))
+def convert_and_set_labels(value: Any) -> Behaviour:
+    return convert_and_change(lambda obj: obj["metadata"].__setitem__("labels", value))
 
 
 def _reviews(kind: str, version: str, uid: str | None = "x") -> Behaviour:
     """Return a review of any kind, whose response has any uid."""
     review: Json = {"kind": kind, "apiVersion": f"apiextensions.k8s.io/{version}"}
-    return says((200, json.dumps(review | ({} if uid is None else {"response": {"uid": uid}})).encode()))
+    return always_answer(
+        (200, json.dumps(review | ({} if uid is None else {"response": {"uid": uid}})).encode())
+    )
 
 
 _BROKEN: Final[tuple[Behaviour, ...]] = (
-    says((500, b"boom")),
-    says((500, b'{"kind":"Status","apiVersion":"v1","status":"Failure","message":"m","code":500}')),
-    says((404, b"nope")),
-    says((422, b"nope")),
-    says((200, b'{"hello":"world"}')),
-    says((200, b"hello")),
-    says((200, b"")),
+    always_answer((500, b"boom")),
+    always_answer((500, b'{"kind":"Status","apiVersion":"v1","status":"Failure","message":"m","code":500}')),
+    always_answer((404, b"nope")),
+    always_answer((422, b"nope")),
+    always_answer((200, b'{"hello":"world"}')),
+    always_answer((200, b"hello")),
+    always_answer((200, b"")),
     _reviews("ConversionReview", "v1", None),
     _reviews("ConversionReview", "v2"),
     _reviews("ConversionReview", "v1beta1"),
     _reviews("Foo", "v1"),
     _reviews("ConversionReview", "v1"),
-    says({"result": {"status": "Failure", "message": "cannot do that", "code": 400, "reason": "BadRequest"}}),
-    says({"result": {"status": "Failure"}}),
-    says({"result": {}}),
-    says({}),
-    lists(lambda _: []),
-    lists(lambda objects: objects * 2),
-    lists(lambda _: ["text"]),
-    lists(lambda _: [None]),
-    lists(lambda _: [{}]),
-    lists(lambda _: [{"kind": "Widget"}]),
-    spoils(lambda obj: obj.__setitem__("apiVersion", f"{GROUP}/v3")),
-    spoils(lambda obj: obj.pop("apiVersion")),
-    spoils(lambda obj: obj.__setitem__("kind", "Gadget")),
-    spoils(lambda obj: obj["metadata"].__setitem__("name", "other")),
-    spoils(lambda obj: obj["metadata"].__setitem__("namespace", "other")),
-    spoils(lambda obj: obj["metadata"].__setitem__("uid", "other")),
-    spoils(lambda obj: obj["metadata"].pop("uid")),
-    spoils(lambda obj: obj.pop("metadata")),
-    spoils(lambda obj: obj.__setitem__("metadata", "text")),
-    spoils(lambda obj: obj["metadata"].__setitem__("generation", 77)),
-    spoils(lambda obj: obj["metadata"].__setitem__("creationTimestamp", None)),
-    spoils(lambda obj: obj["metadata"].__setitem__("finalizers", ["a.b/c"])),
-    spoils(lambda obj: obj["metadata"].pop("managedFields", None)),
-    spoils(lambda obj: obj["metadata"].__setitem__("resourceVersion", "7")),
-    labels({"a": "b"}),
-    labels({}),
-    labels(None),
-    labels("text"),
-    labels({"a": 1}),
-    labels({"a": "not good!"}),
-    labels({"not good!": "a"}),
-    spoils(lambda obj: obj["metadata"].__setitem__("annotations", {"not good!": "a"})),
-    spoils(lambda obj: obj["metadata"].__setitem__("annotations", {"a": "any text, too"})),
-    spoils(lambda obj: obj.__setitem__("unknown", 1)),
-    spoils(lambda obj: obj["spec"].__setitem__("unknown", 1)),
-    spoils(lambda obj: obj["spec"].__setitem__("note", 7)),
-    spoils(lambda obj: obj.__setitem__("spec", "text")),
+    always_answer({
+        "result": {"status": "Failure", "message": "cannot do that", "code": 400, "reason": "BadRequest"},
+    }),
+    always_answer({"result": {"status": "Failure"}}),
+    always_answer({"result": {}}),
+    always_answer({}),
+    convert_list(lambda _: []),
+    convert_list(lambda objects: objects * 2),
+    convert_list(lambda _: ["text"]),
+    convert_list(lambda _: [None]),
+    convert_list(lambda _: [{}]),
+    convert_list(lambda _: [{"kind": "Widget"}]),
+    convert_and_change(lambda obj: obj.__setitem__("apiVersion", f"{GROUP}/v3")),
+    convert_and_change(lambda obj: obj.pop("apiVersion")),
+    convert_and_change(lambda obj: obj.__setitem__("kind", "Gadget")),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("name", "other")),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("namespace", "other")),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("uid", "other")),
+    convert_and_change(lambda obj: obj["metadata"].pop("uid")),
+    convert_and_change(lambda obj: obj.pop("metadata")),
+    convert_and_change(lambda obj: obj.__setitem__("metadata", "text")),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("generation", 77)),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("creationTimestamp", None)),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("finalizers", ["a.b/c"])),
+    convert_and_change(lambda obj: obj["metadata"].pop("managedFields", None)),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("resourceVersion", "7")),
+    convert_and_set_labels({"a": "b"}),
+    convert_and_set_labels({}),
+    convert_and_set_labels(None),
+    convert_and_set_labels("text"),
+    convert_and_set_labels({"a": 1}),
+    convert_and_set_labels({"a": "not good!"}),
+    convert_and_set_labels({"not good!": "a"}),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("annotations", {"not good!": "a"})),
+    convert_and_change(lambda obj: obj["metadata"].__setitem__("annotations", {"a": "any text, too"})),
+    convert_and_change(lambda obj: obj.__setitem__("unknown", 1)),
+    convert_and_change(lambda obj: obj["spec"].__setitem__("unknown", 1)),
+    convert_and_change(lambda obj: obj["spec"].__setitem__("note", 7)),
+    convert_and_change(lambda obj: obj.__setitem__("spec", "text")),
 )  # fmt: skip
 
 
 # Requests.
 
 
-def _at(version: str, name: str = "", query: str = "") -> str:
+def _target(version: str, name: str = "", query: str = "") -> str:
     path = f"/apis/{GROUP}/{version}/namespaces/{NAMESPACE}/widgets"
     return (f"{path}/{name}" if name else path) + (f"?{query}" if query else "")
 
@@ -254,26 +258,26 @@ def _widget(version: str, name: str, **spec: Any) -> Json:
 
 
 def _make(version: str, name: str, query: str = "fieldManager=me", **spec: Any) -> Step:
-    return Step("POST", _at(version, query=query), _widget(version, name, **spec))
+    return Step("POST", _target(version, query=query), _widget(version, name, **spec))
 
 
 def _get(version: str, name: str = "", query: str = "", accept: str = "application/json") -> Step:
-    return Step("GET", _at(version, name, query), accept=accept)
+    return Step("GET", _target(version, name, query), accept=accept)
 
 
 def _apply(version: str, name: str, manager: str, query: str = "", **spec: Any) -> Step:
-    target = _at(version, name, f"fieldManager={manager}{query}")
+    target = _target(version, name, f"fieldManager={manager}{query}")
     return Step("PATCH", target, _widget(version, name, **spec), APPLY)
 
 
 def _merge(version: str, name: str, change: Json, query: str = "fieldManager=me") -> Step:
-    return Step("PATCH", _at(version, name, query), change, MERGE)
+    return Step("PATCH", _target(version, name, query), change, MERGE)
 
 
-def _failing(*steps: Step) -> Iterator[Step]:
-    """The same requests, while the webhook converts nothing."""
+def _steps_without_conversion(*steps: Step) -> Iterator[Step]:
+    """Return steps during which the webhook converts nothing."""
     for step in steps:
-        yield structs.replace(step, convert=says({"result": {"message": "no"}}))
+        yield structs.replace(step, convert=always_answer({"result": {"message": "no"}}))
 
 
 CASES: Final = (
@@ -305,18 +309,20 @@ CASES: Final = (
             _merge("v1", "a", {"spec": {"size": "5x6"}}),
             _merge("v1", "a", {"spec": {"size": "5x6"}}),
             _merge("v1", "a", {"metadata": {"labels": {"l": "1"}}}, "dryRun=All"),
-            Step("PATCH", _at("v1", "a"), [{"op": "add", "path": "/spec/note", "value": "n"}], JSON_PATCH),
+            Step(
+                "PATCH", _target("v1", "a"), [{"op": "add", "path": "/spec/note", "value": "n"}], JSON_PATCH
+            ),
             _merge("v2", "a", {"spec": {"width": 9}}),
             _merge("v1", "a/status", {"status": {"ready": True}}),
             _get("v1", "a/scale"),
             _get("v2", "a"),
-            Step("DELETE", _at("v1", "a")),
+            Step("DELETE", _target("v1", "a")),
             _make("v2", "f"),
             _merge("v2", "f", {"metadata": {"finalizers": ["x.io/y"]}}),
-            Step("DELETE", _at("v1", "f")),
+            Step("DELETE", _target("v1", "f")),
             _merge("v1", "f", {"metadata": {"finalizers": None}}),
             _make("v2", "g"),
-            Step("DELETE", _at("v1")),
+            Step("DELETE", _target("v1")),
             _get("v1"),
         ),
     ),
@@ -352,24 +358,24 @@ CASES: Final = (
         "a webhook that is broken",
         (
             _make("v2", "a", note="n", width=1, height=2),
-            *(Step("GET", _at("v1", "a"), convert=one) for one in _BROKEN),
+            *(Step("GET", _target("v1", "a"), convert=behave) for behave in _BROKEN),
             *(
-                Step("POST", _at("v1", query="dryRun=All"), _widget("v1", "b"), convert=one)
-                for one in (*_BROKEN[:3], *_BROKEN[12:])
+                Step("POST", _target("v1", query="dryRun=All"), _widget("v1", "b"), convert=behave)
+                for behave in (*_BROKEN[:3], *_BROKEN[12:])
             ),
         ),
     ),
     Case(
         "requests that fail with it",
         (
-            *_failing(
+            *_steps_without_conversion(
                 _make("v1", "a"),
                 _get("v1"),
-                Step("DELETE", _at("v1", "a")),
+                Step("DELETE", _target("v1", "a")),
             ),
             _make("v2", "a"),
             _make("v2", "b"),
-            *_failing(
+            *_steps_without_conversion(
                 _get("v1"),
                 _get("v1", query="limit=1"),
                 _get("v1", query="resourceVersion=0"),
@@ -379,15 +385,18 @@ CASES: Final = (
                 _get("v1", "a/scale"),
                 _apply("v1", "a", "one", size="1x2"),
                 _merge("v2", "a", {"spec": {"note": "n"}}),
-                Step("DELETE", _at("v1", "a")),
-                Step("DELETE", _at("v1")),
+                Step("DELETE", _target("v1", "a")),
+                Step("DELETE", _target("v1")),
             ),
-            Step("POST", _at("v1"), _widget("v1", "half"), convert=only_to("v2")),
+            Step("POST", _target("v1"), _widget("v1", "half"), convert=convert_to_version_only("v2")),
             _get("v2", "half"),
-            Step("PATCH", _at("v1", "half"), {"spec": {"note": "n"}}, MERGE, convert=only_to("v1")),
-            Step("GET", _at("v1", "a", "timeout=1s"), convert=says("timeout")),
-            Step("GET", _at("v1", query="timeout=1s"), convert=says("timeout")),
-            Step("GET", _at("v1", "a"), convert=says("silence")),
+            Step(
+                "PATCH", _target("v1", "half"), {"spec": {"note": "n"}}, MERGE,
+                convert=convert_to_version_only("v1"),
+            ),
+            Step("GET", _target("v1", "a", "timeout=1s"), convert=always_answer("timeout")),
+            Step("GET", _target("v1", query="timeout=1s"), convert=always_answer("timeout")),
+            Step("GET", _target("v1", "a"), convert=always_answer("silence")),
         ),
     ),
     Case(
@@ -396,17 +405,17 @@ CASES: Final = (
             _make("v2", "a"),
             _make("v1", "b"),
             _merge("v2", "a", {"spec": {"width": 7}}),
-            Step("DELETE", _at("v2", "b")),
-            Step("WATCH", _at("v1", query="watch=1&timeoutSeconds=5&resourceVersion={before}")),
-            Step("WATCH", _at("v1", query="watch=1&timeoutSeconds=5&resourceVersion=0")),
-            Step("WATCH", _at("v1", query="watch=1&timeoutSeconds=5"), accept=TABLE),
+            Step("DELETE", _target("v2", "b")),
+            Step("WATCH", _target("v1", query="watch=1&timeoutSeconds=5&resourceVersion={before}")),
+            Step("WATCH", _target("v1", query="watch=1&timeoutSeconds=5&resourceVersion=0")),
+            Step("WATCH", _target("v1", query="watch=1&timeoutSeconds=5"), accept=TABLE),
             Step(
-                "WATCH", _at("v1", query="watch=1&timeoutSeconds=5&resourceVersion={before}"),
-                convert=says({"result": {"message": "no"}}),
+                "WATCH", _target("v1", query="watch=1&timeoutSeconds=5&resourceVersion={before}"),
+                convert=always_answer({"result": {"message": "no"}}),
             ),
             Step(
-                "WATCH", _at("v1", query="watch=1&timeoutSeconds=5"),
-                convert=says({"result": {"message": "no"}}),
+                "WATCH", _target("v1", query="watch=1&timeoutSeconds=5"),
+                convert=always_answer({"result": {"message": "no"}}),
             ),
         ),
     ),
@@ -443,7 +452,7 @@ CASES: Final = (
     ),
     Case(
         "admission in another version",
-        (_make("v2", "a"), _merge("v2", "a", {"spec": {"width": 7}}), Step("DELETE", _at("v2", "a"))),
+        (_make("v2", "a"), _merge("v2", "a", {"spec": {"width": 7}}), Step("DELETE", _target("v2", "a"))),
         hooks=(
             {
                 "operations": ["*"], "apiGroups": [GROUP], "apiVersions": ["v1"], "resources": ["widgets"],
@@ -453,29 +462,29 @@ CASES: Final = (
 )  # fmt: skip
 
 
-def outcome(taker: Taker, case: Case) -> list[Any]:
-    """What comes of the steps of a case; the calls of a step are its distinct reviews, in any order."""
-    taker.configure(case)
+def run_case(caller: WebhookCaller, case: Case) -> list[Any]:
+    """Return the outcomes of the steps of a case; the calls of a step are its distinct reviews, sorted."""
+    caller.configure(case)
     outcomes: list[Any] = []
     for step in case.steps:
-        status, warnings, body, calls = taker.take(step)
+        status, warnings, body, calls = caller.perform(step)
         outcomes.append(
             {
                 "step": f"{step.method} {step.target}",
                 "status": status,
                 "warnings": warnings,
                 "body": _scrubbed(body),
-                "calls": _distinct(step, calls),
+                "calls": _distinct_calls(step, calls),
             }
         )
     return outcomes
 
 
-def _distinct(step: Step, calls: list[Json]) -> list[Any]:
-    """The conversions that were asked for, each once, and the reviews of admission.
+def _distinct_calls(step: Step, calls: list[Json]) -> list[Any]:
+    """Return the distinct requested conversions, and the admission reviews.
 
-    Controllers of a real control plane watch the preferred version, v3. An object that is written back to a
-    managed field's version comes with its resourceVersion, which says nothing about the conversion.
+    Controllers of a real control plane watch the preferred version, v3. The resourceVersion of an
+    object that is converted for managedFields is irrelevant.
     """
     distinct: list[Any] = []
     for call in calls:
@@ -489,30 +498,30 @@ def _distinct(step: Step, calls: list[Json]) -> list[Any]:
             if _is_map(obj):
                 for drawn in ("resourceVersion", "managedFields"):
                     obj.get("metadata", {}).pop(drawn, None)
-        if (scrubbed := _scrubbed(content)) not in distinct:
-            distinct.append(scrubbed)
+        if (replace_random_parts := _scrubbed(content)) not in distinct:
+            distinct.append(replace_random_parts)
     return sorted(distinct, key=json.dumps)
 
 
 def _scrubbed(value: Any) -> Any:
     if _is_map(value) and value.get("kind") == "CustomResourceDefinition":
         value = value["status"]["storedVersions"]
-    _in_order(value)
+    _sort_managed_fields(value)
     text = _LATE.sub("<too late>", _PATH.sub("/convert?", json.dumps(value)))
-    return scrubbed(json.loads(_CONTINUE.sub('"continue": "<token>"', text)))
+    return replace_random_parts(json.loads(_CONTINUE.sub('"continue": "<token>"', text)))
 
 
-def _in_order(value: Any) -> None:
-    """Sort managedFields, which a server sorts by times that the comparison does not look at."""
+def _sort_managed_fields(value: Any) -> None:
+    """Sort managedFields: a server sorts them by times, which the comparison ignores."""
     if _is_list(value):
         for element in value:
-            _in_order(element)
+            _sort_managed_fields(element)
     elif _is_map(value):
         for name, member in value.items():
             if name == "managedFields":
                 member.sort(key=_without_time)
             else:
-                _in_order(member)
+                _sort_managed_fields(member)
 
 
 def _without_time(entry: Json) -> str:
@@ -527,17 +536,17 @@ def _is_list(value: Any) -> TypeGuard[list[Any]]:
     return isinstance(value, list)
 
 
-def different(mine: list[Any], theirs: list[Any]) -> list[Any]:
-    """Where the simulated server differs from a real one.
+def find_differences(simulated: list[Any], real: list[Any]) -> list[Any]:
+    """Return the differences between the simulated server and a real server.
 
-    A real server writes an object before it marks it as deleted, and converts more often than needed to
-    compare the fields of managers: a conversion that it asks for may be missing here, but none is added.
+    A real server writes an object before it marks the object as deleted, and converts more often than needed
+    to compare managedFields. Conversions of the real server may be missing here, but there are no others.
     """
     differences: list[Any] = []
-    for mine_step, their_step in zip(mine, theirs, strict=True):
+    for mine_step, their_step in zip(simulated, real, strict=True):
         if mine_step["step"].startswith("DELETE") or "fieldManager=" in mine_step["step"]:
             my_calls, their_calls = (
-                [_essence(call) for call in step["calls"]] for step in (mine_step, their_step)
+                [_without_metadata(call) for call in step["calls"]] for step in (mine_step, their_step)
             )
             missing = [call for call in my_calls if call not in their_calls]
             same = not missing and mine_step | {"calls": []} == their_step | {"calls": []}
@@ -548,8 +557,8 @@ def different(mine: list[Any], theirs: list[Any]) -> list[Any]:
     return differences
 
 
-def _essence(call: list[Any]) -> list[Any]:
-    """A conversion without the metadata, which differs with the moment at which a server converts."""
+def _without_metadata(call: list[Any]) -> list[Any]:
+    """Remove the metadata of a conversion, which depends on the time of the conversion."""
     return [
         {name: value for name, value in obj.items() if name != "metadata"} if _is_map(obj) else obj
         for obj in call

@@ -1,4 +1,4 @@
-"""The simulated server behind the cases of admission: its webhooks are Python functions."""
+"""The simulated server for the cases of admission: its webhooks are Python functions."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ADMIN = sim.User("admin", "1", ("system:masters",))
 PORT = "127.0.0.1:9443"
 
 
-class SimulatedTaker:
-    """The simulated server, whose webhooks are answered in process."""
+class SimulatedWebhookCaller:
+    """The simulated server with webhooks in process."""
 
     def __init__(self) -> None:
         self.cluster = sim.Cluster(populated=True)
@@ -49,7 +49,7 @@ class SimulatedTaker:
             assert status == 201, created
         self.cluster.settle()
 
-    def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
+    def perform(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
         self.calls.clear()
         self.behaviours = dict(step.webhooks)
         faults: dict[str, sim.WebhookFault] = {"timeout": "timeout", "refused": "refused"}
@@ -58,14 +58,14 @@ class SimulatedTaker:
             if isinstance(answer, str):
                 self.cluster.webhooks.fail(f"https://{PORT}/{path}", faults[answer])
         self.cluster.webhooks.calls.clear()
-        status, warned, body = self.send(step.method, step.target, step.body, step.media)
+        status, warning_texts, body = self.send(step.method, step.target, step.body, step.media)
         calls = [
             (call.url.rpartition("/")[2], json.loads(call.body)["request"])
             for call in self.cluster.webhooks.calls
             if self._arrives(call.url.rpartition("/")[2])
         ]
         self.cluster.settle()
-        return status, warned, body, calls
+        return status, warning_texts, body, calls
 
     def _arrives(self, path: str) -> bool:
         behave = self.behaviours.get(path)
@@ -75,13 +75,13 @@ class SimulatedTaker:
         def answer(body: bytes) -> bytes:
             request = json.loads(body)["request"]
             behave = self.behaviours.get(path)
-            said = {"allowed": True} if behave is None else behave(request)
-            if isinstance(said, tuple):
-                if said[0] != 200:
-                    raise sim.WebhookError(*said)
-                return said[1]
-            assert isinstance(said, dict)
-            response = {"uid": request["uid"], **said}
+            webhook_answer = {"allowed": True} if behave is None else behave(request)
+            if isinstance(webhook_answer, tuple):
+                if webhook_answer[0] != 200:
+                    raise sim.WebhookError(*webhook_answer)
+                return webhook_answer[1]
+            assert isinstance(webhook_answer, dict)
+            response = {"uid": request["uid"], **webhook_answer}
             review = {"kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1", "response": response}
             return json.dumps(review).encode()
 

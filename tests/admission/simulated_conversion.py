@@ -1,4 +1,4 @@
-"""The simulated server behind the cases of conversion: its webhook is a Python function."""
+"""The simulated server for the cases of conversion: its webhook is a Python function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conversion_cases import (
     NAMESPACE,
     Case,
     Step,
-    converts,
+    answer_conversion,
     definition,
 )
 
@@ -25,17 +25,17 @@ WEBHOOK = "https://127.0.0.1:9443/convert"
 WIDGETS = f"/apis/{GROUP}/v2/namespaces/{NAMESPACE}/widgets"
 
 
-class SimulatedConversionTaker:
-    """The simulated server, whose conversion webhook is answered in process."""
+class SimulatedConversionCaller:
+    """The simulated server with a conversion webhook in process."""
 
     def __init__(self, modes: sim.Modes | None = None) -> None:
         self.cluster = sim.Cluster(populated=True, modes=modes or sim.Modes(watch_cache=False))
-        self.behaviour: Behaviour = converts
-        self._before = "0"
+        self.behaviour: Behaviour = answer_conversion
+        self._initial_version = "0"
         self._send("POST", "/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
 
     def configure(self, case: Case) -> None:
-        self.behaviour = converts
+        self.behaviour = answer_conversion
         self._send("DELETE", f"{HOOKS}/validatingwebhookconfigurations/conversion")
         self._send("DELETE", DEFINITION)
         self.cluster.advance(5)
@@ -58,24 +58,24 @@ class SimulatedConversionTaker:
             )
             assert status == 201, created
         self.cluster.advance(5)
-        self._before = self._send("GET", WIDGETS)[2]["metadata"]["resourceVersion"]
+        self._initial_version = self._send("GET", WIDGETS)[2]["metadata"]["resourceVersion"]
 
-    def take(self, step: Step) -> tuple[int, list[str], Any, list[Json]]:
-        self.behaviour = step.convert or converts
+    def perform(self, step: Step) -> tuple[int, list[str], Any, list[Json]]:
+        self.behaviour = step.convert or answer_conversion
         if self.behaviour({"desiredAPIVersion": "", "objects": []}) in ("timeout", "silence"):
             self.cluster.webhooks.fail(WEBHOOK, "timeout")
         self.cluster.webhooks.calls.clear()
         method = "GET" if step.method == "WATCH" else step.method
-        target = step.target.replace("{before}", self._before)
-        status, warned, body = self._send(
+        target = step.target.replace("{before}", self._initial_version)
+        status, warning_texts, body = self._send(
             method, target, step.body, step.media, step.accept, stream=step.method == "WATCH"
         )
         calls = [
             json.loads(call.body)["request"] for call in self.cluster.webhooks.calls if ":1/" not in call.url
         ]
-        self.behaviour = converts
+        self.behaviour = answer_conversion
         self.cluster.settle()
-        return status, warned, body, calls
+        return status, warning_texts, body, calls
 
     def _answer(self, body: bytes) -> bytes:
         review = json.loads(body)

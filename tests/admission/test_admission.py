@@ -1,4 +1,4 @@
-"""Webhooks of a simulated cluster: which are called, what they may change, and what goes wrong with them."""
+"""Webhooks of a simulated cluster: their order, changes, refusals and failures."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def config(name: str, **data: str) -> Json:
     return {"metadata": {"name": name}, "data": data}
 
 
-def test_a_webhook_of_python_changes_and_denies() -> None:
+def test_webhooks_in_python_change_and_deny_objects() -> None:
     cluster = sim.Cluster()
     configure(cluster, "mutating", "mutate")
     configure(cluster, "validating", "validate")
@@ -79,7 +79,7 @@ def test_a_webhook_of_python_changes_and_denies() -> None:
     assert cluster.get("v1/ConfigMap", "two") is None
 
 
-def test_what_goes_wrong_with_a_webhook_costs_its_time_and_refuses_the_write() -> None:
+def test_a_failing_webhook_takes_its_time_and_refuses_the_write() -> None:
     cluster = sim.Cluster()
     configure(cluster, "validating", "validate")
     cluster.webhooks.handle("default/hooks/validate", lambda _: allow())
@@ -95,7 +95,7 @@ def test_what_goes_wrong_with_a_webhook_costs_its_time_and_refuses_the_write() -
     assert (answer.status, answer.delay) == (201, 3.0)
 
 
-def test_a_webhook_that_nobody_answers_is_not_there() -> None:
+def test_a_webhook_without_a_handler_is_unreachable() -> None:
     cluster = sim.Cluster()
     configure(cluster, "validating", "validate")
     _, refused = send(cluster, "POST", MAPS, config("one"))
@@ -104,7 +104,7 @@ def test_a_webhook_that_nobody_answers_is_not_there() -> None:
     assert send(cluster, "POST", MAPS, config("one"))[0].status == 201
 
 
-def test_a_broken_webhook_does_not_keep_its_own_configuration() -> None:
+def test_a_broken_webhook_does_not_block_the_deletion_of_its_configuration() -> None:
     cluster = sim.Cluster()
     rule = {"operations": ["*"], "apiGroups": ["*"], "apiVersions": ["*"], "resources": ["*/*"]}
     configure(cluster, "validating", "validate", rules=[rule])
@@ -112,12 +112,12 @@ def test_a_broken_webhook_does_not_keep_its_own_configuration() -> None:
     assert send(cluster, "DELETE", f"{HOOKS}/validatingwebhookconfigurations/validating")[0].status == 200
 
 
-def test_a_dry_run_calls_no_webhook_that_has_side_effects() -> None:
+def test_a_dry_run_calls_no_webhook_with_side_effects() -> None:
     cluster = sim.Cluster()
     configure(cluster, "validating", "validate", sideEffects="NoneOnDryRun")
     cluster.webhooks.handle("default/hooks/validate", lambda _: allow())
     assert send(cluster, "POST", f"{MAPS}?dryRun=All", config("one"))[0].status == 201
-    # A server takes no other value any more; objects of older servers may still have them.
+    # A server accepts no other value now, but objects of older servers may have one.
     cluster.edit(
         "admissionregistration.k8s.io/v1/ValidatingWebhookConfiguration", "validating",
         lambda obj: obj["webhooks"][0].update(sideEffects="Some"),
@@ -128,7 +128,7 @@ def test_a_dry_run_calls_no_webhook_that_has_side_effects() -> None:
     )  # fmt: skip
 
 
-def test_one_name_may_be_written_again_when_its_webhook_has_denied_it_before() -> None:
+def test_a_denied_object_can_be_written_later() -> None:
     cluster = sim.Cluster()
     configure(cluster, "validating", "validate")
     verdicts: Iterator[AdmissionVerdict] = iter([deny("not yet"), allow()])
@@ -140,7 +140,7 @@ def test_one_name_may_be_written_again_when_its_webhook_has_denied_it_before() -
 
 
 RULES: Final = (
-    # the resources of a rule, what is written, and whether they fit
+    # the resources of a rule, the written resource, and whether the rule matches
     (["pods"], "pods", "", True), (["pods"], "pods", "status", False), (["pods/status"], "pods", "status",
     True),
     (["pods/*"], "pods", "status", True), (["pods/*"], "pods", "", True), (["*"], "configmaps", "", True),
@@ -150,7 +150,7 @@ RULES: Final = (
 
 
 @pytest.mark.parametrize(("resources", "plural", "subresource", "fits"), RULES)
-def test_a_rule_names_resources_and_their_subresources(
+def test_a_rule_matches_resources_and_subresources(
     resources: list[str], plural: str, subresource: str, fits: bool
 ) -> None:
     cluster = sim.Cluster()
@@ -171,12 +171,12 @@ def test_a_rule_names_resources_and_their_subresources(
     assert fits or answer.status in (200, 201)
 
 
-class Sender:
-    """Somebody who sends the calls of webhooks, in the way that a port does."""
+class ReplyingSender:
+    """Performs the pending calls of webhooks like a server on a port, and sends the request again."""
 
     def __init__(self, handler: Callable[[Json], Json]) -> None:
         self.handler = handler
-        self.sent: list[str] = []
+        self.sent_urls: list[str] = []
 
     def answer(self, target: sim.Cluster | sim.Faults, method: str, path: str, body: Any) -> Any:
         replies: dict[str, sim.WebhookReply] = {}
@@ -185,7 +185,7 @@ class Sender:
                 return send(target, method, path, body, replies=replies)
             except sim.PendingCalls as pending:
                 for call in pending.calls:
-                    self.sent.append(call.url)
+                    self.sent_urls.append(call.url)
                     request = json.loads(call.body)["request"]
                     response = {"uid": request["uid"], **self.handler(request)}
                     review = {
@@ -198,38 +198,38 @@ class Sender:
                     )
 
 
-def test_a_request_that_is_put_off_calls_each_webhook_once_and_writes_once() -> None:
+def test_a_request_with_pending_calls_calls_each_webhook_once_and_writes_once() -> None:
     cluster = sim.Cluster()
     configure(cluster, "mutating", "m1", "m2")
     configure(cluster, "validating", "v1", "v2")
-    initial_version, sender = cluster.version, Sender(lambda _: {"allowed": True})
+    initial_version, sender = cluster.version, ReplyingSender(lambda _: {"allowed": True})
     answer, _ = sender.answer(cluster, "POST", MAPS, config("one"))
     assert (answer.status, cluster.version) == (201, initial_version + 1)
-    assert [url.rpartition("/")[2] for url in sender.sent] == ["m1", "m2", "v1", "v2"]
+    assert [url.rpartition("/")[2] for url in sender.sent_urls] == ["m1", "m2", "v1", "v2"]
     assert [str(exchange).rpartition(" ")[2] for exchange in cluster.log] == ["201"]
 
 
-def test_a_fault_meets_a_request_that_is_put_off_once() -> None:
+def test_a_fault_applies_once_to_a_request_with_pending_calls() -> None:
     cluster = sim.Cluster()
     configure(cluster, "validating", "v1")
     faults = sim.Faults(cluster, script=[sim.Delay(5.0)])
-    answer, _ = Sender(lambda _: {"allowed": True}).answer(faults, "POST", MAPS, config("one"))
+    answer, _ = ReplyingSender(lambda _: {"allowed": True}).answer(faults, "POST", MAPS, config("one"))
     assert (answer.status, answer.delay, len(faults.lines), faults.script) == (201, 5.0, 1, [])
 
 
-def test_a_fault_of_a_webhook_meets_a_request_that_is_put_off_once() -> None:
+def test_a_webhook_fault_applies_once_to_a_request_with_pending_calls() -> None:
     cluster = sim.Cluster()
     configure(cluster, "validating", "v1", "v2")
     cluster.webhooks.fail("default/hooks/v1", "error")
-    sender = Sender(lambda _: {"allowed": True})
+    sender = ReplyingSender(lambda _: {"allowed": True})
     answer, _ = sender.answer(cluster, "POST", MAPS, config("one"))
     assert answer.status == 500
-    assert [url.rpartition("/")[2] for url in sender.sent] == ["v2"]
+    assert [url.rpartition("/")[2] for url in sender.sent_urls] == ["v2"]
     assert [call.url.rpartition("/")[2] for call in cluster.webhooks.calls] == ["v1", "v2"]
 
 
 @given(st.lists(st.sampled_from(["allow", "deny", "change"]), min_size=1, max_size=4), st.booleans())
-def test_in_process_and_by_replies_a_write_comes_out_alike(verdicts: list[str], ignores: bool) -> None:
+def test_a_write_has_the_same_outcome_in_process_and_by_replies(verdicts: list[str], ignores: bool) -> None:
     names = [f"h{number}" for number in range(len(verdicts))]
 
     def handler(name: str) -> Handler:

@@ -1,17 +1,17 @@
-"""The simulated server calls a conversion webhook as a real one did: the same reviews, and answers."""
+"""The simulated server sends the conversion reviews and responses that were recorded from a real server."""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
-from conversion_cases import CASES, RECORDED, different, outcome
-from simulated_conversion import SimulatedConversionTaker
+from conversion_cases import CASES, RECORDED, find_differences, run_case
+from simulated_conversion import SimulatedConversionCaller
 
 
-def test_each_conversion_and_each_answer_is_that_of_the_real_server() -> None:
+def test_conversions_and_responses_equal_those_of_a_real_server() -> None:
     recorded: dict[str, Any] = json.loads(RECORDED.read_text())
-    taker = SimulatedConversionTaker()
+    caller = SimulatedConversionCaller()
     for case in CASES:
-        assert different(outcome(taker, case), recorded[case.name]) == [], case.name
+        assert find_differences(run_case(caller, case), recorded[case.name]) == [], case.name
     assert recorded.keys() == {case.name for case in CASES}

@@ -1,4 +1,4 @@
-"""A webhook server over HTTPS on this machine, with an authority of its own."""
+"""A webhook server over HTTPS on this machine, with its own certificate authority."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import trustme
 from admission_cases import Behaviour, Json
 
 _SILENT: Final = 40.0  # seconds, longer than a server waits for a conversion
-_LATE: Final = 1.5  # seconds that a webhook takes that is too late
+_LATE: Final = 1.5  # seconds, longer than the timeout of the webhooks
 
 
 class WebhookServer(ThreadingHTTPServer):
-    """Answers reviews over HTTPS as the step of the moment says, and notes them."""
+    """Answers reviews over HTTPS with the behaviours of the current step, and records them."""
 
     daemon_threads = True
 
@@ -27,7 +27,7 @@ class WebhookServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.behaviours: dict[str, Behaviour] = {}
         self.calls: list[tuple[str, Json]] = []
-        self.ended = threading.Event()
+        self.stopped = threading.Event()
         self.authority = trustme.CA()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.certificate: Any = self.authority.issue_cert("127.0.0.1", "hooks.default.svc")
@@ -35,10 +35,10 @@ class WebhookServer(ThreadingHTTPServer):
         self.socket = context.wrap_socket(self.socket, server_side=True)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Clients hang up on webhooks that are late, or that they do not trust."""
+        """Ignore errors: clients disconnect from late and untrusted webhooks."""
 
     def respond(self, path: str, review: Json) -> tuple[int, bytes] | None:
-        """What is answered to a review; None for nothing at all."""
+        """Return the status and the body of the response to a review, or None for no response."""
         request = review["request"]
         self.calls.append((path, request))
         behave = self.behaviours.get(path)
@@ -47,7 +47,7 @@ class WebhookServer(ThreadingHTTPServer):
             time.sleep(_LATE)
             return None
         if answer == "silence":
-            self.ended.wait(_SILENT)
+            self.stopped.wait(_SILENT)
             return None
         if isinstance(answer, tuple):
             return answer
@@ -81,13 +81,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def serving_webhooks() -> Generator[WebhookServer]:
-    """A server that runs beside the test."""
+    """Run a webhook server in a thread."""
     with WebhookServer() as webhooks:
         thread = threading.Thread(target=webhooks.serve_forever)
         thread.start()
         try:
             yield webhooks
         finally:
-            webhooks.ended.set()
+            webhooks.stopped.set()
             webhooks.shutdown()
             thread.join()

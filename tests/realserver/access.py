@@ -12,7 +12,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from access_cases import RECORDED, SEED, Ask, Cases, Json, Send, verdicts
+from access_cases import RECORDED, SEED, AccessRequest, Cases, Json, Send, verdicts
 
 from kubeproto.wire import RawRequest, inflate
 from kubeproto_httpx import BlockingHttpxTransport
@@ -36,12 +36,12 @@ def sending(server: RealServer) -> Generator[Send]:
             for user in ("admin", "nobody")
         }
 
-        def send(ask: Ask) -> tuple[int, Any]:
-            body = b"" if ask.body is None else json.dumps(ask.body).encode()
-            media = "application/merge-patch+json" if ask.method == "PATCH" else "application/json"
-            headers = (("Accept", "application/json"), ("Content-Type", media), *ask.headers)
-            with transports[ask.by].send(
-                RawRequest(ask.method, ask.target, headers, body), timeout=30
+        def send(request: AccessRequest) -> tuple[int, Any]:
+            body = b"" if request.body is None else json.dumps(request.body).encode()
+            media = "application/merge-patch+json" if request.method == "PATCH" else "application/json"
+            headers = (("Accept", "application/json"), ("Content-Type", media), *request.headers)
+            with transports[request.by].send(
+                RawRequest(request.method, request.target, headers, body), timeout=30
             ) as incoming:
                 data = inflate(incoming.headers, b"".join(incoming))
             try:
@@ -52,10 +52,10 @@ def sending(server: RealServer) -> Generator[Send]:
         yield send
 
 
-def ask_all(cases: Cases, send: Send) -> list[Any]:
+def send_all(cases: Cases, send: Send) -> list[Any]:
     """Return the verdicts on the requests, once the server's authorizer knows all objects."""
-    for ask in cases.objects:
-        status, body = send(ask)
+    for request in cases.objects:
+        status, body = send(request)
         assert status == 201, body
     until_rights_are_known(send)
     return verdicts(cases, send)
@@ -82,13 +82,13 @@ def until_rights_are_known(send: Send) -> None:
     )  # fmt: skip
     for target, name, more in created:
         metadata = {"name": name, "labels": {sentinel: name.removeprefix(f"{sentinel}-")}}
-        status, body = send(Ask("POST", target, {"metadata": metadata, **more}))
+        status, body = send(AccessRequest("POST", target, {"metadata": metadata, **more}))
         assert status == 201, body
     end = time.monotonic() + _KNOWN_WITHIN
     while not (_may(send, sentinel, "local") and _may(send, sentinel, "whole")):
         assert time.monotonic() < end, "the server does not grant what the last roles say"
     for target, name, _ in created:
-        send(Ask("DELETE", f"{target}/{name}"))
+        send(AccessRequest("DELETE", f"{target}/{name}"))
 
 
 def _rule(sentinel: str, resource: str) -> Json:
@@ -102,14 +102,14 @@ def _reference(kind: str, name: str) -> Json:
 def _may(send: Send, sentinel: str, resource: str) -> bool:
     attributes = {"namespace": _NAMESPACE, "verb": "get", "group": sentinel, "resource": resource}
     review = {"spec": {"user": sentinel, "resourceAttributes": attributes}}
-    _, body = send(Ask("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review))
+    _, body = send(AccessRequest("POST", "/apis/authorization.k8s.io/v1/subjectaccessreviews", review))
     return bool(body["status"]["allowed"])
 
 
 def main() -> None:
     """Record the verdicts for `make test`."""
     with tempfile.TemporaryDirectory() as folder, start(Path(folder)) as server, sending(server) as send:
-        verdicts = ask_all(Cases(SEED, COUNT), send)
+        verdicts = send_all(Cases(SEED, COUNT), send)
     lines = ",\n".join(json.dumps(verdict) for verdict in verdicts)
     RECORDED.write_text(f"[\n{lines}\n]\n")
     sys.stdout.write(f"{len(verdicts)} verdicts\n")

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
-from admission_cases import CASES, HOOKS, NAMESPACE, POLICIES, RECORDED, Behaviour, Case, Json, Step, outcome
+from admission_cases import CASES, HOOKS, NAMESPACE, POLICIES, RECORDED, Behaviour, Case, Json, Step, run_case
 from subresource_cases import BODIES
 from webhook_server import WebhookServer, serving_webhooks
 
@@ -34,7 +34,7 @@ _MADE_BY_CONTROLLERS: Final = (
 )
 
 
-class RealTaker:
+class RealWebhookCaller:
     """The real server with webhooks in this process.
 
     A server applies a configuration some time after it has accepted it. So each configuration ends in a
@@ -142,7 +142,7 @@ class RealTaker:
         while not condition():
             assert time.monotonic() < end, "the server does not act on a new configuration"
 
-    def take(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
+    def perform(self, step: Step) -> tuple[int, list[str], Any, list[tuple[str, Json]]]:
         self._webhooks.behaviours = dict(step.webhooks)
         refused = [path for path, behaviour in step.webhooks.items() if _refuses(behaviour)]
         if refused:
@@ -201,16 +201,20 @@ def _without_repetitions(calls: Sequence[tuple[str, Json]]) -> list[tuple[str, J
 
 
 @contextmanager
-def taking(server: RealServer) -> Generator[RealTaker]:
+def run_webhook_caller(server: RealServer) -> Generator[RealWebhookCaller]:
     """The server with its webhooks."""
     with serving_webhooks() as webhooks, BlockingHttpxTransport(server.connection) as transport:
-        yield RealTaker(transport, webhooks)
+        yield RealWebhookCaller(transport, webhooks)
 
 
 def main() -> None:
     """Record the outcomes for `make test`."""
-    with tempfile.TemporaryDirectory() as folder, start(Path(folder)) as server, taking(server) as taker:
-        outcomes = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES, BODIES)}
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        start(Path(folder)) as server,
+        run_webhook_caller(server) as caller,
+    ):
+        outcomes = {case.name: run_case(caller, case) for case in (*CASES, *POLICIES, BODIES)}
     RECORDED.write_text(json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
     sys.stdout.write(f"{sum(map(len, outcomes.values()))} answers\n")
     record_conversions()

@@ -22,9 +22,9 @@ from conversion_cases import (
     RECORDED,
     Case,
     Step,
-    converts,
+    answer_conversion,
     definition,
-    outcome,
+    run_case,
 )
 from webhook_server import WebhookServer, serving_webhooks
 
@@ -37,7 +37,7 @@ _WIDGETS: Final = f"/apis/{GROUP}/v2/namespaces/{NAMESPACE}/widgets"
 _WITHIN: Final = 60.0
 
 
-class RealConversionTaker:
+class RealConversionCaller:
     """The real server with a conversion webhook in this process."""
 
     def __init__(self, transport: BlockingHttpxTransport, webhooks: WebhookServer) -> None:
@@ -50,7 +50,7 @@ class RealConversionTaker:
     def configure(self, case: Case) -> None:
         self.clear()
         self._round += 1
-        self._webhooks.behaviours = {self._path: converts}
+        self._webhooks.behaviours = {self._path: answer_conversion}
         port = self._webhooks.server_port if case.reachable else 1
         bundle = base64.b64encode(self._webhooks.authority.cert_pem.bytes()).decode()
         client = {"url": f"https://127.0.0.1:{port}/{self._path}", "caBundle": bundle}
@@ -105,7 +105,7 @@ class RealConversionTaker:
 
     def clear(self) -> None:
         """Delete the objects of a case."""
-        self._webhooks.behaviours = {self._path: converts}
+        self._webhooks.behaviours = {self._path: answer_conversion}
         self._send("DELETE", f"{HOOKS}/validatingwebhookconfigurations/conversion")
         self._send("DELETE", _WIDGETS)
         self._send("DELETE", DEFINITION)
@@ -117,16 +117,16 @@ class RealConversionTaker:
             assert time.monotonic() < end, "the server does not serve the definition"
             time.sleep(0.05)
 
-    def take(self, step: Step) -> tuple[int, list[str], Any, list[Json]]:
+    def perform(self, step: Step) -> tuple[int, list[str], Any, list[Json]]:
         self._webhooks.calls.clear()
-        self._webhooks.behaviours = {self._path: step.convert or converts}
+        self._webhooks.behaviours = {self._path: step.convert or answer_conversion}
         target = step.target.replace("{before}", self._before)
         method = "GET" if step.method == "WATCH" else step.method
         status, warned, body = self._send(
             method, target, step.body, step.media, step.accept, stream=step.method == "WATCH"
         )
         calls = [review for _, review in self._webhooks.calls]
-        self._webhooks.behaviours = {self._path: converts}
+        self._webhooks.behaviours = {self._path: answer_conversion}
         if "customresourcedefinitions" in target and method != "GET":
             stored = f"{self._path} {GROUP}/{body['status']['storedVersions'][-1]}"
             self._until(lambda: stored in self._called("v1"))
@@ -148,10 +148,10 @@ class RealConversionTaker:
 
 
 @contextmanager
-def converting(server: RealServer) -> Generator[RealConversionTaker]:
+def run_conversion_caller(server: RealServer) -> Generator[RealConversionCaller]:
     """The server with its conversion webhook."""
     with serving_webhooks() as webhooks, BlockingHttpxTransport(server.connection) as transport:
-        yield RealConversionTaker(transport, webhooks)
+        yield RealConversionCaller(transport, webhooks)
 
 
 def record() -> None:
@@ -159,8 +159,8 @@ def record() -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         start(Path(folder), watch_cache=False) as server,
-        converting(server) as taker,
+        run_conversion_caller(server) as caller,
     ):
-        outcomes = {case.name: outcome(taker, case) for case in CASES}
+        outcomes = {case.name: run_case(caller, case) for case in CASES}
     RECORDED.write_text(json.dumps(outcomes, indent=1, sort_keys=True) + "\n")
     sys.stdout.write(f"{sum(map(len, outcomes.values()))} answers with conversions\n")

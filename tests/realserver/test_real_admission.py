@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import pytest
-from admission_cases import CASES, POLICIES, Case, outcome
-from simulated_admission import SimulatedTaker
+from admission_cases import CASES, POLICIES, Case, run_case
+from simulated_admission import SimulatedWebhookCaller
 from subresource_cases import BODIES
 
 from realserver import RealServer
 
-from .admission import taking
+from .admission import run_webhook_caller
 
 
 @pytest.mark.kubernetes("1.36")
 def test_webhooks_are_called_and_answered_alike(real_server: RealServer) -> None:
-    with taking(real_server) as taker:
-        theirs = {case.name: outcome(taker, case) for case in (*CASES, *POLICIES, BODIES)}
-        taker.configure(Case("none", (), (), ()))  # other tests write at the same time
-    simulated = SimulatedTaker()
+    with run_webhook_caller(real_server) as caller:
+        theirs = {case.name: run_case(caller, case) for case in (*CASES, *POLICIES, BODIES)}
+        caller.configure(Case("none", (), (), ()))  # other tests write at the same time
+    simulated = SimulatedWebhookCaller()
     for case in (*CASES, *POLICIES, BODIES):
-        assert outcome(simulated, case) == theirs[case.name], case.name
+        assert run_case(simulated, case) == theirs[case.name], case.name

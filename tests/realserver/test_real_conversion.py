@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import pytest
-from conversion_cases import CASES, different, outcome
-from simulated_conversion import SimulatedConversionTaker
+from conversion_cases import CASES, find_differences, run_case
+from simulated_conversion import SimulatedConversionCaller
 
 from realserver import RealServer
 
-from .conversion import converting
+from .conversion import run_conversion_caller
 
 
 @pytest.mark.kubernetes("1.36")
 def test_objects_are_converted_and_failures_answered_alike(uncached_server: RealServer) -> None:
-    simulated = SimulatedConversionTaker()
-    with converting(uncached_server) as taker:
+    simulated = SimulatedConversionCaller()
+    with run_conversion_caller(uncached_server) as caller:
         for case in CASES:
-            assert different(outcome(simulated, case), outcome(taker, case)) == [], case.name
-        taker.clear()  # other tests write at the same time
+            assert find_differences(run_case(simulated, case), run_case(caller, case)) == [], case.name
+        caller.clear()  # other tests write at the same time

@@ -11,7 +11,7 @@ from typing import Any, Final
 import anyio
 import anyio.abc
 import pytest
-from conversion_cases import GROUP, Case, converts, definition
+from conversion_cases import GROUP, Case, answer_conversion, definition
 from webhook_server import WebhookServer, serving_webhooks
 
 import kubeproto_sim as sim
@@ -135,7 +135,7 @@ def test_an_untrusted_or_late_or_unreachable_webhook_refuses_the_write(on: str) 
 def test_objects_are_converted_over_https_for_reads_lists_and_open_watches(on: str) -> None:
     async def main() -> None:
         with serving_webhooks() as webhooks:
-            webhooks.behaviours["convert"] = converts
+            webhooks.behaviours["convert"] = answer_conversion
             bundle = base64.b64encode(webhooks.authority.cert_pem.bytes()).decode()
             client = {"url": f"https://127.0.0.1:{webhooks.server_port}/convert", "caBundle": bundle}
             cluster = sim.Cluster(crds=[definition(Case("", ()), client)])
